@@ -1,0 +1,27 @@
+import { createMiddleware } from "hono/factory";
+import type { Caller } from "../../shared/tokens.ts";
+import type { ApiEnv } from "./app.ts";
+import { problem } from "./problem.ts";
+
+/**
+ * Lets a request through that carries one known bearer token (RFC 6750), before its body is read. Anything
+ * else, another scheme or two tokens included, is answered 401 with `WWW-Authenticate`; Hono's own
+ * `bearerAuth` would answer some of it 400.
+ */
+export function authenticate(callerOf: (token: string) => Caller | undefined) {
+  return createMiddleware<ApiEnv>(async (c, next) => {
+    const header = c.req.header("authorization");
+    const token = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(header ?? "")?.[1];
+    const caller = token === undefined ? undefined : callerOf(token);
+    if (caller === undefined) {
+      const detail =
+        header === undefined
+          ? "Send the token as Authorization: Bearer <token>."
+          : "The Authorization header does not hold a valid bearer token.";
+      const challenge = header === undefined ? "Bearer" : 'Bearer error="invalid_token"';
+      return problem(c, 401, detail, { headers: { "www-authenticate": challenge } });
+    }
+    c.set("caller", caller);
+    return next();
+  });
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto";
+import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
+import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
+import { consoleLog as log } from "../../shared/log.ts";
+import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
+import { readApiSettings, readTokens } from "../../shared/settings.ts";
+import { stringsOf, type WorkerEnv } from "../../shared/worker-env.ts";
+import { createApp } from "./app.ts";
+
+let app: ReturnType<typeof createApp> | undefined;
+
+function wire(env: WorkerEnv) {
+  const environment = stringsOf(env);
+  return createApp({
+    queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
+    ledger: createD1Ledger(env.LEDGER),
+    settings: readApiSettings(environment, dialPlan, log),
+    callerOf: readTokens(environment, log),
+    clock: { now: Date.now },
+    randomId: () => randomBytes(16).toString("hex"),
+    log,
+  });
+}
+
+export default {
+  fetch(request, env, context) {
+    app ??= wire(env);
+    return app.fetch(request, env, context);
+  },
+  /** The clock's minute: the dialer sweeps. */
+  async scheduled(_controller, env) {
+    await createCloudflareQueue(env.CALLS, env.ENVELOPES).send({ kind: "sweep" });
+  },
+} satisfies ExportedHandler<WorkerEnv>;

@@ -1,0 +1,60 @@
+import { createHmac } from "node:crypto";
+import type { Context } from "hono";
+import { errorForLog } from "../../shared/log.ts";
+import type { ApiSettings } from "../../shared/settings.ts";
+import { withTimeLimit } from "../../shared/time-limit.ts";
+import type { ApiDeps, ApiEnv } from "./app.ts";
+import { problem, type ProblemError, unprocessable } from "./problem.ts";
+
+/** How long an Idempotency-Key stands for the request that brought it. */
+const keyLifetimeMs = 24 * 60 * 60 * 1000;
+const ledgerSecondsMax = 10;
+
+/**
+ * The seed that this request's call ids are made of, or the answer that ends it. Without an
+ * `Idempotency-Key` the seed is random; with one, it is what the key's first request was given.
+ *
+ * A request that the plan refuses binds no key. A repeat of one that was accepted is let through even where
+ * the plan has changed since: its calls are on the queue, and the dialer decides about them.
+ *
+ * @param refusals what the plan says against the request
+ */
+export async function seedOf(
+  c: Context<ApiEnv>,
+  deps: ApiDeps,
+  { hashKey }: ApiSettings,
+  path: string,
+  refusals: ProblemError[],
+): Promise<string | Response> {
+  const seed = deps.randomId();
+  const header = c.req.header("idempotency-key");
+  if (header === undefined) return refusals.length > 0 ? unprocessable(c, refusals) : seed;
+  if (!/^[\x20-\x7e]{1,255}$/.test(header)) {
+    const detail = "must be 1 to 255 printable ASCII characters";
+    return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
+  }
+
+  const keyed = () => createHmac("sha256", hashKey);
+  const key = keyed()
+    .update(JSON.stringify([c.get("caller").client, header]))
+    .digest("hex");
+  const fingerprint = keyed().update(`POST ${path}\n`).update(c.get("body")).digest("hex");
+  const now = deps.clock.now();
+  try {
+    const standing = await withTimeLimit(
+      refusals.length > 0
+        ? deps.ledger.readKey(key, now)
+        : deps.ledger.bindKey(key, { fingerprint, seed }, now, now + keyLifetimeMs),
+      ledgerSecondsMax,
+    );
+    if (standing === undefined) return unprocessable(c, refusals);
+    if (standing.fingerprint === fingerprint) return standing.seed;
+  } catch (error) {
+    const request_id = c.get("requestId");
+    deps.log("alarm", "ledger.unreachable", { request_id, error: errorForLog(error) });
+    const detail = "The ledger cannot be reached. Nothing was accepted: send the request again.";
+    return problem(c, 503, detail, { headers: { "retry-after": "5" } });
+  }
+  const detail = "was used for another request in the last 24 hours";
+  return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
+}

@@ -1,0 +1,110 @@
+import type { Call } from "../../shared/call.ts";
+import { accountOf, type DialPlan, mayBeCalled, routeOf } from "../../shared/dial-plan.ts";
+import type { CallRow, Hold } from "../../shared/ledger/call-ledger.ts";
+import { isIdempotent } from "../../shared/ledger/state-machine.ts";
+import type { Route } from "../../shared/providers/index.ts";
+import { accountHoldName, routeHoldName } from "./holds.ts";
+
+/** A row due so soon counts as due, and is waited for. */
+const waitMsMax = 5_000;
+
+/** What to do about a call, from what is known before anything is claimed. */
+export type Decision =
+  /** Its row says that nothing is to be done now. */
+  | { kind: "acknowledge" }
+  | { kind: "defer"; state: "DEFERRED"; reason: string; dueAt: number }
+  | { kind: "end"; state: "EXPIRED" | "REJECTED" | "PARKED"; reason: string }
+  /** An unknown outcome that stayed unknown: a person decides. */
+  | { kind: "park"; token: string }
+  | {
+      kind: "dial";
+      call: Call;
+      route: Route;
+      timeoutSeconds: number;
+      /** Not before then, in milliseconds since the epoch. */
+      dialAt: number;
+      /** Of this claim, counted from 1. */
+      attempt: number;
+      /** The row's token, where an idempotent provider is sent to again. */
+      resendOf?: string;
+      unknownSince?: number;
+      /** The hold whose probe this call is, once the ledger grants it. */
+      probe?: Hold;
+    };
+
+/** Decides from the row's own call where there is one: a message is only a hint. */
+export function decide(
+  delivered: Call | undefined,
+  row: CallRow | undefined,
+  { plan, holds, now }: { plan: DialPlan; holds: readonly Hold[]; now: number },
+): Decision {
+  const call = row?.call ?? delivered;
+  if (call === undefined || (row !== undefined && !isDue(row, now))) return { kind: "acknowledge" };
+  if (row?.state === "UNKNOWN") return decideUnknown(row, call, { plan, holds, now });
+
+  const expiresAt = expiryOf(call, plan);
+  if (now >= expiresAt) return { kind: "end", state: "EXPIRED", reason: "expired" };
+  const route = routeOf(call.request.agent_id, plan);
+  if (route === undefined) return { kind: "end", state: "PARKED", reason: "no_route" };
+  if (!mayBeCalled(call.request, plan)) {
+    return { kind: "end", state: "REJECTED", reason: "destination_denied" };
+  }
+  const held = heldBy(route, holds);
+  const probeAt = held?.probeAt ?? 0;
+  if (probeAt > now) {
+    const dueAt = Math.min(probeAt, expiresAt);
+    return { kind: "defer", state: "DEFERRED", reason: reasonOf(held), dueAt };
+  }
+  return {
+    kind: "dial",
+    call,
+    route,
+    timeoutSeconds: accountOf(route, plan).timeoutSeconds,
+    dialAt: row?.dueAt ?? now,
+    attempt: (row?.attempt ?? 0) + 1,
+    ...(held === undefined ? {} : { probe: held }),
+  };
+}
+
+function decideUnknown(
+  row: CallRow,
+  call: Call,
+  { plan, holds, now }: { plan: DialPlan; holds: readonly Hold[]; now: number },
+): Decision {
+  const { token, route, unknownSince } = row;
+  if (token === null || route === null || unknownSince === null) return { kind: "acknowledge" };
+  const parkAt = unknownSince + plan.parkAfterSeconds * 1000;
+  if (now >= parkAt || !isIdempotent(route)) return { kind: "park", token };
+  if (heldBy(route, holds) !== undefined) return { kind: "acknowledge" }; // the sweep asks again
+  return {
+    kind: "dial",
+    call,
+    route,
+    timeoutSeconds: accountOf(route, plan).timeoutSeconds,
+    dialAt: now,
+    attempt: row.attempt + 1,
+    resendOf: token,
+    unknownSince,
+  };
+}
+
+/** When a call ends undialed. */
+export function expiryOf(call: Call, plan: DialPlan): number {
+  return call.acceptedAt + plan.expireAfterHours * 3_600_000;
+}
+
+/** The hold that keeps calls of this route waiting, if there is one. */
+export function heldBy(route: Route, holds: readonly Hold[]): Hold | undefined {
+  const names = [accountHoldName(route), routeHoldName(route)];
+  return holds.find(({ name, probeAt }) => probeAt !== null && names.includes(name));
+}
+
+export function reasonOf(hold: Hold | undefined): string {
+  return hold?.name.startsWith("account:") === true ? "account_held" : "route_held";
+}
+
+function isDue({ state, dueAt }: CallRow, now: number): boolean {
+  if (dueAt === null) return false;
+  if (state === "DEFERRED") return dueAt <= now + waitMsMax;
+  return state === "UNKNOWN" && dueAt <= now;
+}

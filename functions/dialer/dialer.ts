@@ -1,0 +1,38 @@
+import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import type { Log } from "../../shared/log.ts";
+import type { DialingProvider } from "../../shared/providers/dialing-provider.ts";
+import type { Route } from "../../shared/providers/index.ts";
+import type { CallQueue, Disposition } from "../../shared/queue/call-queue.ts";
+import type { ApiSettings, Settings } from "../../shared/settings.ts";
+
+export interface DialerDeps {
+  queue: CallQueue;
+  ledger: CallLedger;
+  settings: Settings<DialerSettings>;
+  clock: {
+    /** Milliseconds since the epoch. */
+    now(): number;
+    sleep(ms: number): Promise<void>;
+  };
+  random: {
+    /** 128 random bits in hex. */
+    token(): string;
+    /** 0 ≤ fraction < 1. */
+    fraction(): number;
+  };
+  /** Requests to providers under way at once. */
+  lanes: number;
+  /** How far ahead the sweep looks: two periods of its clock. */
+  sweepHorizonSeconds: number;
+  log: Log;
+}
+
+export type DialerSettings = ApiSettings & { providers: DialingProvider<Route> };
+
+/** Dependencies of a delivery whose settings have been found right. */
+export type ReadyDeps = Omit<DialerDeps, "settings"> & { settings: DialerSettings };
+
+/** Hands a message back to the queue: 60 s growing to 15 min, so that 100 attempts outlast a day's outage. */
+export function handBack(attempt: number): Disposition {
+  return { retryAfterSeconds: Math.min(60 * 2 ** Math.min(attempt - 1, 4), 900) };
+}

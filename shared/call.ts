@@ -1,0 +1,103 @@
+import { createHmac } from "node:crypto";
+import * as z from "zod";
+import { isE164 } from "./phone-number.ts";
+import { isTimeZone } from "./schedule/time-zone.ts";
+
+/** Most entries of a call's `context`. */
+const contextEntriesMax = 100;
+/** Largest `context`, in bytes of its JSON. */
+const contextBytesMax = 32 * 1024;
+/** Most calls of one batch. */
+export const batchCallsMax = 10_000;
+
+const required = (expected: string) => (issue: { input?: unknown }) =>
+  issue.input === undefined ? "is required" : `must be ${expected}`;
+
+const wellFormedString = z
+  .string({ error: "must be a string" })
+  .refine((text) => text.isWellFormed(), "must not contain an unpaired surrogate");
+
+/**
+ * Looks at `context` before zod's record does: the record leaves out an own key `__proto__` in silence,
+ * and what a caller sent either arrives whole or is refused.
+ */
+const context = z
+  .unknown()
+  .superRefine((value, { addIssue }) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return; // the record says so
+    const keys = Object.keys(value);
+    if (keys.includes("__proto__")) addIssue("must not have the key __proto__");
+    if (!keys.every((key) => key.isWellFormed())) {
+      addIssue("must not have a key with an unpaired surrogate");
+    }
+    if (keys.length > contextEntriesMax) {
+      addIssue(`must have at most ${contextEntriesMax} entries`);
+    } else if (Buffer.byteLength(JSON.stringify(value)) > contextBytesMax) {
+      addIssue(`must be at most ${contextBytesMax} bytes as JSON`);
+    }
+  })
+  .pipe(z.record(z.string(), wellFormedString, { error: "must be an object of strings" }));
+
+/**
+ * One call as a client posts it: the body of `POST /v1/calls`. Field names are the wire's.
+ * Strict: a typo such as `time_zone`, silently dropped, would ring someone at night.
+ */
+export const callRequestSchema = z.strictObject(
+  {
+    /** E.164, such as +12025550123. Whether its destination is permitted is the dial plan's matter. */
+    phone_number: z
+      .string({ error: required("a string") })
+      .refine(isE164, "must be an E.164 number such as +12025550123"),
+    agent_id: z
+      .string({ error: required("a string") })
+      .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u, "must be 1 to 128 printable characters"),
+    context: context.optional(),
+    timezone: z
+      .string({ error: "must be a string" })
+      .refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")
+      .optional(),
+  },
+  { error: "must be an object" },
+);
+
+/** The body of `POST /v1/calls/batch`. */
+export const batchSchema = z
+  .array(callRequestSchema, { error: "must be an array of calls" })
+  .min(1, "must have at least one call")
+  .max(batchCallsMax, `must have at most ${batchCallsMax} calls`);
+
+/**
+ * A call request as it travels on the queue and rests in the ledger: the same fields, their values judged
+ * once, at acceptance. A rule tightened by a later deployment must not make an accepted call unreadable.
+ */
+export const acceptedRequestSchema = z.strictObject({
+  phone_number: z.string(),
+  agent_id: z.string(),
+  context: z.record(z.string(), z.string()).optional(),
+  timezone: z.string().optional(),
+});
+
+export type CallRequest = z.infer<typeof acceptedRequestSchema>;
+
+/** An accepted call: what the client posted, and what acceptance added. */
+export const callSchema = z.strictObject({
+  /** `call_` and 32 hex digits; made at acceptance, goes with the call everywhere, to the provider too. */
+  id: z.string(),
+  /** The `X-Request-Id` of the request that brought it. */
+  requestId: z.string(),
+  /** The `client` of the token that brought it. */
+  client: z.string(),
+  /** Milliseconds since the epoch. */
+  acceptedAt: z.number(),
+  request: acceptedRequestSchema,
+});
+
+export type Call = z.infer<typeof callSchema>;
+
+/**
+ * The id of the call at `index` of the request that `seed` belongs to. A replay under the same
+ * `Idempotency-Key` has the same seed, so the same ids, and the ledger drops what it knows.
+ */
+export function callId(seed: string, index: number): string {
+  return `call_${createHmac("sha256", seed).update(String(index)).digest("hex").slice(0, 32)}`;
+}

@@ -1,0 +1,173 @@
+import * as z from "zod";
+import type { Call } from "../call.ts";
+import type { Route } from "../providers/index.ts";
+
+/**
+ * Where a call stands. DEFERRED waits; DIALING has been claimed by one holder, who alone may dial;
+ * UNKNOWN may have been placed; PARKED waits for a person's decision; the others are final.
+ */
+export const callStates = [
+  "DEFERRED",
+  "DIALING",
+  "UNKNOWN",
+  "PARKED",
+  "PLACED",
+  "REJECTED",
+  "EXPIRED",
+  "CANCELLED",
+] as const;
+export type CallState = (typeof callStates)[number];
+
+/** The ledger's row of one call. Times are milliseconds since the epoch. */
+export interface CallRow {
+  id: string;
+  state: CallState;
+  /** Why it stands there, as a short code such as `rate_limited`. */
+  reason: string;
+  /** Of the latest claim: whoever holds it dials, and nobody else moves the row out of DIALING. */
+  token: string | null;
+  /** How many times it was claimed. */
+  attempt: number;
+  /** Sent to an idempotent provider once more: may only become PLACED or PARKED, whatever the answer was. */
+  resent: boolean;
+  /** DEFERRED: when to dial. DIALING: when the claim lapses into UNKNOWN. UNKNOWN: when to look again. */
+  dueAt: number | null;
+  /** When its outcome was first unknown. */
+  unknownSince: number | null;
+  /** The whole call, so that an operator can redial it; null once it is placed. */
+  call: Call | null;
+  /** The route it was last claimed for. */
+  route: Route | null;
+  providerCallId: string | null;
+  requestId: string;
+  client: string;
+  agentId: string;
+  /** Keyed hash and last two digits of the number: all that is kept of it once the call is placed. */
+  numberHash: string;
+  numberTail: string;
+  acceptedAt: number;
+  updatedAt: number;
+}
+
+/** A call and what is kept of its number, as every first write of a row needs them. */
+export interface LedgerEntry {
+  call: Call;
+  numberHash: string;
+  numberTail: string;
+}
+
+/** The write-ahead intent to dial one call. */
+export interface Claim extends LedgerEntry {
+  /** Fresh and random for every call and attempt. */
+  token: string;
+  route: Route;
+  at: number;
+  /** When the sweep may call the outcome unknown: past the provider's time limit and all waiting before it. */
+  deadline: number;
+  /** The token as read of an UNKNOWN row whose idempotent provider is sent to again. */
+  resendOf?: string;
+}
+
+/** A decision about a call that nobody has claimed. */
+export interface UnclaimedWrite extends LedgerEntry {
+  state: "DEFERRED" | "EXPIRED" | "REJECTED" | "PARKED";
+  reason: string;
+  /** With DEFERRED. */
+  dueAt?: number;
+  at: number;
+  /** The dead-letter consumer's: a waiting row looks after itself. */
+  onlyIfAbsent?: boolean;
+}
+
+/** What became of a claimed call, said by the holder of its token, or by the sweep with the token as read. */
+export const settlementSchema = z.strictObject({
+  id: z.string(),
+  token: z.string(),
+  state: z.enum(["PLACED", "DEFERRED", "REJECTED", "UNKNOWN", "PARKED"]),
+  reason: z.string(),
+  /** With DEFERRED and UNKNOWN. */
+  dueAt: z.number().optional(),
+  providerCallId: z.string().optional(),
+  at: z.number(),
+});
+export type Settlement = z.infer<typeof settlementSchema>;
+
+/** A place in the order of due rows. */
+export interface DuePlace {
+  dueAt: number;
+  id: string;
+}
+
+/** What the sweep needs of a row that is due. */
+export type DueRow = Pick<
+  CallRow,
+  "id" | "state" | "token" | "attempt" | "route" | "requestId" | "agentId"
+> & { dueAt: number };
+
+/**
+ * A provider account or a route that answered like a broken one. It is held once `probeAt` is set: its
+ * calls wait, and from `probeAt` on one of them, whoever moves `probeAt` first, is dialed to see.
+ */
+export interface Hold {
+  /** `account:webhook` or `route:` and a digest of the route. */
+  name: string;
+  /** The provider's code of the latest answer. */
+  code: string;
+  /** Equal answers in a row. */
+  count: number;
+  probeAt: number | null;
+}
+
+export interface BoundKey {
+  /** Of the request that bound the key. */
+  fingerprint: string;
+  /** Of that request's call ids. */
+  seed: string;
+}
+
+/**
+ * The home of every call the dialer has seen. Every write of a row is conditional; the conditions, one pure
+ * function each, are in state-machine.ts, and every adapter keeps them (test/contracts). Lists are answered
+ * in their order, one answer an item. A thrown error means that any part may or may not have taken effect.
+ */
+export interface CallLedger {
+  /** The rows of those ids that have one. */
+  read(ids: string[]): Promise<Map<string, CallRow>>;
+  /** True: the row is DIALING under this claim's token, by this write or by an earlier one of the same. */
+  claim(claims: Claim[]): Promise<boolean[]>;
+  /** True: the row stands in that state under that token, by this write or by an earlier one. */
+  settle(settlements: Settlement[]): Promise<boolean[]>;
+  /** DEFERRED, or ended, before any claim. True: written. */
+  defer(writes: UnclaimedWrite[]): Promise<boolean[]>;
+  /** Rows in DEFERRED, DIALING or UNKNOWN with `dueAt` ≤ `until`, earliest first, those after `after`. */
+  due(query: { until: number; after?: DuePlace | undefined; limit: number }): Promise<DueRow[]>;
+  /** Rows of a state, newest acceptance first, those before `before`. */
+  list(query: {
+    state: CallState;
+    before?: { acceptedAt: number; id: string } | undefined;
+    limit: number;
+  }): Promise<CallRow[]>;
+  /**
+   * Deletes at most `limit` rows not written since `before` that are neither DEFERRED nor DIALING, and keys
+   * that expired before `now`. Answers with what was deleted.
+   */
+  purge(query: {
+    before: number;
+    now: number;
+    limit: number;
+  }): Promise<Pick<CallRow, "id" | "state">[]>;
+
+  /** What an unexpired key stands for. */
+  readKey(key: string, now: number): Promise<BoundKey | undefined>;
+  /** Stores `bound` under `key` unless an unexpired one is there; answers with what stands there now. */
+  bindKey(key: string, bound: BoundKey, now: number, expiresAt: number): Promise<BoundKey>;
+
+  /** Every account and route that has strikes. */
+  holds(): Promise<Hold[]>;
+  /** Counts one more answer `code`, from 1 where the latest differs; holds from `holdFrom` equal ones on. */
+  strike(name: string, code: string, holdFrom: number, probeAt: number): Promise<Hold>;
+  /** Moves `probeAt` on, if it is as read. True: this caller sends the probe. */
+  takeProbe(hold: Hold, nextProbeAt: number): Promise<boolean>;
+  /** A success: forgets the strikes. */
+  clearHold(name: string): Promise<void>;
+}

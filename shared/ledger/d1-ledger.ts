@@ -1,0 +1,276 @@
+import type { BoundKey, CallLedger, CallRow, DueRow, Hold } from "./call-ledger.ts";
+import { settleFrom } from "./state-machine.ts";
+
+/**
+ * Most bytes of JSON in one bound parameter. D1 takes 100 parameters a statement and about 1 MB a value,
+ * so rows travel as JSON arrays, several statements of one transaction where they are large.
+ */
+const parameterBytesMax = 400_000;
+
+/** Claims fresh and due rows; ?1 the claims, ?2 the time. `WHERE true` keeps the upsert unambiguous. */
+const claimFresh = `
+INSERT INTO calls (id, state, reason, token, attempt, due_at, call, route, request_id, client, agent_id,
+  number_hash, number_tail, accepted_at, updated_at)
+SELECT value->>'$.call.id', 'DIALING', 'claimed', value->>'token', 1, value->>'deadline', value->'call',
+  value->'route', value->>'$.call.requestId', value->>'$.call.client', value->>'$.call.request.agent_id',
+  value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at'
+FROM json_each(?1) WHERE value->>'resendOf' IS NULL
+ON CONFLICT (id) DO UPDATE SET state = 'DIALING', reason = 'claimed', token = excluded.token,
+  attempt = calls.attempt + 1, due_at = excluded.due_at, route = excluded.route,
+  updated_at = excluded.updated_at
+WHERE calls.state = 'DEFERRED' AND calls.due_at <= excluded.updated_at`;
+
+/** Claims UNKNOWN rows of an idempotent provider, under the token as read, for the route they hold. */
+const claimResend = `
+UPDATE calls SET state = 'DIALING', reason = 'resent', token = j.value->>'token', attempt = attempt + 1,
+  due_at = j.value->>'deadline', resent = 1, updated_at = j.value->>'at'
+FROM json_each(?1) AS j
+WHERE calls.id = j.value->>'$.call.id' AND state = 'UNKNOWN' AND token = j.value->>'resendOf'
+  AND route->>'idempotent' = 1`;
+
+const claimHeld = `
+SELECT calls.id FROM json_each(?1) AS j JOIN calls ON calls.id = j.value->>'$.call.id'
+WHERE state = 'DIALING' AND token = j.value->>'token'`;
+
+const settle = `
+UPDATE calls SET state = j.value->>'state', reason = j.value->>'reason', due_at = j.value->>'dueAt',
+  unknown_since = coalesce(unknown_since, iif(j.value->>'state' = 'UNKNOWN', j.value->>'at', NULL)),
+  provider_call_id = coalesce(j.value->>'providerCallId', provider_call_id),
+  call = iif(j.value->>'state' = 'PLACED', NULL, call), updated_at = j.value->>'at'
+FROM json_each(?1) AS j
+WHERE calls.id = j.value->>'id' AND token = j.value->>'token' AND (${Object.entries(settleFrom)
+  .map(
+    ([to, from]) =>
+      `(j.value->>'state' = '${to}' AND state IN (${from.map((state) => `'${state}'`).join(", ")})` +
+      `${to === "DEFERRED" || to === "REJECTED" ? " AND resent = 0" : ""})`,
+  )
+  .join(" OR ")})`;
+
+const settleHeld = `
+SELECT calls.id FROM json_each(?1) AS j JOIN calls ON calls.id = j.value->>'id'
+WHERE state = j.value->>'state' AND token = j.value->>'token'`;
+
+const defer = `
+INSERT INTO calls (id, state, reason, attempt, due_at, call, request_id, client, agent_id, number_hash,
+  number_tail, accepted_at, updated_at)
+SELECT value->>'$.call.id', value->>'state', value->>'reason', 0, value->>'dueAt', value->'call',
+  value->>'$.call.requestId', value->>'$.call.client', value->>'$.call.request.agent_id',
+  value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at'
+FROM json_each(?1) WHERE true
+ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, due_at = excluded.due_at,
+  updated_at = excluded.updated_at
+WHERE calls.state = 'DEFERRED' AND NOT EXISTS (
+  SELECT 1 FROM json_each(?1) WHERE value->>'$.call.id' = calls.id AND value->>'onlyIfAbsent')
+RETURNING id`;
+
+/** The ledger in Cloudflare D1. Its tables are those of infra/d1. */
+export function createD1Ledger(database: D1Database): CallLedger {
+  /** Runs `statements` over the items in one transaction; answers which ids the last of them returned. */
+  async function write<Item>(statements: string[], items: Item[], idOf: (item: Item) => string) {
+    const bound = inChunks(items).flatMap((json) =>
+      statements.map((sql) => database.prepare(sql).bind(json)),
+    );
+    const results = await database.batch<{ id: string }>(bound);
+    const done = new Set(results.flatMap(({ results }) => results.map(({ id }) => id)));
+    return items.map((item) => done.has(idOf(item)));
+  }
+
+  const selectKey = (key: string, now: number) =>
+    database
+      .prepare("SELECT fingerprint, seed FROM idempotency_keys WHERE key = ?1 AND expires_at > ?2")
+      .bind(key, now);
+
+  return {
+    async read(ids) {
+      const { results } = await database
+        .prepare("SELECT * FROM calls WHERE id IN (SELECT value FROM json_each(?1))")
+        .bind(JSON.stringify(ids))
+        .all<D1Row>();
+      return new Map(results.map((row) => [row.id, fromD1(row)]));
+    },
+    claim(claims) {
+      const statements = claims.some(({ resendOf }) => resendOf !== undefined)
+        ? [claimFresh, claimResend, claimHeld]
+        : [claimFresh, claimHeld];
+      return write(statements, claims, ({ call }) => call.id);
+    },
+    settle(settlements) {
+      return write([settle, settleHeld], settlements, ({ id }) => id);
+    },
+    defer(writes) {
+      return write([defer], writes, ({ call }) => call.id);
+    },
+    async due({ until, after, limit }) {
+      const { results } = await database
+        .prepare(
+          `SELECT id, state, token, attempt, route, request_id, agent_id, due_at FROM calls
+           WHERE due_at IS NOT NULL AND due_at <= ?1 AND (due_at, id) > (?2, ?3)
+           ORDER BY due_at, id LIMIT ?4`,
+        )
+        .bind(until, after?.dueAt ?? -1, after?.id ?? "", limit)
+        .all<D1Row & { due_at: number }>();
+      return results.map((row): DueRow => ({
+        id: row.id,
+        state: row.state,
+        token: row.token,
+        attempt: row.attempt,
+        route: parsed<CallRow["route"]>(row.route),
+        requestId: row.request_id,
+        agentId: row.agent_id,
+        dueAt: row.due_at,
+      }));
+    },
+    async list({ state, before, limit }) {
+      const { results } = await database
+        .prepare(
+          `SELECT * FROM calls WHERE state = ?1 AND (accepted_at, id) < (?2, ?3)
+           ORDER BY accepted_at DESC, id DESC LIMIT ?4`,
+        )
+        .bind(state, before?.acceptedAt ?? Number.MAX_SAFE_INTEGER, before?.id ?? "", limit)
+        .all<D1Row>();
+      return results.map(fromD1);
+    },
+    async purge({ before, now, limit }) {
+      const [, purged] = await database.batch<Pick<CallRow, "id" | "state">>([
+        database.prepare("DELETE FROM idempotency_keys WHERE expires_at <= ?1").bind(now),
+        database
+          .prepare(
+            `DELETE FROM calls WHERE id IN (SELECT id FROM calls
+               WHERE state NOT IN ('DEFERRED', 'DIALING') AND updated_at < ?1 LIMIT ?2)
+             RETURNING id, state`,
+          )
+          .bind(before, limit),
+      ]);
+      return purged?.results ?? [];
+    },
+
+    async readKey(key, now) {
+      return (await selectKey(key, now).first<BoundKey>()) ?? undefined;
+    },
+    async bindKey(key, { fingerprint, seed }, now, expiresAt) {
+      const [, standing] = await database.batch<BoundKey>([
+        database
+          .prepare(
+            `INSERT INTO idempotency_keys (key, fingerprint, seed, expires_at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint, seed = excluded.seed,
+               expires_at = excluded.expires_at WHERE idempotency_keys.expires_at <= ?5`,
+          )
+          .bind(key, fingerprint, seed, expiresAt, now),
+        selectKey(key, now),
+      ]);
+      const bound = standing?.results[0];
+      if (bound === undefined) throw new Error("the idempotency key did not stand after its write");
+      return bound;
+    },
+
+    async holds() {
+      const { results } = await database.prepare("SELECT * FROM holds").all<D1Hold>();
+      return results.map(fromD1Hold);
+    },
+    async strike(name, code, holdFrom, probeAt) {
+      const hold = await database
+        .prepare(
+          `INSERT INTO holds (name, code, count, probe_at) VALUES (?1, ?2, 1, iif(1 >= ?3, ?4, NULL))
+           ON CONFLICT (name) DO UPDATE SET code = excluded.code,
+             count = iif(holds.code = excluded.code, holds.count + 1, 1),
+             probe_at = iif(holds.probe_at IS NOT NULL
+               OR iif(holds.code = excluded.code, holds.count + 1, 1) >= ?3, ?4, NULL)
+           RETURNING *`,
+        )
+        .bind(name, code, holdFrom, probeAt)
+        .first<D1Hold>();
+      if (hold === null) throw new Error("a strike returned no row");
+      return fromD1Hold(hold);
+    },
+    async takeProbe({ name, probeAt }, nextProbeAt) {
+      const { meta } = await database
+        .prepare("UPDATE holds SET probe_at = ?3 WHERE name = ?1 AND probe_at IS ?2")
+        .bind(name, probeAt, nextProbeAt)
+        .run();
+      return meta.changes > 0;
+    },
+    async clearHold(name) {
+      await database.prepare("DELETE FROM holds WHERE name = ?1").bind(name).run();
+    },
+  };
+}
+
+/** JSON arrays of the items in their order, each small enough for one parameter. */
+function inChunks(items: unknown[]): string[] {
+  const chunks: string[] = [];
+  let chunk: string[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const json = JSON.stringify(item);
+    const length = Buffer.byteLength(json);
+    if (chunk.length > 0 && bytes + length > parameterBytesMax) {
+      chunks.push(`[${chunk.join()}]`);
+      chunk = [];
+      bytes = 0;
+    }
+    chunk.push(json);
+    bytes += length;
+  }
+  if (chunk.length > 0) chunks.push(`[${chunk.join()}]`);
+  return chunks;
+}
+
+interface D1Row {
+  id: string;
+  state: CallRow["state"];
+  reason: string;
+  token: string | null;
+  attempt: number;
+  resent: number;
+  due_at: number | null;
+  unknown_since: number | null;
+  call: string | null;
+  route: string | null;
+  provider_call_id: string | null;
+  request_id: string;
+  client: string;
+  agent_id: string;
+  number_hash: string;
+  number_tail: string;
+  accepted_at: number;
+  updated_at: number;
+}
+
+function fromD1(row: D1Row): CallRow {
+  return {
+    id: row.id,
+    state: row.state,
+    reason: row.reason,
+    token: row.token,
+    attempt: row.attempt,
+    resent: row.resent === 1,
+    dueAt: row.due_at,
+    unknownSince: row.unknown_since,
+    call: parsed<CallRow["call"]>(row.call),
+    route: parsed<CallRow["route"]>(row.route),
+    providerCallId: row.provider_call_id,
+    requestId: row.request_id,
+    client: row.client,
+    agentId: row.agent_id,
+    numberHash: row.number_hash,
+    numberTail: row.number_tail,
+    acceptedAt: row.accepted_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+interface D1Hold {
+  name: string;
+  code: string;
+  count: number;
+  probe_at: number | null;
+}
+
+function fromD1Hold({ name, code, count, probe_at }: D1Hold): Hold {
+  return { name, code, count, probeAt: probe_at };
+}
+
+/** Reads back what this adapter wrote. */
+function parsed<Value>(json: string | null): Value | null {
+  return json === null ? null : (JSON.parse(json) as Value);
+}

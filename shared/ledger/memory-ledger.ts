@@ -1,0 +1,110 @@
+import type { BoundKey, CallLedger, CallRow, DueRow, Hold } from "./call-ledger.ts";
+import { claimed, settled, unclaimed } from "./state-machine.ts";
+
+/** A ledger in this process's memory, for tests. */
+export function createMemoryLedger(): CallLedger {
+  const rows = new Map<string, CallRow>();
+  const keys = new Map<string, BoundKey & { expiresAt: number }>();
+  const holds = new Map<string, Hold>();
+
+  const write = (id: string, next: CallRow | undefined): boolean => {
+    if (next !== undefined) rows.set(id, next);
+    return next !== undefined;
+  };
+  const keyAt = (key: string, now: number): BoundKey | undefined => {
+    const found = keys.get(key);
+    if (found === undefined || found.expiresAt <= now) return undefined;
+    return { fingerprint: found.fingerprint, seed: found.seed };
+  };
+
+  return {
+    async read(ids) {
+      const found = ids.flatMap((id) => rows.get(id) ?? []);
+      return new Map(found.map((row) => [row.id, row]));
+    },
+    async claim(claims) {
+      return claims.map((claim) => write(claim.call.id, claimed(rows.get(claim.call.id), claim)));
+    },
+    async settle(settlements) {
+      return settlements.map((one) => write(one.id, settled(rows.get(one.id), one)));
+    },
+    async defer(writes) {
+      return writes.map((one) => write(one.call.id, unclaimed(rows.get(one.call.id), one)));
+    },
+    async due({ until, after, limit }) {
+      return [...rows.values()]
+        .flatMap((row): DueRow[] =>
+          row.dueAt !== null && row.dueAt <= until ? [{ ...dueFields(row), dueAt: row.dueAt }] : [],
+        )
+        .filter(
+          (row) =>
+            after === undefined ||
+            row.dueAt > after.dueAt ||
+            (row.dueAt === after.dueAt && row.id > after.id),
+        )
+        .toSorted((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))
+        .slice(0, limit);
+    },
+    async list({ state, before, limit }) {
+      return [...rows.values()]
+        .filter((row) => row.state === state)
+        .filter(
+          (row) =>
+            before === undefined ||
+            row.acceptedAt < before.acceptedAt ||
+            (row.acceptedAt === before.acceptedAt && row.id < before.id),
+        )
+        .toSorted((a, b) => b.acceptedAt - a.acceptedAt || (a.id < b.id ? 1 : -1))
+        .slice(0, limit);
+    },
+    async purge({ before, now, limit }) {
+      for (const [key, { expiresAt }] of keys) if (expiresAt <= now) keys.delete(key);
+      const old = [...rows.values()]
+        .filter(({ state }) => state !== "DEFERRED" && state !== "DIALING")
+        .filter(({ updatedAt }) => updatedAt < before)
+        .slice(0, limit);
+      for (const { id } of old) rows.delete(id);
+      return old.map(({ id, state }) => ({ id, state }));
+    },
+
+    async readKey(key, now) {
+      return keyAt(key, now);
+    },
+    async bindKey(key, bound, now, expiresAt) {
+      const standing = keyAt(key, now);
+      if (standing !== undefined) return standing;
+      keys.set(key, { ...bound, expiresAt });
+      return bound;
+    },
+
+    async holds() {
+      return [...holds.values()];
+    },
+    async strike(name, code, holdFrom, probeAt) {
+      const before = holds.get(name);
+      const count = before?.code === code ? before.count + 1 : 1;
+      const hold = {
+        name,
+        code,
+        count,
+        // Once held, held until a success: another code is no success.
+        probeAt: count >= holdFrom || (before?.probeAt ?? null) !== null ? probeAt : null,
+      };
+      holds.set(name, hold);
+      return hold;
+    },
+    async takeProbe({ name, probeAt }, nextProbeAt) {
+      const hold = holds.get(name);
+      if (hold === undefined || hold.probeAt !== probeAt) return false;
+      holds.set(name, { ...hold, probeAt: nextProbeAt });
+      return true;
+    },
+    async clearHold(name) {
+      holds.delete(name);
+    },
+  };
+}
+
+function dueFields({ id, state, token, attempt, route, requestId, agentId }: CallRow) {
+  return { id, state, token, attempt, route, requestId, agentId };
+}

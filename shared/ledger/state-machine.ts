@@ -1,0 +1,103 @@
+import type { CallRow, Claim, Settlement, UnclaimedWrite } from "./call-ledger.ts";
+
+/**
+ * The conditions under which a row may change, as pure functions of (row, write): the new row, the same row
+ * where the write had taken effect before, or undefined where it is refused. The memory ledger runs them;
+ * the other adapters say the same in their engine's own conditions and are compared with these.
+ *
+ * DIALING never goes back to anything that dials by the passing of time: whoever claimed may still be about
+ * to send. Each looser reading that was tried on a model of this phoned someone twice or lost a call.
+ */
+export function claimed(row: CallRow | undefined, claim: Claim): CallRow | undefined {
+  const dialing = {
+    state: "DIALING",
+    reason: claim.resendOf === undefined ? "claimed" : "resent",
+    token: claim.token,
+    dueAt: claim.deadline,
+    route: claim.route,
+    updatedAt: claim.at,
+  } as const;
+  if (row === undefined) {
+    // A resend is of a row that was read: gone means that its story has ended.
+    if (claim.resendOf !== undefined) return undefined;
+    return {
+      ...firstRow(claim),
+      ...dialing,
+      attempt: 1,
+    };
+  }
+  if (row.state === "DIALING" && row.token === claim.token) return row;
+  if (claim.resendOf !== undefined) {
+    const allowed =
+      row.state === "UNKNOWN" && row.token === claim.resendOf && isIdempotent(row.route);
+    // At the account and the address that the first request went to, whatever the plan says by now.
+    return allowed
+      ? { ...row, ...dialing, route: row.route, attempt: row.attempt + 1, resent: true }
+      : undefined;
+  }
+  const due = row.state === "DEFERRED" && row.dueAt !== null && row.dueAt <= claim.at;
+  return due ? { ...row, ...dialing, attempt: row.attempt + 1 } : undefined;
+}
+
+/** States that a settlement may leave, by the state it goes to. */
+export const settleFrom: Record<Settlement["state"], readonly CallRow["state"][]> = {
+  PLACED: ["DIALING", "UNKNOWN", "PARKED"], // a late success wins
+  DEFERRED: ["DIALING", "UNKNOWN"],
+  REJECTED: ["DIALING", "UNKNOWN"],
+  UNKNOWN: ["DIALING"],
+  PARKED: ["DIALING", "UNKNOWN"],
+};
+
+export function settled(row: CallRow | undefined, settlement: Settlement): CallRow | undefined {
+  if (row === undefined || row.token !== settlement.token) return undefined;
+  const { state, at } = settlement;
+  if (row.state === state) return row;
+  if (!settleFrom[state].includes(row.state)) return undefined;
+  if (row.resent && (state === "DEFERRED" || state === "REJECTED")) return undefined;
+  return {
+    ...row,
+    state,
+    reason: settlement.reason,
+    dueAt: settlement.dueAt ?? null,
+    unknownSince: row.unknownSince ?? (state === "UNKNOWN" ? at : null),
+    providerCallId: settlement.providerCallId ?? row.providerCallId,
+    call: state === "PLACED" ? null : row.call,
+    updatedAt: at,
+  };
+}
+
+export function unclaimed(row: CallRow | undefined, write: UnclaimedWrite): CallRow | undefined {
+  const decided = {
+    state: write.state,
+    reason: write.reason,
+    dueAt: write.dueAt ?? null,
+    updatedAt: write.at,
+  };
+  if (row === undefined) return { ...firstRow(write), ...decided };
+  if (row.state !== "DEFERRED" || write.onlyIfAbsent) return undefined;
+  return { ...row, ...decided };
+}
+
+function firstRow({ call, numberHash, numberTail }: UnclaimedWrite | Claim) {
+  return {
+    id: call.id,
+    token: null,
+    attempt: 0,
+    resent: false,
+    unknownSince: null,
+    call,
+    route: null,
+    providerCallId: null,
+    requestId: call.requestId,
+    client: call.client,
+    agentId: call.request.agent_id,
+    numberHash,
+    numberTail,
+    acceptedAt: call.acceptedAt,
+  };
+}
+
+/** Whether the route's provider drops a request it has seen under the same id. */
+export function isIdempotent(route: CallRow["route"]): boolean {
+  return route !== null && "idempotent" in route && route.idempotent === true;
+}

@@ -1,0 +1,48 @@
+/**
+ * What may stand in a log line: ids, codes and counts. The type is closed, so that a number, a name, a
+ * context value or a token has no field to stand in.
+ */
+export interface LogFields {
+  call_id?: string;
+  request_id?: string;
+  client?: string;
+  token_id?: string;
+  agent_id?: string;
+  provider?: string;
+  provider_call_id?: string | null;
+  /** The state the ledger was given. */
+  state?: string;
+  reason?: string;
+  /** The provider's or the platform's code. */
+  code?: string;
+  attempt?: number;
+  ms?: number;
+  count?: number;
+  status?: number;
+  /** ISO 8601. */
+  due_at?: string;
+  hold?: string;
+  message_kind?: string;
+  /** Our own words about a setting; never a value of it. */
+  problem?: string;
+  /** An error's class and place, not its message, which may quote what it was given. */
+  error?: string;
+}
+
+/** `alarm` is for what a person must act on. */
+export type LogLevel = "info" | "warning" | "alarm";
+
+/** Writes one wide event, such as `call.dialed`. */
+export type Log = (level: LogLevel, event: string, fields: LogFields) => void;
+
+/** One line of JSON an event, on the console that the platform collects. */
+export const consoleLog: Log = (level, event, fields) => {
+  console.log(JSON.stringify({ time: new Date().toISOString(), level, event, ...fields }));
+};
+
+/** What may be logged of an error: its class and where it was thrown. */
+export function errorForLog(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const place = /\bat (?:async )?([\w.$<>]+) /.exec(error.stack?.replace(error.message, "") ?? "");
+  return place?.[1] === undefined ? error.name : `${error.name} in ${place[1]}`;
+}

@@ -1,0 +1,104 @@
+import type { DialOutcome } from "./dialing-provider.ts";
+
+/** Most of an answer that is read. */
+const answerBytesMax = 64 * 1024;
+
+/** An answer that came, as far as it could be read in time. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** Undefined where it broke off, took too long or was longer than 64 KiB. */
+  text: string | undefined;
+}
+
+/**
+ * Sends one POST and nothing else: no redirect is followed, nothing is repeated. Creating a call is not
+ * idempotent at almost any provider, so once a request may have left, only its answer says what became of it.
+ *
+ * @returns the answer, or the outcome where none came
+ */
+export async function post(
+  send: typeof fetch,
+  url: string,
+  request: { headers: Record<string, string>; body: string },
+  timeoutSeconds: number,
+): Promise<Answer | DialOutcome> {
+  try {
+    const response = await send(url, {
+      method: "POST",
+      ...request,
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutSeconds * 1000),
+    });
+    const text = await readAtMost(response, answerBytesMax).catch(() => undefined);
+    return { status: response.status, headers: response.headers, text };
+  } catch (error) {
+    return outcomeOfThrown(error);
+  }
+}
+
+/**
+ * The outcome that a status code stands for where the provider's own reference says nothing else. 2xx is the
+ * caller's to read. What is not listed is unknown: a redirect may be the page after a placed call.
+ */
+export function outcomeOfStatus({ status, headers }: Answer, now: number): DialOutcome {
+  const code = `http_${status}`;
+  switch (status) {
+    case 400:
+    case 404:
+    case 422:
+      return { kind: "rejected", code };
+    case 401:
+    case 402:
+      return { kind: "account_refused", code };
+    case 403:
+      return { kind: "forbidden", code };
+    case 429:
+      return { kind: "not_placed", code, retryAfterSeconds: retryAfterSeconds(headers, now) };
+    default:
+      return { kind: "unknown", code };
+  }
+}
+
+/** `Retry-After` in seconds, from either of its forms (RFC 9110, section 10.2.3). */
+export function retryAfterSeconds(headers: Headers, now: number): number | undefined {
+  const value = headers.get("retry-after")?.trim();
+  if (value === undefined || value === "") return undefined;
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
+}
+
+/** Errors of Node's sockets that come before anything of the request has left. */
+const nothingLeft = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
+
+/**
+ * Node says in `cause.code` why a request failed; a Worker's errors do not tell a refused connection from
+ * one that broke after the request was read, so there everything thrown is unknown.
+ */
+function outcomeOfThrown(error: unknown): DialOutcome {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code =
+    cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
+  if (nothingLeft.has(code)) return { kind: "not_placed", code: code.toLowerCase() };
+  const timedOut = error instanceof Error && error.name === "TimeoutError";
+  return { kind: "unknown", code: timedOut ? "time_out" : "connection_broken" };
+}
+
+async function readAtMost(response: Response, bytesMax: number): Promise<string | undefined> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > bytesMax) {
+      await reader.cancel();
+      return undefined;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}

@@ -1,0 +1,119 @@
+import { createHmac } from "node:crypto";
+import * as z from "zod";
+import type { Call } from "../call.ts";
+import type { DialOutcome, ProviderType } from "./dialing-provider.ts";
+import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./post.ts";
+
+const routeSchema = z.strictObject({
+  provider: z.literal("webhook"),
+  /** Where calls are posted. */
+  url: z
+    .url("must be a URL")
+    .refine(
+      (url) => !URL.canParse(url) || url.startsWith("https:") || isPlainLoopback(url),
+      "must be https; plain http only to a loopback host",
+    )
+    .refine((url) => !URL.canParse(url) || new URL(url).username === "", "must not hold a user"),
+  /** The receiver drops a `webhook-id` it has seen, so a call of unknown outcome may be sent again. */
+  idempotent: z.boolean().optional(),
+  callingHours: z.string().optional(),
+});
+
+/**
+ * Posts each call to an address of the user's own, signed after the Standard Webhooks specification
+ * (https://www.standardwebhooks.com): `webhook-id` is the call's id, the same on any resend,
+ * `webhook-signature` is `v1,` and the HMAC-SHA256 of `id.timestamp.body` under `WEBHOOK_SECRET`.
+ *
+ * ```json
+ * {"id": "call_…", "request_id": "req_…", "phone_number": "+12025550123", "agent_id": "agent_sales",
+ *  "context": {}, "timezone": null, "accepted_at": "2026-11-21T09:30:00.000Z"}
+ * ```
+ *
+ * 2xx: placed, and a JSON `id` of the answer is kept as the provider's id of the call. 503 with
+ * `Retry-After`: surely not placed, asked again later. Others as in `outcomeOfStatus`.
+ */
+export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
+  name: "webhook",
+  routeSchema,
+  secretsOf: ({ url }) => (isLoopback(url) ? [] : ["WEBHOOK_SECRET"]),
+  create({ environment, fetch, now }) {
+    const secret = environment["WEBHOOK_SECRET"];
+    const key = secret === undefined ? undefined : keyOf(secret);
+    return {
+      async dial(call, route, timeoutSeconds) {
+        const body = JSON.stringify(bodyOf(call));
+        const headers = {
+          "content-type": "application/json",
+          "user-agent": "outbound-calls",
+          ...signatureHeaders(call.id, body, key, now()),
+        };
+        const answer = await post(fetch, route.url, { headers, body }, timeoutSeconds);
+        return "kind" in answer ? answer : outcomeOf(answer, now());
+      },
+    };
+  },
+};
+
+function bodyOf({ id, requestId, acceptedAt, request }: Call) {
+  return {
+    id,
+    request_id: requestId,
+    phone_number: request.phone_number,
+    agent_id: request.agent_id,
+    context: request.context ?? {},
+    timezone: request.timezone ?? null,
+    accepted_at: new Date(acceptedAt).toISOString(),
+  };
+}
+
+/** An unsigned request, to a loopback host without a secret, still carries its id and time. */
+function signatureHeaders(
+  id: string,
+  body: string,
+  key: Buffer | undefined,
+  now: number,
+): Record<string, string> {
+  const timestamp = String(Math.floor(now / 1000));
+  const headers = { "webhook-id": id, "webhook-timestamp": timestamp };
+  if (key === undefined) return headers;
+  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+  return { ...headers, "webhook-signature": `v1,${signature}` };
+}
+
+function outcomeOf(answer: Answer, now: number): DialOutcome {
+  if (answer.status >= 200 && answer.status < 300) {
+    return { kind: "placed", providerCallId: idIn(answer.text) };
+  }
+  const retryAfter = retryAfterSeconds(answer.headers, now);
+  if (answer.status === 503 && retryAfter !== undefined) {
+    return { kind: "not_placed", code: "http_503", retryAfterSeconds: retryAfter };
+  }
+  return outcomeOfStatus(answer, now);
+}
+
+function idIn(text: string | undefined): string | undefined {
+  try {
+    return z.object({ id: z.string().min(1).max(200) }).parse(JSON.parse(text ?? "")).id;
+  } catch {
+    return undefined; // an answer without an id is as good: the status said that the call is placed
+  }
+}
+
+/** The key of a Standard Webhooks secret, `whsec_` and 24 to 64 bytes in base64. */
+function keyOf(secret: string): Buffer {
+  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+  if (!secret.startsWith("whsec_") || key.length < 24 || key.length > 64) {
+    throw new Error("WEBHOOK_SECRET must be whsec_ and 24 to 64 bytes in base64");
+  }
+  return key;
+}
+
+function isLoopback(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { hostname } = new URL(url);
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+}
+
+function isPlainLoopback(url: string): boolean {
+  return url.startsWith("http:") && isLoopback(url);
+}

@@ -1,0 +1,26 @@
+import type { Message } from "../message.ts";
+
+/** Longest delay a message is sent with; whatever waits longer is a row of the ledger, not a message. */
+export const delaySecondsMax = 120;
+
+/** Where accepted calls wait for the dialer: at least once, in no particular order. */
+export interface CallQueue {
+  /** Resolves once the message is durable. A rejection means that it may or may not be. */
+  send(message: Message, delaySeconds?: number): Promise<void>;
+  /**
+   * Sends many, in order. Answers with how many from the front are durable; whether any of the others are
+   * is not known, so they are sent again.
+   */
+  sendMany(messages: { message: Message; delaySeconds?: number }[]): Promise<number>;
+}
+
+/** A message as the queue delivers it to the dialer. */
+export interface Delivered {
+  /** Of this delivery, from 1. */
+  attempt: number;
+  /** Brings the body, from object storage where it lies there. What it is has yet to be parsed. */
+  open(): Promise<unknown>;
+}
+
+/** What the dialer answers to a delivered message: it is done with, or it comes again. */
+export type Disposition = "acknowledge" | { retryAfterSeconds: number };

@@ -1,0 +1,76 @@
+import * as z from "zod";
+import { withTimeLimit } from "../time-limit.ts";
+import type { CallQueue, Delivered } from "./call-queue.ts";
+
+/**
+ * Largest body sent as it is. Queues take 128 kB a message, some hundred bytes of it their own; a larger
+ * body goes into R2 and the message holds its key (the Claim Check pattern). Nothing deletes the object but
+ * the bucket's lifecycle rule, which outlives the queue's and the dead-letter queue's retention together.
+ */
+const bodyBytesMax = 120_000;
+/** Queues take 100 messages and 256 kB in one `sendBatch`. */
+const batchMessagesMax = 100;
+const batchBytesMax = 240_000;
+/** A `sendBatch` may hang for 57 s before it throws (cloudflare/workerd#6053). */
+const sendSecondsMax = 10;
+
+const claimCheckSchema = z.strictObject({ kind: z.literal("claim_check"), key: z.string() });
+
+/** The call queue on Cloudflare Queues, with R2 for large messages. */
+export function createCloudflareQueue(queue: Queue, bucket: R2Bucket): CallQueue {
+  async function bodyOf(message: unknown): Promise<{ body: string; bytes: number }> {
+    const json = JSON.stringify(message);
+    const bytes = Buffer.byteLength(json);
+    if (bytes <= bodyBytesMax) return { body: json, bytes };
+    const key = `messages/${crypto.randomUUID()}`;
+    await bucket.put(key, json);
+    const body = JSON.stringify({ kind: "claim_check", key });
+    return { body, bytes: Buffer.byteLength(body) };
+  }
+
+  return {
+    async send(message, delaySeconds = 0) {
+      const { body } = await bodyOf(message);
+      await queue.send(body, { contentType: "text", delaySeconds });
+    },
+    async sendMany(messages) {
+      let sent = 0;
+      let batch: MessageSendRequest[] = [];
+      let batchBytes = 0;
+      const flush = async () => {
+        if (batch.length > 0) await withTimeLimit(queue.sendBatch(batch), sendSecondsMax);
+        sent += batch.length;
+        batch = [];
+        batchBytes = 0;
+      };
+      try {
+        for (const { message, delaySeconds = 0 } of messages) {
+          const { body, bytes } = await bodyOf(message);
+          if (batch.length === batchMessagesMax || batchBytes + bytes > batchBytesMax)
+            await flush();
+          batch.push({ body, contentType: "text", delaySeconds });
+          batchBytes += bytes;
+        }
+        await flush();
+      } catch {
+        // Throttled or unreachable: what is not known to be sent is the caller's to send again.
+      }
+      return sent;
+    },
+  };
+}
+
+/** A message of a Worker's batch, its body brought from R2 when it is asked for. */
+export function deliveredByCloudflare(message: Message, bucket: R2Bucket): Delivered {
+  return {
+    attempt: message.attempts,
+    async open() {
+      const body: unknown = JSON.parse(z.string().parse(message.body));
+      const claimCheck = claimCheckSchema.safeParse(body);
+      if (!claimCheck.success) return body;
+      const object = await bucket.get(claimCheck.data.key);
+      if (object === null) throw new Error("the object of a claim check is missing");
+      return object.json();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { CallQueue, Delivered } from "./call-queue.ts";
+
+/** A queue in this process's memory, for tests: what was sent is taken out by the test. */
+export interface MemoryQueue extends CallQueue {
+  /** Takes out every message whose delay has passed, as deliveries. */
+  take(): Delivered[];
+}
+
+/** @param now the clock that delays are measured by, in milliseconds */
+export function createMemoryQueue(now: () => number): MemoryQueue {
+  let waiting: { json: string; visibleAt: number }[] = [];
+  const queue: MemoryQueue = {
+    async send(message, delaySeconds = 0) {
+      waiting.push({ json: JSON.stringify(message), visibleAt: now() + delaySeconds * 1000 });
+    },
+    async sendMany(messages) {
+      for (const { message, delaySeconds } of messages) await queue.send(message, delaySeconds);
+      return messages.length;
+    },
+    take() {
+      const visible = waiting.filter(({ visibleAt }) => visibleAt <= now());
+      waiting = waiting.filter(({ visibleAt }) => visibleAt > now());
+      return visible.map(({ json }) => ({
+        attempt: 1,
+        open: async () => JSON.parse(json) as unknown,
+      }));
+    },
+  };
+  return queue;
+}

@@ -1,0 +1,70 @@
+import { type DialPlan, missingSecrets, parseDialPlan } from "./dial-plan.ts";
+import { type Caller, callerOf, parseTokens } from "./tokens.ts";
+import type { Log } from "./log.ts";
+
+/** Variables and secrets as the platform hands them over. */
+export type Environment = Record<string, string | undefined>;
+
+/** Settings that are right, or what is wrong with them, in words that quote no value. */
+export type Settings<Value> = { value: Value } | { problem: string };
+
+export interface ApiSettings {
+  plan: DialPlan;
+  hashKey: string;
+}
+
+/** What the API needs besides its tokens. With a problem, it answers 503 and accepts nothing. */
+export function readApiSettings(environment: Environment, bundledPlan: unknown, log: Log) {
+  return read(log, (): ApiSettings => ({
+    plan: parseDialPlan(bundledPlan, environment),
+    hashKey: hashKeyIn(environment),
+  }));
+}
+
+/** What the dialer needs. With a problem, it dials nobody and hands every delivery back. */
+export function readDialerSettings<Providers>(
+  environment: Environment,
+  bundledPlan: unknown,
+  createProviders: () => Providers,
+  log: Log,
+): Settings<ApiSettings & { providers: Providers }> {
+  return read(log, () => {
+    const plan = parseDialPlan(bundledPlan, environment);
+    const missing = missingSecrets(plan, environment);
+    if (missing.length > 0) throw new Error(`the dial plan needs ${missing.join(", ")}`);
+    return { plan, hashKey: hashKeyIn(environment), providers: createProviders() };
+  });
+}
+
+/**
+ * Whose a token is, by `API_TOKENS`. Missing or unreadable, it is nobody's: every request is answered 401.
+ */
+export function readTokens({ API_TOKENS }: Environment, log: Log) {
+  const tokens = read(log, () => {
+    if (!API_TOKENS) throw new Error("API_TOKENS is not set: every request is answered 401");
+    try {
+      return parseTokens(API_TOKENS);
+    } catch (error) {
+      throw new Error(`API_TOKENS ${error instanceof Error ? error.message : "is unreadable"}`);
+    }
+  });
+  return (token: string, now: number): Caller | undefined =>
+    "value" in tokens ? callerOf(token, tokens.value, now) : undefined;
+}
+
+function read<Value>(log: Log, parse: () => Value): Settings<Value> {
+  try {
+    return { value: parse() };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : "unreadable settings";
+    log("alarm", "settings.invalid", { problem });
+    return { problem };
+  }
+}
+
+/** Keys the hashes of numbers and the fingerprints of requests. */
+function hashKeyIn({ HASH_KEY }: Environment): string {
+  if (!HASH_KEY) throw new Error("HASH_KEY is not set: 32 random bytes in hex");
+  if (!/^[0-9a-f]{64}$/i.test(HASH_KEY)) throw new Error("HASH_KEY must be 32 bytes in hex");
+  return HASH_KEY;
+}

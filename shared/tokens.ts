@@ -1,0 +1,73 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import * as z from "zod";
+
+const tokenSchema = z.strictObject({
+  /** Names the token in logs. */
+  id: z.string().min(1),
+  /** Of the whole token, in hex. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits"),
+  /** Whose token it is: the scope of an Idempotency-Key, kept when the token is rotated. */
+  client: z.string().min(1).optional(),
+  /** Agents it may place calls for; `*` is all of them. */
+  agents: z.array(z.string().min(1)).min(1).default(["*"]),
+  /** When it ends: a date or an instant, ISO 8601. */
+  notAfter: z
+    .string()
+    .refine((text) => !Number.isNaN(Date.parse(text)), "must be an ISO 8601 date")
+    .optional(),
+});
+
+const tokensSchema = z
+  .array(tokenSchema)
+  .min(1, "must hold at least one token")
+  .refine(
+    (tokens) => new Set(tokens.map(({ id }) => id)).size === tokens.length,
+    "must not hold two tokens of one id",
+  );
+
+export interface Caller {
+  tokenId: string;
+  client: string;
+  agents: string[];
+}
+
+/** Parses `API_TOKENS`; throws what is wrong with it, without its text. */
+export function parseTokens(json: string): z.infer<typeof tokensSchema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw new Error("is not JSON"); // the parser's own message quotes the text
+  }
+  const parsed = tokensSchema.safeParse(value);
+  if (!parsed.success) throw new Error(z.prettifyError(parsed.error));
+  return parsed.data;
+}
+
+/** Whose `token` it is, or undefined. Every entry is compared, in constant time. */
+export function callerOf(
+  token: string,
+  tokens: z.infer<typeof tokensSchema>,
+  now: number,
+): Caller | undefined {
+  const digest = createHash("sha256").update(token).digest();
+  let found: Caller | undefined;
+  for (const { id, sha256, client, agents, notAfter } of tokens) {
+    const same = timingSafeEqual(digest, Buffer.from(sha256, "hex"));
+    const valid = notAfter === undefined || now < Date.parse(notAfter);
+    if (same && valid) found = { tokenId: id, client: client ?? id, agents };
+  }
+  return found;
+}
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** A new token, `oc_` and 30 base62 characters (178 random bits), and the hash to store. */
+export function createToken(): { token: string; sha256: string } {
+  let text = "oc_";
+  while (text.length < 33) {
+    const byte = randomBytes(1)[0] ?? 255;
+    if (byte < 248) text += base62[byte % 62]; // 248 = 4 × 62: every character equally likely
+  }
+  return { token: text, sha256: createHash("sha256").update(text).digest("hex") };
+}
