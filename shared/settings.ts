@@ -42,11 +42,7 @@ export function readDialerSettings<Providers>(
 export function readTokens({ API_TOKENS }: Environment, log: Log) {
   const tokens = read(log, () => {
     if (!API_TOKENS) throw new Error("API_TOKENS is not set: every request is answered 401");
-    try {
-      return parseTokens(API_TOKENS);
-    } catch (error) {
-      throw new Error(`API_TOKENS ${error instanceof Error ? error.message : "is unreadable"}`);
-    }
+    return parseTokens(API_TOKENS);
   });
   return (token: string, now: number): Caller | undefined =>
     "value" in tokens ? callerOf(token, tokens.value, now) : undefined;

@@ -37,10 +37,10 @@ export function parseTokens(json: string): z.infer<typeof tokensSchema> {
   try {
     value = JSON.parse(json);
   } catch {
-    throw new Error("is not JSON"); // the parser's own message quotes the text
+    throw new Error("API_TOKENS is not JSON"); // the parser's own message quotes the text
   }
   const parsed = tokensSchema.safeParse(value);
-  if (!parsed.success) throw new Error(z.prettifyError(parsed.error));
+  if (!parsed.success) throw new Error(`API_TOKENS: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 

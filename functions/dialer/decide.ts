@@ -94,9 +94,9 @@ export function expiryOf(call: Call, plan: DialPlan): number {
 }
 
 /** The hold that keeps calls of this route waiting, if there is one. */
-export function heldBy(route: Route, holds: readonly Hold[]): Hold | undefined {
-  const names = [accountHoldName(route), routeHoldName(route)];
-  return holds.find(({ name, probeAt }) => probeAt !== null && names.includes(name));
+function heldBy(route: Route, holds: readonly Hold[]): Hold | undefined {
+  const names = new Set([accountHoldName(route), routeHoldName(route)]);
+  return holds.find(({ name, probeAt }) => probeAt !== null && names.has(name));
 }
 
 export function reasonOf(hold: Hold | undefined): string {

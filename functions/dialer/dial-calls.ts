@@ -75,7 +75,7 @@ export async function dialCalls(
   };
   await writeEnds(ends, deps).catch(() => again(ends.map(({ call }) => call)));
   await writeParks(parks, deps).catch(() => again(parks.map(({ call }) => call)));
-  const dialer = createAttempts(holds, deps, deadline);
+  const dialOnce = createAttempts(holds, deps, deadline);
   await inLanes(
     dials.toSorted((a, b) => a.dialAt - b.dialAt),
     {
@@ -84,7 +84,7 @@ export async function dialCalls(
       groupLanes: ({ route }) => accountOf(route, settings.plan).concurrency,
     },
     async (dial) => {
-      results.set(dial.call.id, await dialer.attempt(dial));
+      results.set(dial.call.id, await dialOnce(dial));
     },
   );
   return results;
@@ -137,7 +137,7 @@ function createAttempts(holds: readonly Hold[], deps: ReadyDeps, deadline: numbe
   /** Set by the first claim that can neither be made nor read back: the rest is handed back untouched. */
   let ledgerDown = false;
 
-  async function attempt(dial: Dial): Promise<Result> {
+  async function dialOnce(dial: Dial): Promise<Result> {
     if (ledgerDown) return "again";
     await clock.sleep(Math.max(0, dial.dialAt - clock.now()));
     const { call, route, timeoutSeconds } = dial;
@@ -283,7 +283,7 @@ function createAttempts(holds: readonly Hold[], deps: ReadyDeps, deadline: numbe
     await queue.send({ kind: "due", id }, delaySeconds).catch(() => undefined);
   }
 
-  return { attempt };
+  return dialOnce;
 }
 
 function entryOf(call: Call, { settings }: ReadyDeps) {

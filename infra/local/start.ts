@@ -73,7 +73,7 @@ async function workerEnvironment() {
   try {
     parseTokens(environment["API_TOKENS"] ?? "");
   } catch (error) {
-    fail(`API_TOKENS ${error instanceof Error ? error.message : "is unreadable"}`);
+    fail(error instanceof Error ? error.message : "API_TOKENS is unreadable.");
   }
   try {
     const plan = parseDialPlan(undefined, environment);
@@ -121,12 +121,12 @@ const [api, dialer] = await Promise.all([
   wrangler("d1", "migrations", "apply", "LEDGER", "--local", "--persist-to", stateDirectory),
 ]);
 
-const workers = Object.entries({ api, dialer }).map(([name, contents]) => ({
-  ...workerOptionsOf(configPaths[name as keyof typeof configPaths]).workerOptions,
+const worker = (name: keyof typeof configPaths, contents: string) => ({
+  ...workerOptionsOf(configPaths[name]).workerOptions,
   name,
   modules: [{ type: "ESModule" as const, path: "cloudflare.js", contents }],
   bindings: environment,
-}));
+});
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     host,
@@ -138,7 +138,7 @@ const miniflare = new Miniflare(
     resourcePersistencePath: join(stateDirectory, "v3"),
     // What the Workers print, as they print it.
     handleStructuredLogs: ({ message }) => console.log(message),
-    workers,
+    workers: [worker("api", api), worker("dialer", dialer)],
   }),
 );
 

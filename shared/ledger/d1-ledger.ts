@@ -71,7 +71,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
       statements.map((sql) => database.prepare(sql).bind(json)),
     );
     const results = await database.batch<{ id: string }>(bound);
-    const done = new Set(results.flatMap(({ results }) => results.map(({ id }) => id)));
+    const done = new Set(results.flatMap((result) => result.results.map(({ id }) => id)));
     return items.map((item) => done.has(idOf(item)));
   }
 
@@ -114,7 +114,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
         state: row.state,
         token: row.token,
         attempt: row.attempt,
-        route: parsed<CallRow["route"]>(row.route),
+        route: routeFrom(row.route),
         requestId: row.request_id,
         agentId: row.agent_id,
         dueAt: row.due_at,
@@ -246,8 +246,8 @@ function fromD1(row: D1Row): CallRow {
     resent: row.resent === 1,
     dueAt: row.due_at,
     unknownSince: row.unknown_since,
-    call: parsed<CallRow["call"]>(row.call),
-    route: parsed<CallRow["route"]>(row.route),
+    call: callFrom(row.call),
+    route: routeFrom(row.route),
     providerCallId: row.provider_call_id,
     requestId: row.request_id,
     client: row.client,
@@ -270,7 +270,11 @@ function fromD1Hold({ name, code, count, probe_at }: D1Hold): Hold {
   return { name, code, count, probeAt: probe_at };
 }
 
-/** Reads back what this adapter wrote. */
-function parsed<Value>(json: string | null): Value | null {
-  return json === null ? null : (JSON.parse(json) as Value);
+// JSON that this adapter wrote is read back as what it wrote.
+function callFrom(json: string | null): CallRow["call"] {
+  return json === null ? null : JSON.parse(json);
+}
+
+function routeFrom(json: string | null): CallRow["route"] {
+  return json === null ? null : JSON.parse(json);
 }

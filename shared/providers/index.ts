@@ -14,6 +14,7 @@ const names = types.map(({ name }) => name).join(", ");
 
 export const routeSchema: z.ZodType<Route> = z.discriminatedUnion(
   "provider",
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- zod asks for a tuple; any length will do
   known.map((type) => type.routeSchema) as [(typeof known)[number]["routeSchema"]],
   { error: ({ code }) => (code === "invalid_union" ? `must be one of ${names}` : undefined) },
 );

@@ -17,10 +17,10 @@ export function isTimeZone(text: string): boolean {
   const name = text.toLowerCase();
   if (knownNames.has(name)) return true;
   try {
-    new Intl.DateTimeFormat("en", { timeZone: text });
+    Intl.DateTimeFormat("en", { timeZone: text }); // throws a RangeError where it knows no such zone
+    knownNames.add(name);
+    return true;
   } catch {
     return false;
   }
-  knownNames.add(name);
-  return true;
 }

@@ -1,0 +1,50 @@
+import { fileURLToPath } from "node:url";
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+import { apiEnvironment } from "../test/support/environment.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+export default defineConfig({
+  root,
+  test: {
+    projects: [
+      {
+        root,
+        test: { name: "unit", include: ["test/unit/**/*.test.ts"] },
+      },
+      {
+        root,
+        plugins: [
+          cloudflareTest(async () => ({
+            main: "test/cloudflare/worker.ts",
+            wrangler: { configPath: "wrangler.toml" },
+            miniflare: {
+              // The queue's deliveries come to the test's own Worker, which keeps them for the tests to see.
+              queueConsumers: { "outbound-calls": { maxBatchTimeout: 0 } },
+              bindings: {
+                ...apiEnvironment,
+                TEST_MIGRATIONS: await readD1Migrations(`${root}/infra/d1`),
+              },
+            },
+          })),
+        ],
+        test: {
+          name: "cloudflare",
+          include: ["test/cloudflare/**/*.test.ts"],
+          setupFiles: ["test/cloudflare/setup.ts"],
+        },
+      },
+      {
+        root,
+        test: {
+          name: "end-to-end",
+          include: ["test/end-to-end/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});

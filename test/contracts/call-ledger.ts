@@ -1,0 +1,402 @@
+import fc from "fast-check";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Call } from "../../shared/call.ts";
+import type {
+  CallLedger,
+  Claim,
+  Settlement,
+  UnclaimedWrite,
+} from "../../shared/ledger/call-ledger.ts";
+import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import type { Route } from "../../shared/providers/index.ts";
+import { aCall } from "../support/calls.ts";
+
+const route: Route = { provider: "webhook", url: "https://example.com/dial" };
+const idempotentRoute: Route = { ...route, idempotent: true };
+const trace = { numberHash: "hash", numberTail: "23" };
+
+const claimOf = (call: Call, more: Partial<Claim> = {}): Claim => ({
+  call,
+  ...trace,
+  token: "token_1",
+  route,
+  at: 1000,
+  deadline: 60_000,
+  ...more,
+});
+const settlementOf = (call: Call, more: Partial<Settlement> = {}): Settlement => ({
+  id: call.id,
+  token: "token_1",
+  state: "PLACED",
+  reason: "placed",
+  at: 2000,
+  ...more,
+});
+const deferralOf = (call: Call, more: Partial<UnclaimedWrite> = {}): UnclaimedWrite => ({
+  call,
+  ...trace,
+  state: "DEFERRED",
+  reason: "rate_limited",
+  dueAt: 5000,
+  at: 1000,
+  ...more,
+});
+
+/** What every ledger does, whatever engine keeps it. `create` gives an empty one. */
+export function describeCallLedger(name: string, create: () => Promise<CallLedger>): void {
+  describe(`${name} as a call ledger`, () => {
+    let ledger: CallLedger;
+    beforeEach(async () => {
+      ledger = await create();
+    });
+    const rowOf = async ({ id }: Call) => (await ledger.read([id])).get(id);
+
+    it("knows nothing of a call it has not seen", async () => {
+      expect(await ledger.read([aCall().id])).toEqual(new Map());
+      expect(await ledger.read([])).toEqual(new Map());
+    });
+
+    it("claims a fresh call, and keeps the whole of it", async () => {
+      const call = aCall();
+      expect(await ledger.claim([claimOf(call)])).toEqual([true]);
+      expect(await rowOf(call)).toEqual({
+        id: call.id,
+        state: "DIALING",
+        reason: "claimed",
+        token: "token_1",
+        attempt: 1,
+        resent: false,
+        dueAt: 60_000,
+        unknownSince: null,
+        call,
+        route,
+        providerCallId: null,
+        requestId: call.requestId,
+        client: call.client,
+        agentId: call.request.agent_id,
+        ...trace,
+        acceptedAt: call.acceptedAt,
+        updatedAt: 1000,
+      });
+    });
+
+    it("lets one of many claimers have a call", async () => {
+      const call = aCall();
+      const claims = Array.from({ length: 20 }, (_, n) => claimOf(call, { token: `token_${n}` }));
+      const answers = await Promise.all(claims.map((claim) => ledger.claim([claim])));
+      const won = answers.flat().filter(Boolean);
+      expect(won).toHaveLength(1);
+      expect((await rowOf(call))?.token).toBe(`token_${answers.findIndex(([mine]) => mine)}`);
+    });
+
+    it("says the same again to a claim that is made again", async () => {
+      const call = aCall();
+      await ledger.claim([claimOf(call)]);
+      expect(await ledger.claim([claimOf(call)])).toEqual([true]);
+      expect((await rowOf(call))?.attempt).toBe(1);
+    });
+
+    it("claims a waiting call once it is due", async () => {
+      const call = aCall();
+      await ledger.defer([deferralOf(call)]);
+      expect(await ledger.claim([claimOf(call, { at: 4999 })])).toEqual([false]);
+      expect(await ledger.claim([claimOf(call, { at: 5000 })])).toEqual([true]);
+      expect(await rowOf(call)).toMatchObject({ state: "DIALING", attempt: 1, call });
+    });
+
+    it("claims many at once, and answers each in its order", async () => {
+      const [held, fresh, waiting] = [aCall(), aCall(), aCall()];
+      await ledger.claim([claimOf(held, { token: "another" })]);
+      await ledger.defer([deferralOf(waiting, { dueAt: 1000 })]);
+      const claims = [held, fresh, waiting].map((call) => claimOf(call));
+      expect(await ledger.claim(claims)).toEqual([false, true, true]);
+    });
+
+    it("carries a hundred calls with large contexts in one go", async () => {
+      const request = { ...aCall().request, context: { text: "ü".repeat(15_000) } };
+      const calls = Array.from({ length: 100 }, () => aCall({ request }));
+      const claims = calls.map((call) => claimOf(call));
+      expect(await ledger.claim(claims)).toEqual(calls.map(() => true));
+      const rows = await ledger.read(calls.map(({ id }) => id));
+      expect(calls.every((call) => rows.get(call.id)?.call?.request.context?.["text"]?.length === 15_000)).toBe(true);
+    });
+
+    it("forgets number and context once a call is placed, and keeps their trace", async () => {
+      const call = aCall();
+      await ledger.claim([claimOf(call)]);
+      const placed = settlementOf(call, { providerCallId: "CA1" });
+      expect(await ledger.settle([placed])).toEqual([true]);
+      expect(await rowOf(call)).toMatchObject({
+        state: "PLACED",
+        call: null,
+        dueAt: null,
+        providerCallId: "CA1",
+        ...trace,
+      });
+      expect(await ledger.settle([placed])).toEqual([true]);
+    });
+
+    it("settles for the holder of the token alone", async () => {
+      const call = aCall();
+      await ledger.claim([claimOf(call)]);
+      expect(await ledger.settle([settlementOf(call, { token: "another" })])).toEqual([false]);
+      expect(await ledger.settle([settlementOf(aCall())])).toEqual([false]);
+      expect((await rowOf(call))?.state).toBe("DIALING");
+    });
+
+    it("never dials what is settled as placed, rejected, unknown or parked", async () => {
+      for (const state of ["PLACED", "REJECTED", "UNKNOWN", "PARKED"] as const) {
+        const call = aCall();
+        await ledger.claim([claimOf(call)]);
+        await ledger.settle([settlementOf(call, { state, reason: "x", dueAt: 3000 })]);
+        expect(await ledger.claim([claimOf(call, { token: "token_2", at: 90_000 })])).toEqual([
+          false,
+        ]);
+        expect(await ledger.defer([deferralOf(call)])).toEqual([false]);
+        expect((await rowOf(call))?.state).toBe(state);
+      }
+    });
+
+    it("lets a late success win over unknown and parked, and nothing over placed", async () => {
+      const call = aCall();
+      await ledger.claim([claimOf(call)]);
+      const unknown = settlementOf(call, { state: "UNKNOWN", reason: "time_out", dueAt: 9000 });
+      expect(await ledger.settle([unknown])).toEqual([true]);
+      expect(await rowOf(call)).toMatchObject({ unknownSince: 2000, dueAt: 9000, call });
+      const parked = settlementOf(call, { state: "PARKED", reason: "outcome_unknown" });
+      expect(await ledger.settle([parked])).toEqual([true]);
+      expect(await ledger.settle([unknown])).toEqual([false]);
+      expect(await ledger.settle([settlementOf(call, { state: "DEFERRED", dueAt: 1 })])).toEqual([
+        false,
+      ]);
+      expect(await ledger.settle([settlementOf(call)])).toEqual([true]);
+      expect(await ledger.settle([parked])).toEqual([false]);
+      expect((await rowOf(call))?.state).toBe("PLACED");
+    });
+
+    it("resends an unknown call of an idempotent provider, under the token as read", async () => {
+      const call = aCall();
+      await ledger.claim([claimOf(call, { route: idempotentRoute })]);
+      await ledger.settle([settlementOf(call, { state: "UNKNOWN", reason: "x", dueAt: 3000 })]);
+      const resend = claimOf(call, { token: "token_2", at: 3000, resendOf: "token_1" });
+      expect(await ledger.claim([{ ...resend, resendOf: "another" }])).toEqual([false]);
+      expect(await ledger.claim([resend])).toEqual([true]);
+      expect(await ledger.claim([resend])).toEqual([true]);
+      expect(await rowOf(call)).toMatchObject({
+        state: "DIALING",
+        token: "token_2",
+        attempt: 2,
+        resent: true,
+        unknownSince: 2000,
+        route: idempotentRoute,
+      });
+      const under2 = (more: Partial<Settlement>) =>
+        ledger.settle([settlementOf(call, { token: "token_2", ...more })]);
+      expect(await under2({ state: "DEFERRED", dueAt: 1 })).toEqual([false]);
+      expect(await under2({ state: "REJECTED" })).toEqual([false]);
+      expect(await under2({ state: "UNKNOWN", dueAt: 1 })).toEqual([true]);
+      expect(await under2({ state: "PARKED" })).toEqual([true]);
+    });
+
+    it("resends to no other provider, and no call that it does not know", async () => {
+      const call = aCall();
+      await ledger.claim([claimOf(call)]);
+      await ledger.settle([settlementOf(call, { state: "UNKNOWN", reason: "x", dueAt: 3000 })]);
+      const resend = { token: "token_2", resendOf: "token_1", route: idempotentRoute };
+      expect(await ledger.claim([claimOf(call, resend), claimOf(aCall(), resend)])).toEqual([
+        false,
+        false,
+      ]);
+    });
+
+    it("writes what nobody has claimed, and moves it while it waits", async () => {
+      const [waiting, ended, parked] = [aCall(), aCall(), aCall()];
+      const writes = [
+        deferralOf(waiting),
+        { ...deferralOf(ended), state: "REJECTED", reason: "destination_denied" } as const,
+        { ...deferralOf(parked), state: "PARKED", reason: "no_route" } as const,
+      ].map(({ dueAt, ...write }) => (write.state === "DEFERRED" ? { ...write, dueAt } : write));
+      expect(await ledger.defer(writes)).toEqual([true, true, true]);
+      expect(await rowOf(ended)).toMatchObject({ state: "REJECTED", attempt: 0, token: null, call: ended });
+      expect(await ledger.defer([deferralOf(waiting, { dueAt: 7000, reason: "pace" })])).toEqual([true]);
+      expect(await rowOf(waiting)).toMatchObject({ state: "DEFERRED", dueAt: 7000, reason: "pace" });
+      expect(await ledger.defer([deferralOf(ended)])).toEqual([false]);
+      expect(await ledger.defer([deferralOf(waiting, { onlyIfAbsent: true })])).toEqual([false]);
+      expect(await ledger.defer([deferralOf(aCall(), { onlyIfAbsent: true })])).toEqual([true]);
+    });
+
+    it("lists what is due, in its order, from any place on", async () => {
+      const calls = [5000, 3000, 9000, 3000].map((dueAt) => ({ call: aCall(), dueAt }));
+      await ledger.defer(calls.map(({ call, dueAt }) => deferralOf(call, { dueAt })));
+      const placed = aCall();
+      await ledger.claim([claimOf(placed)]);
+      await ledger.settle([settlementOf(placed)]);
+      const dialing = aCall();
+      await ledger.claim([claimOf(dialing, { deadline: 4000 })]);
+      const all = await ledger.due({ until: 8000, limit: 10 });
+      expect(all.map(({ dueAt, state }) => [dueAt, state])).toEqual([
+        [3000, "DEFERRED"],
+        [3000, "DEFERRED"],
+        [4000, "DIALING"],
+        [5000, "DEFERRED"],
+      ]);
+      expect(all[2]).toEqual({
+        id: dialing.id,
+        state: "DIALING",
+        token: "token_1",
+        attempt: 1,
+        route,
+        requestId: dialing.requestId,
+        agentId: dialing.request.agent_id,
+        dueAt: 4000,
+      });
+      const [first] = all;
+      const page = await ledger.due({
+        until: 8000,
+        limit: 2,
+        after: { dueAt: first?.dueAt ?? 0, id: first?.id ?? "" },
+      });
+      expect(page).toEqual(all.slice(1, 3));
+    });
+
+    it("lists a state, newest first, page by page", async () => {
+      const calls = [3, 1, 2].map((n) => aCall({ acceptedAt: n }));
+      await ledger.defer(calls.map((call) => deferralOf(call)));
+      const newest = await ledger.list({ state: "DEFERRED", limit: 2 });
+      expect(newest.map(({ acceptedAt }) => acceptedAt)).toEqual([3, 2]);
+      const before = { acceptedAt: 2, id: newest[1]?.id ?? "" };
+      const rest = await ledger.list({ state: "DEFERRED", before, limit: 2 });
+      expect(rest.map(({ acceptedAt, call }) => [acceptedAt, call])).toEqual([[1, calls[1]]]);
+      expect(await ledger.list({ state: "PARKED", limit: 2 })).toEqual([]);
+    });
+
+    it("purges what ended long ago, and nothing that waits or dials", async () => {
+      const [placed, parked, waiting, dialing] = [aCall(), aCall(), aCall(), aCall()];
+      await ledger.claim([placed, parked, dialing].map((call) => claimOf(call)));
+      await ledger.settle([settlementOf(placed), settlementOf(parked, { state: "PARKED" })]);
+      await ledger.defer([deferralOf(waiting)]);
+      const query = { now: 10_000, limit: 10 };
+      expect(await ledger.purge({ ...query, before: 2000 })).toEqual([]);
+      const purged = await ledger.purge({ ...query, before: 2001 });
+      expect(purged).toHaveLength(2);
+      expect(purged).toEqual(
+        expect.arrayContaining([
+          { id: placed.id, state: "PLACED" },
+          { id: parked.id, state: "PARKED" },
+        ]),
+      );
+      const left = await ledger.read([placed, parked, waiting, dialing].map(({ id }) => id));
+      expect([...left.keys()].toSorted()).toEqual([waiting.id, dialing.id].toSorted());
+    });
+
+    it("binds a key once, until it expires", async () => {
+      const bound = { fingerprint: "f1", seed: "s1" };
+      expect(await ledger.readKey("key", 0)).toBeUndefined();
+      expect(await ledger.bindKey("key", bound, 0, 100)).toEqual(bound);
+      const later = { fingerprint: "f2", seed: "s2" };
+      expect(await ledger.bindKey("key", later, 99, 199)).toEqual(bound);
+      expect(await ledger.readKey("key", 99)).toEqual(bound);
+      expect(await ledger.readKey("key", 100)).toBeUndefined();
+      expect(await ledger.bindKey("key", later, 100, 200)).toEqual(later);
+      await ledger.purge({ before: 0, now: 150, limit: 1 });
+      expect(await ledger.readKey("key", 150)).toEqual(later);
+    });
+
+    it("binds a key to one of many at once", async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          ledger.bindKey("key", { fingerprint: "f", seed: `s${n}` }, 0, 100),
+        ),
+      );
+      expect(new Set(answers.map(({ seed }) => seed)).size).toBe(1);
+    });
+
+    it("holds from the given number of equal strikes on, until cleared", async () => {
+      expect(await ledger.holds()).toEqual([]);
+      expect(await ledger.strike("route:1", "http_404", 3, 50)).toMatchObject({ count: 1, probeAt: null });
+      await ledger.strike("route:1", "http_404", 3, 50);
+      expect(await ledger.strike("route:1", "http_422", 3, 50)).toMatchObject({ count: 1, probeAt: null });
+      await ledger.strike("route:1", "http_422", 3, 50);
+      const held = { name: "route:1", code: "http_422", count: 3, probeAt: 50 };
+      expect(await ledger.strike("route:1", "http_422", 3, 50)).toEqual(held);
+      expect(await ledger.holds()).toEqual([held]);
+      expect(await ledger.strike("route:1", "http_400", 3, 60)).toMatchObject({ count: 1, probeAt: 60 });
+      await ledger.clearHold("route:1");
+      expect(await ledger.holds()).toEqual([]);
+    });
+
+    it("gives a probe to one of many", async () => {
+      const hold = await ledger.strike("account:webhook", "http_401", 1, 50);
+      const taken = await Promise.all(
+        Array.from({ length: 10 }, () => ledger.takeProbe(hold, 110)),
+      );
+      expect(taken.filter(Boolean)).toHaveLength(1);
+      expect(await ledger.holds()).toEqual([{ ...hold, probeAt: 110 }]);
+    });
+
+    it("does what the state machine says, for any sequence of writes", async () => {
+      const ids = fc.nat({ max: 2 });
+      const token = fc.constantFrom("t1", "t2", "t3");
+      const at = fc.nat({ max: 20 });
+      const write = fc.oneof(
+        fc.record({
+          kind: fc.constant("claim" as const),
+          which: ids,
+          token,
+          at,
+          deadline: at,
+          idempotent: fc.boolean(),
+          resendOf: fc.option(token, { nil: undefined }),
+        }),
+        fc.record({
+          kind: fc.constant("settle" as const),
+          which: ids,
+          token,
+          at,
+          dueAt: at,
+          state: fc.constantFrom(
+            ...(["PLACED", "DEFERRED", "REJECTED", "UNKNOWN", "PARKED"] as const),
+          ),
+        }),
+        fc.record({
+          kind: fc.constant("defer" as const),
+          which: ids,
+          at,
+          dueAt: at,
+          state: fc.constantFrom(...(["DEFERRED", "EXPIRED", "REJECTED", "PARKED"] as const)),
+          onlyIfAbsent: fc.boolean(),
+        }),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 25 }), async (writes) => {
+          const model = createMemoryLedger();
+          const calls = [aCall(), aCall(), aCall()];
+          const waits = (state: string) => state === "DEFERRED" || state === "UNKNOWN";
+          const run = (on: CallLedger, one: (typeof writes)[number]) => {
+            const call = calls[one.which] ?? aCall();
+            if (one.kind === "claim") {
+              const resend = one.resendOf === undefined ? {} : { resendOf: one.resendOf };
+              const { at, deadline } = one;
+              const to = one.idempotent ? idempotentRoute : route;
+              return on.claim([claimOf(call, { token: one.token, route: to, at, deadline, ...resend })]);
+            }
+            const { state, at } = one;
+            const due = waits(state) ? { dueAt: one.dueAt } : {};
+            if (one.kind === "settle") {
+              const { id } = call;
+              return on.settle([{ id, token: one.token, at, state: one.state, reason: "r", ...due }]);
+            }
+            const { onlyIfAbsent } = one;
+            return on.defer([
+              { call, ...trace, state: one.state, reason: "r", at, onlyIfAbsent, ...due },
+            ]);
+          };
+          for (const one of writes) expect(await run(ledger, one)).toEqual(await run(model, one));
+          const read = calls.map(({ id }) => id);
+          expect(await ledger.read(read)).toEqual(await model.read(read));
+        }),
+        { numRuns: 150 },
+      );
+    });
+  });
+}

@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+
+const tokenOf = (name: string) => `oc_${name.padEnd(30, "0")}`;
+
+/** Tokens of the tests: of a client, of the same client after rotation, of another, of one agent, ended. */
+export const tokens = {
+  crm: tokenOf("crm"),
+  crmRotated: tokenOf("crmRotated"),
+  shop: tokenOf("shop"),
+  salesOnly: tokenOf("salesOnly"),
+  ended: tokenOf("ended"),
+};
+
+const entry = (id: keyof typeof tokens, more: object = {}) => ({
+  id,
+  sha256: createHash("sha256").update(tokens[id]).digest("hex"),
+  ...more,
+});
+
+/** A plan with two agents and no `*`, and destinations to be refused. */
+export const testPlan = {
+  agents: {
+    agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" },
+    agent_support: { provider: "webhook", url: "http://127.0.0.1:9/support" },
+  },
+  callingHours: { default: "always" },
+  destinations: { allow: ["US", "CA", "GB"], deny: ["+1900", "+1876"] },
+};
+
+/** The API's variables, for the suites that run it on whatever platform. */
+export const apiEnvironment = {
+  API_TOKENS: JSON.stringify([
+    entry("crm"),
+    entry("crmRotated", { client: "crm" }),
+    entry("shop"),
+    entry("salesOnly", { agents: ["agent_sales"] }),
+    entry("ended", { notAfter: "2026-01-01" }),
+  ]),
+  HASH_KEY: "5f".repeat(32),
+  DIAL_PLAN: JSON.stringify(testPlan),
+};
