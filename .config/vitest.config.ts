@@ -1,13 +1,14 @@
-import { fileURLToPath } from "node:url";
+import { resolve } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { apiEnvironment } from "../test/support/environment.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = resolve(import.meta.dirname, "..");
 
 export default defineConfig({
   root,
   test: {
+    silent: "passed-only",
     projects: [
       {
         root,

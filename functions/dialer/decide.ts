@@ -3,7 +3,7 @@ import { accountOf, type DialPlan, mayBeCalled, routeOf } from "../../shared/dia
 import type { CallRow, Hold } from "../../shared/ledger/call-ledger.ts";
 import { isIdempotent } from "../../shared/ledger/state-machine.ts";
 import type { Route } from "../../shared/providers/index.ts";
-import { accountHoldName, routeHoldName } from "./holds.ts";
+import { heldBy, holdReason } from "./holds.ts";
 
 /** A row due so soon counts as due, and is waited for. */
 const waitMsMax = 5_000;
@@ -28,8 +28,6 @@ export type Decision =
       /** The row's token, where an idempotent provider is sent to again. */
       resendOf?: string;
       unknownSince?: number;
-      /** The hold whose probe this call is, once the ledger grants it. */
-      probe?: Hold;
     };
 
 /** Decides from the row's own call where there is one: a message is only a hint. */
@@ -40,42 +38,40 @@ export function decide(
 ): Decision {
   const call = row?.call ?? delivered;
   if (call === undefined || (row !== undefined && !isDue(row, now))) return { kind: "acknowledge" };
-  if (row?.state === "UNKNOWN") return decideUnknown(row, call, { plan, holds, now });
+  if (row?.state === "UNKNOWN") return decideUnknown(row, call, { plan, now });
 
   const expiresAt = expiryOf(call, plan);
-  if (now >= expiresAt) return { kind: "end", state: "EXPIRED", reason: "expired" };
+  const dialAt = Math.max(now, row?.dueAt ?? 0);
+  if (dialAt >= expiresAt) return { kind: "end", state: "EXPIRED", reason: "expired" };
   const route = routeOf(call.request.agent_id, plan);
   if (route === undefined) return { kind: "end", state: "PARKED", reason: "no_route" };
   if (!mayBeCalled(call.request, plan)) {
     return { kind: "end", state: "REJECTED", reason: "destination_denied" };
   }
   const held = heldBy(route, holds);
-  const probeAt = held?.probeAt ?? 0;
-  if (probeAt > now) {
-    const dueAt = Math.min(probeAt, expiresAt);
-    return { kind: "defer", state: "DEFERRED", reason: reasonOf(held), dueAt };
+  if (held !== undefined && held.probeAt > now) {
+    const dueAt = Math.min(held.probeAt, expiresAt);
+    return { kind: "defer", state: "DEFERRED", reason: holdReason(held), dueAt };
   }
   return {
     kind: "dial",
     call,
     route,
     timeoutSeconds: accountOf(route, plan).timeoutSeconds,
-    dialAt: row?.dueAt ?? now,
+    dialAt,
     attempt: (row?.attempt ?? 0) + 1,
-    ...(held === undefined ? {} : { probe: held }),
   };
 }
 
 function decideUnknown(
   row: CallRow,
   call: Call,
-  { plan, holds, now }: { plan: DialPlan; holds: readonly Hold[]; now: number },
+  { plan, now }: { plan: DialPlan; now: number },
 ): Decision {
   const { token, route, unknownSince } = row;
   if (token === null || route === null || unknownSince === null) return { kind: "acknowledge" };
   const parkAt = unknownSince + plan.parkAfterSeconds * 1000;
   if (now >= parkAt || !isIdempotent(route)) return { kind: "park", token };
-  if (heldBy(route, holds) !== undefined) return { kind: "acknowledge" }; // the sweep asks again
   return {
     kind: "dial",
     call,
@@ -91,16 +87,6 @@ function decideUnknown(
 /** When a call ends undialed. */
 export function expiryOf(call: Call, plan: DialPlan): number {
   return call.acceptedAt + plan.expireAfterHours * 3_600_000;
-}
-
-/** The hold that keeps calls of this route waiting, if there is one. */
-function heldBy(route: Route, holds: readonly Hold[]): Hold | undefined {
-  const names = new Set([accountHoldName(route), routeHoldName(route)]);
-  return holds.find(({ name, probeAt }) => probeAt !== null && names.has(name));
-}
-
-export function reasonOf(hold: Hold | undefined): string {
-  return hold?.name.startsWith("account:") === true ? "account_held" : "route_held";
 }
 
 function isDue({ state, dueAt }: CallRow, now: number): boolean {

@@ -7,9 +7,9 @@ import { traceOfNumber } from "../../shared/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
-import { decide, type Decision, expiryOf, reasonOf } from "./decide.ts";
+import { decide, type Decision, expiryOf } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { accountHoldName, keepStrikes, nextProbeAt } from "./holds.ts";
+import { accountHoldName, createHolds, holdReason } from "./holds.ts";
 import { inLanes } from "./lanes.ts";
 import { settlementOf } from "./settlement.ts";
 
@@ -126,8 +126,9 @@ async function writeParks(parks: Decided<"park">[], deps: ReadyDeps): Promise<vo
 }
 
 /** Dials the calls of one delivery. Claims and settlements made at the same moment share a round trip. */
-function createAttempts(holds: readonly Hold[], deps: ReadyDeps, deadline: number) {
+function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number) {
   const { ledger, queue, clock, random, log, settings } = deps;
+  const holds = createHolds(read, deps);
   const shared = { cache: false, maxBatchSize: 100 };
   const claims = new DataLoader((batch: readonly Claim[]) => ledger.claim([...batch]), shared);
   const settlements = new DataLoader(
@@ -169,22 +170,22 @@ function createAttempts(holds: readonly Hold[], deps: ReadyDeps, deadline: numbe
     return settle(dial, token, outcome, clock.now() - now);
   }
 
-  /** What stands in the way of a claim: too little time, or a held account whose probe is another call. */
+  /** What stands in the way of a claim: too little time, or a held account that another call probes. */
   async function mayClaim({
     call,
-    probe,
+    route,
     resendOf,
     timeoutSeconds,
   }: Dial): Promise<Result | "claim"> {
     const now = clock.now();
+    const wait = async (reason: string, dueAt: number) =>
+      // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
+      resendOf === undefined ? defer(call, reason, dueAt) : "done";
     if (now + timeoutSeconds * 1000 + claimOverheadMs > deadline) {
-      if (resendOf !== undefined) return "done"; // its row is due: the sweep asks again
-      return defer(call, "no_time", now + noTimeDelayMs);
+      return wait("no_time", now + noTimeDelayMs);
     }
-    if (probe === undefined) return "claim";
-    const probeAt = nextProbeAt(probe, now);
-    if (await ledger.takeProbe(probe, probeAt)) return "claim";
-    return defer(call, reasonOf(probe), probeAt);
+    const held = await holds.waitFor(route, now);
+    return held === undefined ? "claim" : wait(holdReason(held), held.probeAt);
   }
 
   async function defer(call: Call, reason: string, dueAt: number): Promise<Result> {
@@ -220,8 +221,9 @@ function createAttempts(holds: readonly Hold[], deps: ReadyDeps, deadline: numbe
     const { call, route, attempt, unknownSince } = dial;
     const { plan } = settings;
     const now = clock.now();
-    const strikes = keepStrikes(outcome, route, holds, { ledger, log, now });
-    const hold = await withTimeLimit(strikes, 3).catch(() => undefined);
+    await withTimeLimit(holds.keep(outcome, route, now), 3).catch((error: unknown) => {
+      log("warning", "hold.not_kept", { call_id: call.id, error: errorForLog(error) });
+    });
     const settlement = settlementOf(
       outcome,
       {
@@ -235,7 +237,7 @@ function createAttempts(holds: readonly Hold[], deps: ReadyDeps, deadline: numbe
       },
       now,
       random.fraction(),
-      hold?.probeAt ?? now + noTimeDelayMs,
+      holds.probeAt(route) ?? now + noTimeDelayMs,
     );
     const { state, reason, dueAt, providerCallId } = settlement;
     const written = await settleSurely(settlement);

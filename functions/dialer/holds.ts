@@ -14,70 +14,91 @@ export function accountHoldName(route: Route): string {
 }
 
 /** By the route's own fields: a corrected plan has another name, so it is not held. */
-export function routeHoldName(route: Route): string {
+function routeHoldName(route: Route): string {
   return `route:${createHash("sha256").update(JSON.stringify(route)).digest("hex").slice(0, 16)}`;
 }
 
-/** Milliseconds until the next probe: a minute, doubled with each failed one, at most 15 minutes. */
-export function probeDelayMs(strikesPastHold: number): number {
-  return Math.min(60_000 * 2 ** Math.max(0, strikesPastHold), 900_000);
-}
-
-/** When a held account or route is probed next, if the probe that starts now brings nothing. */
-export function nextProbeAt({ name, count }: Hold, now: number): number {
-  const strikesMax = name.startsWith("account:") ? accountStrikesMax : routeStrikesMax;
-  return now + probeDelayMs(count - strikesMax);
-}
-
-/**
- * Keeps the strikes of a route and its account after an outcome: a refusal counts, a success clears.
- *
- * @param holds as read before the dial; what it does not name has nothing to clear
- * @returns the hold of the account, where this outcome keeps its calls waiting
- */
-export async function keepStrikes(
-  outcome: DialOutcome,
+/** The hold that keeps calls of this route waiting, if there is one; once its `probeAt` has come, one may go. */
+export function heldBy(
   route: Route,
   holds: readonly Hold[],
-  { ledger, log, now }: { ledger: CallLedger; log: Log; now: number },
-): Promise<Hold | undefined> {
-  const account = accountHoldName(route);
-  const byRoute = routeHoldName(route);
-  const struck = (name: string) => holds.find((hold) => hold.name === name);
-  const strike = async (name: string, code: string, strikesMax: number) => {
-    const before = struck(name);
-    const strikes = before?.code === code ? before.count + 1 : 1;
-    const probeAt = now + probeDelayMs(strikes - strikesMax);
+): (Hold & { probeAt: number }) | undefined {
+  const names = new Set([accountHoldName(route), routeHoldName(route)]);
+  for (const hold of holds) {
+    const { probeAt } = hold;
+    if (probeAt !== null && names.has(hold.name)) return { ...hold, probeAt };
+  }
+  return undefined;
+}
+
+export function holdReason({ name }: Hold): string {
+  return name.startsWith("account:") ? "account_held" : "route_held";
+}
+
+/** When the next probe goes: in a minute, doubled with each failed one, at most in 15 minutes. */
+function nextProbeAt(name: string, count: number, now: number): number {
+  const strikesMax = name.startsWith("account:") ? accountStrikesMax : routeStrikesMax;
+  return now + Math.min(60_000 * 2 ** Math.max(0, count - strikesMax), 900_000);
+}
+
+/** The holds as one delivery knows them: read at its start, and changed by what its calls bring. */
+export function createHolds(
+  read: readonly Hold[],
+  { ledger, log }: { ledger: CallLedger; log: Log },
+) {
+  const known = new Map(read.map((hold) => [hold.name, hold]));
+
+  async function strike(name: string, code: string, strikesMax: number, now: number) {
+    const before = known.get(name);
+    const count = before?.code === code ? before.count + 1 : 1;
+    const probeAt = nextProbeAt(name, count, now);
     const hold = await ledger.strike(name, code, strikesMax, probeAt);
+    known.set(name, hold);
     if (hold.probeAt !== null) {
       const due_at = new Date(hold.probeAt).toISOString();
-      const held = name === account ? "account.held" : "route.held";
-      log("alarm", held, { hold: name, provider: route.provider, code, count: hold.count, due_at });
+      const event = name.startsWith("account:") ? "account.held" : "route.held";
+      log("alarm", event, { hold: name, code, count: hold.count, due_at });
     }
-    return hold;
-  };
-  const clear = async (name: string) => {
-    const hold = struck(name);
+  }
+
+  async function clear(name: string) {
+    const hold = known.get(name);
     if (hold === undefined) return;
     await ledger.clearHold(name);
-    if (hold.probeAt !== null)
-      log("info", "hold.released", { hold: name, provider: route.provider });
-  };
-
-  switch (outcome.kind) {
-    case "account_refused":
-      return strike(account, outcome.code, accountStrikesMax);
-    case "rejected":
-      await clear(account); // the account was good enough to read the call
-      await strike(byRoute, outcome.code, routeStrikesMax);
-      return undefined;
-    case "placed":
-      await clear(account);
-      await clear(byRoute);
-      return undefined;
-    case "not_placed":
-    case "forbidden":
-    case "unknown":
-      return undefined;
+    known.delete(name);
+    if (hold.probeAt !== null) log("info", "hold.released", { hold: name });
   }
+
+  return {
+    /** The hold that a call must wait for; undefined where it may go, as the probe where one is due. */
+    async waitFor(route: Route, now: number): Promise<(Hold & { probeAt: number }) | undefined> {
+      const held = heldBy(route, [...known.values()]);
+      if (held === undefined || held.probeAt > now) return held;
+      const moved = { ...held, probeAt: nextProbeAt(held.name, held.count, now) };
+      known.set(held.name, moved);
+      return (await ledger.takeProbe(held, moved.probeAt)) ? undefined : moved;
+    },
+
+    /** Keeps count after an outcome: a refusal is a strike, a success clears. */
+    async keep(outcome: DialOutcome, route: Route, now: number): Promise<void> {
+      const account = accountHoldName(route);
+      switch (outcome.kind) {
+        case "account_refused":
+          return strike(account, outcome.code, accountStrikesMax, now);
+        case "rejected":
+          await clear(account); // the account was good enough to judge the call
+          return strike(routeHoldName(route), outcome.code, routeStrikesMax, now);
+        case "placed":
+          await clear(account);
+          return clear(routeHoldName(route));
+        case "not_placed":
+        case "forbidden":
+        case "unknown":
+          return undefined;
+      }
+    },
+
+    /** When the next probe of this route or its account goes. */
+    probeAt: (route: Route): number | undefined => heldBy(route, [...known.values()])?.probeAt,
+  };
 }

@@ -118,7 +118,11 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       const claims = calls.map((call) => claimOf(call));
       expect(await ledger.claim(claims)).toEqual(calls.map(() => true));
       const rows = await ledger.read(calls.map(({ id }) => id));
-      expect(calls.every((call) => rows.get(call.id)?.call?.request.context?.["text"]?.length === 15_000)).toBe(true);
+      expect(
+        calls.every(
+          (call) => rows.get(call.id)?.call?.request.context?.["text"]?.length === 15_000,
+        ),
+      ).toBe(true);
     });
 
     it("forgets number and context once a call is placed, and keeps their trace", async () => {
@@ -211,15 +215,27 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
 
     it("writes what nobody has claimed, and moves it while it waits", async () => {
       const [waiting, ended, parked] = [aCall(), aCall(), aCall()];
-      const writes = [
+      const end = { ...trace, reason: "destination_denied", at: 1000 };
+      const writes: UnclaimedWrite[] = [
         deferralOf(waiting),
-        { ...deferralOf(ended), state: "REJECTED", reason: "destination_denied" } as const,
-        { ...deferralOf(parked), state: "PARKED", reason: "no_route" } as const,
-      ].map(({ dueAt, ...write }) => (write.state === "DEFERRED" ? { ...write, dueAt } : write));
+        { ...end, call: ended, state: "REJECTED" },
+        { ...end, call: parked, state: "PARKED" },
+      ];
       expect(await ledger.defer(writes)).toEqual([true, true, true]);
-      expect(await rowOf(ended)).toMatchObject({ state: "REJECTED", attempt: 0, token: null, call: ended });
-      expect(await ledger.defer([deferralOf(waiting, { dueAt: 7000, reason: "pace" })])).toEqual([true]);
-      expect(await rowOf(waiting)).toMatchObject({ state: "DEFERRED", dueAt: 7000, reason: "pace" });
+      expect(await rowOf(ended)).toMatchObject({
+        state: "REJECTED",
+        attempt: 0,
+        token: null,
+        call: ended,
+      });
+      expect(await ledger.defer([deferralOf(waiting, { dueAt: 7000, reason: "pace" })])).toEqual([
+        true,
+      ]);
+      expect(await rowOf(waiting)).toMatchObject({
+        state: "DEFERRED",
+        dueAt: 7000,
+        reason: "pace",
+      });
       expect(await ledger.defer([deferralOf(ended)])).toEqual([false]);
       expect(await ledger.defer([deferralOf(waiting, { onlyIfAbsent: true })])).toEqual([false]);
       expect(await ledger.defer([deferralOf(aCall(), { onlyIfAbsent: true })])).toEqual([true]);
@@ -313,14 +329,23 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
 
     it("holds from the given number of equal strikes on, until cleared", async () => {
       expect(await ledger.holds()).toEqual([]);
-      expect(await ledger.strike("route:1", "http_404", 3, 50)).toMatchObject({ count: 1, probeAt: null });
+      expect(await ledger.strike("route:1", "http_404", 3, 50)).toMatchObject({
+        count: 1,
+        probeAt: null,
+      });
       await ledger.strike("route:1", "http_404", 3, 50);
-      expect(await ledger.strike("route:1", "http_422", 3, 50)).toMatchObject({ count: 1, probeAt: null });
+      expect(await ledger.strike("route:1", "http_422", 3, 50)).toMatchObject({
+        count: 1,
+        probeAt: null,
+      });
       await ledger.strike("route:1", "http_422", 3, 50);
       const held = { name: "route:1", code: "http_422", count: 3, probeAt: 50 };
       expect(await ledger.strike("route:1", "http_422", 3, 50)).toEqual(held);
       expect(await ledger.holds()).toEqual([held]);
-      expect(await ledger.strike("route:1", "http_400", 3, 60)).toMatchObject({ count: 1, probeAt: 60 });
+      expect(await ledger.strike("route:1", "http_400", 3, 60)).toMatchObject({
+        count: 1,
+        probeAt: 60,
+      });
       await ledger.clearHold("route:1");
       expect(await ledger.holds()).toEqual([]);
     });
@@ -378,13 +403,17 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
               const resend = one.resendOf === undefined ? {} : { resendOf: one.resendOf };
               const { at, deadline } = one;
               const to = one.idempotent ? idempotentRoute : route;
-              return on.claim([claimOf(call, { token: one.token, route: to, at, deadline, ...resend })]);
+              return on.claim([
+                claimOf(call, { token: one.token, route: to, at, deadline, ...resend }),
+              ]);
             }
             const { state, at } = one;
             const due = waits(state) ? { dueAt: one.dueAt } : {};
             if (one.kind === "settle") {
               const { id } = call;
-              return on.settle([{ id, token: one.token, at, state: one.state, reason: "r", ...due }]);
+              return on.settle([
+                { id, token: one.token, at, state: one.state, reason: "r", ...due },
+              ]);
             }
             const { onlyIfAbsent } = one;
             return on.defer([

@@ -11,7 +11,7 @@ export function aCall(more: Partial<Call> = {}): Call {
     request: {
       phone_number: "+12025550123",
       agent_id: "agent_sales",
-      context: { name: "Zoë \"Z\" O’Neil\n</Stream> \u0000 😀" },
+      context: { name: 'Zoë "Z" O’Neil\n</Stream> \u0000 😀' },
       timezone: "America/New_York",
     },
     ...more,

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
+import { describeCallQueue } from "../contracts/call-queue.ts";
+import { aCall } from "../support/calls.ts";
+import { testEnv } from "./env.ts";
+import { delivered } from "./worker.ts";
+
+describeCallQueue("Cloudflare Queues with R2", () => ({
+  queue: createCloudflareQueue(testEnv.CALLS, testEnv.ENVELOPES),
+  take: () => delivered.splice(0),
+}));
+
+describe("Cloudflare Queues with R2, throttled", () => {
+  it("says how many from the front were sent, and throws nothing", async () => {
+    let batches = 0;
+    const throttled: Queue = {
+      ...testEnv.CALLS,
+      async sendBatch(messages) {
+        batches += 1;
+        if (batches > 2) throw new Error("Too Many Requests");
+        return testEnv.CALLS.sendBatch(messages);
+      },
+    };
+    const queue = createCloudflareQueue(throttled, testEnv.ENVELOPES);
+    const call = aCall();
+    const messages = Array.from({ length: 350 }, () => ({
+      message: { kind: "call", call } as const,
+    }));
+    expect(await queue.sendMany(messages)).toBe(200);
+  });
+});

@@ -1,0 +1,24 @@
+import { createExecutionContext } from "cloudflare:test";
+import { expect } from "vitest";
+import { messageSchema } from "../../shared/message.ts";
+import { describeHttpApi } from "../contracts/http-api.ts";
+import { testEnv } from "./env.ts";
+import worker, { delivered } from "./worker.ts";
+
+describeHttpApi("Cloudflare Workers", () => ({
+  request: async (path, init) =>
+    worker.fetch(
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the runtime fills in `cf`
+      new Request(`https://api.test${path}`, init) as Request<unknown, IncomingRequestCfProperties>,
+      testEnv,
+      createExecutionContext(),
+    ),
+  async queued(count) {
+    // With nothing expected, long enough for what was queued to have come.
+    if (count === 0) await new Promise((next) => setTimeout(next, 50));
+    else
+      await expect.poll(() => delivered.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
+    const bodies = await Promise.all(delivered.splice(0).map((one) => one.open()));
+    return bodies.map((body) => messageSchema.parse(body));
+  },
+}));

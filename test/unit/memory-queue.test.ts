@@ -1,0 +1,7 @@
+import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
+import { describeCallQueue } from "../contracts/call-queue.ts";
+
+describeCallQueue("memory", () => {
+  const queue = createMemoryQueue(Date.now);
+  return { queue, take: queue.take };
+});
