@@ -151,8 +151,7 @@ async function stop(): Promise<void> {
   await miniflare.dispose();
   process.exit(0);
 }
-process.on("SIGINT", () => void stop());
-process.on("SIGTERM", () => void stop());
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void stop());
 
 await miniflare.ready;
 const apiWorker = await miniflare.getWorker("api");

@@ -1,0 +1,50 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  text: string;
+  /** Of the call, where the body is one. */
+  id: string;
+  at: number;
+}
+
+/** An HTTP server that keeps every request it was sent, byte for byte, and answers as it is told. */
+export async function startReceiver(
+  answer: (request: Received, response: ServerResponse, received: Received[]) => void,
+) {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString();
+      const { url: path = "", headers } = request;
+      const one = { path, headers, text, id: idIn(text), at: Date.now() };
+      received.push(one);
+      answer(one, response, received);
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port, not on a pipe
+  const { port } = server.address() as AddressInfo;
+  return {
+    received,
+    url: `http://127.0.0.1:${port}`,
+    to: (path: string) => received.filter((one) => one.path === path),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+function idIn(text: string): string {
+  try {
+    const body: { id?: unknown } = JSON.parse(text);
+    return typeof body.id === "string" ? body.id : "";
+  } catch {
+    return "";
+  }
+}
