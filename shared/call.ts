@@ -8,7 +8,7 @@ const contextEntriesMax = 100;
 /** Largest `context`, in bytes of its JSON. */
 const contextBytesMax = 32 * 1024;
 /** Most calls of one batch. */
-export const batchCallsMax = 10_000;
+const batchCallsMax = 10_000;
 
 const required = (expected: string) => (issue: { input?: unknown }) =>
   issue.input === undefined ? "is required" : `must be ${expected}`;

@@ -67,6 +67,6 @@ export function settlementOf(
 }
 
 /** Exponential from 5 s to 15 min with full jitter, at least a second. */
-export function backoffMs(attempt: number, fraction: number): number {
+function backoffMs(attempt: number, fraction: number): number {
   return Math.max(1000, fraction * Math.min(5_000 * 2 ** (attempt - 1), 900_000));
 }

@@ -6,17 +6,15 @@ import type { Route } from "../providers/index.ts";
  * Where a call stands. DEFERRED waits; DIALING has been claimed by one holder, who alone may dial;
  * UNKNOWN may have been placed; PARKED waits for a person's decision; the others are final.
  */
-export const callStates = [
-  "DEFERRED",
-  "DIALING",
-  "UNKNOWN",
-  "PARKED",
-  "PLACED",
-  "REJECTED",
-  "EXPIRED",
-  "CANCELLED",
-] as const;
-export type CallState = (typeof callStates)[number];
+type CallState =
+  | "DEFERRED"
+  | "DIALING"
+  | "UNKNOWN"
+  | "PARKED"
+  | "PLACED"
+  | "REJECTED"
+  | "EXPIRED"
+  | "CANCELLED";
 
 /** The ledger's row of one call. Times are milliseconds since the epoch. */
 export interface CallRow {
@@ -50,7 +48,7 @@ export interface CallRow {
 }
 
 /** A call and what is kept of its number, as every first write of a row needs them. */
-export interface LedgerEntry {
+interface LedgerEntry {
   call: Call;
   numberHash: string;
   numberTail: string;

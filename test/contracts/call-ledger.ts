@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Call } from "../../shared/call.ts";
 import type {
@@ -362,14 +362,14 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
     it("does what the state machine says, for any sequence of writes", async () => {
       const ids = fc.nat({ max: 2 });
       const token = fc.constantFrom("t1", "t2", "t3");
-      const at = fc.nat({ max: 20 });
+      const time = fc.nat({ max: 20 });
       const write = fc.oneof(
         fc.record({
           kind: fc.constant("claim" as const),
           which: ids,
           token,
-          at,
-          deadline: at,
+          at: time,
+          deadline: time,
           idempotent: fc.boolean(),
           resendOf: fc.option(token, { nil: undefined }),
         }),
@@ -377,8 +377,8 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
           kind: fc.constant("settle" as const),
           which: ids,
           token,
-          at,
-          dueAt: at,
+          at: time,
+          dueAt: time,
           state: fc.constantFrom(
             ...(["PLACED", "DEFERRED", "REJECTED", "UNKNOWN", "PARKED"] as const),
           ),
@@ -386,8 +386,8 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         fc.record({
           kind: fc.constant("defer" as const),
           which: ids,
-          at,
-          dueAt: at,
+          at: time,
+          dueAt: time,
           state: fc.constantFrom(...(["DEFERRED", "EXPIRED", "REJECTED", "PARKED"] as const)),
           onlyIfAbsent: fc.boolean(),
         }),

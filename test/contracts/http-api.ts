@@ -334,7 +334,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
       });
 
       it("names every wrong call and field of a batch, and queues nothing of it", async () => {
-        const calls = Array.from({ length: 1000 }, () => ({ ...valid }) as Record<string, unknown>);
+        const calls: object[] = Array.from({ length: 1000 }, () => ({ ...valid }));
         calls[3] = { ...valid, phone_number: "x", agent_id: "" };
         calls[777] = { ...valid, time_zone: "UTC" };
         expect(await pointersOf(await post("/v1/calls/batch", calls))).toEqual([

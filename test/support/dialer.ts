@@ -48,7 +48,10 @@ export function createDialerBench(more: { plan?: object; lanes?: number } = {}) 
     advance(ms: number) {
       now += ms;
     },
-    deps: undefined as unknown as DialerDeps,
+    /** The core's dependencies; a test may replace any. */
+    get deps(): DialerDeps {
+      return deps;
+    },
     async send(...messages: Message[]) {
       for (const message of messages) await queue.send(message);
     },
@@ -119,7 +122,7 @@ export function createDialerBench(more: { plan?: object; lanes?: number } = {}) 
       },
     },
   };
-  bench.deps = {
+  const deps: DialerDeps = {
     queue,
     ledger: memory,
     settings: { value: settings },

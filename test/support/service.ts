@@ -75,7 +75,7 @@ export async function startService(
 
   const address = `http://127.0.0.1:${port}`;
   await until(() => output().includes(`ready at ${address}`) || npm.exitCode !== null, 30_000);
-  if (npm.exitCode !== null) throw new Error(`npm start ended:\n${output()}`);
+  if (npm.exitCode !== null) throw new Error(`npm start ended with ${npm.exitCode}:\n${output()}`);
   return {
     address,
     port,
@@ -93,10 +93,12 @@ export async function startService(
 async function query(sql: string, stateDirectory: string): Promise<LedgerRow[]> {
   const { stdout } = await promisify(execFile)(
     "npx",
-    [
-      ...["wrangler", "d1", "execute", "LEDGER", "--local", "--json"],
-      ...["--persist-to", stateDirectory, "--command", sql],
-    ],
+    ["wrangler", "d1", "execute", "LEDGER", "--local", "--json"].concat([
+      "--persist-to",
+      stateDirectory,
+      "--command",
+      sql,
+    ]),
     { cwd: root, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, CI: "1" } },
   );
   const answers: { results: LedgerRow[] }[] = JSON.parse(stdout);

@@ -1,0 +1,136 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import {
+  accountOf,
+  mayBeCalled,
+  missingSecrets,
+  parseDialPlan,
+  routeOf,
+} from "../../shared/dial-plan.ts";
+
+const plan = {
+  agents: { "*": { provider: "webhook", url: "https://example.com/dial" } },
+  callingHours: { default: "always" },
+  destinations: { allow: ["US"] },
+};
+const parsed = (more: object = {}) => parseDialPlan({ ...plan, ...more }, {});
+
+describe("the dial plan", () => {
+  it("has the defaults that the design gives", () => {
+    expect(parsed()).toMatchObject({
+      expireAfterHours: 168,
+      parkAfterSeconds: 300,
+      retentionDays: 60,
+      destinations: { deny: ["+1900", "+979", "+881", "+882", "+883"] },
+    });
+    const route = routeOf("any", parsed());
+    expect(route && accountOf(route, parsed())).toMatchObject({ timeoutSeconds: 30 });
+  });
+
+  it("of the repository is a plan, and so is the local one, where the simulator is allowed", async () => {
+    const production: unknown = JSON.parse(await readFile("infra/dial-plan.json", "utf8"));
+    expect(parseDialPlan(production, {}).agents["*"]).toMatchObject({ provider: "webhook" });
+    const local: unknown = JSON.parse(await readFile("infra/local/dial-plan.json", "utf8"));
+    expect(parseDialPlan(local, { ALLOW_SIMULATOR: "true" }).agents).toEqual({
+      "*": { provider: "simulator" },
+    });
+    expect(() => parseDialPlan(local, {})).toThrow(/simulator/);
+    expect(() => parseDialPlan(local, { ALLOW_SIMULATOR: "1" })).toThrow(/simulator/);
+  });
+
+  it("of DIAL_PLAN replaces the bundled one", () => {
+    const override = JSON.stringify({ ...plan, expireAfterHours: 24 });
+    expect(parseDialPlan(plan, { DIAL_PLAN: override }).expireAfterHours).toBe(24);
+    expect(() => parseDialPlan(plan, { DIAL_PLAN: "{" })).toThrow("DIAL_PLAN is not JSON");
+  });
+
+  it.each<[object, RegExp]>([
+    [{ agents: {} }, /^dial plan: agents: must name an agent/],
+    [
+      { agents: { a: { provider: "webhoook" } } },
+      /^dial plan: agents\.a\.provider: must be one of/,
+    ],
+    [{ agents: { a: { provider: "webhook" } } }, /^dial plan: agents\.a\.url: /],
+    [
+      { agents: { a: { provider: "webhook", url: "http://example.com" } } },
+      /agents\.a\.url: must be https/,
+    ],
+    [
+      { agents: { a: { provider: "webhook", url: "ftp://127.0.0.1/" } } },
+      /agents\.a\.url: must be https/,
+    ],
+    [
+      { agents: { a: { provider: "webhook", url: "https://u:p@example.com" } } },
+      /must not hold a user/,
+    ],
+    [{ agents: { a: { ...plan.agents["*"], urls: "x" } } }, /agents\.a: Unrecognized key: "urls"/],
+    [
+      { agents: { a: { ...plan.agents["*"], callingHours: "office" } } },
+      /agents\.a\.callingHours: must name a set/,
+    ],
+    [{ providers: { webhok: {} } }, /providers\.webhok: /],
+    [
+      { providers: { webhook: { callsPerSecond: 1 } } },
+      /providers\.webhook\.callsPerSecond: pacing is not supported yet/,
+    ],
+    [
+      { providers: { webhook: { burst: 1 } } },
+      /providers\.webhook\.burst: pacing is not supported yet/,
+    ],
+    [{ providers: { webhook: { timeoutSeconds: 0 } } }, /providers\.webhook\.timeoutSeconds: /],
+    [{ callingHours: {} }, /callingHours: must have a set named "default"/],
+    [
+      { callingHours: { default: { "mon-sun": ["08:00-21:00"] } } },
+      /callingHours\.default: must be "always": other calling hours are not supported yet/,
+    ],
+    [{ countries: { FR: {} } }, /countries: rules per country are not supported yet/],
+    [{ blackoutDates: [] }, /blackoutDates: blackout dates are not supported yet/],
+    [{ defaultTimeZone: "UTC" }, /defaultTimeZone: a default time zone is not supported yet/],
+    [{ destinations: { allow: [] } }, /destinations\.allow: /],
+    [{ destinations: { allow: ["usa"] } }, /destinations\.allow\.0: must be a country/],
+    [{ destinations: { allow: ["*"], deny: ["1900"] } }, /destinations\.deny\.0: must be a prefix/],
+    [{ expireAfterHour: 1 }, /plan: Unrecognized key: "expireAfterHour"/],
+    [{ retentionDays: 30 }, /retentionDays: must be at least expireAfterHours and 28 days/],
+  ])("with %j is refused: %s", (more, message) => {
+    expect(() => parsed(more)).toThrow(message);
+  });
+
+  it("asks for a webhook's secret unless its host is this machine", () => {
+    const to = (url: string) => parsed({ agents: { "*": { provider: "webhook", url } } });
+    expect(missingSecrets(to("https://example.com"), {})).toEqual(["WEBHOOK_SECRET"]);
+    expect(missingSecrets(to("https://127.0.0.1.example.com"), {})).toEqual(["WEBHOOK_SECRET"]);
+    expect(missingSecrets(to("https://example.com"), { WEBHOOK_SECRET: "x" })).toEqual([]);
+    for (const host of ["127.0.0.1:9900", "localhost", "[::1]:1"]) {
+      expect(missingSecrets(to(`http://${host}/dial`), {})).toEqual([]);
+    }
+  });
+
+  it("routes an agent to its own route, and any other to *", () => {
+    const own = { provider: "webhook", url: "https://example.com/own" } as const;
+    const both = parsed({ agents: { ...plan.agents, own } });
+    expect(routeOf("own", both)).toEqual(own);
+    expect(routeOf("other", both)).toEqual(plan.agents["*"]);
+    expect(routeOf("constructor", parsed({ agents: { own } }))).toBeUndefined();
+    expect(routeOf("__proto__", parsed({ agents: { own } }))).toBeUndefined();
+  });
+
+  it.each([
+    [{ allow: ["US"] }, "+12025550123", true],
+    [{ allow: ["US"] }, "+18005550100", true],
+    [{ allow: ["US"] }, "+15551234567", true],
+    [{ allow: ["US"] }, "+14165550123", false],
+    [{ allow: ["US"] }, "+18765550123", false],
+    [{ allow: ["US"] }, "+19005550123", false],
+    [{ allow: ["US"] }, "+442071838750", false],
+    [{ allow: ["US", "GB"] }, "+447700900000", true],
+    [{ allow: ["*"] }, "+33123456789", true],
+    [{ allow: ["*"] }, "+881612345678", false],
+    [{ allow: ["*"], deny: [] }, "+881612345678", true],
+    [{ allow: ["US"], deny: [] }, "+881612345678", false],
+    [{ allow: ["*"], deny: ["CU"] }, "+5351234567", false],
+    [{ allow: ["*"], deny: ["CU"] }, "+12025550123", true],
+    [{ allow: ["*"], deny: ["CU"] }, "+88161234567", true],
+  ])("with destinations %j and the number %s: %s", (destinations, phone_number, permitted) => {
+    expect(mayBeCalled({ phone_number }, parsed({ destinations }))).toBe(permitted);
+  });
+});

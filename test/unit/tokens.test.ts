@@ -1,0 +1,89 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { callerOf, createToken, parseTokens } from "../../shared/tokens.ts";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const only = (more: object) =>
+  parseTokens(JSON.stringify([{ id: "crm", sha256: sha256("t"), ...more }]));
+
+describe("tokens", () => {
+  it("are made of 178 random bits and more, and no two are alike", () => {
+    const made = Array.from({ length: 1000 }, () => createToken());
+    expect(made.every(({ token }) => /^oc_[0-9A-Za-z]{30}$/.test(token))).toBe(true);
+    expect(made.every((one) => one.sha256 === sha256(one.token))).toBe(true);
+    expect(new Set(made.map(({ token }) => token)).size).toBe(1000);
+    expect(30 * Math.log2(62)).toBeGreaterThanOrEqual(178);
+  });
+
+  it("tell their client, by default their id, and their agents, by default all", () => {
+    expect(callerOf("t", only({}), 0)).toEqual({ tokenId: "crm", client: "crm", agents: ["*"] });
+    expect(callerOf("t", only({ client: "acme", agents: ["a"] }), 0)).toEqual({
+      tokenId: "crm",
+      client: "acme",
+      agents: ["a"],
+    });
+    expect(callerOf("T", only({}), 0)).toBeUndefined();
+  });
+
+  it("end at notAfter", () => {
+    const tokens = only({ notAfter: "2026-11-30T12:00:00Z" });
+    const end = Date.parse("2026-11-30T12:00:00Z");
+    expect(callerOf("t", tokens, end - 1)).toBeDefined();
+    expect(callerOf("t", tokens, end)).toBeUndefined();
+  });
+
+  it.each([
+    ["no JSON", "oc_secret"],
+    ["no array", "{}"],
+    ["nothing in it", "[]"],
+    ["a token instead of its hash", JSON.stringify([{ id: "a", sha256: "oc_secret" }])],
+    ["an unknown field", JSON.stringify([{ id: "a", sha256: sha256("t"), agent: ["oc_secret"] }])],
+    ["no agent at all", JSON.stringify([{ id: "a", sha256: sha256("t"), agents: [] }])],
+    ["a date that is none", JSON.stringify([{ id: "a", sha256: sha256("t"), notAfter: "soon" }])],
+    [
+      "one id twice",
+      JSON.stringify([
+        { id: "a", sha256: sha256("t") },
+        { id: "a", sha256: sha256("u") },
+      ]),
+    ],
+  ])("are refused for %s, without being quoted", (_, json) => {
+    expect(() => parseTokens(json)).toThrow(/^API_TOKENS/);
+    expect(() => parseTokens(json)).not.toThrow(/oc_secret/);
+  });
+});
+
+describe("npm run token", () => {
+  const run = (...words: string[]) =>
+    promisify(execFile)(process.execPath, [resolve("infra/token.ts"), ...words]);
+
+  it("prints a token and the entry that lets it in", async () => {
+    const { stdout } = await run(
+      "--id",
+      "crm",
+      "--client",
+      "acme",
+      "--agents",
+      "a,b",
+      "--not-after",
+      "2099-01-01",
+    );
+    const [, token = ""] = /(oc_\w+)/.exec(stdout) ?? [];
+    const [, entry = ""] = /API_TOKENS: +(\{.*\})/.exec(stdout) ?? [];
+    expect(callerOf(token, parseTokens(`[${entry}]`), Date.now())).toEqual({
+      tokenId: "crm",
+      client: "acme",
+      agents: ["a", "b"],
+    });
+  });
+
+  it.each([[[]], [["--id", "crm", "--not-after", "soon"]], [["--name", "crm"]]])(
+    "says what is wrong with %j",
+    async (words) => {
+      await expect(run(...words)).rejects.toMatchObject({ code: 1, stderr: /npm run token/ });
+    },
+  );
+});

@@ -1,0 +1,201 @@
+import { createServer } from "node:net";
+import { Webhook } from "standardwebhooks";
+import { afterEach, describe, expect, it } from "vitest";
+import { createProviders } from "../../shared/providers/index.ts";
+import { aCall } from "../support/calls.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { freePort } from "../support/service.ts";
+
+const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+const call = aCall();
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function receiverThat(answer: Parameters<typeof startReceiver>[0]) {
+  const receiver = await startReceiver(answer);
+  closing.push(receiver.close);
+  return receiver;
+}
+const dial = (url: string, environment = {}, timeoutSeconds = 1) =>
+  createProviders({ environment, fetch, now: Date.now, print: () => undefined }).dial(
+    call,
+    { provider: "webhook", url },
+    timeoutSeconds,
+  );
+
+describe("the webhook", () => {
+  it("posts the call, signed so that a Standard Webhooks library verifies it", async () => {
+    const receiver = await receiverThat((_request, response) => response.end('{"id":"CA1"}'));
+    const outcome = await dial(`${receiver.url}/dial?x=1`, { WEBHOOK_SECRET });
+    expect(outcome).toEqual({ kind: "placed", providerCallId: "CA1" });
+    const [received, ...others] = receiver.received;
+    expect(others).toEqual([]);
+    expect(received).toMatchObject({
+      path: "/dial?x=1",
+      headers: { "content-type": "application/json", "webhook-id": call.id },
+    });
+    const headers = Object.fromEntries(
+      ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [
+        name,
+        String(received?.headers[name]),
+      ]),
+    );
+    expect(new Webhook(WEBHOOK_SECRET).verify(received?.text ?? "", headers)).toEqual({
+      id: call.id,
+      request_id: call.requestId,
+      phone_number: call.request.phone_number,
+      agent_id: call.request.agent_id,
+      context: call.request.context,
+      timezone: call.request.timezone,
+      accepted_at: new Date(call.acceptedAt).toISOString(),
+    });
+    expect(() => new Webhook(WEBHOOK_SECRET).verify(`${received?.text} `, headers)).toThrow();
+  });
+
+  it.each([
+    [200, {}, "", { kind: "placed" }],
+    [201, {}, "no JSON", { kind: "placed" }],
+    [200, {}, '{"id":5}', { kind: "placed" }],
+    [200, {}, `{"id":"${"x".repeat(70_000)}"}`, { kind: "placed" }],
+    [204, {}, "", { kind: "placed" }],
+    [302, { location: "/other" }, "", { kind: "unknown", code: "http_302" }],
+    [307, { location: "/other" }, "", { kind: "unknown", code: "http_307" }],
+    [400, {}, "", { kind: "rejected", code: "http_400" }],
+    [401, {}, "", { kind: "account_refused", code: "http_401" }],
+    [402, {}, "", { kind: "account_refused", code: "http_402" }],
+    [403, {}, "", { kind: "forbidden", code: "http_403" }],
+    [404, {}, "", { kind: "rejected", code: "http_404" }],
+    [408, {}, "", { kind: "unknown", code: "http_408" }],
+    [409, {}, "", { kind: "unknown", code: "http_409" }],
+    [422, {}, "", { kind: "rejected", code: "http_422" }],
+    [429, {}, "", { kind: "not_placed", code: "http_429" }],
+    [
+      429,
+      { "retry-after": "7" },
+      "",
+      { kind: "not_placed", code: "http_429", retryAfterSeconds: 7 },
+    ],
+    [429, { "retry-after": "soon" }, "", { kind: "not_placed", code: "http_429" }],
+    [500, { "retry-after": "7" }, "", { kind: "unknown", code: "http_500" }],
+    [503, {}, "", { kind: "unknown", code: "http_503" }],
+    [
+      503,
+      { "retry-after": "7" },
+      "",
+      { kind: "not_placed", code: "http_503", retryAfterSeconds: 7 },
+    ],
+    [599, {}, "", { kind: "unknown", code: "http_599" }],
+  ])(
+    "that answers %i %j %.20s is %j, after one request",
+    async (status, headers, body, outcome) => {
+      const receiver = await receiverThat((_request, response) => {
+        response.writeHead(status, headers).end(body);
+      });
+      expect(await dial(`${receiver.url}/dial`)).toEqual(outcome);
+      expect(receiver.received).toHaveLength(1);
+    },
+  );
+
+  it("takes Retry-After as a date", async () => {
+    const date = new Date(Date.now() + 60_000).toUTCString();
+    const receiver = await receiverThat((_request, response) => {
+      response.writeHead(429, { "retry-after": date }).end();
+    });
+    const outcome = await dial(`${receiver.url}/dial`);
+    const seconds = outcome.kind === "not_placed" ? (outcome.retryAfterSeconds ?? 0) : 0;
+    expect(seconds).toBeGreaterThan(55);
+    expect(seconds).toBeLessThanOrEqual(60);
+  });
+
+  it("is unknown after a time-out, a reset, a broken answer; each after one request", async () => {
+    const hangs = await receiverThat(() => undefined);
+    expect(await dial(`${hangs.url}/dial`)).toEqual({ kind: "unknown", code: "time_out" });
+    const resets = await receiverThat((_request, response) => response.socket?.resetAndDestroy());
+    expect(await dial(`${resets.url}/dial`)).toEqual({
+      kind: "unknown",
+      code: "connection_broken",
+    });
+    const closes = await receiverThat((_request, response) => response.socket?.end());
+    expect(await dial(`${closes.url}/dial`)).toEqual({
+      kind: "unknown",
+      code: "connection_broken",
+    });
+    const garbage = await receiverThat((_request, response) => {
+      response.socket?.end("this is no HTTP\r\n\r\n");
+    });
+    expect(await dial(`${garbage.url}/dial`)).toEqual({
+      kind: "unknown",
+      code: "connection_broken",
+    });
+    const counts = [hangs, resets, closes, garbage].map(({ received }) => received.length);
+    expect(counts).toEqual([1, 1, 1, 1]);
+  });
+
+  it("is placed by a 200 whose body breaks off, never ends or is 10 MB long", async () => {
+    const breaksOff = await receiverThat((_request, response) => {
+      response.writeHead(200, { "content-length": "100" }).write("{");
+      setTimeout(() => response.destroy(), 20);
+    });
+    const neverEnds = await receiverThat((_request, response) => {
+      response.writeHead(200).write("{");
+    });
+    const long = await receiverThat((_request, response) => {
+      response.writeHead(200).end("x".repeat(10_000_000));
+    });
+    for (const { url } of [breaksOff, neverEnds, long]) {
+      expect(await dial(`${url}/dial`)).toEqual({ kind: "placed" });
+    }
+  });
+
+  it("is surely not placed where nobody listens, and where the host has no address", async () => {
+    const port = await freePort();
+    expect(await dial(`http://127.0.0.1:${port}/`)).toEqual({
+      kind: "not_placed",
+      code: "econnrefused",
+    });
+    const outcome = await dial("https://no-such-host.invalid/");
+    expect(outcome).toMatchObject({ kind: "not_placed" });
+  });
+
+  it("is unknown where a connection is taken and dropped before anything was read", async () => {
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    closing.push(() => new Promise((closed) => server.close(() => closed())));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    expect(await dial(`http://127.0.0.1:${port}/`)).toEqual({
+      kind: "unknown",
+      code: "connection_broken",
+    });
+  });
+
+  it.each(["secret", "whsec_", "whsec_AAAA", `whsec_${"A".repeat(120)}`])(
+    "refuses the secret %s",
+    (secret) => {
+      const environment = { WEBHOOK_SECRET: secret };
+      expect(() =>
+        createProviders({ environment, fetch, now: Date.now, print: () => undefined }),
+      ).toThrow(/WEBHOOK_SECRET/);
+    },
+  );
+});
+
+describe("the simulator", () => {
+  it("prints who would be called, but for two digits, and nothing of the context", async () => {
+    const lines: string[] = [];
+    const providers = createProviders({
+      environment: {},
+      fetch,
+      now: Date.now,
+      print: (line) => lines.push(line),
+    });
+    expect(await providers.dial(call, { provider: "simulator" }, 1)).toMatchObject({
+      kind: "placed",
+    });
+    expect(lines).toEqual([
+      `simulator: would dial +•••••••••23 for agent agent_sales (${call.id})`,
+    ]);
+  });
+});
