@@ -69,9 +69,11 @@ export function createApp(deps: ApiDeps) {
     }),
     (c) => createCalls(c, deps, c.req.valid("json")),
   );
-  app.on(["GET", "PUT", "PATCH", "DELETE", "OPTIONS"], ["/v1/calls", "/v1/calls/batch"], (c) =>
-    problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
-  );
+  for (const path of ["/v1/calls", "/v1/calls/batch"]) {
+    app.all(path, (c) =>
+      problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
+    );
+  }
   app.get("/healthz", (c) => c.text("ok\n"));
   app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
   app.onError((error, c) => {

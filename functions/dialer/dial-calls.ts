@@ -70,11 +70,12 @@ export async function dialCalls(
     else ends.push({ call, decision });
   }
 
-  const again = (calls: Call[]) => {
-    for (const { id } of calls) results.set(id, "again");
+  const again = (decided: { call: Call }[]) => (error: unknown) => {
+    deps.log("alarm", "ledger.unreachable", { count: decided.length, error: errorForLog(error) });
+    for (const { call } of decided) results.set(call.id, "again");
   };
-  await writeEnds(ends, deps).catch(() => again(ends.map(({ call }) => call)));
-  await writeParks(parks, deps).catch(() => again(parks.map(({ call }) => call)));
+  await writeEnds(ends, deps).catch(again(ends));
+  await writeParks(parks, deps).catch(again(parks));
   const dialOnce = createAttempts(holds, deps, deadline);
   await inLanes(
     dials.toSorted((a, b) => a.dialAt - b.dialAt),
