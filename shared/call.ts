@@ -7,6 +7,8 @@ import { isTimeZone } from "./schedule/time-zone.ts";
 const contextEntriesMax = 100;
 /** Largest `context`, in bytes of its JSON. */
 const contextBytesMax = 32 * 1024;
+/** Most errors that an answer names. */
+export const errorsMax = 100;
 /** Most calls of one batch. */
 const batchCallsMax = 10_000;
 
@@ -66,9 +68,22 @@ export const callRequestSchema = z.strictObject(
 
 /** The body of `POST /v1/calls/batch`. */
 export const batchSchema = z
-  .array(callRequestSchema, { error: "must be an array of calls" })
+  .array(z.unknown(), { error: "must be an array of calls" })
   .min(1, "must have at least one call")
-  .max(batchCallsMax, `must have at most ${batchCallsMax} calls`);
+  .max(batchCallsMax, `must have at most ${batchCallsMax} calls`)
+  .transform((elements, { issues }) => {
+    // One by one, and no further than what is answered: a few MiB can hold half a million wrong values.
+    const calls: CallRequest[] = [];
+    for (const [index, element] of elements.entries()) {
+      const { data, error } = callRequestSchema.safeParse(element);
+      if (data !== undefined) calls.push(data);
+      for (const issue of error?.issues ?? []) {
+        issues.push({ ...issue, path: [index, ...issue.path], input: undefined });
+      }
+      if (issues.length >= errorsMax) break;
+    }
+    return calls;
+  });
 
 /**
  * A call request as it travels on the queue and rests in the ledger: the same fields, their values judged

@@ -12,7 +12,7 @@ const callingHoursSchema = z.literal("always", {
 
 const accountSchema = z.strictObject({
   /** Longest that a provider may take to answer; 90 leaves a 120 s function time to record the outcome. */
-  timeoutSeconds: z.number().min(1).max(90).default(30),
+  timeoutSeconds: z.int().min(1).max(90).default(30),
   /** Most requests under way at once from one delivery of the queue. */
   concurrency: z.int().min(1).max(100).default(25),
   callsPerSecond: notYet("pacing is"),
@@ -66,7 +66,7 @@ const dialPlanSchema = z
     /** A call not dialed by then ends EXPIRED. */
     expireAfterHours: z.number().positive().max(720).default(168),
     /** How long an unknown outcome is looked into before it waits for a person. */
-    parkAfterSeconds: z.number().min(1).max(86_400).default(300),
+    parkAfterSeconds: z.int().min(1).max(86_400).default(300),
     /** How long an ended call's row is kept. */
     retentionDays: z.number().positive().max(3650).default(60),
   })

@@ -9,7 +9,6 @@ export interface LogFields {
   token_id?: string;
   agent_id?: string;
   provider?: string;
-  provider_call_id?: string | null;
   /** The state the ledger was given. */
   state?: string;
   reason?: string;

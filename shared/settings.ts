@@ -27,12 +27,15 @@ export function readDialerSettings<Providers>(
   bundledPlan: unknown,
   createProviders: () => Providers,
   log: Log,
-): Settings<ApiSettings & { providers: Providers }> {
+): Settings<ApiSettings & { providers: Providers; sweepSeconds: number }> {
   return read(log, () => {
     const plan = parseDialPlan(bundledPlan, environment);
     const missing = missingSecrets(plan, environment);
     if (missing.length > 0) throw new Error(`the dial plan needs ${missing.join(", ")}`);
-    return { plan, hashKey: hashKeyIn(environment), providers: createProviders() };
+    const sweepSeconds = Number(environment["SWEEP_SECONDS"] ?? 60);
+    if (!(sweepSeconds >= 1 && sweepSeconds <= 60))
+      throw new Error("SWEEP_SECONDS must be 1 to 60");
+    return { plan, hashKey: hashKeyIn(environment), providers: createProviders(), sweepSeconds };
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { type CallRequest, callId } from "../../shared/call.ts";
+import { type CallRequest, callId, errorsMax } from "../../shared/call.ts";
 import { type DialPlan, mayBeCalled, routeOf } from "../../shared/dial-plan.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { Message } from "../../shared/message.ts";
@@ -7,7 +7,7 @@ import { withTimeLimit } from "../../shared/time-limit.ts";
 import type { Caller } from "../../shared/tokens.ts";
 import type { ApiDeps, ApiEnv } from "./app.ts";
 import { seedOf } from "./idempotency.ts";
-import { errorsMax, problem, type ProblemError } from "./problem.ts";
+import { problem, type ProblemError } from "./problem.ts";
 
 const sendSecondsMax = 10;
 

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
 import { errorForLog } from "../../shared/log.ts";
 import type { ApiSettings } from "../../shared/settings.ts";
@@ -34,11 +34,15 @@ export async function seedOf(
     return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
 
-  const keyed = () => createHmac("sha256", hashKey);
-  const key = keyed()
+  // Not under HASH_KEY: once that is rotated, a repeat must still meet its key (and be refused by its
+  // fingerprint), not start anew and call everybody twice.
+  const key = createHash("sha256")
     .update(JSON.stringify([c.get("caller").client, header]))
     .digest("hex");
-  const fingerprint = keyed().update(`POST ${path}\n`).update(c.get("body")).digest("hex");
+  const fingerprint = createHmac("sha256", hashKey)
+    .update(`POST ${path}\n`)
+    .update(c.get("body"))
+    .digest("hex");
   const now = deps.clock.now();
   try {
     const standing = await withTimeLimit(

@@ -1,11 +1,9 @@
 import type { Context } from "hono";
 import type * as z from "zod";
+import { errorsMax } from "../../shared/call.ts";
 
 /** One thing that is wrong with a request: where (a JSON Pointer, or a header's name) and what. */
 export type ProblemError = { pointer: string; detail: string } | { header: string; detail: string };
-
-/** Most errors of one answer. */
-export const errorsMax = 100;
 
 const titles = {
   401: "Unauthorized",
@@ -40,15 +38,16 @@ export function unprocessable(c: Context, errors: ProblemError[]): Response {
 
 /** The errors of a body that does not fit its schema: the first hundred, in document order. */
 export function errorsOf(issues: readonly z.core.$ZodIssue[]): ProblemError[] {
-  return issues.slice(0, errorsMax).flatMap(({ code, path, message, ...issue }): ProblemError[] => {
-    if (code !== "unrecognized_keys" || !("keys" in issue)) {
-      return [{ pointer: pointerOf(path), detail: message }];
+  const errors = issues.slice(0, errorsMax).flatMap((issue): ProblemError[] => {
+    if (issue.code !== "unrecognized_keys") {
+      return [{ pointer: pointerOf(issue.path), detail: issue.message }];
     }
-    return issue.keys.map((key) => ({
-      pointer: pointerOf([...path, key]),
+    return issue.keys.slice(0, errorsMax).map((key) => ({
+      pointer: pointerOf([...issue.path, key]),
       detail: "is not a field of a call: phone_number, agent_id, context or timezone",
     }));
   });
+  return errors.slice(0, errorsMax);
 }
 
 /**
@@ -58,8 +57,9 @@ export function errorsOf(issues: readonly z.core.$ZodIssue[]): ProblemError[] {
 function pointerOf(path: readonly PropertyKey[]): string {
   let pointer = "";
   for (const step of path) {
-    if (typeof step !== "number" && !/^[A-Za-z_][A-Za-z_-]{0,39}$/.test(String(step))) break;
-    pointer += `/${String(step)}`;
+    const name = String(step);
+    if (typeof step !== "number" && !/^(?!.*\d{5})[A-Za-z_][\w-]{0,39}$/.test(name)) break;
+    pointer += `/${name}`;
   }
   return pointer;
 }

@@ -35,7 +35,6 @@ function wire(env: WorkerEnv): DialerDeps {
     clock: { now, sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
     random: { token: () => randomBytes(16).toString("hex"), fraction: Math.random },
     lanes: 5, // a Worker opens six connections at once; one is left for the ledger
-    sweepHorizonSeconds: 2 * Number(environment["SWEEP_SECONDS"] ?? 60),
     log,
   };
 }

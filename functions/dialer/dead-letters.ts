@@ -4,9 +4,8 @@ import type { Message } from "../../shared/message.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
 import type { Delivered, Disposition } from "../../shared/queue/call-queue.ts";
 import { expiryOf } from "./decide.ts";
-import { logDecision } from "./dial-calls.ts";
 import type { DialerDeps, ReadyDeps } from "./dialer.ts";
-import { openMessage } from "./handle-delivery.ts";
+import { openMessage, settleLate } from "./handle-delivery.ts";
 import { callsOf } from "./split-batch.ts";
 
 /** Rows written in one go. */
@@ -49,8 +48,7 @@ async function bury(message: Message, deps: ReadyDeps): Promise<void> {
     case "batch":
       return park(callsOf(message), deps);
     case "outcome":
-      await deps.ledger.settle([message.settlement]);
-      return;
+      return settleLate([message.settlement], deps);
     case "due":
     case "sweep":
       return; // hints: the sweep finds the rows
@@ -58,27 +56,28 @@ async function bury(message: Message, deps: ReadyDeps): Promise<void> {
 }
 
 async function park(calls: Call[], deps: ReadyDeps): Promise<void> {
-  const { ledger, clock, settings } = deps;
+  const { ledger, clock, settings, log } = deps;
   const at = clock.now();
-  const live: Call[] = [];
-  for (const call of calls) {
-    if (at < expiryOf(call, settings.plan)) live.push(call);
-    else logDecision(deps, call, "EXPIRED", { reason: "dead_letter" });
-  }
+  const reason = "dead_letter";
+  const live = calls.filter((call) => at < expiryOf(call, settings.plan));
+  // One event a message, not a call: a platform keeps only so much of an invocation's log.
+  const say = (event: string, count: number) => {
+    if (count > 0) log("alarm", event, { request_id: calls[0]?.requestId ?? "", reason, count });
+  };
+  say("call.expired", calls.length - live.length);
+  let parked = 0;
   for (let start = 0; start < live.length; start += pageCalls) {
-    const page = live.slice(start, start + pageCalls);
     const written = await ledger.defer(
-      page.map((call) => ({
+      live.slice(start, start + pageCalls).map((call) => ({
         call,
         ...traceOfNumber(call.request.phone_number, settings.hashKey),
         state: "PARKED",
-        reason: "dead_letter",
+        reason,
         at,
-        onlyIfAbsent: true,
+        seenDueAt: null, // a row that is there looks after itself
       })),
     );
-    for (const [index, call] of page.entries()) {
-      if (written[index] === true) logDecision(deps, call, "PARKED", { reason: "dead_letter" });
-    }
+    parked += written.filter(Boolean).length;
   }
+  say("call.parked", parked);
 }

@@ -3,7 +3,7 @@ import { accountOf, type DialPlan, mayBeCalled, routeOf } from "../../shared/dia
 import type { CallRow, Hold } from "../../shared/ledger/call-ledger.ts";
 import { isIdempotent } from "../../shared/ledger/state-machine.ts";
 import type { Route } from "../../shared/providers/index.ts";
-import { heldBy, holdReason } from "./holds.ts";
+import { heldBy, heldUntil, holdReason } from "./holds.ts";
 
 /** A row due so soon counts as due, and is waited for. */
 const waitMsMax = 5_000;
@@ -12,8 +12,8 @@ const waitMsMax = 5_000;
 export type Decision =
   /** Its row says that nothing is to be done now. */
   | { kind: "acknowledge" }
-  | { kind: "defer"; state: "DEFERRED"; reason: string; dueAt: number }
-  | { kind: "end"; state: "EXPIRED" | "REJECTED" | "PARKED"; reason: string }
+  | { kind: "write"; state: "DEFERRED"; reason: string; dueAt: number }
+  | { kind: "write"; state: "EXPIRED" | "REJECTED" | "PARKED"; reason: string }
   /** An unknown outcome that stayed unknown: a person decides. */
   | { kind: "park"; token: string }
   | {
@@ -25,6 +25,8 @@ export type Decision =
       dialAt: number;
       /** Of this claim, counted from 1. */
       attempt: number;
+      /** `dueAt` of its DEFERRED row; null where it has none. */
+      seenDueAt: number | null;
       /** The row's token, where an idempotent provider is sent to again. */
       resendOf?: string;
       unknownSince?: number;
@@ -34,7 +36,12 @@ export type Decision =
 export function decide(
   delivered: Call | undefined,
   row: CallRow | undefined,
-  { plan, holds, now }: { plan: DialPlan; holds: readonly Hold[]; now: number },
+  {
+    plan,
+    holds,
+    now,
+    fraction,
+  }: { plan: DialPlan; holds: readonly Hold[]; now: number; fraction: () => number },
 ): Decision {
   const call = row?.call ?? delivered;
   if (call === undefined || (row !== undefined && !isDue(row, now))) return { kind: "acknowledge" };
@@ -42,16 +49,16 @@ export function decide(
 
   const expiresAt = expiryOf(call, plan);
   const dialAt = Math.max(now, row?.dueAt ?? 0);
-  if (dialAt >= expiresAt) return { kind: "end", state: "EXPIRED", reason: "expired" };
+  if (dialAt >= expiresAt) return { kind: "write", state: "EXPIRED", reason: "expired" };
   const route = routeOf(call.request.agent_id, plan);
-  if (route === undefined) return { kind: "end", state: "PARKED", reason: "no_route" };
+  if (route === undefined) return { kind: "write", state: "PARKED", reason: "no_route" };
   if (!mayBeCalled(call.request, plan)) {
-    return { kind: "end", state: "REJECTED", reason: "destination_denied" };
+    return { kind: "write", state: "REJECTED", reason: "destination_denied" };
   }
   const held = heldBy(route, holds);
   if (held !== undefined && held.probeAt > now) {
-    const dueAt = Math.min(held.probeAt, expiresAt);
-    return { kind: "defer", state: "DEFERRED", reason: holdReason(held), dueAt };
+    const dueAt = Math.min(heldUntil(held.probeAt, fraction()), expiresAt);
+    return { kind: "write", state: "DEFERRED", reason: holdReason(held), dueAt };
   }
   return {
     kind: "dial",
@@ -60,6 +67,7 @@ export function decide(
     timeoutSeconds: accountOf(route, plan).timeoutSeconds,
     dialAt,
     attempt: (row?.attempt ?? 0) + 1,
+    seenDueAt: row?.dueAt ?? null,
   };
 }
 
@@ -79,6 +87,7 @@ function decideUnknown(
     timeoutSeconds: accountOf(route, plan).timeoutSeconds,
     dialAt: now,
     attempt: row.attempt + 1,
+    seenDueAt: null,
     resendOf: token,
     unknownSince,
   };
@@ -86,7 +95,7 @@ function decideUnknown(
 
 /** When a call ends undialed. */
 export function expiryOf(call: Call, plan: DialPlan): number {
-  return call.acceptedAt + plan.expireAfterHours * 3_600_000;
+  return Math.round(call.acceptedAt + plan.expireAfterHours * 3_600_000);
 }
 
 function isDue({ state, dueAt }: CallRow, now: number): boolean {

@@ -1,17 +1,25 @@
 import DataLoader from "dataloader";
 import type { Call } from "../../shared/call.ts";
 import { accountOf } from "../../shared/dial-plan.ts";
-import type { Claim, Hold, Settlement, UnclaimedWrite } from "../../shared/ledger/call-ledger.ts";
-import { errorForLog, type LogFields, type LogLevel } from "../../shared/log.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
+import type { Claim, Hold, Settlement } from "../../shared/ledger/call-ledger.ts";
+import { errorForLog } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
+import type { Route } from "../../shared/providers/index.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
 import { decide, type Decision, expiryOf } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { accountHoldName, createHolds, holdReason } from "./holds.ts";
+import { createHolds, heldUntil, holdReason } from "./holds.ts";
 import { inLanes } from "./lanes.ts";
 import { settlementOf } from "./settlement.ts";
+import {
+  entryOf,
+  logDecision,
+  type Park,
+  remind,
+  type Unclaimed,
+  writeParks,
+  writeUnclaimed,
+} from "./write-decisions.ts";
 
 /** A claim older than this is not dialed: whoever reads the row may count on it. */
 const claimAgeMsMax = 10_000;
@@ -30,10 +38,6 @@ export interface WantedCall {
 export type Result = "done" | "again";
 
 type Dial = Extract<Decision, { kind: "dial" }>;
-type Decided<Kind extends Decision["kind"]> = {
-  call: Call;
-  decision: Extract<Decision, { kind: Kind }>;
-};
 
 /**
  * Decides on every call of a delivery, and dials those that are due: claim, one request, settle. Every
@@ -57,31 +61,32 @@ export async function dialCalls(
   const [rows, holds] = await read().catch(read);
 
   const now = clock.now();
-  const ends: Decided<"defer" | "end">[] = [];
-  const parks: Decided<"park">[] = [];
+  const writes: Unclaimed[] = [];
+  const parks: Park[] = [];
   const dials: Dial[] = [];
   for (const { id, call: delivered } of wanted) {
     const row = rows.get(id);
-    const decision = decide(delivered, row, { plan: settings.plan, holds, now });
+    const { fraction } = deps.random;
+    const decision = decide(delivered, row, { plan: settings.plan, holds, now, fraction });
     const call = row?.call ?? delivered;
     if (decision.kind === "acknowledge" || call === undefined) continue;
     if (decision.kind === "dial") dials.push(decision);
     else if (decision.kind === "park") parks.push({ call, decision });
-    else ends.push({ call, decision });
+    else writes.push({ call, seenDueAt: row?.dueAt ?? null, decision });
   }
 
   const again = (decided: { call: Call }[]) => (error: unknown) => {
     deps.log("alarm", "ledger.unreachable", { count: decided.length, error: errorForLog(error) });
     for (const { call } of decided) results.set(call.id, "again");
   };
-  await writeEnds(ends, deps).catch(again(ends));
+  await writeUnclaimed(writes, deps).catch(again(writes));
   await writeParks(parks, deps).catch(again(parks));
   const dialOnce = createAttempts(holds, deps, deadline);
   await inLanes(
     dials.toSorted((a, b) => a.dialAt - b.dialAt),
     {
       lanes: deps.lanes,
-      group: ({ route }) => accountHoldName(route),
+      group: ({ route }) => route.provider,
       groupLanes: ({ route }) => accountOf(route, settings.plan).concurrency,
     },
     async (dial) => {
@@ -89,41 +94,6 @@ export async function dialCalls(
     },
   );
   return results;
-}
-
-/** Writes what was decided without a claim. */
-async function writeEnds(ends: Decided<"defer" | "end">[], deps: ReadyDeps): Promise<void> {
-  if (ends.length === 0) return;
-  const at = deps.clock.now();
-  const written = await deps.ledger.defer(
-    ends.map(({ call, decision }): UnclaimedWrite => {
-      const { state, reason } = decision;
-      const dueAt = decision.kind === "defer" ? { dueAt: decision.dueAt } : {};
-      return { ...entryOf(call, deps), state, reason, ...dueAt, at };
-    }),
-  );
-  for (const [index, { call, decision }] of ends.entries()) {
-    if (written[index] === true)
-      logDecision(deps, call, decision.state, { reason: decision.reason });
-  }
-}
-
-async function writeParks(parks: Decided<"park">[], deps: ReadyDeps): Promise<void> {
-  if (parks.length === 0) return;
-  const at = deps.clock.now();
-  const reason = "outcome_unknown";
-  const parked = await deps.ledger.settle(
-    parks.map(({ call, decision }) => ({
-      id: call.id,
-      token: decision.token,
-      state: "PARKED",
-      reason,
-      at,
-    })),
-  );
-  for (const [index, { call }] of parks.entries()) {
-    if (parked[index] === true) logDecision(deps, call, "PARKED", { reason });
-  }
 }
 
 /** Dials the calls of one delivery. Claims and settlements made at the same moment share a round trip. */
@@ -171,29 +141,27 @@ function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number
     return settle(dial, token, outcome, clock.now() - now);
   }
 
-  /** What stands in the way of a claim: too little time, or a held account that another call probes. */
-  async function mayClaim({
-    call,
-    route,
-    resendOf,
-    timeoutSeconds,
-  }: Dial): Promise<Result | "claim"> {
+  /** What stands in the way of a claim: expiry, too little time, or a hold that another call probes. */
+  async function mayClaim(dial: Dial): Promise<Result | "claim"> {
+    const { call, route, resendOf, seenDueAt, timeoutSeconds } = dial;
     const now = clock.now();
-    const wait = async (reason: string, dueAt: number) =>
+    const write = async (decision: Unclaimed["decision"]) => {
       // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
-      resendOf === undefined ? defer(call, reason, dueAt) : "done";
+      if (resendOf === undefined) await writeUnclaimed([{ call, seenDueAt, decision }], deps);
+      return "done" as const;
+    };
+    const defer = (reason: string, dueAt: number) =>
+      write({ kind: "write", state: "DEFERRED", reason, dueAt });
+    // Decided long ago, perhaps: a lane may have been minutes away.
+    if (now >= expiryOf(call, settings.plan)) {
+      return write({ kind: "write", state: "EXPIRED", reason: "expired" });
+    }
     if (now + timeoutSeconds * 1000 + claimOverheadMs > deadline) {
-      return wait("no_time", now + noTimeDelayMs);
+      return defer("no_time", now + noTimeDelayMs);
     }
     const held = await holds.waitFor(route, now);
-    return held === undefined ? "claim" : wait(holdReason(held), held.probeAt);
-  }
-
-  async function defer(call: Call, reason: string, dueAt: number): Promise<Result> {
-    const end = { kind: "defer", state: "DEFERRED", reason, dueAt } as const;
-    await writeEnds([{ call, decision: end }], deps);
-    await remind(call.id, dueAt);
-    return "done";
+    if (held === undefined) return "claim";
+    return defer(holdReason(held), heldUntil(held.probeAt, random.fraction()));
   }
 
   /** A claim whose answer was lost is read back: it may be ours. */
@@ -222,9 +190,9 @@ function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number
     const { call, route, attempt, unknownSince } = dial;
     const { plan } = settings;
     const now = clock.now();
-    await withTimeLimit(holds.keep(outcome, route, now), 3).catch((error: unknown) => {
-      log("warning", "hold.not_kept", { call_id: call.id, error: errorForLog(error) });
-    });
+    // What this call's row does not depend on is kept count of once the row is written.
+    const holdsFirst = outcome.kind === "account_refused";
+    if (holdsFirst) await keepHolds(call, route, outcome);
     const settlement = settlementOf(
       outcome,
       {
@@ -238,24 +206,29 @@ function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number
       },
       now,
       random.fraction(),
-      holds.probeAt(route) ?? now + noTimeDelayMs,
+      heldUntil(holds.probeAt(route) ?? now, random.fraction()),
     );
-    const { state, reason, dueAt, providerCallId } = settlement;
+    const { state, reason, dueAt } = settlement;
     const written = await settleSurely(settlement);
     logDecision(deps, call, state, {
       reason,
       provider: route.provider,
       attempt,
       ms,
-      ...(providerCallId === undefined ? {} : { provider_call_id: providerCallId }),
       ...(dueAt === undefined ? {} : { due_at: new Date(dueAt).toISOString() }),
     });
     if (written === "refused") {
       log("warning", "call.settlement_refused", { call_id: call.id, state, reason });
     }
-    if (written === "lost") return "again";
-    if (dueAt !== undefined) await remind(call.id, dueAt);
-    return "done";
+    if (dueAt !== undefined && written === "written") await remind([{ id: call.id, dueAt }], deps);
+    if (!holdsFirst) await keepHolds(call, route, outcome);
+    return written === "lost" ? "again" : "done";
+  }
+
+  async function keepHolds(call: Call, route: Route, outcome: DialOutcome): Promise<void> {
+    await withTimeLimit(holds.keep(outcome, route, clock.now()), 3).catch((error: unknown) => {
+      log("warning", "hold.not_kept", { call_id: call.id, error: errorForLog(error) });
+    });
   }
 
   /** A failed settlement is repeated as a write, never as a call; at last it goes onto the queue. */
@@ -279,43 +252,5 @@ function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number
     }
   }
 
-  /** A hint for a row due before the next sweep is sure to have seen it. Lost, the sweep finds the row. */
-  async function remind(id: string, dueAt: number): Promise<void> {
-    const delaySeconds = Math.max(0, Math.ceil((dueAt - clock.now()) / 1000));
-    if (delaySeconds >= delaySecondsMax) return;
-    await queue.send({ kind: "due", id }, delaySeconds).catch(() => undefined);
-  }
-
   return dialOnce;
-}
-
-function entryOf(call: Call, { settings }: ReadyDeps) {
-  return { call, ...traceOfNumber(call.request.phone_number, settings.hashKey) };
-}
-
-const events: Record<string, [LogLevel, string]> = {
-  PLACED: ["info", "call.dialed"],
-  DEFERRED: ["info", "call.deferred"],
-  REJECTED: ["info", "call.rejected"],
-  EXPIRED: ["warning", "call.expired"],
-  UNKNOWN: ["warning", "call.unknown"],
-  PARKED: ["alarm", "call.parked"],
-};
-
-/** One wide event a decision. */
-export function logDecision(
-  { log }: Pick<ReadyDeps, "log">,
-  call: Call,
-  state: Settlement["state"] | UnclaimedWrite["state"],
-  fields: LogFields,
-): void {
-  const [level, event] = events[state] ?? ["warning", "call.decided"];
-  log(level, event, {
-    call_id: call.id,
-    request_id: call.requestId,
-    client: call.client,
-    agent_id: call.request.agent_id,
-    state,
-    ...fields,
-  });
 }

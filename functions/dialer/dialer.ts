@@ -22,12 +22,14 @@ export interface DialerDeps {
   };
   /** Requests to providers under way at once. */
   lanes: number;
-  /** How far ahead the sweep looks: two periods of its clock. */
-  sweepHorizonSeconds: number;
   log: Log;
 }
 
-export type DialerSettings = ApiSettings & { providers: DialingProvider<Route> };
+export type DialerSettings = ApiSettings & {
+  providers: DialingProvider<Route>;
+  /** How often the sweep's clock ticks; a sweep looks two of its periods ahead. */
+  sweepSeconds: number;
+};
 
 /** Dependencies of a delivery whose settings have been found right. */
 export type ReadyDeps = Omit<DialerDeps, "settings"> & { settings: DialerSettings };

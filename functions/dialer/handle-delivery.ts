@@ -8,10 +8,10 @@ import { splitBatch } from "./split-batch.ts";
 import { sweep } from "./sweep.ts";
 
 /**
- * Calls that one delivery splits, at most: each hundred is a request to the queue, and an invocation may
- * make a thousand. Further batches come again at once, whole.
+ * Calls that one delivery splits, about: each hundred is a request to the queue, and an invocation may make a
+ * thousand; a batch takes up to a second to read. Further ones come again soon, unopened.
  */
-const splitCallsMax = 30_000;
+const splitCallsMax = 20_000;
 
 /**
  * Handles one delivery of the call queue and says of each message whether it is done with or comes again:
@@ -34,20 +34,27 @@ export async function handleDelivery(
   const dispositions = all();
   const wanted = new Map<string, { call: WantedCall; indexes: number[] }>();
   const outcomes: { settlement: Settlement; index: number }[] = [];
+  /** Each id once, with its call where any of its messages brings that. */
+  const want = (call: WantedCall, index: number) => {
+    const before = wanted.get(call.id);
+    const indexes = [...(before?.indexes ?? []), index];
+    wanted.set(call.id, { call: { ...before?.call, ...call }, indexes });
+  };
   let swept = false;
   let splitCalls = 0;
 
-  for (const [index, { attempt, open }] of delivered.entries()) {
+  for (const [index, { attempt, large, open }] of delivered.entries()) {
+    if (large && splitCalls >= splitCallsMax) {
+      dispositions[index] = { retryAfterSeconds: 1 };
+      continue;
+    }
     const message = await openMessage(open, attempt, deps);
     if (message === undefined) continue;
     switch (message.kind) {
       case "batch":
         // One at a time: a batch is up to 4 MiB, and a Worker has 128 MB.
         splitCalls += message.calls.length;
-        dispositions[index] =
-          splitCalls > splitCallsMax && splitCalls > message.calls.length
-            ? { retryAfterSeconds: 1 }
-            : await splitBatch(message, attempt, ready);
+        dispositions[index] = await splitBatch(message, attempt, ready);
         break;
       case "sweep":
         // Of several minutes that piled up while nothing was delivered, one is enough.
@@ -59,15 +66,11 @@ export async function handleDelivery(
         outcomes.push({ settlement: message.settlement, index });
         break;
       case "call":
-      case "due": {
-        const call = message.kind === "call" ? { ...message.call } : undefined;
-        const id = call?.id ?? (message.kind === "due" ? message.id : "");
-        const known = wanted.get(id) ?? { call: { id }, indexes: [] };
-        if (call !== undefined) known.call = { id, call };
-        known.indexes.push(index);
-        wanted.set(id, known);
+        want({ id: message.call.id, call: message.call }, index);
         break;
-      }
+      case "due":
+        want({ id: message.id }, index);
+        break;
     }
   }
 
@@ -107,19 +110,26 @@ export async function openMessage(
 
 async function settleOutcomes(
   outcomes: { settlement: Settlement; index: number }[],
-  { ledger, log }: ReadyDeps,
+  deps: ReadyDeps,
   done: (index: number) => void,
 ): Promise<void> {
   if (outcomes.length === 0) return;
   try {
-    const settled = await ledger.settle(outcomes.map(({ settlement }) => settlement));
-    for (const [at, { settlement, index }] of outcomes.entries()) {
-      const { id: call_id, state, reason } = settlement;
-      const event = settled[at] === true ? "call.settled_late" : "call.settlement_refused";
-      log("warning", event, { call_id, state, reason });
-      done(index);
-    }
+    await settleLate(
+      outcomes.map(({ settlement }) => settlement),
+      deps,
+    );
+    for (const { index } of outcomes) done(index);
   } catch (error) {
-    log("alarm", "ledger.unreachable", { count: outcomes.length, error: errorForLog(error) });
+    deps.log("alarm", "ledger.unreachable", { count: outcomes.length, error: errorForLog(error) });
+  }
+}
+
+/** Settles what the ledger would not take at the time. */
+export async function settleLate(settlements: Settlement[], { ledger, log }: ReadyDeps) {
+  const settled = await ledger.settle(settlements);
+  for (const [index, { id: call_id, state, reason }] of settlements.entries()) {
+    const event = settled[index] === true ? "call.settled_late" : "call.settlement_refused";
+    log("warning", event, { call_id, state, reason });
   }
 }

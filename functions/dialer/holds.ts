@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import type { CallLedger, Hold } from "../../shared/ledger/call-ledger.ts";
 import type { Log } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import type { Route } from "../../shared/providers/index.ts";
+import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 
 /** One 401 or 402 holds the account: every other call would be answered the same. */
 const accountStrikesMax = 1;
 /** Equal refusals in a row, without a success, that look like a wrong URL or agent and not like bad calls. */
 const routeStrikesMax = 5;
 
-export function accountHoldName(route: Route): string {
-  return `account:${route.provider}`;
+function accountHoldName(route: Route): string {
+  return `account:${accountNameOf(route)}`;
 }
 
 /** By the route's own fields: a corrected plan has another name, so it is not held. */
@@ -18,17 +18,22 @@ function routeHoldName(route: Route): string {
   return `route:${createHash("sha256").update(JSON.stringify(route)).digest("hex").slice(0, 16)}`;
 }
 
-/** The hold that keeps calls of this route waiting, if there is one; once its `probeAt` has come, one may go. */
+/** The hold that keeps calls of this route waiting longest; once its `probeAt` has come, one may go. */
 export function heldBy(
   route: Route,
   holds: readonly Hold[],
 ): (Hold & { probeAt: number }) | undefined {
   const names = new Set([accountHoldName(route), routeHoldName(route)]);
-  for (const hold of holds) {
-    const { probeAt } = hold;
-    if (probeAt !== null && names.has(hold.name)) return { ...hold, probeAt };
-  }
-  return undefined;
+  return holds
+    .flatMap((hold) =>
+      hold.probeAt !== null && names.has(hold.name) ? { ...hold, probeAt: hold.probeAt } : [],
+    )
+    .toSorted((a, b) => b.probeAt - a.probeAt)[0];
+}
+
+/** When a call that waits for a probe is due: some seconds apart, so that each time another one probes. */
+export function heldUntil(probeAt: number, fraction: number): number {
+  return Math.round(probeAt + fraction * 5000);
 }
 
 export function holdReason({ name }: Hold): string {
@@ -48,17 +53,15 @@ export function createHolds(
 ) {
   const known = new Map(read.map((hold) => [hold.name, hold]));
 
-  async function strike(name: string, code: string, strikesMax: number, now: number) {
-    const before = known.get(name);
-    const count = before?.code === code ? before.count + 1 : 1;
-    const probeAt = nextProbeAt(name, count, now);
-    const hold = await ledger.strike(name, code, strikesMax, probeAt);
+  async function strike(name: string, code: string, holdFrom: number, at: number) {
+    const probeAt = nextProbeAt(name, holdFrom, at);
+    const hold = await ledger.strike({ name, code, holdFrom, probeAt, at });
+    const isKnown = known.get(name)?.probeAt === hold.probeAt;
     known.set(name, hold);
-    if (hold.probeAt !== null) {
-      const due_at = new Date(hold.probeAt).toISOString();
-      const event = name.startsWith("account:") ? "account.held" : "route.held";
-      log("alarm", event, { hold: name, code, count: hold.count, due_at });
-    }
+    if (hold.probeAt !== probeAt || isKnown) return;
+    const event = name.startsWith("account:") ? "account.held" : "route.held";
+    const due_at = new Date(probeAt).toISOString();
+    log("alarm", event, { hold: name, code, count: hold.count, due_at });
   }
 
   async function clear(name: string) {
@@ -74,7 +77,8 @@ export function createHolds(
     async waitFor(route: Route, now: number): Promise<(Hold & { probeAt: number }) | undefined> {
       const held = heldBy(route, [...known.values()]);
       if (held === undefined || held.probeAt > now) return held;
-      const moved = { ...held, probeAt: nextProbeAt(held.name, held.count, now) };
+      const count = held.count + 1;
+      const moved = { ...held, count, probeAt: nextProbeAt(held.name, count, now) };
       known.set(held.name, moved);
       return (await ledger.takeProbe(held, moved.probeAt)) ? undefined : moved;
     },

@@ -27,7 +27,7 @@ export function settlementOf(
   attempt: Attempt,
   now: number,
   fraction: number,
-  probeAt = now,
+  probeAt: number,
 ): Settlement {
   const { id, token, route, unknownSince, expiresAt, parkAfterSeconds } = attempt;
   const base = { id, token, at: now };

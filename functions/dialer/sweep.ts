@@ -1,4 +1,4 @@
-import type { DuePlace, DueRow, Settlement } from "../../shared/ledger/call-ledger.ts";
+import type { DuePlace, DueRow } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { isIdempotent } from "../../shared/ledger/state-machine.ts";
 import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
@@ -34,7 +34,7 @@ async function remindOfDue(
   let after = from;
   for (let page = 0; page < pagesMax; page++) {
     const now = clock.now();
-    const until = now + deps.sweepHorizonSeconds * 1000;
+    const until = now + 2 * deps.settings.sweepSeconds * 1000;
     const rows = await ledger.due({ until, after, limit: pageRows });
     const lapsed = rows.filter(({ state, dueAt }) => state === "DIALING" && dueAt <= now);
     const waiting = rows.filter(({ state }) => state !== "DIALING");
@@ -47,7 +47,8 @@ async function remindOfDue(
     );
     if (sent < waiting.length) {
       log("warning", "sweep.throttled", { count: waiting.length - sent });
-      return undefined;
+      const reached = waiting[sent - 1];
+      return reached === undefined ? after : { dueAt: reached.dueAt, id: reached.id };
     }
     const last = rows.at(-1);
     if (rows.length < pageRows || last === undefined) return undefined;
@@ -59,16 +60,19 @@ async function remindOfDue(
 /** Claims whose holder has not settled in time: it may have dialed. */
 async function lapse(rows: DueRow[], now: number, deps: ReadyDeps): Promise<void> {
   const { ledger, settings, log } = deps;
-  const settlements = rows.flatMap(({ id, token, route }): Settlement[] => {
-    if (token === null) return [];
-    const parkAt = now + settings.plan.parkAfterSeconds * 1000;
-    const dueAt = isIdempotent(route) ? now : parkAt;
-    return [{ id, token, state: "UNKNOWN", reason: "claim_lapsed", dueAt, at: now }];
-  });
-  if (settlements.length === 0) return;
-  const settled = await ledger.settle(settlements);
-  for (const [index, { id, requestId, agentId, attempt }] of rows.entries()) {
-    if (settled[index] !== true) continue;
+  if (rows.length === 0) return;
+  const parkAt = now + settings.plan.parkAfterSeconds * 1000;
+  const settled = await ledger.settle(
+    rows.map(({ id, token, route }) => ({
+      id,
+      token: token ?? "",
+      state: "UNKNOWN",
+      reason: "claim_lapsed",
+      dueAt: isIdempotent(route) ? now : parkAt,
+      at: now,
+    })),
+  );
+  for (const { id, requestId, agentId, attempt } of rows.filter((_, index) => settled[index])) {
     log("warning", "call.unknown", {
       call_id: id,
       request_id: requestId,
@@ -80,13 +84,22 @@ async function lapse(rows: DueRow[], now: number, deps: ReadyDeps): Promise<void
   }
 }
 
+/** Deletes what is past its retention; what nobody has resolved is said first, so that it is never silent. */
 async function purge({ ledger, clock, settings, log }: ReadyDeps): Promise<void> {
   const now = clock.now();
   const before = now - settings.plan.retentionDays * 86_400_000;
-  const purged = await ledger.purge({ before, now, limit: pageRows });
-  for (const { id, state } of purged) {
-    if (state === "PARKED" || state === "UNKNOWN") {
-      log("alarm", "call.purged", { call_id: id, state, reason: "retention" });
+  for (let page = 0; page < pagesMax; page++) {
+    const ended = await ledger.ended(before, pageRows);
+    for (const { id, state } of ended) {
+      if (state === "PARKED" || state === "UNKNOWN") {
+        log("alarm", "call.purged", { call_id: id, state, reason: "retention" });
+      }
     }
+    await ledger.purge(
+      ended.map(({ id }) => id),
+      before,
+      now,
+    );
+    if (ended.length < pageRows) return;
   }
 }

@@ -143,6 +143,7 @@ const miniflare = new Miniflare(
 );
 
 let stopping = false;
+let clock: NodeJS.Timeout | undefined;
 async function stop(): Promise<void> {
   if (stopping) return;
   stopping = true;
@@ -159,7 +160,7 @@ const tick = () =>
   apiWorker.scheduled({ cron: "* * * * *" }).catch((error: unknown) => {
     if (!stopping) console.error("The sweep's clock failed:", error);
   });
-const clock = setInterval(() => void tick(), sweepSeconds * 1000);
+clock = setInterval(() => void tick(), sweepSeconds * 1000);
 await tick();
 
 const address = `http://${host}:${port}`;

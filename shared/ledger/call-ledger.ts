@@ -73,8 +73,8 @@ export interface UnclaimedWrite extends LedgerEntry {
   /** With DEFERRED. */
   dueAt?: number;
   at: number;
-  /** The dead-letter consumer's: a waiting row looks after itself. */
-  onlyIfAbsent?: boolean;
+  /** `dueAt` of the DEFERRED row that was read, or null where none stood: written over nothing else. */
+  seenDueAt: number | null;
 }
 
 /** What became of a claimed call, said by the holder of its token, or by the sweep with the token as read. */
@@ -116,6 +116,14 @@ export interface Hold {
   probeAt: number | null;
 }
 
+export interface Strike {
+  name: string;
+  code: string;
+  holdFrom: number;
+  probeAt: number;
+  at: number;
+}
+
 export interface BoundKey {
   /** Of the request that bound the key. */
   fingerprint: string;
@@ -135,7 +143,7 @@ export interface CallLedger {
   claim(claims: Claim[]): Promise<boolean[]>;
   /** True: the row stands in that state under that token, by this write or by an earlier one. */
   settle(settlements: Settlement[]): Promise<boolean[]>;
-  /** DEFERRED, or ended, before any claim. True: written. */
+  /** DEFERRED, or ended, before any claim. True: written. False: the row has moved on, and is the home. */
   defer(writes: UnclaimedWrite[]): Promise<boolean[]>;
   /** Rows in DEFERRED, DIALING or UNKNOWN with `dueAt` ≤ `until`, earliest first, those after `after`. */
   due(query: { until: number; after?: DuePlace | undefined; limit: number }): Promise<DueRow[]>;
@@ -145,15 +153,10 @@ export interface CallLedger {
     before?: { acceptedAt: number; id: string } | undefined;
     limit: number;
   }): Promise<CallRow[]>;
-  /**
-   * Deletes at most `limit` rows not written since `before` that are neither DEFERRED nor DIALING, and keys
-   * that expired before `now`. Answers with what was deleted.
-   */
-  purge(query: {
-    before: number;
-    now: number;
-    limit: number;
-  }): Promise<Pick<CallRow, "id" | "state">[]>;
+  /** Rows not written since `before` that are neither DEFERRED nor DIALING, at most `limit`. */
+  ended(before: number, limit: number): Promise<Pick<CallRow, "id" | "state">[]>;
+  /** Deletes those of the ids that still are such rows, and the keys that have expired by `now`. */
+  purge(ids: string[], before: number, now: number): Promise<void>;
 
   /** What an unexpired key stands for. */
   readKey(key: string, now: number): Promise<BoundKey | undefined>;
@@ -162,9 +165,12 @@ export interface CallLedger {
 
   /** Every account and route that has strikes. */
   holds(): Promise<Hold[]>;
-  /** Counts one more answer `code`, from 1 where the latest differs; holds from `holdFrom` equal ones on. */
-  strike(name: string, code: string, holdFrom: number, probeAt: number): Promise<Hold>;
-  /** Moves `probeAt` on, if it is as read. True: this caller sends the probe. */
+  /**
+   * Counts one more answer `code`, from 1 where the latest differs, and holds until `probeAt` from
+   * `holdFrom` equal ones on. Changes nothing while a probe is still to come: that answer was under way.
+   */
+  strike(strike: Strike): Promise<Hold>;
+  /** Moves `probeAt` on and counts one more, if it is as read. True: this caller sends the probe. */
   takeProbe(hold: Hold, nextProbeAt: number): Promise<boolean>;
   /** A success: forgets the strikes. */
   clearHold(name: string): Promise<void>;

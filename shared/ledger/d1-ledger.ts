@@ -20,21 +20,25 @@ ON CONFLICT (id) DO UPDATE SET state = 'DIALING', reason = 'claimed', token = ex
   updated_at = excluded.updated_at
 WHERE calls.state = 'DEFERRED' AND calls.due_at <= excluded.updated_at`;
 
+// `CROSS JOIN` and `+state` keep the planner on the primary key: by the index on state, one claim would read
+// every row that is being dialed.
+
 /** Claims UNKNOWN rows of an idempotent provider, under the token as read, for the route they hold. */
 const claimResend = `
 UPDATE calls SET state = 'DIALING', reason = 'resent', token = j.value->>'token', attempt = attempt + 1,
   due_at = j.value->>'deadline', resent = 1, updated_at = j.value->>'at'
 FROM json_each(?1) AS j
-WHERE calls.id = j.value->>'$.call.id' AND state = 'UNKNOWN' AND token = j.value->>'resendOf'
+WHERE calls.id = j.value->>'$.call.id' AND +state = 'UNKNOWN' AND token = j.value->>'resendOf'
   AND route->>'idempotent' = 1`;
 
 const claimHeld = `
-SELECT calls.id FROM json_each(?1) AS j JOIN calls ON calls.id = j.value->>'$.call.id'
-WHERE state = 'DIALING' AND token = j.value->>'token'`;
+SELECT calls.id FROM json_each(?1) AS j CROSS JOIN calls ON calls.id = j.value->>'$.call.id'
+WHERE +state = 'DIALING' AND token = j.value->>'token'`;
 
 const settle = `
 UPDATE calls SET state = j.value->>'state', reason = j.value->>'reason', due_at = j.value->>'dueAt',
-  unknown_since = coalesce(unknown_since, iif(j.value->>'state' = 'UNKNOWN', j.value->>'at', NULL)),
+  unknown_since = iif(j.value->>'state' = 'DEFERRED', NULL,
+    coalesce(unknown_since, iif(j.value->>'state' = 'UNKNOWN', j.value->>'at', NULL))),
   provider_call_id = coalesce(j.value->>'providerCallId', provider_call_id),
   call = iif(j.value->>'state' = 'PLACED', NULL, call), updated_at = j.value->>'at'
 FROM json_each(?1) AS j
@@ -47,25 +51,29 @@ WHERE calls.id = j.value->>'id' AND token = j.value->>'token' AND (${Object.entr
   .join(" OR ")})`;
 
 const settleHeld = `
-SELECT calls.id FROM json_each(?1) AS j JOIN calls ON calls.id = j.value->>'id'
-WHERE state = j.value->>'state' AND token = j.value->>'token'`;
+SELECT calls.id FROM json_each(?1) AS j CROSS JOIN calls ON calls.id = j.value->>'id'
+WHERE +state = j.value->>'state' AND token = j.value->>'token'`;
 
-const defer = `
+const deferFresh = `
 INSERT INTO calls (id, state, reason, attempt, due_at, call, request_id, client, agent_id, number_hash,
   number_tail, accepted_at, updated_at)
 SELECT value->>'$.call.id', value->>'state', value->>'reason', 0, value->>'dueAt', value->'call',
   value->>'$.call.requestId', value->>'$.call.client', value->>'$.call.request.agent_id',
   value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at'
-FROM json_each(?1) WHERE true
-ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, due_at = excluded.due_at,
-  updated_at = excluded.updated_at
-WHERE calls.state = 'DEFERRED' AND NOT EXISTS (
-  SELECT 1 FROM json_each(?1) WHERE value->>'$.call.id' = calls.id AND value->>'onlyIfAbsent')
+FROM json_each(?1) WHERE value->>'seenDueAt' IS NULL
+ON CONFLICT (id) DO NOTHING
 RETURNING id`;
+
+const deferSeen = `
+UPDATE calls SET state = j.value->>'state', reason = j.value->>'reason', due_at = j.value->>'dueAt',
+  updated_at = j.value->>'at'
+FROM json_each(?1) AS j
+WHERE calls.id = j.value->>'$.call.id' AND +state = 'DEFERRED' AND +due_at = j.value->>'seenDueAt'
+RETURNING calls.id`;
 
 /** The ledger in Cloudflare D1. Its tables are those of infra/d1. */
 export function createD1Ledger(database: D1Database): CallLedger {
-  /** Runs `statements` over the items in one transaction; answers which ids the last of them returned. */
+  /** Runs `statements` over the items in one transaction; answers which ids any of them returned. */
   async function write<Item>(statements: string[], items: Item[], idOf: (item: Item) => string) {
     const bound = inChunks(items).flatMap((json) =>
       statements.map((sql) => database.prepare(sql).bind(json)),
@@ -98,7 +106,10 @@ export function createD1Ledger(database: D1Database): CallLedger {
       return write([settle, settleHeld], settlements, ({ id }) => id);
     },
     defer(writes) {
-      return write([defer], writes, ({ call }) => call.id);
+      const statements = writes.some(({ seenDueAt }) => seenDueAt !== null)
+        ? [deferFresh, deferSeen]
+        : [deferFresh];
+      return write(statements, writes, ({ call }) => call.id);
     },
     async due({ until, after, limit }) {
       const { results } = await database
@@ -130,18 +141,26 @@ export function createD1Ledger(database: D1Database): CallLedger {
         .all<D1Row>();
       return results.map(fromD1);
     },
-    async purge({ before, now, limit }) {
-      const [, purged] = await database.batch<Pick<CallRow, "id" | "state">>([
+    async ended(before, limit) {
+      const { results } = await database
+        .prepare(
+          `SELECT id, state FROM calls
+           WHERE state NOT IN ('DEFERRED', 'DIALING') AND updated_at < ?1 LIMIT ?2`,
+        )
+        .bind(before, limit)
+        .all<Pick<CallRow, "id" | "state">>();
+      return results;
+    },
+    async purge(ids, before, now) {
+      await database.batch([
         database.prepare("DELETE FROM idempotency_keys WHERE expires_at <= ?1").bind(now),
         database
           .prepare(
-            `DELETE FROM calls WHERE id IN (SELECT id FROM calls
-               WHERE state NOT IN ('DEFERRED', 'DIALING') AND updated_at < ?1 LIMIT ?2)
-             RETURNING id, state`,
+            `DELETE FROM calls WHERE id IN (SELECT value FROM json_each(?1))
+             AND +state NOT IN ('DEFERRED', 'DIALING') AND +updated_at < ?2`,
           )
-          .bind(before, limit),
+          .bind(JSON.stringify(ids), before),
       ]);
-      return purged?.results ?? [];
     },
 
     async readKey(key, now) {
@@ -167,24 +186,29 @@ export function createD1Ledger(database: D1Database): CallLedger {
       const { results } = await database.prepare("SELECT * FROM holds").all<D1Hold>();
       return results.map(fromD1Hold);
     },
-    async strike(name, code, holdFrom, probeAt) {
-      const hold = await database
-        .prepare(
-          `INSERT INTO holds (name, code, count, probe_at) VALUES (?1, ?2, 1, iif(1 >= ?3, ?4, NULL))
-           ON CONFLICT (name) DO UPDATE SET code = excluded.code,
-             count = iif(holds.code = excluded.code, holds.count + 1, 1),
-             probe_at = iif(holds.probe_at IS NOT NULL
-               OR iif(holds.code = excluded.code, holds.count + 1, 1) >= ?3, ?4, NULL)
-           RETURNING *`,
-        )
-        .bind(name, code, holdFrom, probeAt)
-        .first<D1Hold>();
-      if (hold === null) throw new Error("a strike returned no row");
+    async strike({ name, code, holdFrom, probeAt, at }) {
+      const [, after] = await database.batch<D1Hold>([
+        database
+          .prepare(
+            `INSERT INTO holds (name, code, count, probe_at) VALUES (?1, ?2, 1, iif(1 >= ?3, ?4, NULL))
+             ON CONFLICT (name) DO UPDATE SET code = excluded.code,
+               count = iif(holds.code = excluded.code, holds.count + 1, 1),
+               probe_at = iif(holds.probe_at IS NOT NULL
+                 OR iif(holds.code = excluded.code, holds.count + 1, 1) >= ?3, ?4, NULL)
+             WHERE holds.probe_at IS NULL OR holds.probe_at <= ?5`,
+          )
+          .bind(name, code, holdFrom, probeAt, at),
+        database.prepare("SELECT * FROM holds WHERE name = ?1").bind(name),
+      ]);
+      const hold = after?.results[0];
+      if (hold === undefined) throw new Error("a strike left no row");
       return fromD1Hold(hold);
     },
     async takeProbe({ name, probeAt }, nextProbeAt) {
       const { meta } = await database
-        .prepare("UPDATE holds SET probe_at = ?3 WHERE name = ?1 AND probe_at IS ?2")
+        .prepare(
+          "UPDATE holds SET probe_at = ?3, count = count + 1 WHERE name = ?1 AND probe_at IS ?2",
+        )
         .bind(name, probeAt, nextProbeAt)
         .run();
       return meta.changes > 0;

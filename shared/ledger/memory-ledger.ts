@@ -57,14 +57,18 @@ export function createMemoryLedger(): CallLedger {
         .toSorted((a, b) => b.acceptedAt - a.acceptedAt || (a.id < b.id ? 1 : -1))
         .slice(0, limit);
     },
-    async purge({ before, now, limit }) {
+    async ended(before, limit) {
+      return [...rows.values()]
+        .filter((row) => isEnded(row, before))
+        .slice(0, limit)
+        .map(({ id, state }) => ({ id, state }));
+    },
+    async purge(ids, before, now) {
       for (const [key, { expiresAt }] of keys) if (expiresAt <= now) keys.delete(key);
-      const old = [...rows.values()]
-        .filter(({ state }) => state !== "DEFERRED" && state !== "DIALING")
-        .filter(({ updatedAt }) => updatedAt < before)
-        .slice(0, limit);
-      for (const { id } of old) rows.delete(id);
-      return old.map(({ id, state }) => ({ id, state }));
+      for (const id of ids) {
+        const row = rows.get(id);
+        if (row !== undefined && isEnded(row, before)) rows.delete(id);
+      }
     },
 
     async readKey(key, now) {
@@ -80,29 +84,30 @@ export function createMemoryLedger(): CallLedger {
     async holds() {
       return [...holds.values()];
     },
-    async strike(name, code, holdFrom, probeAt) {
+    async strike({ name, code, holdFrom, probeAt, at }) {
       const before = holds.get(name);
+      const held = before !== undefined && before.probeAt !== null;
+      if (held && (before.probeAt ?? 0) > at) return before;
       const count = before?.code === code ? before.count + 1 : 1;
-      const hold = {
-        name,
-        code,
-        count,
-        // Once held, held until a success: another code is no success.
-        probeAt: count >= holdFrom || (before?.probeAt ?? null) !== null ? probeAt : null,
-      };
+      // Once held, held until a success: another code is no success.
+      const hold = { name, code, count, probeAt: held || count >= holdFrom ? probeAt : null };
       holds.set(name, hold);
       return hold;
     },
     async takeProbe({ name, probeAt }, nextProbeAt) {
       const hold = holds.get(name);
       if (hold === undefined || hold.probeAt !== probeAt) return false;
-      holds.set(name, { ...hold, probeAt: nextProbeAt });
+      holds.set(name, { ...hold, count: hold.count + 1, probeAt: nextProbeAt });
       return true;
     },
     async clearHold(name) {
       holds.delete(name);
     },
   };
+}
+
+function isEnded({ state, updatedAt }: CallRow, before: number): boolean {
+  return state !== "DEFERRED" && state !== "DIALING" && updatedAt < before;
 }
 
 function dueFields({ id, state, token, attempt, route, requestId, agentId }: CallRow) {

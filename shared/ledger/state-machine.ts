@@ -59,11 +59,17 @@ export function settled(row: CallRow | undefined, settlement: Settlement): CallR
     state,
     reason: settlement.reason,
     dueAt: settlement.dueAt ?? null,
-    unknownSince: row.unknownSince ?? (state === "UNKNOWN" ? at : null),
+    unknownSince: unknownSinceAfter(row, settlement),
     providerCallId: settlement.providerCallId ?? row.providerCallId,
     call: state === "PLACED" ? null : row.call,
     updatedAt: at,
   };
+}
+
+/** From the first unknown outcome on; an outcome that surely placed nothing starts anew. */
+function unknownSinceAfter({ unknownSince }: CallRow, { state, at }: Settlement): number | null {
+  if (state === "DEFERRED") return null;
+  return unknownSince ?? (state === "UNKNOWN" ? at : null);
 }
 
 export function unclaimed(row: CallRow | undefined, write: UnclaimedWrite): CallRow | undefined {
@@ -73,9 +79,11 @@ export function unclaimed(row: CallRow | undefined, write: UnclaimedWrite): Call
     dueAt: write.dueAt ?? null,
     updatedAt: write.at,
   };
-  if (row === undefined) return { ...firstRow(write), ...decided };
-  if (row.state !== "DEFERRED" || write.onlyIfAbsent) return undefined;
-  return { ...row, ...decided };
+  if (row === undefined) {
+    return write.seenDueAt === null ? { ...firstRow(write), ...decided } : undefined;
+  }
+  const asSeen = row.state === "DEFERRED" && row.dueAt === write.seenDueAt;
+  return asSeen ? { ...row, ...decided } : undefined;
 }
 
 function firstRow({ call, numberHash, numberTail }: UnclaimedWrite | Claim) {

@@ -27,6 +27,8 @@ export interface ProviderType<Route extends { provider: string }> {
   name: Route["provider"];
   /** A strict object whose `provider` is the name. */
   routeSchema: z.ZodType<Route> & z.core.$ZodTypeDiscriminable;
+  /** Names the account that is asked: a 401 or 402 holds all calls that go through it. */
+  accountOf(route: Route): string;
   /** Names of the environment variables that this route needs. */
   secretsOf(route: Route): string[];
   create(options: ProviderOptions): DialingProvider<Route>;

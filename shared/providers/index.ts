@@ -21,6 +21,11 @@ export const routeSchema: z.ZodType<Route> = z.discriminatedUnion(
 
 export const providerNames: readonly string[] = types.map(({ name }) => name);
 
+/** Names the account that a route's calls are placed under. */
+export function accountNameOf(route: Route): string {
+  return typeOf(route).accountOf(route);
+}
+
 /** Names of the environment variables that a route's provider needs. */
 export function secretsOf(route: Route): string[] {
   return typeOf(route).secretsOf(route);

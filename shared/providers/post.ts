@@ -60,13 +60,18 @@ export function outcomeOfStatus({ status, headers }: Answer, now: number): DialO
   }
 }
 
-/** `Retry-After` in seconds, from either of its forms (RFC 9110, section 10.2.3). */
+/**
+ * `Retry-After` in seconds, from either of its forms (RFC 9110, section 10.2.3): at least 1. A zero, a date
+ * that has passed (as by a clock that runs behind) or anything else says nothing, and backoff decides.
+ */
 export function retryAfterSeconds(headers: Headers, now: number): number | undefined {
   const value = headers.get("retry-after")?.trim();
   if (value === undefined || value === "") return undefined;
-  if (/^\d{1,9}$/.test(value)) return Number(value);
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now) / 1000));
+  const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(value);
+  const seconds = /^\d{1,9}$/.test(value)
+    ? Number(value)
+    : Math.ceil(((isDate ? Date.parse(value) : Number.NaN) - now) / 1000);
+  return seconds >= 1 ? seconds : undefined;
 }
 
 /** Errors of Node's sockets that come before anything of the request has left. */

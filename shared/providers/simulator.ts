@@ -13,6 +13,7 @@ const routeSchema = z.strictObject({
 export const simulator: ProviderType<z.infer<typeof routeSchema>> = {
   name: "simulator",
   routeSchema,
+  accountOf: () => "simulator",
   secretsOf: () => [],
   create: ({ print }) => ({
     async dial({ id, request }) {

@@ -35,6 +35,8 @@ const routeSchema = z.strictObject({
 export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
   name: "webhook",
   routeSchema,
+  // Each host judges its own caller: one that answers 401 says nothing about the others.
+  accountOf: ({ url }) => `webhook:${new URL(url).origin}`,
   secretsOf: ({ url }) => (isLoopback(url) ? [] : ["WEBHOOK_SECRET"]),
   create({ environment, fetch, now }) {
     const secret = environment["WEBHOOK_SECRET"];
@@ -84,9 +86,9 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
   if (answer.status >= 200 && answer.status < 300) {
     return { kind: "placed", providerCallId: idIn(answer.text) };
   }
-  const retryAfter = retryAfterSeconds(answer.headers, now);
-  if (answer.status === 503 && retryAfter !== undefined) {
-    return { kind: "not_placed", code: "http_503", retryAfterSeconds: retryAfter };
+  if (answer.status === 503 && answer.headers.has("retry-after")) {
+    const wait = { retryAfterSeconds: retryAfterSeconds(answer.headers, now) };
+    return { kind: "not_placed", code: "http_503", ...wait };
   }
   return outcomeOfStatus(answer, now);
 }

@@ -18,6 +18,8 @@ export interface CallQueue {
 export interface Delivered {
   /** Of this delivery, from 1. */
   attempt: number;
+  /** Whether its body lies in object storage: bringing and reading it takes a while. */
+  large: boolean;
   /** Brings the body, from object storage where it lies there. What it is has yet to be parsed. */
   open(): Promise<unknown>;
 }

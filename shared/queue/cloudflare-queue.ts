@@ -14,6 +14,7 @@ const batchBytesMax = 240_000;
 /** A `sendBatch` may hang for 57 s before it throws (cloudflare/workerd#6053). */
 const sendSecondsMax = 10;
 
+const claimCheckStart = '{"kind":"claim_check"';
 const claimCheckSchema = z.strictObject({ kind: z.literal("claim_check"), key: z.string() });
 
 /** The call queue on Cloudflare Queues, with R2 for large messages. */
@@ -64,6 +65,7 @@ export function createCloudflareQueue(queue: Queue, bucket: R2Bucket): CallQueue
 export function deliveredByCloudflare(message: Message, bucket: R2Bucket): Delivered {
   return {
     attempt: message.attempts,
+    large: typeof message.body === "string" && message.body.startsWith(claimCheckStart),
     async open() {
       const body: unknown = JSON.parse(z.string().parse(message.body));
       const claimCheck = claimCheckSchema.safeParse(body);

@@ -22,6 +22,7 @@ export function createMemoryQueue(now: () => number): MemoryQueue {
       waiting = waiting.filter(({ visibleAt }) => visibleAt > now());
       return visible.map(({ json }) => ({
         attempt: 1,
+        large: false,
         open: async () => JSON.parse(json) as unknown,
       }));
     },

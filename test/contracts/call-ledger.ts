@@ -39,6 +39,7 @@ const deferralOf = (call: Call, more: Partial<UnclaimedWrite> = {}): UnclaimedWr
   reason: "rate_limited",
   dueAt: 5000,
   at: 1000,
+  seenDueAt: null,
   ...more,
 });
 
@@ -215,7 +216,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
 
     it("writes what nobody has claimed, and moves it while it waits", async () => {
       const [waiting, ended, parked] = [aCall(), aCall(), aCall()];
-      const end = { ...trace, reason: "destination_denied", at: 1000 };
+      const end = { ...trace, reason: "destination_denied", at: 1000, seenDueAt: null };
       const writes: UnclaimedWrite[] = [
         deferralOf(waiting),
         { ...end, call: ended, state: "REJECTED" },
@@ -228,17 +229,39 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         token: null,
         call: ended,
       });
-      expect(await ledger.defer([deferralOf(waiting, { dueAt: 7000, reason: "pace" })])).toEqual([
-        true,
-      ]);
+      const moved = deferralOf(waiting, { dueAt: 7000, reason: "pace", seenDueAt: 5000 });
+      expect(await ledger.defer([moved])).toEqual([true]);
       expect(await rowOf(waiting)).toMatchObject({
         state: "DEFERRED",
         dueAt: 7000,
         reason: "pace",
+        call: waiting,
       });
-      expect(await ledger.defer([deferralOf(ended)])).toEqual([false]);
-      expect(await ledger.defer([deferralOf(waiting, { onlyIfAbsent: true })])).toEqual([false]);
-      expect(await ledger.defer([deferralOf(aCall(), { onlyIfAbsent: true })])).toEqual([true]);
+    });
+
+    it("writes over nothing that has moved on since it was read", async () => {
+      const [waiting, ended] = [aCall(), aCall()];
+      await ledger.defer([
+        deferralOf(waiting),
+        { ...trace, call: ended, state: "EXPIRED", reason: "expired", at: 1, seenDueAt: null },
+      ]);
+      const stale = [
+        deferralOf(waiting, { dueAt: 1 }), // read before it had a row
+        deferralOf(waiting, { dueAt: 1, seenDueAt: 4999 }),
+        deferralOf(ended, { dueAt: 1 }),
+        deferralOf(ended, { dueAt: 1, seenDueAt: 5000 }),
+        deferralOf(aCall(), { dueAt: 1, seenDueAt: 5000 }), // purged since
+      ];
+      for (const write of stale) expect(await ledger.defer([write])).toEqual([false]);
+      expect(await rowOf(waiting)).toMatchObject({ state: "DEFERRED", dueAt: 5000 });
+    });
+
+    it("forgets when an outcome was unknown once it is known that nothing was placed", async () => {
+      const call = aCall();
+      await ledger.claim([claimOf(call)]);
+      await ledger.settle([settlementOf(call, { state: "UNKNOWN", reason: "x", dueAt: 3000 })]);
+      await ledger.settle([settlementOf(call, { state: "DEFERRED", reason: "x", dueAt: 3000 })]);
+      expect(await rowOf(call)).toMatchObject({ state: "DEFERRED", unknownSince: null });
     });
 
     it("lists what is due, in its order, from any place on", async () => {
@@ -291,16 +314,20 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       await ledger.claim([placed, parked, dialing].map((call) => claimOf(call)));
       await ledger.settle([settlementOf(placed), settlementOf(parked, { state: "PARKED" })]);
       await ledger.defer([deferralOf(waiting)]);
-      const query = { now: 10_000, limit: 10 };
-      expect(await ledger.purge({ ...query, before: 2000 })).toEqual([]);
-      const purged = await ledger.purge({ ...query, before: 2001 });
-      expect(purged).toHaveLength(2);
-      expect(purged).toEqual(
+      expect(await ledger.ended(2000, 10)).toEqual([]);
+      const ended = await ledger.ended(2001, 10);
+      expect(ended).toHaveLength(2);
+      expect(ended).toEqual(
         expect.arrayContaining([
           { id: placed.id, state: "PLACED" },
           { id: parked.id, state: "PARKED" },
         ]),
       );
+      expect(await ledger.ended(2001, 1)).toHaveLength(1);
+      const all = [placed, parked, waiting, dialing].map(({ id }) => id);
+      await ledger.purge(all, 2000, 10_000);
+      expect((await ledger.read(all)).size).toBe(4);
+      await ledger.purge(all, 2001, 10_000);
       const left = await ledger.read([placed, parked, waiting, dialing].map(({ id }) => id));
       expect([...left.keys()].toSorted()).toEqual([waiting.id, dialing.id].toSorted());
     });
@@ -314,7 +341,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       expect(await ledger.readKey("key", 99)).toEqual(bound);
       expect(await ledger.readKey("key", 100)).toBeUndefined();
       expect(await ledger.bindKey("key", later, 100, 200)).toEqual(later);
-      await ledger.purge({ before: 0, now: 150, limit: 1 });
+      await ledger.purge([], 0, 150);
       expect(await ledger.readKey("key", 150)).toEqual(later);
     });
 
@@ -328,35 +355,37 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
     });
 
     it("holds from the given number of equal strikes on, until cleared", async () => {
+      const strike = (code: string, at = 0, probeAt = 50) =>
+        ledger.strike({ name: "route:1", code, holdFrom: 3, probeAt, at });
       expect(await ledger.holds()).toEqual([]);
-      expect(await ledger.strike("route:1", "http_404", 3, 50)).toMatchObject({
-        count: 1,
-        probeAt: null,
-      });
-      await ledger.strike("route:1", "http_404", 3, 50);
-      expect(await ledger.strike("route:1", "http_422", 3, 50)).toMatchObject({
-        count: 1,
-        probeAt: null,
-      });
-      await ledger.strike("route:1", "http_422", 3, 50);
+      expect(await strike("http_404")).toMatchObject({ count: 1, probeAt: null });
+      await strike("http_404");
+      expect(await strike("http_422")).toMatchObject({ count: 1, probeAt: null });
+      await strike("http_422");
       const held = { name: "route:1", code: "http_422", count: 3, probeAt: 50 };
-      expect(await ledger.strike("route:1", "http_422", 3, 50)).toEqual(held);
+      expect(await strike("http_422")).toEqual(held);
       expect(await ledger.holds()).toEqual([held]);
-      expect(await ledger.strike("route:1", "http_400", 3, 60)).toMatchObject({
-        count: 1,
-        probeAt: 60,
-      });
+      // Answers that were under way change nothing; once the probe is due, another refusal holds on.
+      expect(await strike("http_422", 49, 90)).toEqual(held);
+      expect(await strike("http_400", 50, 90)).toMatchObject({ count: 1, probeAt: 90 });
       await ledger.clearHold("route:1");
       expect(await ledger.holds()).toEqual([]);
     });
 
-    it("gives a probe to one of many", async () => {
-      const hold = await ledger.strike("account:webhook", "http_401", 1, 50);
+    it("gives a probe to one of many, and counts it", async () => {
+      const account = {
+        name: "account:webhook",
+        code: "http_401",
+        holdFrom: 1,
+        probeAt: 50,
+        at: 0,
+      };
+      const hold = await ledger.strike(account);
       const taken = await Promise.all(
         Array.from({ length: 10 }, () => ledger.takeProbe(hold, 110)),
       );
       expect(taken.filter(Boolean)).toHaveLength(1);
-      expect(await ledger.holds()).toEqual([{ ...hold, probeAt: 110 }]);
+      expect(await ledger.holds()).toEqual([{ ...hold, count: 2, probeAt: 110 }]);
     });
 
     it("does what the state machine says, for any sequence of writes", async () => {
@@ -389,7 +418,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
           at: time,
           dueAt: time,
           state: fc.constantFrom(...(["DEFERRED", "EXPIRED", "REJECTED", "PARKED"] as const)),
-          onlyIfAbsent: fc.boolean(),
+          seenDueAt: fc.option(time),
         }),
       );
       await fc.assert(
@@ -415,9 +444,9 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
                 { id, token: one.token, at, state: one.state, reason: "r", ...due },
               ]);
             }
-            const { onlyIfAbsent } = one;
+            const { seenDueAt } = one;
             return on.defer([
-              { call, ...trace, state: one.state, reason: "r", at, onlyIfAbsent, ...due },
+              { call, ...trace, state: one.state, reason: "r", at, seenDueAt, ...due },
             ]);
           };
           for (const one of writes) expect(await run(ledger, one)).toEqual(await run(model, one));

@@ -312,6 +312,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         ["an offset beyond all zones", { ...valid, timezone: "+14:30" }, "/timezone"],
         ["a timezone that is a number", { ...valid, timezone: 5 }, "/timezone"],
         ["a misspelled field", { ...valid, time_zone: "UTC" }, "/time_zone"],
+        ["a field with a digit", { ...valid, phone_number2: "x" }, "/phone_number2"],
         ["a field of somebody's number", { ...valid, "+12025550188": "x" }, ""],
       ])("answers 422 to %s", async (_, call, pointer) => {
         for (const [path, body, at] of asBoth(call)) {
@@ -344,6 +345,19 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         ]);
         const allWrong = calls.map(() => ({ ...valid, phone_number: "" }));
         expect(await pointersOf(await post("/v1/calls/batch", allWrong))).toHaveLength(100);
+        // The largest bodies that are wrong throughout are answered as briefly.
+        const wrongContext = Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`k${n}`, 1]));
+        const wrongThroughout = Array.from({ length: 4000 }, () => ({
+          ...valid,
+          context: wrongContext,
+        }));
+        expect(await pointersOf(await post("/v1/calls/batch", wrongThroughout))).toHaveLength(100);
+        const unknownFields = Object.fromEntries(
+          Array.from({ length: 5000 }, (_, n) => [`f${n}`, 1]),
+        );
+        expect(
+          await pointersOf(await post("/v1/calls", { ...valid, ...unknownFields })),
+        ).toHaveLength(100);
         const allDenied = calls.map(() => ({ ...valid, phone_number: "+19005550123" }));
         expect(await pointersOf(await post("/v1/calls/batch", allDenied))).toHaveLength(100);
         await nothingQueued();
@@ -351,7 +365,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
     });
 
     describe("other requests", () => {
-      it.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])(
+      it.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])(
         "answers 405 to %s, and names POST",
         async (method) => {
           for (const path of paths) {

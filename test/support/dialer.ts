@@ -69,6 +69,7 @@ export function createDialerBench(more: { plan?: object; lanes?: number } = {}) 
       const dispositions = await handleDelivery(
         visible.map(({ json, attempt }) => ({
           attempt,
+          large: json.length > 1_000_000,
           open: async () => JSON.parse(json) as unknown,
         })),
         bench.deps,
@@ -115,6 +116,7 @@ export function createDialerBench(more: { plan?: object; lanes?: number } = {}) 
   const settings: DialerSettings = {
     plan,
     hashKey: "5f".repeat(32),
+    sweepSeconds: 60,
     providers: {
       async dial(call, route) {
         dialed.push({ call, route });
@@ -134,7 +136,6 @@ export function createDialerBench(more: { plan?: object; lanes?: number } = {}) 
     },
     random: { token: () => `token_${++ids}`, fraction: () => 0.5 },
     lanes: more.lanes ?? 5,
-    sweepHorizonSeconds: 120,
     log: (level, event, fields) => events.push({ level, event, ...fields }),
   };
   return bench;

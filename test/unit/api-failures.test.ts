@@ -104,6 +104,15 @@ describe("the API, when something fails", () => {
     expect((await post()).status).toBe(422);
   });
 
+  it("refuses a repeat under a key from before HASH_KEY was rotated, and gives it no new id", async () => {
+    const { deps, queue, post } = createBench();
+    const headers = { "idempotency-key": "k" };
+    expect((await post(headers)).status).toBe(201);
+    deps.settings = readApiSettings({ ...apiEnvironment, HASH_KEY: "a6".repeat(32) }, {}, deps.log);
+    expect((await post(headers)).status).toBe(422);
+    expect(queue.take()).toHaveLength(1);
+  });
+
   it.each([
     ["no tokens", { API_TOKENS: undefined }, 401],
     ["empty tokens", { API_TOKENS: "" }, 401],

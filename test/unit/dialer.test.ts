@@ -5,6 +5,7 @@ import type { Message } from "../../shared/message.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { aCall } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";
+import { testPlan } from "../support/environment.ts";
 
 const messageOf = (call = aCall()) => ({ kind: "call", call }) as const;
 const boom = async () => {
@@ -69,6 +70,46 @@ describe("a call", () => {
     await bench.deliver();
     expect(bench.dialed).toEqual([]);
     expect(await bench.row(call.id)).toMatchObject({ state: "EXPIRED", call });
+  });
+
+  it("is not dialed after its time, though its lane came late", async () => {
+    const bench = createDialerBench({ lanes: 1, plan: { expireAfterHours: 0.05 } });
+    bench.answer = async () => {
+      bench.advance(29_000);
+      return { kind: "placed" };
+    };
+    const calls = Array.from({ length: 20 }, () => aCall({ acceptedAt: bench.now() }));
+    await bench.send(...calls.map((call) => messageOf(call)));
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(7); // the last at 174 of 180 s
+    const rows = await bench.rows.list({ state: "EXPIRED", limit: 20 });
+    expect(rows).toHaveLength(13);
+  });
+
+  it("keeps the time that a provider asked for, whatever an older delivery decides", async () => {
+    const bench = createDialerBench();
+    const call = aCall();
+    bench.breakLedger({
+      // This delivery reads before the other one has dialed, and decides after.
+      async read() {
+        await bench.rows.defer([
+          {
+            call,
+            numberHash: "",
+            numberTail: "",
+            state: "DEFERRED",
+            reason: "http_429",
+            at: bench.now(),
+            dueAt: bench.now() + 3_600_000,
+            seenDueAt: null,
+          },
+        ]);
+        return new Map();
+      },
+    });
+    await bench.send(messageOf(call));
+    expect(await bench.deliver(30_000)).toEqual(["acknowledge"]); // no time left: it would defer by 5 s
+    expect(await bench.row(call.id)).toMatchObject({ reason: "http_429" });
   });
 
   it("ends PARKED without a route and REJECTED where the plan permits it no longer", async () => {
@@ -146,6 +187,37 @@ describe("an outcome", () => {
     expect(bench.dialed.length).toBeGreaterThan(8);
     expect(bench.dialed.length).toBeLessThan(20);
     expect(await bench.row(call.id)).toMatchObject({ state: "EXPIRED", call });
+  });
+
+  it("of 429 without a time to come back is tried ever more rarely", async () => {
+    const bench = createDialerBench();
+    bench.answer = async () => ({ kind: "not_placed", code: "http_429" });
+    await bench.send(messageOf());
+    await bench.run(600);
+    expect(bench.dialed.length).toBeGreaterThan(3);
+    expect(bench.dialed.length).toBeLessThan(10);
+  });
+
+  it("is written before anything else is kept count of", async () => {
+    const bench = createDialerBench();
+    await bench.rows.strike({
+      name: "account:webhook:http://127.0.0.1:9",
+      code: "x",
+      holdFrom: 9,
+      probeAt: 0,
+      at: 0,
+    });
+    let stateAtClear: string | undefined;
+    const call = aCall();
+    bench.breakLedger({
+      async clearHold(name) {
+        stateAtClear ??= (await bench.row(call.id))?.state;
+        return bench.rows.clearHold(name);
+      },
+    });
+    await bench.send(messageOf(call));
+    await bench.deliver();
+    expect(stateAtClear).toBe("PLACED");
   });
 
   it("of a provider that throws is unknown", async () => {
@@ -536,7 +608,8 @@ describe("a batch", () => {
   it("too many for one delivery come again soon", async () => {
     const bench = createDialerBench();
     await bench.send(batch(20_000), batch(10_000), batch(1));
-    expect(await bench.deliver()).toEqual(["acknowledge", "acknowledge", { retryAfterSeconds: 1 }]);
+    const soon = { retryAfterSeconds: 1 };
+    expect(await bench.deliver()).toEqual(["acknowledge", soon, "acknowledge"]);
   });
 });
 
@@ -550,6 +623,7 @@ describe("the sweep", () => {
       state: "DEFERRED" as const,
       reason: "x",
       at: bench.now(),
+      seenDueAt: null,
       dueAt,
     });
     await bench.rows.defer([-5000, 30_001, 119_000, 121_000].map((ms) => wait(bench.now() + ms)));
@@ -563,7 +637,14 @@ describe("the sweep", () => {
     const bench = createDialerBench();
     const at = bench.now();
     const count = 12_000;
-    const entry = { numberHash: "", numberTail: "", state: "DEFERRED", reason: "x", at } as const;
+    const entry = {
+      numberHash: "",
+      numberTail: "",
+      state: "DEFERRED",
+      reason: "x",
+      at,
+      seenDueAt: null,
+    } as const;
     await bench.rows.defer(
       Array.from({ length: count }, () => ({ ...entry, call: aCall(), dueAt: at + 60_000 })),
     );
@@ -571,6 +652,27 @@ describe("the sweep", () => {
     for (let n = 0; n < 3; n++) await bench.deliver();
     const due = bench.queued().flatMap((message) => (message.kind === "due" ? message.id : []));
     expect([due.length, new Set(due).size]).toEqual([count, count]);
+  });
+
+  it("that is throttled goes on from there", async () => {
+    const bench = createDialerBench();
+    const { sendMany } = bench.deps.queue;
+    const at = bench.now();
+    const entry = { numberHash: "", numberTail: "", state: "DEFERRED", reason: "x" } as const;
+    await bench.rows.defer(
+      Array.from({ length: 100 }, () => ({
+        ...entry,
+        call: aCall(),
+        at,
+        dueAt: at + 60_000,
+        seenDueAt: null,
+      })),
+    );
+    bench.deps.queue.sendMany = (messages) => sendMany(messages.slice(0, 30));
+    await bench.send({ kind: "sweep" });
+    for (let n = 0; n < 4; n++) await bench.deliver();
+    const due = bench.queued().flatMap((message) => (message.kind === "due" ? message.id : []));
+    expect([due.length, new Set(due).size]).toEqual([100, 100]);
   });
 
   it("does one sweep of several that piled up", async () => {
@@ -595,13 +697,18 @@ describe("the sweep", () => {
     await bench.send(messageOf(placed), messageOf(parked));
     await bench.deliver();
     bench.advance(41 * 86_400_000);
+    bench.breakLedger({ purge: boom });
+    await bench.send({ kind: "sweep" });
+    await bench.deliver();
+    expect(bench.eventsOf("call.purged")).toHaveLength(1); // said before it is done
+    bench.mendLedger();
     await bench.send({ kind: "sweep" });
     await bench.deliver();
     expect([await bench.row(placed.id), await bench.row(parked.id)]).toEqual([
       undefined,
       undefined,
     ]);
-    expect(bench.eventsOf("call.purged")).toEqual([
+    expect(bench.eventsOf("call.purged").slice(-1)).toEqual([
       expect.objectContaining({ level: "alarm", call_id: parked.id, state: "PARKED" }),
     ]);
   });
@@ -627,6 +734,67 @@ describe("a hold", () => {
     expect([...rows.values()].map(({ state }) => state)).toEqual(calls.map(() => "PLACED"));
     expect(await bench.rows.holds()).toEqual([]);
     expect(bench.eventsOf("hold.released")).toHaveLength(1);
+  });
+
+  it("waits a minute for its first probe, however many calls were under way", async () => {
+    const bench = createDialerBench();
+    bench.answer = async () => ({ kind: "account_refused", code: "http_401" });
+    await bench.send(...Array.from({ length: 20 }, () => messageOf()));
+    await bench.deliver();
+    const [hold] = await bench.rows.holds();
+    expect(hold).toMatchObject({ count: 1, probeAt: bench.now() + 60_000 });
+    expect(bench.eventsOf("account.held")).toHaveLength(1);
+  });
+
+  it("of one host leaves the calls to others alone", async () => {
+    const url = "http://127.0.0.2:9/dial";
+    const bench = createDialerBench({
+      plan: {
+        agents: {
+          agent_sales: { provider: "webhook", url },
+          agent_support: { ...testPlan.agents.agent_support },
+        },
+      },
+    });
+    bench.answer = async (_, route) =>
+      "url" in route && route.url === url
+        ? { kind: "account_refused", code: "http_401" }
+        : { kind: "placed" };
+    const toSupport = () =>
+      messageOf(aCall({ request: { phone_number: "+12025550123", agent_id: "agent_support" } }));
+    await bench.send(messageOf(), ...Array.from({ length: 30 }, toSupport));
+    await bench.run(120);
+    expect(await bench.rows.list({ state: "PLACED", limit: 50 })).toHaveLength(30);
+  });
+
+  it("probes with another call each time, so that one bad call does not hold the rest", async () => {
+    const bench = createDialerBench();
+    const fractions = [0.9, 0.1, 0.5, 0.7, 0.3];
+    let drawn = 0;
+    bench.deps.random.fraction = () => fractions[drawn++ % fractions.length] ?? 0;
+    const bad = aCall({ id: "call_0" });
+    bench.answer = async ({ id }) =>
+      id === bad.id ? { kind: "account_refused", code: "http_401" } : { kind: "placed" };
+    await bench.send(messageOf(bad));
+    await bench.deliver();
+    await bench.send(...Array.from({ length: 20 }, () => messageOf()));
+    await bench.run(3600);
+    expect(await bench.rows.list({ state: "PLACED", limit: 50 })).toHaveLength(20);
+  });
+
+  it("that is due for a probe is none while another still holds the call", async () => {
+    const bench = createDialerBench();
+    const at = bench.now();
+    bench.answer = async () => ({ kind: "rejected", code: "http_404" });
+    for (let n = 0; n < 5; n++) {
+      await bench.send(messageOf());
+      await bench.deliver();
+    }
+    const name = "account:webhook:http://127.0.0.1:9";
+    await bench.rows.strike({ name, code: "http_401", holdFrom: 1, probeAt: at, at });
+    await bench.send(messageOf());
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(5);
   });
 
   it("of a route follows five equal rejections in a row, and leaves other routes alone", async () => {
@@ -674,7 +842,7 @@ describe("a hold", () => {
 describe("a dead letter", () => {
   const bury = (bench: ReturnType<typeof createDialerBench>, ...messages: unknown[]) =>
     handleDeadLetters(
-      messages.map((message) => ({ attempt: 1, open: async () => message })),
+      messages.map((message) => ({ attempt: 1, large: false, open: async () => message })),
       bench.deps,
     );
 

@@ -78,6 +78,16 @@ describe("the webhook", () => {
       { kind: "not_placed", code: "http_429", retryAfterSeconds: 7 },
     ],
     [429, { "retry-after": "soon" }, "", { kind: "not_placed", code: "http_429" }],
+    [429, { "retry-after": "0" }, "", { kind: "not_placed", code: "http_429" }],
+    [429, { "retry-after": "-1" }, "", { kind: "not_placed", code: "http_429" }],
+    [429, { "retry-after": "1.5" }, "", { kind: "not_placed", code: "http_429" }],
+    [
+      429,
+      { "retry-after": "Fri, 20 Nov 2026 12:00:00 GMT" },
+      "",
+      { kind: "not_placed", code: "http_429" },
+    ],
+    [503, { "retry-after": "0" }, "", { kind: "not_placed", code: "http_503" }],
     [500, { "retry-after": "7" }, "", { kind: "unknown", code: "http_500" }],
     [503, {}, "", { kind: "unknown", code: "http_503" }],
     [

@@ -1,0 +1,102 @@
+import type { Call } from "../../shared/call.ts";
+import type { Settlement, UnclaimedWrite } from "../../shared/ledger/call-ledger.ts";
+import type { LogFields, LogLevel } from "../../shared/log.ts";
+import { traceOfNumber } from "../../shared/phone-number.ts";
+import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
+import type { Decision } from "./decide.ts";
+import type { ReadyDeps } from "./dialer.ts";
+
+/** A decision that is written without a claim. */
+export type Unclaimed = {
+  call: Call;
+  seenDueAt: number | null;
+  decision: Extract<Decision, { kind: "write" }>;
+};
+export type Park = { call: Call; decision: Extract<Decision, { kind: "park" }> };
+
+/** Writes what was decided without a claim. Where a row has moved on since it was read, it stays as it is. */
+export async function writeUnclaimed(writes: Unclaimed[], deps: ReadyDeps): Promise<void> {
+  if (writes.length === 0) return;
+  const at = deps.clock.now();
+  const written = await deps.ledger.defer(
+    writes.map(({ call, seenDueAt, decision }): UnclaimedWrite => {
+      const { kind: _, ...decided } = decision;
+      return { ...entryOf(call, deps), ...decided, at, seenDueAt };
+    }),
+  );
+  const made = writes.filter((_, index) => written[index] === true);
+  for (const { call, decision } of made) {
+    logDecision(deps, call, decision.state, { reason: decision.reason });
+  }
+  await remind(
+    made.flatMap(({ call, decision }) =>
+      decision.state === "DEFERRED" ? { id: call.id, dueAt: decision.dueAt } : [],
+    ),
+    deps,
+  );
+}
+
+/** Hints for rows due before the next sweep is sure to have seen them. Lost, the sweep finds the rows. */
+export async function remind(
+  rows: { id: string; dueAt: number }[],
+  { queue, clock }: ReadyDeps,
+): Promise<void> {
+  const now = clock.now();
+  const soon = rows.filter(({ dueAt }) => dueAt - now < delaySecondsMax * 1000);
+  if (soon.length === 0) return;
+  await queue.sendMany(
+    soon.map(({ id, dueAt }) => ({
+      message: { kind: "due", id },
+      delaySeconds: Math.max(0, Math.ceil((dueAt - now) / 1000)),
+    })),
+  );
+}
+
+export async function writeParks(parks: Park[], deps: ReadyDeps): Promise<void> {
+  if (parks.length === 0) return;
+  const at = deps.clock.now();
+  const reason = "outcome_unknown";
+  const parked = await deps.ledger.settle(
+    parks.map(({ call, decision }) => ({
+      id: call.id,
+      token: decision.token,
+      state: "PARKED",
+      reason,
+      at,
+    })),
+  );
+  for (const [index, { call }] of parks.entries()) {
+    if (parked[index] === true) logDecision(deps, call, "PARKED", { reason });
+  }
+}
+
+export function entryOf(call: Call, { settings }: ReadyDeps) {
+  return { call, ...traceOfNumber(call.request.phone_number, settings.hashKey) };
+}
+
+const events: Record<string, [LogLevel, string]> = {
+  PLACED: ["info", "call.dialed"],
+  DEFERRED: ["info", "call.deferred"],
+  REJECTED: ["info", "call.rejected"],
+  EXPIRED: ["warning", "call.expired"],
+  UNKNOWN: ["warning", "call.unknown"],
+  PARKED: ["alarm", "call.parked"],
+};
+
+/** One wide event a decision. */
+export function logDecision(
+  { log }: Pick<ReadyDeps, "log">,
+  call: Call,
+  state: Settlement["state"] | UnclaimedWrite["state"],
+  fields: LogFields,
+): void {
+  const [level, event] = events[state] ?? ["warning", "call.decided"];
+  log(level, event, {
+    call_id: call.id,
+    request_id: call.requestId,
+    client: call.client,
+    agent_id: call.request.agent_id,
+    state,
+    ...fields,
+  });
+}
