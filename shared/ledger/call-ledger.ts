@@ -116,7 +116,7 @@ export interface Hold {
   probeAt: number | null;
 }
 
-export interface Strike {
+interface Strike {
   name: string;
   code: string;
   holdFrom: number;
