@@ -38,12 +38,16 @@ export default defineConfig({
       },
       {
         root,
+        test: { name: "aws", include: ["test/aws/**/*.test.ts"], testTimeout: 30_000 },
+      },
+      {
+        root,
         test: {
           name: "end-to-end",
           include: ["test/end-to-end/**/*.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          fileParallelism: false,
+          maxWorkers: 2, // one a platform: they wait more than they work
         },
       },
     ],

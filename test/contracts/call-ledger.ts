@@ -310,7 +310,9 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
     });
 
     it("purges what ended long ago, and nothing that waits or dials", async () => {
-      const [placed, parked, waiting, dialing] = [aCall(), aCall(), aCall(), aCall()];
+      const accepted = { acceptedAt: 500 };
+      const [placed, parked] = [aCall(accepted), aCall(accepted)];
+      const [waiting, dialing] = [aCall(accepted), aCall(accepted)];
       await ledger.claim([placed, parked, dialing].map((call) => claimOf(call)));
       await ledger.settle([settlementOf(placed), settlementOf(parked, { state: "PARKED" })]);
       await ledger.defer([deferralOf(waiting)]);

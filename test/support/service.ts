@@ -3,8 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
-import { execFile } from "node:child_process";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -19,25 +17,36 @@ export async function freePort(): Promise<number> {
   });
 }
 
-/** A row of the ledger, read beside the running service with the command that README.md gives. */
+/** What the tests look at in a row of the ledger. */
 export interface LedgerRow {
   id: string;
   state: string;
-  reason: string;
   attempt: number;
-  agent_id: string;
-  call: string | null;
+  agentId: string;
+  call: { request: object } | null;
+}
+
+/** How a platform is run here. */
+export interface PlatformUnderTest {
+  name: string;
+  /** The npm script. */
+  script: "start" | "start:aws";
+  /** Before the paths of the API: the stage. */
+  prefix: string;
+  /** The ledger's rows, read beside the running service. */
+  rows(service: RunningService): Promise<LedgerRow[]>;
 }
 
 /** `npm start` as a process of its own, in a process group of its own. */
 export interface RunningService {
+  root: string;
+  /** The root, and the stage where there is one. */
   address: string;
   port: number;
   stateDirectory: string;
   npm: ChildProcess;
   /** Everything it has printed. */
   output(): string;
-  rows(): Promise<LedgerRow[]>;
   /** Signals npm alone, or its whole group as a terminal's Ctrl-C does; resolves once all of it is gone. */
   end(signal: NodeJS.Signals, whom?: "npm" | "group"): Promise<void>;
 }
@@ -49,11 +58,12 @@ export async function makeStateDirectory(): Promise<{ path: string; remove(): Pr
 
 /** Starts the service and waits for its ready block. */
 export async function startService(
+  { script, prefix }: Pick<PlatformUnderTest, "script" | "prefix">,
   environment: Record<string, string>,
   stateDirectory: string,
 ): Promise<RunningService> {
   const port = await freePort();
-  const npm = spawn("npm", ["start"], {
+  const npm = spawn("npm", ["run", script], {
     cwd: root,
     detached: true,
     env: { ...process.env, PORT: String(port), STATE_DIR: stateDirectory, ...environment },
@@ -73,36 +83,21 @@ export async function startService(
     }
   };
 
-  const address = `http://127.0.0.1:${port}`;
-  await until(() => output().includes(`ready at ${address}`) || npm.exitCode !== null, 30_000);
+  const origin = `http://127.0.0.1:${port}`;
+  await until(() => output().includes(`ready at ${origin}`) || npm.exitCode !== null, 30_000);
   if (npm.exitCode !== null) throw new Error(`npm start ended with ${npm.exitCode}:\n${output()}`);
   return {
-    address,
+    root: origin,
+    address: origin + prefix,
     port,
     stateDirectory,
     npm,
     output,
-    rows: () => query("SELECT * FROM calls", stateDirectory),
     async end(signal, whom = "group") {
       process.kill(whom === "group" ? group : (npm.pid ?? 0), signal);
       await until(isGone, 20_000);
     },
   };
-}
-
-async function query(sql: string, stateDirectory: string): Promise<LedgerRow[]> {
-  const { stdout } = await promisify(execFile)(
-    "npx",
-    ["wrangler", "d1", "execute", "LEDGER", "--local", "--json"].concat([
-      "--persist-to",
-      stateDirectory,
-      "--command",
-      sql,
-    ]),
-    { cwd: root, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, CI: "1" } },
-  );
-  const answers: { results: LedgerRow[] }[] = JSON.parse(stdout);
-  return answers.flatMap(({ results }) => results);
 }
 
 /** Waits until something holds; throws where it does not in time. */

@@ -1,0 +1,54 @@
+import type { LambdaEvent } from "hono/aws-lambda";
+
+/**
+ * The event as Hono's adapter is to see it, whatever brought it:
+ *
+ * - The path that the routes know: without the stage of an HTTP API, which API Gateway leaves in front
+ *   (`/prod/v1/calls`), and without the base path of a custom domain. The stage `$default` adds nothing.
+ * - A GET or HEAD without its body, for which a Request has no place: the adapter would answer 400.
+ * - A header that is empty, or not of printable ASCII, as an empty one: the adapter drops the former and
+ *   encodes the latter, so that a malformed Idempotency-Key would count as none, or as another.
+ */
+export function adaptEvent(event: LambdaEvent, basePath = ""): LambdaEvent {
+  const context: object | undefined = "requestContext" in event ? event.requestContext : undefined;
+  const stage =
+    context !== undefined && "stage" in context && typeof context.stage === "string"
+      ? context.stage
+      : "$default";
+  const strip = (path: string) =>
+    without(without(path, stage === "$default" ? "" : `/${stage}`), basePath.replace(/\/+$/, ""));
+  const adapted =
+    "rawPath" in event
+      ? { ...event, rawPath: strip(event.rawPath) }
+      : { ...event, path: strip(event.path) };
+  const method = "httpMethod" in event ? event.httpMethod : methodIn(context);
+  for (const [name, value] of Object.entries(adapted.headers ?? {})) {
+    if (typeof value === "string" && !isPrintable(value)) {
+      Object.assign(adapted, { headers: { ...adapted.headers, [name]: " " } });
+    }
+  }
+  if ("multiValueHeaders" in adapted) {
+    for (const [name, values] of Object.entries(adapted.multiValueHeaders ?? {})) {
+      if (values === undefined || values.every(isPrintable)) continue;
+      const multiValueHeaders = { ...adapted.multiValueHeaders, [name]: [" "] };
+      Object.assign(adapted, { multiValueHeaders });
+    }
+  }
+  return method === "GET" || method === "HEAD" ? { ...adapted, body: null } : adapted;
+}
+
+function isPrintable(value: string): boolean {
+  return /^[\x20-\x7e]+$/.test(value);
+}
+
+/** `path` without `prefix`, where that is a whole step of it. */
+function without(path: string, prefix: string): string {
+  if (prefix === "" || !`${path}/`.startsWith(`${prefix}/`)) return path;
+  return path.slice(prefix.length) || "/";
+}
+
+function methodIn(context: object | undefined): unknown {
+  if (context === undefined || !("http" in context)) return undefined;
+  const { http } = context;
+  return typeof http === "object" && http !== null && "method" in http ? http.method : undefined;
+}

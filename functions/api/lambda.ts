@@ -1,0 +1,41 @@
+import { randomBytes } from "node:crypto";
+import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
+import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
+import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws-platform.ts";
+import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import { consoleLog as log } from "../../shared/log.ts";
+import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
+import { readApiSettings, readTokens } from "../../shared/settings.ts";
+import { createApp } from "./app.ts";
+import { adaptEvent } from "./lambda-event.ts";
+
+const platform = createAwsPlatform(process.env);
+
+/** The ledger's client is loaded by the first request that has an Idempotency-Key. */
+async function ledger(): Promise<CallLedger> {
+  const { createDynamoLedger } = await import("../../shared/ledger/dynamodb-ledger.ts");
+  return createDynamoLedger(await platform.dynamo(), platform.table, 0);
+}
+
+const wire = everyFiveMinutes(async () => {
+  const environment = await platform.environment();
+  const app = createApp({
+    queue: createSqsQueue(platform),
+    ledger: {
+      readKey: async (...words) => (await ledger()).readKey(...words),
+      bindKey: async (...words) => (await ledger()).bindKey(...words),
+    },
+    settings: readApiSettings(environment, dialPlan, log),
+    callerOf: readTokens(environment, log),
+    clock: { now: Date.now },
+    randomId: () => randomBytes(16).toString("hex"),
+    log,
+  });
+  return handle(app);
+});
+
+/** Answers HTTP API (payload 2.0), REST API, Function URL and load balancer events. */
+export async function handler(event: LambdaEvent, context?: LambdaContext) {
+  const answer = await wire();
+  return answer(adaptEvent(event, process.env["BASE_PATH"]), context);
+}

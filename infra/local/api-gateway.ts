@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { bytesOf, type LocalFunction } from "./lambda-runtime.ts";
+import { host } from "./settings.ts";
+
+/** The named stage beside `$default`. */
+const stageName = "prod";
+/** API Gateway's own limit; it answers 413. */
+const bodyBytesMax = 10 * 1024 * 1024;
+
+interface HttpAnswer {
+  statusCode: number;
+  headers?: Record<string, string>;
+  body?: string;
+  isBase64Encoded?: boolean;
+}
+
+/**
+ * An HTTP API in front of a function, with payload 2.0: the default stage at the root, and the stage `prod`
+ * under its name, which API Gateway leaves in the path that the function is given.
+ */
+export async function startApiGateway(
+  port: number,
+  api: LocalFunction,
+): Promise<{ stop(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    serve(request, response, api).catch(() => {
+      response.writeHead(500, { "content-type": "application/json" });
+      response.end('{"message":"Internal Server Error"}');
+    });
+  });
+  await new Promise<void>((listening) => server.listen(port, host, listening));
+  return {
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  api: LocalFunction,
+): Promise<void> {
+  const body = await bytesOf(request);
+  if (body.length > bodyBytesMax) {
+    response.writeHead(413, { "content-type": "application/json" });
+    response.end('{"message":"Request Entity Too Large"}');
+    return;
+  }
+  const answer = await api.invoke(eventOf(request, body));
+  if (!isHttpAnswer(answer)) throw new Error("the function answered with no HTTP answer");
+  response.writeHead(answer.statusCode, answer.headers);
+  response.end(Buffer.from(answer.body ?? "", answer.isBase64Encoded ? "base64" : "utf8"));
+}
+
+function eventOf(request: IncomingMessage, body: Buffer) {
+  const { pathname, search } = new URL(request.url ?? "/", "http://localhost");
+  const stage = `${pathname}/`.startsWith(`/${stageName}/`) ? stageName : "$default";
+  const text = body.toString();
+  const isText = Buffer.from(text).equals(body);
+  const method = request.method ?? "GET";
+  return {
+    version: "2.0",
+    routeKey: "$default",
+    rawPath: pathname,
+    rawQueryString: search.slice(1),
+    headers: Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+    ),
+    requestContext: {
+      accountId: "000000000000",
+      apiId: "local",
+      domainName: "localhost",
+      domainPrefix: "local",
+      http: {
+        method,
+        path: pathname,
+        protocol: "HTTP/1.1",
+        sourceIp: host,
+        userAgent: request.headers["user-agent"] ?? "",
+      },
+      requestId: "local",
+      routeKey: "$default",
+      stage,
+      time: new Date().toISOString(),
+      timeEpoch: Date.now(),
+    },
+    body: body.length === 0 ? null : body.toString(isText ? "utf8" : "base64"),
+    isBase64Encoded: !isText,
+  };
+}
+
+function isHttpAnswer(answer: unknown): answer is HttpAnswer {
+  return typeof answer === "object" && answer !== null && "statusCode" in answer;
+}

@@ -1,0 +1,130 @@
+import { mkdirSync } from "node:fs";
+import { type ListenOptions, Server } from "node:net";
+import { join } from "node:path";
+import {
+  CreateTableCommand,
+  DynamoDBClient,
+  ResourceInUseException,
+} from "@aws-sdk/client-dynamodb";
+import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
+import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
+import dynalite from "dynalite";
+import { startFauxqs } from "fauxqs";
+import { dynamoTable } from "../../shared/ledger/dynamodb-ledger.ts";
+
+/** Where the engines are, as a function's environment and an SDK client take it. */
+export interface AwsEngines {
+  /** Of SQS and S3. */
+  endpoint: string;
+  dynamoEndpoint: string;
+  sqs: SQSClient;
+  s3: S3Client;
+  dynamo: DynamoDBClient;
+  /** Creates what is not there yet. */
+  createTable(name: string): Promise<void>;
+  createBucket(name: string): Promise<void>;
+  /** Answers with the queue's URL. */
+  createQueue(name: string, attributes?: Record<string, string>): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Not secret: the engines ask for some credentials and take any. */
+export const localCredentials = { accessKeyId: "local", secretAccessKey: "local" };
+export const localRegion = "us-east-1";
+
+/**
+ * SQS and S3 (fauxqs) and DynamoDB (dynalite) on this machine's loopback interface, speaking the real
+ * protocols. With a `directory` they survive SIGKILL; without, they are in memory.
+ */
+export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
+  if (directory !== undefined) mkdirSync(directory, { recursive: true });
+  const fauxqs = await onLoopback(() =>
+    startFauxqs({
+      port: 0,
+      logger: false,
+      ...(directory === undefined ? {} : { dataDir: join(directory, "fauxqs") }),
+    }),
+  );
+  const dynamoServer = dynalite({
+    createTableMs: 0,
+    deleteTableMs: 0,
+    updateTableMs: 0,
+    ...(directory === undefined ? {} : { path: join(directory, "dynalite") }),
+  });
+  await new Promise<void>((listening) => dynamoServer.listen(0, "127.0.0.1", listening));
+  const address = dynamoServer.address();
+  const dynamoPort = typeof address === "object" ? address?.port : undefined;
+
+  const endpoint = `http://127.0.0.1:${fauxqs.port}`;
+  const dynamoEndpoint = `http://127.0.0.1:${dynamoPort}`;
+  const options = { region: localRegion, credentials: localCredentials };
+  const sqs = new SQSClient({ ...options, endpoint });
+  const s3 = new S3Client({ ...options, endpoint, forcePathStyle: true });
+  const dynamo = new DynamoDBClient({ ...options, endpoint: dynamoEndpoint });
+  return {
+    endpoint,
+    dynamoEndpoint,
+    sqs,
+    s3,
+    dynamo,
+    async createTable(name) {
+      const { byDue, byState } = dynamoTable.indexes;
+      const keys = (hash: string, range: string) => [
+        { AttributeName: hash, KeyType: "HASH" as const },
+        { AttributeName: range, KeyType: "RANGE" as const },
+      ];
+      const names = [dynamoTable.hashKey, ...[byDue, byState].flatMap((one) => Object.values(one))];
+      await dynamo
+        .send(
+          new CreateTableCommand({
+            TableName: name,
+            BillingMode: "PAY_PER_REQUEST",
+            KeySchema: [{ AttributeName: dynamoTable.hashKey, KeyType: "HASH" }],
+            AttributeDefinitions: names.map((one) => ({ AttributeName: one, AttributeType: "S" })),
+            GlobalSecondaryIndexes: Object.entries(dynamoTable.indexes).map(
+              ([index, { hashKey, rangeKey }]) => ({
+                IndexName: index,
+                KeySchema: keys(hashKey, rangeKey),
+                Projection: { ProjectionType: "ALL" },
+              }),
+            ),
+          }),
+        )
+        .catch((error: unknown) => {
+          if (!(error instanceof ResourceInUseException)) throw error;
+        });
+    },
+    async createBucket(name) {
+      await s3.send(new CreateBucketCommand({ Bucket: name })).catch((error: unknown) => {
+        const exists = error instanceof Error && error.name.startsWith("BucketAlready");
+        if (!exists) throw error;
+      });
+    },
+    async createQueue(name, attributes = {}) {
+      await sqs.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }));
+      // Its own URLs name a host that only some resolvers know.
+      return `${endpoint}/000000000000/${name}`;
+    },
+    async stop() {
+      for (const client of [sqs, s3, dynamo]) client.destroy();
+      await fauxqs.stop();
+      dynamoServer.closeAllConnections();
+      await new Promise((closed) => dynamoServer.close(closed));
+    },
+  };
+}
+
+/** Runs `start` while whatever would listen on every interface listens on the loopback one: fauxqs has no setting. */
+async function onLoopback<Result>(start: () => Promise<Result>): Promise<Result> {
+  const { listen } = Server.prototype;
+  function listenOnLoopback(this: Server, options: ListenOptions, ...rest: unknown[]): Server {
+    const loopback = { ...options, host: "127.0.0.1" };
+    return Reflect.apply(listen, this, [loopback, ...rest]);
+  }
+  Object.assign(Server.prototype, { listen: listenOnLoopback });
+  try {
+    return await start();
+  } finally {
+    Server.prototype.listen = listen;
+  }
+}

@@ -1,0 +1,108 @@
+import {
+  DeleteMessageBatchCommand,
+  type Message,
+  ReceiveMessageCommand,
+  type SQSClient,
+} from "@aws-sdk/client-sqs";
+import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import type { LocalFunction } from "./lambda-runtime.ts";
+import { localRegion } from "./aws-engines.ts";
+
+/** Most messages that one ReceiveMessage or DeleteMessageBatch takes. */
+const requestMessagesMax = 10;
+
+/**
+ * Polls a queue for a function as Lambda's event source does: gathers a batch, invokes, deletes what the
+ * function does not report as failed. What failed, and all of a batch whose invocation failed, comes again at
+ * the end of its visibility timeout.
+ */
+export function startEventSource(options: {
+  sqs: SQSClient;
+  queueUrl: string;
+  queueName: string;
+  consumer: LocalFunction;
+  batchSize: number;
+  /** Batches under way at once. */
+  concurrency: number;
+}): { stop(): Promise<void> } {
+  const { sqs, queueUrl, queueName, consumer, batchSize, concurrency } = options;
+  const abort = new AbortController();
+
+  async function gather(): Promise<Message[]> {
+    const messages: Message[] = [];
+    while (messages.length < batchSize) {
+      const { Messages = [] } = await sqs.send(
+        new ReceiveMessageCommand({
+          QueueUrl: queueUrl,
+          MaxNumberOfMessages: Math.min(requestMessagesMax, batchSize - messages.length),
+          WaitTimeSeconds: messages.length === 0 ? 1 : 0,
+          MessageSystemAttributeNames: ["All"],
+        }),
+        { abortSignal: abort.signal },
+      );
+      messages.push(...Messages);
+      if (Messages.length === 0) break;
+    }
+    return messages;
+  }
+
+  async function deliver(messages: Message[]): Promise<void> {
+    const answer = await consumer.invoke(eventOf(messages, queueName)).catch(() => undefined);
+    if (!isBatchResponse(answer)) return;
+    const failed = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    const done = messages.filter(({ MessageId = "" }) => !failed.has(MessageId));
+    for (let start = 0; start < done.length; start += requestMessagesMax) {
+      await sqs.send(
+        new DeleteMessageBatchCommand({
+          QueueUrl: queueUrl,
+          Entries: done
+            .slice(start, start + requestMessagesMax)
+            .map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle })),
+        }),
+      );
+    }
+  }
+
+  async function poll(): Promise<void> {
+    while (!abort.signal.aborted) {
+      try {
+        const messages = await gather();
+        if (messages.length > 0) await deliver(messages);
+      } catch (error) {
+        if (!abort.signal.aborted) console.error("polling a queue failed:", error);
+      }
+    }
+  }
+  const pollers = Array.from({ length: concurrency }, poll);
+  return {
+    async stop() {
+      abort.abort();
+      await Promise.all(pollers);
+    },
+  };
+}
+
+function eventOf(messages: Message[], queueName: string): SQSEvent {
+  return {
+    Records: messages.map(({ MessageId, ReceiptHandle, Body, Attributes, MD5OfBody }) => ({
+      messageId: MessageId ?? "",
+      receiptHandle: ReceiptHandle ?? "",
+      body: Body ?? "",
+      attributes: {
+        ApproximateReceiveCount: Attributes?.ApproximateReceiveCount ?? "1",
+        SentTimestamp: Attributes?.SentTimestamp ?? "",
+        SenderId: Attributes?.SenderId ?? "",
+        ApproximateFirstReceiveTimestamp: Attributes?.ApproximateFirstReceiveTimestamp ?? "",
+      },
+      messageAttributes: {},
+      md5OfBody: MD5OfBody ?? "",
+      eventSource: "aws:sqs",
+      eventSourceARN: `arn:aws:sqs:${localRegion}:000000000000:${queueName}`,
+      awsRegion: localRegion,
+    })),
+  };
+}
+
+function isBatchResponse(answer: unknown): answer is SQSBatchResponse {
+  return typeof answer === "object" && answer !== null && "batchItemFailures" in answer;
+}

@@ -1,0 +1,41 @@
+/**
+ * What Lambda's image does in a function's process: takes an invocation from the Runtime API, runs the
+ * bundle's handler, posts its answer, and again. Started by lambda-runtime.ts with the bundle's path.
+ */
+const [, , bundle = ""] = process.argv;
+const api = `http://${process.env["AWS_LAMBDA_RUNTIME_API"]}/2018-06-01/runtime`;
+
+interface LambdaModule {
+  handler(event: unknown, context: unknown): Promise<unknown>;
+}
+
+const post = (path: string, body: unknown) =>
+  fetch(`${api}/${path}`, { method: "POST", body: JSON.stringify(body) });
+const described = (error: unknown) => ({
+  errorType: error instanceof Error ? error.name : typeof error,
+  errorMessage: error instanceof Error ? error.message : "",
+});
+
+const { handler } = await import(bundle)
+  .then((module: LambdaModule) => module)
+  .catch(async (error: unknown) => {
+    await post("init/error", described(error));
+    console.error(error);
+    process.exit(1);
+  });
+// oxlint-disable-next-line unicorn/require-module-specifiers -- its top level awaits, so it is a module
+export {};
+
+for (;;) {
+  const next = await fetch(`${api}/invocation/next`);
+  const id = next.headers.get("lambda-runtime-aws-request-id") ?? "";
+  const deadlineMs = Number(next.headers.get("lambda-runtime-deadline-ms"));
+  const event: unknown = await next.json();
+  const context = { awsRequestId: id, getRemainingTimeInMillis: () => deadlineMs - Date.now() };
+  try {
+    await post(`invocation/${id}/response`, (await handler(event, context)) ?? null);
+  } catch (error) {
+    console.error(error);
+    await post(`invocation/${id}/error`, described(error));
+  }
+}

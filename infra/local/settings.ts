@@ -1,0 +1,108 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { missingSecrets, parseDialPlan } from "../../shared/dial-plan.ts";
+import { createToken, parseTokens } from "../../shared/tokens.ts";
+import localPlan from "./dial-plan.json" with { type: "json" };
+
+export const host = "127.0.0.1";
+/** How often the sweep's clock ticks here; in the cloud it is once a minute. */
+export const sweepSeconds = 5;
+/** How long a signal may take to end everything. */
+export const stopMsMax = 4_000;
+
+/** What a local run is told by its environment. */
+export interface LocalSettings {
+  port: number;
+  stateDirectory: string;
+  /** The functions' variables and secrets. */
+  environment: Record<string, string>;
+  /** A curl line and what else a newcomer wants to see, for an address with its path prefix. */
+  readyBlock(address: string): string;
+}
+
+/** Reads PORT, STATE_DIR and the functions' variables; ends the process with one clear line where one is wrong. */
+export async function readLocalSettings(defaults: {
+  port: number;
+  stateDirectory: string;
+}): Promise<LocalSettings> {
+  const given = process.env;
+  const port = Number(given["PORT"] ?? defaults.port);
+  await refuseTakenPort(port);
+  const stateDirectory = resolve(given["STATE_DIR"] ?? defaults.stateDirectory);
+  await mkdir(stateDirectory, { recursive: true });
+
+  const environment: Record<string, string> = {
+    DIAL_PLAN: given["DIAL_PLAN"] || JSON.stringify(localPlan),
+    HASH_KEY: given["HASH_KEY"] || (await hashKeyOf(stateDirectory)),
+    SWEEP_SECONDS: String(sweepSeconds),
+    ALLOW_SIMULATOR: "true",
+  };
+  const made = given["API_TOKENS"] ? undefined : createToken();
+  environment["API_TOKENS"] =
+    given["API_TOKENS"] || JSON.stringify([{ id: "local", sha256: made?.sha256 }]);
+  try {
+    parseTokens(environment["API_TOKENS"]);
+    const plan = parseDialPlan(undefined, environment);
+    const missing = missingSecrets(plan, given);
+    if (missing.length > 0) fail(`The dial plan needs ${missing.join(", ")} in the environment.`);
+    for (const name of missingSecrets(plan, {})) environment[name] = given[name] ?? "";
+  } catch (error) {
+    fail(error instanceof Error ? error.message : "The settings are unreadable.");
+  }
+
+  const token = made?.token ?? "$TOKEN";
+  return {
+    port,
+    stateDirectory,
+    environment,
+    readyBlock: (address) => `
+Outbound Calls is ready at ${address}
+Dialing: ${given["DIAL_PLAN"] ? "as DIAL_PLAN says" : "simulated, nobody is phoned"}; state: ${stateDirectory}
+Token: ${made?.token ?? "one of API_TOKENS"}
+
+curl -i ${address}/v1/calls -H "Authorization: Bearer ${token}" -H "Content-Type: application/json" -d '{"phone_number": "+12025550123", "agent_id": "agent_1"}'
+`,
+  };
+}
+
+/** Ends with one line that says what to do. */
+export function fail(line: string): never {
+  console.error(line);
+  process.exit(1);
+}
+
+/** Calls `stop` at the first signal, and ends the process when it is done or takes too long. */
+export function stopAtSignal(stop: () => Promise<void>): void {
+  let stopping = false;
+  const end = async () => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.exit(0), stopMsMax).unref();
+    await stop();
+    process.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void end());
+}
+
+async function refuseTakenPort(port: number): Promise<void> {
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) fail("PORT must be 1 to 65535.");
+  await new Promise<void>((free) => {
+    const probe = createServer()
+      .once("error", () => fail(`Port ${port} is taken: set PORT to another one.`))
+      .once("listening", () => probe.close(() => free()))
+      .listen(port, host);
+  });
+}
+
+/** Kept in the state folder, so that hashes of numbers mean the same after a restart. */
+async function hashKeyOf(stateDirectory: string): Promise<string> {
+  const path = join(stateDirectory, "hash-key");
+  await writeFile(path, randomBytes(32).toString("hex"), { flag: "wx", mode: 0o600 }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    },
+  );
+  return (await readFile(path, "utf8")).trim();
+}

@@ -1,0 +1,96 @@
+/**
+ * `npm run start:aws`: the AWS shape on this machine, without an account: the built Lambda bundles in
+ * processes of their own behind a Runtime API, an API Gateway in front, event sources that poll, the minute's
+ * rule, and SQS, S3 and DynamoDB servers that speak the real protocols and keep their state on disk.
+ */
+import { join } from "node:path";
+import { SendMessageCommand } from "@aws-sdk/client-sqs";
+import { bundleFunction, functionNames } from "../aws/bundle.ts";
+import { startApiGateway } from "./api-gateway.ts";
+import { localCredentials, localRegion, startAwsEngines } from "./aws-engines.ts";
+import { startEventSource } from "./event-source.ts";
+import { startFunction } from "./lambda-runtime.ts";
+import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
+
+const queueName = "outbound-calls";
+const deadQueueName = "outbound-calls-dead";
+const bucket = "outbound-calls";
+const table = "outbound-calls";
+const dialerTimeoutSeconds = 120;
+/** On AWS six times the dialer's time; here short, so that what a killed dialer held comes again soon. */
+const visibilitySeconds = Number(process.env["VISIBILITY_SECONDS"] ?? 20);
+
+const settings = await readLocalSettings({ port: 3000, stateDirectory: ".state/aws" });
+const { port, stateDirectory } = settings;
+const bundles = join(stateDirectory, "build");
+const [engines] = await Promise.all([
+  startAwsEngines(join(stateDirectory, "engines")),
+  ...functionNames.map((name) => bundleFunction(name, join(bundles, name))),
+]);
+const { sqs } = engines;
+await Promise.all([engines.createTable(table), engines.createBucket(bucket)]);
+const deadQueueUrl = await engines.createQueue(deadQueueName, {
+  VisibilityTimeout: String(visibilitySeconds),
+});
+const queueUrl = await engines.createQueue(queueName, {
+  VisibilityTimeout: String(visibilitySeconds),
+  RedrivePolicy: JSON.stringify({
+    deadLetterTargetArn: `arn:aws:sqs:${localRegion}:000000000000:${deadQueueName}`,
+    maxReceiveCount: 100,
+  }),
+});
+
+const environment = {
+  ...settings.environment,
+  AWS_REGION: localRegion,
+  AWS_ACCESS_KEY_ID: localCredentials.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: localCredentials.secretAccessKey,
+  AWS_ENDPOINT_URL_SQS: engines.endpoint,
+  AWS_ENDPOINT_URL_S3: engines.endpoint,
+  AWS_ENDPOINT_URL_DYNAMODB: engines.dynamoEndpoint,
+  QUEUE_URL: queueUrl,
+  DEAD_QUEUE_URL: deadQueueUrl,
+  BUCKET: bucket,
+  TABLE: table,
+};
+const start = (name: string, instances: number, timeoutSeconds: number) =>
+  startFunction({
+    name,
+    bundle: join(bundles, name, "index.mjs"),
+    environment,
+    instances,
+    timeoutSeconds,
+  });
+const api = await start("api", 2, 30);
+const dialer = await start("dialer", 2, dialerTimeoutSeconds);
+const gateway = await startApiGateway(port, api);
+const source = { sqs, consumer: dialer };
+const sources = [
+  startEventSource({ ...source, queueUrl, queueName, batchSize: 25, concurrency: 2 }),
+  startEventSource({
+    ...source,
+    queueUrl: deadQueueUrl,
+    queueName: deadQueueName,
+    batchSize: 10,
+    concurrency: 1,
+  }),
+];
+const MessageBody = JSON.stringify({ kind: "sweep" });
+const clock = setInterval(() => {
+  sqs
+    .send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
+    .catch((error: unknown) => console.error("The sweep's clock failed:", error));
+}, sweepSeconds * 1000);
+
+stopAtSignal(async () => {
+  clearInterval(clock);
+  await gateway.stop();
+  await Promise.all([api.stop(), dialer.stop(), ...sources.map((one) => one.stop())]);
+  await engines.stop();
+});
+
+// The first answer comes from a function that has been loaded.
+await fetch(`http://${host}:${port}/healthz`);
+console.log(settings.readyBlock(`http://${host}:${port}`));
+console.log(`The stage "prod" has the same at http://${host}:${port}/prod/v1/calls
+SQS and S3: ${engines.endpoint}; DynamoDB: ${engines.dynamoEndpoint}, table ${table}`);

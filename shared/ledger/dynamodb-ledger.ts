@@ -1,0 +1,570 @@
+import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import type {
+  BoundKey,
+  CallLedger,
+  CallRow,
+  Claim,
+  DueRow,
+  Hold,
+  Settlement,
+  UnclaimedWrite,
+} from "./call-ledger.ts";
+import { isIdempotent, settleFrom } from "./state-machine.ts";
+
+/**
+ * The ledger in one DynamoDB table, by single-item conditional writes alone.
+ *
+ * Hash key `pk`: `call#` and the id, `key#` and an idempotency key, `hold#` and a name. Two sparse indexes,
+ * each over shards so that no partition is hot: `byDue` (`dueShard`, `dueKey`) has the rows that are due
+ * some time, `byState` (`stateShard`, `stateKey`) every call, and the holds in a shard of their own. Both sort
+ * keys begin with a time, padded so that text sorts as numbers do. `ttl` (seconds) lets DynamoDB delete what
+ * is long past its retention, should no sweep have.
+ */
+export const dynamoTable = {
+  hashKey: "pk",
+  ttl: "ttl",
+  indexes: {
+    byDue: { hashKey: "dueShard", rangeKey: "dueKey" },
+    byState: { hashKey: "stateShard", rangeKey: "stateKey" },
+  },
+} as const;
+
+const shardCount = 8;
+const shards = Array.from({ length: shardCount }, (_, shard) => shard);
+const callStates = [
+  ...(["DEFERRED", "DIALING", "UNKNOWN", "PARKED"] as const),
+  ...(["PLACED", "REJECTED", "EXPIRED", "CANCELLED"] as const),
+];
+const holdShard = "HOLD";
+/** Most keys of one BatchGetItem. */
+const readKeysMax = 100;
+/** How much later than its retention a row goes by itself: the sweep says first what was never resolved. */
+const ttlGraceMs = 7 * 86_400_000;
+
+type Item = Record<string, AttributeValue>;
+
+/** @param retentionMs how long an ended call's row is kept, by the dial plan */
+export function createDynamoLedger(
+  client: DynamoDBClient,
+  table: string,
+  retentionMs: number,
+): CallLedger {
+  const get = async (pk: string): Promise<Item | undefined> => {
+    const found = await client.send(
+      new GetItemCommand({ TableName: table, Key: { pk: text(pk) }, ConsistentRead: true }),
+    );
+    return found.Item;
+  };
+
+  /** Runs a conditional write. False: refused. */
+  async function conditional(write: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      if (error instanceof ConditionalCheckFailedException) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * The SDK repeats a write whose answer was lost, and then is told that its own first try is in the way: a
+   * refusal is read back before it is believed.
+   */
+  async function stands(id: string, state: CallRow["state"], token: string): Promise<boolean> {
+    const item = await get(`call#${id}`);
+    return item?.["state"]?.S === state && item["token"]?.S === token;
+  }
+
+  async function claimOne(claim: Claim): Promise<boolean> {
+    const { call, token, route, at, deadline, resendOf } = claim;
+    const resent = resendOf !== undefined;
+    const set: Record<string, AttributeValue> = {
+      state: text("DIALING"),
+      reason: text(resent ? "resent" : "claimed"),
+      token: text(token),
+      updatedAt: number(at),
+      ...duePlace(call.id, deadline),
+      stateShard: text(stateShard(call.id, "DIALING")),
+      ...(resent
+        ? { resent: { BOOL: true } }
+        : { route: text(JSON.stringify(route)), idempotent: { BOOL: isIdempotent(route) } }),
+    };
+    const first = resent ? {} : firstAttributes(claim);
+    const values: Record<string, AttributeValue> = {
+      ":one": number(1),
+      ":zero": number(0),
+      ...(resent
+        ? { ":unknown": text("UNKNOWN"), ":read": text(resendOf), ":true": { BOOL: true } }
+        : { ":deferred": text("DEFERRED"), ":at": number(at) }),
+    };
+    const update = updateOf(set, first, values, "#attempt = if_not_exists(#attempt, :zero) + :one");
+    const done = await conditional(() =>
+      client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: { pk: text(`call#${call.id}`) },
+          ...update,
+          ExpressionAttributeNames: {
+            ...update.ExpressionAttributeNames,
+            "#attempt": "attempt",
+            "#state": "state",
+            ...(resent
+              ? { "#token": "token", "#idempotent": "idempotent" }
+              : { "#dueAt": "dueAt" }),
+          },
+          ConditionExpression: resent
+            ? "#state = :unknown AND #token = :read AND #idempotent = :true"
+            : "attribute_not_exists(pk) OR (#state = :deferred AND #dueAt <= :at)",
+        }),
+      ),
+    );
+    return done || stands(call.id, "DIALING", token);
+  }
+
+  async function settleOne(settlement: Settlement): Promise<boolean> {
+    const { id, token, state, reason, dueAt, providerCallId, at } = settlement;
+    const from = settleFrom[state];
+    const set: Record<string, AttributeValue> = {
+      state: text(state),
+      reason: text(reason),
+      updatedAt: number(at),
+      stateShard: text(stateShard(id, state)),
+      ...(dueAt === undefined ? {} : duePlace(id, dueAt)),
+      ...(providerCallId === undefined ? {} : { providerCallId: text(providerCallId) }),
+      ...(state === "DEFERRED" ? {} : { ttl: ttlAt(at) }),
+    };
+    const values: Record<string, AttributeValue> = { ":token": text(token) };
+    for (const [index, one] of from.entries()) values[`:from${index}`] = text(one);
+    const notResent = state === "DEFERRED" || state === "REJECTED";
+    if (notResent) values[":false"] = { BOOL: false };
+    const first = state === "UNKNOWN" ? { unknownSince: number(at) } : {};
+    const remove = [
+      ...(dueAt === undefined ? ["dueAt", "dueShard", "dueKey"] : []),
+      ...(state === "PLACED" ? ["call"] : []),
+      ...(state === "DEFERRED" ? ["unknownSince"] : []),
+    ];
+    const update = updateOf(set, first, values, undefined, remove);
+    const done = await conditional(() =>
+      client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: { pk: text(`call#${id}`) },
+          ...update,
+          ExpressionAttributeNames: {
+            ...update.ExpressionAttributeNames,
+            "#state": "state",
+            "#token": "token",
+            ...(notResent ? { "#resent": "resent" } : {}),
+          },
+          ConditionExpression:
+            `#token = :token AND #state IN (${from.map((_, index) => `:from${index}`).join()})` +
+            (notResent ? " AND #resent = :false" : ""),
+        }),
+      ),
+    );
+    return done || stands(id, state, token);
+  }
+
+  async function deferOne(write: UnclaimedWrite): Promise<boolean> {
+    const { call, state, reason, dueAt, at, seenDueAt } = write;
+    const set: Record<string, AttributeValue> = {
+      state: text(state),
+      reason: text(reason),
+      updatedAt: number(at),
+      stateShard: text(stateShard(call.id, state)),
+      ...(dueAt === undefined ? {} : duePlace(call.id, dueAt)),
+      ...(state === "DEFERRED" ? {} : { ttl: ttlAt(at) }),
+    };
+    if (seenDueAt === null) {
+      const Item = {
+        pk: text(`call#${call.id}`),
+        ...firstAttributes(write),
+        attempt: number(0),
+        ...set,
+      };
+      const ConditionExpression = "attribute_not_exists(pk)";
+      return conditional(() =>
+        client.send(new PutItemCommand({ TableName: table, Item, ConditionExpression })),
+      );
+    }
+    const values = { ":deferred": text("DEFERRED"), ":seen": number(seenDueAt) };
+    const remove = dueAt === undefined ? ["dueAt", "dueShard", "dueKey"] : [];
+    const update = updateOf(set, {}, values, undefined, remove);
+    return conditional(() =>
+      client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: { pk: text(`call#${call.id}`) },
+          ...update,
+          ExpressionAttributeNames: {
+            ...update.ExpressionAttributeNames,
+            "#state": "state",
+            "#dueAt": "dueAt",
+          },
+          ConditionExpression: "#state = :deferred AND #dueAt = :seen",
+        }),
+      ),
+    );
+  }
+
+  /** One page of every given shard of an index, merged in the order of the sort key. */
+  async function query(
+    index: "byDue" | "byState",
+    shardNames: string[],
+    range: { after?: string; before?: string; descending?: boolean; limit: number },
+  ): Promise<Item[]> {
+    const { hashKey, rangeKey } = dynamoTable.indexes[index];
+    const { after = " ", before = "~", descending = false, limit } = range;
+    const pages = await Promise.all(
+      shardNames.map(async (shard) => {
+        const items: Item[] = [];
+        let start: Item | undefined;
+        do {
+          const page = await client.send(
+            new QueryCommand({
+              TableName: table,
+              IndexName: index,
+              KeyConditionExpression: "#hash = :shard AND #range BETWEEN :after AND :before",
+              ExpressionAttributeNames: { "#hash": hashKey, "#range": rangeKey },
+              ExpressionAttributeValues: {
+                ":shard": text(shard),
+                ":after": text(after),
+                ":before": text(before),
+              },
+              ScanIndexForward: !descending,
+              Limit: limit - items.length,
+              ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+            }),
+          );
+          items.push(...(page.Items ?? []));
+          start = page.LastEvaluatedKey;
+        } while (start !== undefined && items.length < limit);
+        return items;
+      }),
+    );
+    const keyOf = (item: Item) => item[rangeKey]?.S ?? "";
+    const sign = descending ? -1 : 1;
+    return pages
+      .flat()
+      .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -sign : sign))
+      .slice(0, limit);
+  }
+
+  const ttlAt = (at: number) => number(Math.ceil((at + retentionMs + ttlGraceMs) / 1000));
+  const boundKey = (item: Item | undefined, now: number): BoundKey | undefined =>
+    item === undefined || numberIn(item, "expiresAt") <= now
+      ? undefined
+      : { fingerprint: textIn(item, "fingerprint"), seed: textIn(item, "seed") };
+  const holdOf = (item: Item): Hold => ({
+    name: textIn(item, "name"),
+    code: textIn(item, "code"),
+    count: numberIn(item, "count"),
+    probeAt: item["probeAt"]?.N === undefined ? null : Number(item["probeAt"].N),
+  });
+  const readHold = async (name: string) => {
+    const item = await get(`hold#${name}`);
+    return item === undefined ? undefined : holdOf(item);
+  };
+  /** Writes a hold if it still is as read. */
+  const putHold = (hold: Hold, read: Hold | undefined): Promise<boolean> =>
+    conditional(() =>
+      client.send(
+        new PutItemCommand({
+          TableName: table,
+          Item: {
+            pk: text(`hold#${hold.name}`),
+            name: text(hold.name),
+            code: text(hold.code),
+            count: number(hold.count),
+            ...(hold.probeAt === null ? {} : { probeAt: number(hold.probeAt) }),
+            stateShard: text(holdShard),
+            stateKey: text(hold.name),
+          },
+          ...(read === undefined
+            ? { ConditionExpression: "attribute_not_exists(pk)" }
+            : {
+                ConditionExpression:
+                  "#count = :count AND #code = :code AND " +
+                  (read.probeAt === null ? "attribute_not_exists(probeAt)" : "probeAt = :probeAt"),
+                ExpressionAttributeNames: { "#count": "count", "#code": "code" },
+                ExpressionAttributeValues: {
+                  ":count": number(read.count),
+                  ":code": text(read.code),
+                  ...(read.probeAt === null ? {} : { ":probeAt": number(read.probeAt) }),
+                },
+              }),
+        }),
+      ),
+    );
+
+  return {
+    async read(ids) {
+      const rows = new Map<string, CallRow>();
+      let keys = ids.map((id) => ({ pk: text(`call#${id}`) }));
+      while (keys.length > 0) {
+        const page = keys.slice(0, readKeysMax);
+        const { Responses, UnprocessedKeys } = await client.send(
+          new BatchGetItemCommand({
+            RequestItems: { [table]: { Keys: page, ConsistentRead: true } },
+          }),
+        );
+        for (const item of Responses?.[table] ?? []) {
+          const row = fromItem(item);
+          rows.set(row.id, row);
+        }
+        const left = UnprocessedKeys?.[table]?.Keys ?? [];
+        keys = [
+          ...keys.slice(readKeysMax),
+          ...left.map((key) => ({ pk: text(textIn(key, "pk")) })),
+        ];
+      }
+      return rows;
+    },
+    claim: (claims) => Promise.all(claims.map(claimOne)),
+    settle: (settlements) => Promise.all(settlements.map(settleOne)),
+    defer: (writes) => Promise.all(writes.map(deferOne)),
+    async due({ until, after, limit }) {
+      const items = await query(
+        "byDue",
+        shards.map((shard) => `due#${shard}`),
+        {
+          ...(after === undefined ? {} : { after: `${timeKey(after.dueAt, after.id)}!` }),
+          before: timeKey(until, "~"),
+          limit,
+        },
+      );
+      return items.map((item): DueRow => {
+        const { id, state, token, attempt, route, requestId, agentId } = fromItem(item);
+        return {
+          id,
+          state,
+          token,
+          attempt,
+          route,
+          requestId,
+          agentId,
+          dueAt: numberIn(item, "dueAt"),
+        };
+      });
+    },
+    async list({ state, before, limit }) {
+      const items = await query("byState", stateShardsOf(state), {
+        ...(before === undefined
+          ? {}
+          : { before: justBefore(timeKey(before.acceptedAt, before.id)) }),
+        descending: true,
+        limit,
+      });
+      return items.map(fromItem);
+    },
+    async ended(before, limit) {
+      const states = callStates.filter((state) => state !== "DEFERRED" && state !== "DIALING");
+      const items = await query("byState", states.flatMap(stateShardsOf), {
+        before: timeKey(before, "~"), // accepted before then: a row is never younger than its call
+        limit,
+      });
+      return items
+        .map(fromItem)
+        .filter(({ updatedAt }) => updatedAt < before)
+        .map(({ id, state }) => ({ id, state }));
+    },
+    async purge(ids, before) {
+      await Promise.all(
+        ids.map((id) =>
+          conditional(() =>
+            client.send(
+              new DeleteItemCommand({
+                TableName: table,
+                Key: { pk: text(`call#${id}`) },
+                ConditionExpression: "NOT #state IN (:deferred, :dialing) AND updatedAt < :before",
+                ExpressionAttributeNames: { "#state": "state" },
+                ExpressionAttributeValues: {
+                  ":deferred": text("DEFERRED"),
+                  ":dialing": text("DIALING"),
+                  ":before": number(before),
+                },
+              }),
+            ),
+          ),
+        ),
+      );
+    },
+
+    async readKey(key, now) {
+      return boundKey(await get(`key#${key}`), now);
+    },
+    async bindKey(key, bound, now, expiresAt) {
+      await conditional(() =>
+        client.send(
+          new PutItemCommand({
+            TableName: table,
+            Item: {
+              pk: text(`key#${key}`),
+              fingerprint: text(bound.fingerprint),
+              seed: text(bound.seed),
+              expiresAt: number(expiresAt),
+              ttl: number(Math.ceil(expiresAt / 1000)),
+            },
+            // Not left to the engine's own clean-up, which may be days late.
+            ConditionExpression: "attribute_not_exists(pk) OR expiresAt <= :now",
+            ExpressionAttributeValues: { ":now": number(now) },
+          }),
+        ),
+      );
+      const standing = boundKey(await get(`key#${key}`), now);
+      if (standing === undefined)
+        throw new Error("the idempotency key did not stand after its write");
+      return standing;
+    },
+
+    async holds() {
+      const items = await query("byState", [holdShard], { limit: 1000 });
+      return items.map(holdOf);
+    },
+    async strike({ name, code, holdFrom, probeAt, at }) {
+      for (;;) {
+        const before = await readHold(name);
+        const held = before !== undefined && before.probeAt !== null;
+        if (held && (before.probeAt ?? 0) > at) return before;
+        const count = before?.code === code ? before.count + 1 : 1;
+        const hold = { name, code, count, probeAt: held || count >= holdFrom ? probeAt : null };
+        if (await putHold(hold, before)) return hold;
+      }
+    },
+    async takeProbe(hold, nextProbeAt) {
+      return putHold({ ...hold, count: hold.count + 1, probeAt: nextProbeAt }, hold);
+    },
+    async clearHold(name) {
+      await client.send(
+        new DeleteItemCommand({ TableName: table, Key: { pk: text(`hold#${name}`) } }),
+      );
+    },
+  };
+}
+
+/** What a row has from its first write on. */
+function firstAttributes({ call, numberHash, numberTail }: Claim | UnclaimedWrite) {
+  return {
+    id: text(call.id),
+    call: text(JSON.stringify(call)),
+    resent: { BOOL: false },
+    requestId: text(call.requestId),
+    client: text(call.client),
+    agentId: text(call.request.agent_id),
+    numberHash: text(numberHash),
+    numberTail: text(numberTail),
+    acceptedAt: number(call.acceptedAt),
+    stateKey: text(timeKey(call.acceptedAt, call.id)),
+  };
+}
+
+function duePlace(id: string, dueAt: number) {
+  return {
+    dueAt: number(dueAt),
+    dueShard: text(`due#${shardOf(id)}`),
+    dueKey: text(timeKey(dueAt, id)),
+  };
+}
+
+/** Sets, sets where absent, and removes attributes, all under placeholder names. */
+function updateOf(
+  set: Item,
+  first: Item,
+  values: Item,
+  extra: string | undefined,
+  remove: string[] = [],
+) {
+  const names: Record<string, string> = {};
+  const sets = extra === undefined ? [] : [extra];
+  const allValues: Item = { ...values };
+  for (const [name, value] of Object.entries({ ...first, ...set })) {
+    names[`#set_${name}`] = name;
+    allValues[`:set_${name}`] = value;
+    const to = name in set ? `:set_${name}` : `if_not_exists(#set_${name}, :set_${name})`;
+    sets.push(`#set_${name} = ${to}`);
+  }
+  for (const name of remove) names[`#remove_${name}`] = name;
+  const removes = remove.map((name) => `#remove_${name}`).join(", ");
+  return {
+    UpdateExpression: `SET ${sets.join(", ")}${removes === "" ? "" : ` REMOVE ${removes}`}`,
+    ExpressionAttributeNames: names,
+    ExpressionAttributeValues: allValues,
+  };
+}
+
+function fromItem(item: Item): CallRow {
+  const json = (name: string) => item[name]?.S;
+  const [call, route] = [json("call"), json("route")];
+  const state = callStates.find((one) => one === item["state"]?.S);
+  if (state === undefined) throw new Error("a row of the ledger is in a state that is none");
+  const optional = (name: string) => (item[name]?.N === undefined ? null : Number(item[name].N));
+  return {
+    id: textIn(item, "id"),
+    state,
+    reason: textIn(item, "reason"),
+    token: item["token"]?.S ?? null,
+    attempt: numberIn(item, "attempt"),
+    resent: item["resent"]?.BOOL === true,
+    dueAt: optional("dueAt"),
+    unknownSince: optional("unknownSince"),
+    call: call === undefined ? null : JSON.parse(call),
+    route: route === undefined ? null : JSON.parse(route),
+    providerCallId: item["providerCallId"]?.S ?? null,
+    requestId: textIn(item, "requestId"),
+    client: textIn(item, "client"),
+    agentId: textIn(item, "agentId"),
+    numberHash: textIn(item, "numberHash"),
+    numberTail: textIn(item, "numberTail"),
+    acceptedAt: numberIn(item, "acceptedAt"),
+    updatedAt: numberIn(item, "updatedAt"),
+  };
+}
+
+/** Ids end in random hex. */
+function shardOf(id: string): number {
+  return id.charCodeAt(id.length - 1) % shardCount;
+}
+
+function stateShard(id: string, state: CallRow["state"]): string {
+  return `${state}#${shardOf(id)}`;
+}
+
+function stateShardsOf(state: CallRow["state"]): string[] {
+  return shards.map((shard) => `${state}#${shard}`);
+}
+
+function timeKey(time: number, id: string): string {
+  return `${String(time).padStart(15, "0")}#${id}`;
+}
+
+/** What sorts after every other key below this one, and before it. */
+function justBefore(key: string): string {
+  return `${key.slice(0, -1)}${String.fromCharCode(key.charCodeAt(key.length - 1) - 1)}~`;
+}
+
+function text(value: string): AttributeValue {
+  return { S: value };
+}
+
+function number(value: number): AttributeValue {
+  return { N: String(value) };
+}
+
+function textIn(item: Item, name: string): string {
+  return item[name]?.S ?? "";
+}
+
+function numberIn(item: Item, name: string): number {
+  return Number(item[name]?.N);
+}

@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import type { S3Client } from "@aws-sdk/client-s3";
+import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import * as z from "zod";
+import type { CallQueue, Delivered } from "./call-queue.ts";
+
+/**
+ * Largest body sent as it is. SQS takes 1 MiB, but hands Lambda ten messages in one payload of 6 MB; a larger
+ * body goes into S3 and the message holds its key (the Claim Check pattern). Nothing deletes the object but
+ * the bucket's lifecycle rule, which outlives the queue's and the dead-letter queue's retention together.
+ */
+const bodyBytesMax = 200_000;
+/** SQS takes 10 messages and 1 MiB in one SendMessageBatch. */
+const batchMessagesMax = 10;
+const batchBytesMax = 1_000_000;
+/** Batches under way at once. */
+const batchesAtOnce = 10;
+
+const claimCheckStart = '{"kind":"claim_check"';
+const claimCheckSchema = z.strictObject({ kind: z.literal("claim_check"), key: z.string() });
+
+export interface SqsQueueOptions {
+  sqs: SQSClient;
+  queueUrl: string;
+  /** Made when the first large message is sent: a single call never needs it. */
+  s3: () => Promise<S3Client>;
+  bucket: string;
+}
+
+/** The call queue on SQS, with S3 for large messages. */
+export function createSqsQueue({ sqs, queueUrl, s3, bucket }: SqsQueueOptions): CallQueue {
+  async function bodyOf(message: unknown): Promise<string> {
+    const json = asciiJson(message);
+    if (json.length <= bodyBytesMax) return json;
+    const { PutObjectCommand } = await import("@aws-sdk/client-s3");
+    const key = `messages/${randomUUID()}`;
+    const client = await s3();
+    await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: json }));
+    return JSON.stringify({ kind: "claim_check", key });
+  }
+
+  /** Answers with how many from the front were taken: SQS answers 200 with a list of what failed. */
+  async function sendBatch(bodies: { body: string; delaySeconds: number }[]): Promise<number> {
+    const { Failed = [] } = await sqs.send(
+      new SendMessageBatchCommand({
+        QueueUrl: queueUrl,
+        Entries: bodies.map(({ body, delaySeconds }, index) => ({
+          Id: String(index),
+          MessageBody: body,
+          DelaySeconds: delaySeconds,
+        })),
+      }),
+    );
+    return Math.min(bodies.length, ...Failed.map(({ Id }) => Number(Id)));
+  }
+
+  return {
+    async send(message, delaySeconds = 0) {
+      const MessageBody = await bodyOf(message);
+      await sqs.send(
+        new SendMessageCommand({ QueueUrl: queueUrl, MessageBody, DelaySeconds: delaySeconds }),
+      );
+    },
+    async sendMany(messages) {
+      let sent = 0;
+      let wave: { body: string; delaySeconds: number }[][] = [];
+      let batch: { body: string; delaySeconds: number }[] = [];
+      let bytes = 0;
+      const endBatch = () => {
+        if (batch.length > 0) wave.push(batch);
+        batch = [];
+        bytes = 0;
+      };
+      /** Sends the wave; false where not all of it was taken. */
+      const flush = async (): Promise<boolean> => {
+        const batches = wave;
+        wave = [];
+        const taken = await Promise.all(batches.map((one) => sendBatch(one).catch(() => 0)));
+        for (const [index, one] of batches.entries()) {
+          sent += taken[index] ?? 0;
+          if (taken[index] !== one.length) return false;
+        }
+        return true;
+      };
+      try {
+        for (const { message, delaySeconds = 0 } of messages) {
+          const body = await bodyOf(message);
+          if (batch.length === batchMessagesMax || bytes + body.length > batchBytesMax) endBatch();
+          if (wave.length === batchesAtOnce && !(await flush())) return sent;
+          batch.push({ body, delaySeconds });
+          bytes += body.length;
+        }
+        endBatch();
+        await flush();
+      } catch {
+        // S3 did not take a large body: what is not known to be sent is the caller's to send again.
+      }
+      return sent;
+    },
+  };
+}
+
+/** A record of a Lambda's SQS event, its body brought from S3 when it is asked for. */
+export function deliveredBySqs(
+  record: { body: string; attributes: { ApproximateReceiveCount: string } },
+  s3: () => Promise<S3Client>,
+  bucket: string,
+): Delivered {
+  return {
+    attempt: Number(record.attributes.ApproximateReceiveCount),
+    large: record.body.startsWith(claimCheckStart),
+    async open() {
+      const body: unknown = JSON.parse(record.body);
+      const claimCheck = claimCheckSchema.safeParse(body);
+      if (!claimCheck.success) return body;
+      const { GetObjectCommand } = await import("@aws-sdk/client-s3");
+      const client = await s3();
+      const { key } = claimCheck.data;
+      const object = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+      const text = await object.Body?.transformToString();
+      return JSON.parse(text ?? "");
+    },
+  };
+}
+
+/** JSON in ASCII: SQS refuses some characters of Unicode (U+FFFE, U+FFFF) whatever they are part of. */
+function asciiJson(message: unknown): string {
+  return JSON.stringify(message).replaceAll(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

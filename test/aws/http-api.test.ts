@@ -1,0 +1,157 @@
+import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
+import type { LambdaEvent } from "hono/aws-lambda";
+import { afterAll, beforeAll } from "vitest";
+import {
+  type AwsEngines,
+  localCredentials,
+  localRegion,
+  startAwsEngines,
+} from "../../infra/local/aws-engines.ts";
+import type { handler as lambdaHandler } from "../../functions/api/lambda.ts";
+import { type Message, messageSchema } from "../../shared/message.ts";
+import { deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
+import { describeHttpApi } from "../contracts/http-api.ts";
+import { apiEnvironment } from "../support/environment.ts";
+
+const bucket = "outbound-calls";
+let engines: AwsEngines;
+let queueUrl: string;
+let handler: typeof lambdaHandler;
+
+beforeAll(async () => {
+  engines = await startAwsEngines();
+  await engines.createBucket(bucket);
+  await engines.createTable("ledger");
+  queueUrl = await engines.createQueue("calls");
+  Object.assign(process.env, apiEnvironment, {
+    AWS_REGION: localRegion,
+    AWS_ACCESS_KEY_ID: localCredentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: localCredentials.secretAccessKey,
+    AWS_ENDPOINT_URL_SQS: engines.endpoint,
+    AWS_ENDPOINT_URL_S3: engines.endpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: engines.dynamoEndpoint,
+    QUEUE_URL: queueUrl,
+    DEAD_QUEUE_URL: queueUrl,
+    BUCKET: bucket,
+    TABLE: "ledger",
+  });
+  ({ handler } = await import("../../functions/api/lambda.ts"));
+});
+afterAll(() => engines.stop());
+
+/** Everything on the queue, once there are `count` messages. */
+async function queued(count: number): Promise<Message[]> {
+  const found: Message[] = [];
+  for (let empty = 0; empty < (found.length < count ? 50 : 1);) {
+    const { Messages = [] } = await engines.sqs.send(
+      new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
+    );
+    empty = Messages.length === 0 ? empty + 1 : 0;
+    for (const { Body = "", ReceiptHandle } of Messages) {
+      const record = { body: Body, attributes: { ApproximateReceiveCount: "1" } };
+      const body = await deliveredBySqs(record, async () => engines.s3, bucket).open();
+      found.push(messageSchema.parse(body));
+      await engines.sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+    }
+  }
+  return found;
+}
+
+interface Parts {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  /** As API Gateway passes it: text, or base64 where it is no UTF-8. */
+  body: string | null;
+  isBase64Encoded: boolean;
+}
+
+async function partsOf(path: string, init: RequestInit = {}): Promise<Parts> {
+  const { method = "GET", body } = init;
+  const request = new Request(`https://api.test${path}`, { ...init, method });
+  const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(await request.arrayBuffer());
+  const isBase64Encoded = !Buffer.from(bytes.toString()).equals(bytes);
+  const headers = Object.fromEntries(request.headers);
+  // What only the Request made up: the client sent no content type.
+  if (!new Headers(init.headers).has("content-type")) delete headers["content-type"];
+  return {
+    method,
+    path,
+    headers,
+    body: bytes.length === 0 ? null : bytes.toString(isBase64Encoded ? "base64" : "utf8"),
+    isBase64Encoded,
+  };
+}
+
+/** The events by which AWS calls a function for an HTTP request. */
+const events: Record<string, (parts: Parts) => object> = {
+  "an HTTP API's default stage": (parts) => payload2(parts, "$default", parts.path),
+  "an HTTP API's named stage": (parts) => payload2(parts, "prod", `/prod${parts.path}`),
+  "a REST API": ({ method, path, ...rest }) => ({
+    resource: "/{proxy+}",
+    path,
+    httpMethod: method,
+    multiValueHeaders: Object.fromEntries(
+      Object.entries(rest.headers).map(([name, value]) => [name, [value]]),
+    ),
+    queryStringParameters: null,
+    requestContext: {
+      stage: "prod",
+      path: `/prod${path}`,
+      httpMethod: method,
+      domainName: "api.test",
+    },
+    ...rest,
+  }),
+  "a load balancer": ({ method, path, ...rest }) => ({
+    path,
+    httpMethod: method,
+    queryStringParameters: {},
+    requestContext: { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:…" } },
+    ...rest,
+    body: rest.body ?? "",
+  }),
+};
+
+function payload2(
+  { method, headers, body, isBase64Encoded }: Parts,
+  stage: string,
+  rawPath: string,
+) {
+  const http = {
+    method,
+    path: rawPath,
+    protocol: "HTTP/1.1",
+    sourceIp: "127.0.0.1",
+    userAgent: "",
+  };
+  return {
+    version: "2.0",
+    routeKey: "$default",
+    rawPath,
+    rawQueryString: "",
+    headers,
+    requestContext: { stage, domainName: "api.test", http },
+    body,
+    isBase64Encoded,
+  };
+}
+
+for (const [name, eventOf] of Object.entries(events)) {
+  describeHttpApi(`Lambda behind ${name}`, () => ({
+    queued,
+    async request(path, init) {
+      const event = eventOf(await partsOf(path, init));
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as much of an event as AWS documents
+      const answer = await handler(event as LambdaEvent);
+      const { statusCode, headers, multiValueHeaders, body, isBase64Encoded } = answer;
+      const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
+      return new Response(bytes.length === 0 ? null : bytes, {
+        status: statusCode,
+        headers: Object.entries(headers ?? multiValueHeaders ?? {}).map(
+          ([key, value]): [string, string] => [key, String(value)],
+        ),
+      });
+    },
+  }));
+}
