@@ -125,7 +125,7 @@ export async function startFunction(options: {
   };
 }
 
-export async function textOf(request: IncomingMessage): Promise<string> {
+async function textOf(request: IncomingMessage): Promise<string> {
   return (await bytesOf(request)).toString();
 }
 

@@ -1,7 +1,18 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
+import { describe, expect, it } from "vitest";
+import { createToken } from "../../shared/tokens.ts";
 import { describeService } from "../contracts/service.ts";
+import { startReceiver } from "../support/receiver.ts";
+import {
+  makeStateDirectory,
+  type PlatformUnderTest,
+  type RunningService,
+  startService,
+  until,
+} from "../support/service.ts";
 
 const states = [
   "DEFERRED",
@@ -13,7 +24,7 @@ const states = [
   "EXPIRED",
 ] as const;
 
-describeService({
+const aws: PlatformUnderTest = {
   name: "AWS",
   script: "start:aws",
   prefix: "/prod",
@@ -29,4 +40,86 @@ describeService({
     client.destroy();
     return pages.flat();
   },
+};
+describeService(aws);
+
+/** Processes of the dialer's function below this service. */
+function dialerProcesses(service: RunningService): number[] {
+  const group = service.npm.pid;
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+        const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+        const processGroup = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[2]);
+        return processGroup === group && words.includes("dialer/index.mjs");
+      } catch {
+        return false; // it has ended meanwhile
+      }
+    });
+}
+
+describe("kill -9", () => {
+  it("of the dialer in mid-delivery, then of everything, loses nothing and dials nobody twice", async () => {
+    // Slow enough that calls are under way whenever a process is killed.
+    const receiver = await startReceiver((_request, response) => {
+      setTimeout(() => response.writeHead(200).end(), 40);
+    });
+    const directory = await makeStateDirectory();
+    const { token, sha256 } = createToken();
+    const environment = {
+      API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
+      VISIBILITY_SECONDS: "5",
+      DIAL_PLAN: JSON.stringify({
+        agents: { "*": { provider: "webhook", url: `${receiver.url}/dial` } },
+        providers: { webhook: { timeoutSeconds: 2, concurrency: 5 } },
+        callingHours: { default: "always" },
+        destinations: { allow: ["*"] },
+        parkAfterSeconds: 5,
+      }),
+    };
+    const count = 1000;
+    const body = JSON.stringify(
+      Array.from({ length: count }, (_, n) => ({
+        phone_number: `+1303555${String(n).padStart(4, "0")}`,
+        agent_id: "agent",
+      })),
+    );
+    const first = await startService(aws, environment, directory.path);
+    const { status } = await fetch(`${first.address}/v1/calls/batch`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body,
+    });
+    expect(status).toBe(201);
+    for (let kill = 1; kill <= 3; kill++) {
+      await until(() => receiver.received.length >= kill * 100, 60_000);
+      for (const pid of dialerProcesses(first)) process.kill(pid, "SIGKILL");
+    }
+    await until(() => receiver.received.length >= 400, 60_000);
+    await first.end("SIGKILL");
+
+    const second = await startService(aws, environment, directory.path);
+    const settled = async () => {
+      const rows = await aws.rows(second);
+      return (
+        rows.length === count && rows.every(({ state }) => ["PLACED", "PARKED"].includes(state))
+      );
+    };
+    await until(settled, 110_000, 2000);
+    const rows = await aws.rows(second);
+    const times = new Map<string, number>();
+    for (const { id } of receiver.received) times.set(id, (times.get(id) ?? 0) + 1);
+    expect(Math.max(...times.values())).toBe(1);
+    const unreceived = rows.filter(({ id }) => !times.has(id));
+    for (const row of unreceived) {
+      expect([row.state, row.call !== null]).toEqual(["PARKED", true]);
+    }
+    expect(new Set([...rows.map(({ id }) => id), ...times.keys()]).size).toBe(count);
+    await second.end("SIGTERM");
+    await receiver.close();
+    await directory.remove();
+  }, 300_000);
 });

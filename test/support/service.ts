@@ -101,10 +101,14 @@ export async function startService(
 }
 
 /** Waits until something holds; throws where it does not in time. */
-export async function until(holds: () => boolean | Promise<boolean>, msMax: number): Promise<void> {
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  msMax: number,
+  everyMs = 50,
+): Promise<void> {
   const end = Date.now() + msMax;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`not within ${msMax} ms`);
-    await new Promise((next) => setTimeout(next, 50));
+    await new Promise((next) => setTimeout(next, everyMs));
   }
 }

@@ -1,0 +1,308 @@
+import { resolve } from "node:path";
+import {
+  aws_apigatewayv2 as apigateway,
+  aws_cloudwatch as cloudwatch,
+  aws_cloudwatch_actions as actions,
+  aws_dynamodb as dynamodb,
+  aws_events as events,
+  aws_events_targets as targets,
+  aws_iam as iam,
+  aws_lambda as lambda,
+  aws_lambda_event_sources as sources,
+  aws_logs as logs,
+  aws_s3 as s3,
+  aws_secretsmanager as secretsmanager,
+  aws_sns as sns,
+  aws_sns_subscriptions as subscriptions,
+  aws_sqs as sqs,
+  CfnOutput,
+  Duration,
+  RemovalPolicy,
+  Stack,
+  Validations,
+} from "aws-cdk-lib";
+import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
+import type { Construct } from "constructs";
+import { dynamoTable } from "../../shared/ledger/dynamodb-ledger.ts";
+import type { FunctionName } from "./bundle.ts";
+
+export interface OutboundCallsProps {
+  /** The folder of the built functions, one below it for each. */
+  bundles: string;
+  /** A named stage beside `$default`; never `v1`, which the routes begin with. */
+  stage?: string | undefined;
+  /** The base path that a custom domain puts in front. */
+  basePath?: string | undefined;
+  /** Who is told of alarms. */
+  alarmEmail?: string | undefined;
+}
+
+const dialerTimeout = Duration.seconds(120);
+/** Six times the function's time, as Lambda's documentation asks of a queue that it polls. */
+const visibilityTimeout = Duration.seconds(6 * 120);
+const retentionPeriod = Duration.days(14);
+const logRetention = logs.RetentionDays.ONE_MONTH;
+/** Above design load: what is refused here with 429 never reaches the application. */
+const throttle = { rateLimit: 2000, burstLimit: 4000 };
+
+/** The service on AWS: an HTTP API, two functions, a queue with its dead-letter queue, a table, a bucket. */
+export class OutboundCallsStack extends Stack {
+  constructor(scope: Construct, id: string, props: OutboundCallsProps) {
+    super(scope, id);
+
+    const deadQueue = new sqs.Queue(this, "DeadCalls", {
+      queueName: `${id}-dead`, // the dialer knows it by its ending
+      visibilityTimeout,
+      retentionPeriod,
+      encryption: sqs.QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+    });
+    const queue = new sqs.Queue(this, "Calls", {
+      visibilityTimeout,
+      retentionPeriod,
+      encryption: sqs.QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      deadLetterQueue: { queue: deadQueue, maxReceiveCount: 100 },
+    });
+    const { hashKey, ttl, indexes } = dynamoTable;
+    const key = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
+    const table = new dynamodb.TableV2(this, "Ledger", {
+      partitionKey: key(hashKey),
+      globalSecondaryIndexes: Object.entries(indexes).map(([indexName, index]) => ({
+        indexName,
+        partitionKey: key(index.hashKey),
+        sortKey: key(index.rangeKey),
+      })),
+      billing: dynamodb.Billing.onDemand(),
+      timeToLiveAttribute: ttl,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      removalPolicy: RemovalPolicy.RETAIN,
+      deletionProtection: true,
+    });
+    const bucket = new s3.Bucket(this, "Messages", {
+      encryption: s3.BucketEncryption.S3_MANAGED,
+      blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
+      enforceSSL: true,
+      // Longer than both queues' retention together.
+      lifecycleRules: [{ prefix: "messages/", expiration: Duration.days(30) }],
+      removalPolicy: RemovalPolicy.RETAIN,
+    });
+    // HASH_KEY is made by Secrets Manager: 64 hex digits that no template and no person has seen.
+    const secret = new secretsmanager.Secret(this, "Settings", {
+      description: "API_TOKENS, HASH_KEY and the dialing providers' secrets, as one JSON object",
+      generateSecretString: {
+        secretStringTemplate: JSON.stringify({ API_TOKENS: [] }),
+        generateStringKey: "HASH_KEY",
+        passwordLength: 64,
+        excludePunctuation: true,
+        excludeUppercase: true,
+        excludeCharacters: "ghijklmnopqrstuvwxyz",
+        requireEachIncludedType: false,
+      },
+    });
+
+    const createFunction = (name: FunctionName, timeout: Duration) => {
+      const logGroup = new logs.LogGroup(this, `${name}-log`, {
+        retention: logRetention,
+        removalPolicy: RemovalPolicy.DESTROY,
+      });
+      const role = new iam.Role(this, `${name}-role`, {
+        assumedBy: new iam.ServicePrincipal("lambda.amazonaws.com"),
+      });
+      logGroup.grantWrite(role);
+      const made = new lambda.Function(this, name, {
+        runtime: lambda.Runtime.NODEJS_24_X,
+        architecture: lambda.Architecture.ARM_64,
+        handler: "index.handler",
+        code: lambda.Code.fromAsset(resolve(props.bundles, name)),
+        memorySize: 512,
+        timeout,
+        role,
+        logGroup,
+        environment: {
+          QUEUE_URL: queue.queueUrl,
+          DEAD_QUEUE_URL: deadQueue.queueUrl,
+          BUCKET: bucket.bucketName,
+          TABLE: table.tableName,
+          SECRET_ID: secret.secretArn,
+          ...(props.basePath === undefined ? {} : { BASE_PATH: props.basePath }),
+        },
+      });
+      secret.grantRead(role);
+      queue.grantSendMessages(role);
+      return { made, role, logGroup };
+    };
+    const api = createFunction("api", Duration.seconds(29));
+    const dialer = createFunction("dialer", dialerTimeout);
+
+    const allow = (role: iam.Role, actionNames: string[], resources: string[]) =>
+      role.addToPolicy(new iam.PolicyStatement({ actions: actionNames, resources }));
+    const objects = bucket.arnForObjects("messages/*");
+    allow(api.role, ["s3:PutObject"], [objects]);
+    allow(api.role, ["dynamodb:GetItem", "dynamodb:PutItem"], [table.tableArn]);
+    allow(dialer.role, ["s3:PutObject", "s3:GetObject"], [objects]);
+    allow(
+      dialer.role,
+      ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"].map(
+        (name) => `dynamodb:${name}`,
+      ),
+      [table.tableArn],
+    );
+    allow(
+      dialer.role,
+      ["dynamodb:Query"],
+      Object.keys(indexes).map((index) => `${table.tableArn}/index/${index}`),
+    );
+    for (const [source, batchSize, maxConcurrency] of [
+      [queue, 25, 20],
+      [deadQueue, 10, 2],
+    ] as const) {
+      dialer.made.addEventSource(
+        new sources.SqsEventSource(source, {
+          batchSize,
+          ...(batchSize > 10 ? { maxBatchingWindow: Duration.seconds(1) } : {}),
+          maxConcurrency,
+          reportBatchItemFailures: true,
+        }),
+      );
+    }
+
+    const httpApi = new apigateway.HttpApi(this, "HttpApi", {
+      defaultIntegration: new HttpLambdaIntegration("Api", api.made),
+      createDefaultStage: false,
+    });
+    const accessLog = new logs.LogGroup(this, "access-log", {
+      retention: logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    for (const stageName of ["$default", ...(props.stage === undefined ? [] : [props.stage])]) {
+      const name = stageName === "$default" ? "DefaultStage" : "NamedStage";
+      const stage = new apigateway.HttpStage(this, name, {
+        httpApi,
+        stageName,
+        autoDeploy: true,
+        throttle,
+        accessLogSettings: { destination: new apigateway.LogGroupLogDestination(accessLog) },
+      });
+      new CfnOutput(this, `${name}Url`, { value: stage.url });
+    }
+
+    new events.Rule(this, "SweepEveryMinute", {
+      schedule: events.Schedule.rate(Duration.minutes(1)),
+      targets: [
+        new targets.SqsQueue(queue, {
+          message: events.RuleTargetInput.fromObject({ kind: "sweep" }),
+        }),
+      ],
+    });
+
+    this.#watch({ ...props, queue, deadQueue, api, dialer, httpApi });
+    this.#acknowledge(bucket);
+    new CfnOutput(this, "SettingsSecret", { value: secret.secretName });
+    new CfnOutput(this, "LedgerTable", { value: table.tableName });
+  }
+
+  /** Alarms for what a person must act on, and a page of what is going on. */
+  #watch(watched: {
+    alarmEmail?: string | undefined;
+    queue: sqs.Queue;
+    deadQueue: sqs.Queue;
+    api: { made: lambda.Function };
+    dialer: { made: lambda.Function; logGroup: logs.LogGroup };
+    httpApi: apigateway.HttpApi;
+  }): void {
+    const { alarmEmail, queue, deadQueue, api, dialer, httpApi } = watched;
+    const topic = new sns.Topic(this, "Alarms", { enforceSSL: true });
+    if (alarmEmail !== undefined)
+      topic.addSubscription(new subscriptions.EmailSubscription(alarmEmail));
+
+    /** Log lines of an event, counted: console output has a prefix, so the pattern is of text. */
+    const logged = (event: string) => {
+      const filter = new logs.MetricFilter(this, `${event}-count`, {
+        logGroup: dialer.logGroup,
+        filterPattern: logs.FilterPattern.literal(`"\\"event\\":\\"${event}\\""`),
+        metricNamespace: "OutboundCalls",
+        metricName: event,
+      });
+      return filter.metric({ statistic: "Sum", period: Duration.minutes(1) });
+    };
+    const minute = { period: Duration.minutes(1) };
+    const held = logged("account.held");
+    const parked = logged("call.parked");
+    const alarms: [string, cloudwatch.IMetric, number, string][] = [
+      [
+        "DeadLetters",
+        deadQueue.metricApproximateNumberOfMessagesVisible(minute),
+        0,
+        "messages failed a hundred times",
+      ],
+      [
+        "OldestMessage",
+        queue.metricApproximateAgeOfOldestMessage(minute),
+        900,
+        "the dialer does not keep up, or cannot dial",
+      ],
+      ["AccountHeld", held, 0, "a dialing account refuses its credentials or has no credit"],
+      ["CallsParked", parked, 0, "calls wait for a person's decision"],
+      ["DialerErrors", dialer.made.metricErrors(minute), 0, "the dialer's function fails"],
+      ["ApiErrors", api.made.metricErrors(minute), 0, "the API's function fails"],
+      ["ServerErrors", httpApi.metricServerError(minute), 0, "requests are answered 5XX"],
+    ];
+    for (const [name, metric, threshold, alarmDescription] of alarms) {
+      new cloudwatch.Alarm(this, name, {
+        metric,
+        threshold,
+        evaluationPeriods: 1,
+        comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+        treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
+        alarmDescription,
+      }).addAlarmAction(new actions.SnsAction(topic));
+    }
+
+    const graph = (title: string, left: cloudwatch.IMetric[]) =>
+      new cloudwatch.GraphWidget({ title, left, width: 12 });
+    new cloudwatch.Dashboard(this, "Dashboard", {
+      widgets: [
+        [
+          graph("Requests", [httpApi.metricCount(minute), httpApi.metricServerError(minute)]),
+          graph("Acceptance, p99", [httpApi.metricLatency({ ...minute, statistic: "p99" })]),
+        ],
+        [
+          graph("Calls", [
+            logged("call.dialed"),
+            logged("call.deferred"),
+            logged("call.rejected"),
+            parked,
+          ]),
+          graph("Queue", [
+            queue.metricApproximateNumberOfMessagesVisible(minute),
+            queue.metricApproximateAgeOfOldestMessage(minute),
+          ]),
+        ],
+        [
+          graph("Dialer", [dialer.made.metricErrors(minute), dialer.made.metricThrottles(minute)]),
+          graph("Held accounts", [held]),
+        ],
+      ],
+    });
+  }
+
+  /** The rules of AwsSolutions that do not hold here, each with its reason. */
+  #acknowledge(bucket: s3.Bucket): void {
+    const bucketId =
+      bucket.node.defaultChild === undefined ? "" : this.resolve(bucket.bucketName).Ref;
+    const reasons: Record<string, string> = {
+      "AwsSolutions-APIG4":
+        "The function authenticates: bearer tokens with agents and an end, compared in constant time.",
+      "AwsSolutions-S1":
+        "The bucket holds queue messages for 30 days; only the two functions' roles can reach it.",
+      "AwsSolutions-SMG4":
+        "The secret holds tokens that clients know: rotated by adding one and removing one, not by a schedule.",
+      [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/messages/*]`]:
+        "A message's object has a random key below messages/.",
+    };
+    for (const [id, reason] of Object.entries(reasons)) {
+      Validations.of(this).acknowledge({ id: `AwsSolutions::${id}`, reason });
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { App } from "aws-cdk-lib";
+import { Match, Template } from "aws-cdk-lib/assertions";
+import { afterAll, describe, expect, it } from "vitest";
+import { functionNames } from "../../infra/aws/bundle.ts";
+import { OutboundCallsStack } from "../../infra/aws/stack.ts";
+
+const bundles = mkdtempSync(join(tmpdir(), "outbound-calls-"));
+for (const name of functionNames) {
+  mkdirSync(join(bundles, name));
+  writeFileSync(join(bundles, name, "index.mjs"), "export const handler = () => undefined;\n");
+}
+afterAll(() => rmSync(bundles, { recursive: true }));
+const template = Template.fromStack(
+  new OutboundCallsStack(new App(), "OutboundCalls", {
+    bundles,
+    stage: "prod",
+    basePath: "/phone",
+  }),
+);
+
+interface Resource {
+  Properties: Record<string, unknown>;
+}
+const resources = (type: string): Resource["Properties"][] =>
+  Object.values(template.findResources(type)).map(
+    ({ Properties = {} }): Resource["Properties"] => Properties,
+  );
+
+describe("the AWS stack", () => {
+  it("hands the dialer batches whose messages fail one by one, of both queues, at bounded concurrency", () => {
+    const sources = resources("AWS::Lambda::EventSourceMapping");
+    expect(sources).toHaveLength(2);
+    for (const source of sources) {
+      expect(source).toMatchObject({
+        FunctionResponseTypes: ["ReportBatchItemFailures"],
+        ScalingConfig: { MaximumConcurrency: expect.any(Number) },
+      });
+    }
+  });
+
+  it("hides a message for six times as long as the dialer may run, and keeps it for 14 days", () => {
+    const timeouts = resources("AWS::Lambda::Function").map(({ Timeout }) => Number(Timeout));
+    const queues = resources("AWS::SQS::Queue");
+    expect(queues).toHaveLength(2);
+    for (const queue of queues) {
+      expect(queue["VisibilityTimeout"]).toBeGreaterThanOrEqual(6 * Math.max(...timeouts));
+      expect(queue).toMatchObject({
+        MessageRetentionPeriod: 14 * 86_400,
+        SqsManagedSseEnabled: true,
+      });
+    }
+    template.hasResourceProperties("AWS::SQS::Queue", {
+      RedrivePolicy: { maxReceiveCount: 100, deadLetterTargetArn: Match.anyValue() },
+    });
+    // The dialer tells a dead letter by its queue's ending.
+    template.hasResourceProperties("AWS::SQS::Queue", {
+      QueueName: Match.stringLikeRegexp("-dead$"),
+    });
+  });
+
+  it("gives nobody a wildcard action, and reaches nothing but its own resources", () => {
+    const statements = resources("AWS::IAM::Policy").flatMap(
+      ({ PolicyDocument }): { Action: string | string[]; Resource: unknown }[] =>
+        Object(PolicyDocument).Statement,
+    );
+    expect(statements.length).toBeGreaterThan(5);
+    for (const { Action, Resource } of statements) {
+      expect([Action].flat().filter((one) => one.includes("*"))).toEqual([]);
+      expect(Resource).not.toBe("*");
+    }
+    expect(JSON.stringify(template.toJSON())).not.toContain("service-role/AWSLambda");
+  });
+
+  it("keeps the ledger: point-in-time recovery, ttl, no deletion, the adapter's keys and indexes", () => {
+    template.hasResource("AWS::DynamoDB::GlobalTable", {
+      DeletionPolicy: "Retain",
+      Properties: {
+        BillingMode: "PAY_PER_REQUEST",
+        TimeToLiveSpecification: { AttributeName: "ttl", Enabled: true },
+        KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }],
+        GlobalSecondaryIndexes: [
+          Match.objectLike({ IndexName: "byDue" }),
+          Match.objectLike({ IndexName: "byState" }),
+        ],
+        Replicas: [
+          Match.objectLike({
+            DeletionProtectionEnabled: true,
+            PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+          }),
+        ],
+      },
+    });
+  });
+
+  it("removes a message's object after 30 days, longer than both queues keep it", () => {
+    template.hasResourceProperties("AWS::S3::Bucket", {
+      LifecycleConfiguration: {
+        Rules: [{ ExpirationInDays: 30, Prefix: "messages/", Status: "Enabled" }],
+      },
+    });
+  });
+
+  it("sweeps every minute, straight onto the queue", () => {
+    template.hasResourceProperties("AWS::Events::Rule", {
+      ScheduleExpression: "rate(1 minute)",
+      Targets: [Match.objectLike({ Input: '{"kind":"sweep"}' })],
+    });
+  });
+
+  it("runs both functions on Node 24, arm64, and holds no secret", () => {
+    for (const { Runtime, Architectures, Environment } of resources("AWS::Lambda::Function")) {
+      expect([Runtime, Architectures]).toEqual(["nodejs24.x", ["arm64"]]);
+      const names = Object.keys(Object(Environment).Variables).toSorted();
+      expect(names.join()).toBe("BASE_PATH,BUCKET,DEAD_QUEUE_URL,QUEUE_URL,SECRET_ID,TABLE");
+    }
+    const [secret] = resources("AWS::SecretsManager::Secret");
+    expect(secret).not.toHaveProperty("SecretString");
+  });
+
+  it("serves the default stage and the named one, with access logs and a throttle", () => {
+    const stages = resources("AWS::ApiGatewayV2::Stage");
+    expect(stages.map(({ StageName }) => StageName)).toEqual(["$default", "prod"]);
+    for (const stage of stages) {
+      expect(stage).toMatchObject({
+        AccessLogSettings: { DestinationArn: expect.anything() },
+        DefaultRouteSettings: { ThrottlingRateLimit: 2000 },
+      });
+    }
+  });
+
+  it("raises an alarm for dead letters, an old message, a held account, errors and 5XX", () => {
+    const descriptions = resources("AWS::CloudWatch::Alarm").map((alarm) => {
+      expect(alarm["AlarmActions"]).toHaveLength(1);
+      return String(alarm["AlarmDescription"]);
+    });
+    for (const expected of [
+      /hundred times/,
+      /keep up/,
+      /credentials/,
+      /decision/,
+      /dialer's/,
+      /5XX/,
+    ]) {
+      expect(descriptions.filter((one) => expected.test(one))).toHaveLength(1);
+    }
+  });
+});
