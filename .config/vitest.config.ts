@@ -48,6 +48,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 60_000,
           maxWorkers: 2, // one a platform: they wait more than they work
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -216,11 +216,11 @@ export class OutboundCallsStack extends Stack {
     if (alarmEmail !== undefined)
       topic.addSubscription(new subscriptions.EmailSubscription(alarmEmail));
 
-    /** Log lines of an event, counted: console output has a prefix, so the pattern is of text. */
+    /** Log lines that name an event, counted: console output has a prefix, so the pattern is of text. */
     const logged = (event: string) => {
       const filter = new logs.MetricFilter(this, `${event}-count`, {
         logGroup: dialer.logGroup,
-        filterPattern: logs.FilterPattern.literal(`"\\"event\\":\\"${event}\\""`),
+        filterPattern: logs.FilterPattern.allTerms(event),
         metricNamespace: "OutboundCalls",
         metricName: event,
       });

@@ -1,8 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { type ListenOptions, Server } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   CreateTableCommand,
+  DescribeTableCommand,
   DynamoDBClient,
   ResourceInUseException,
 } from "@aws-sdk/client-dynamodb";
@@ -93,6 +95,8 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
         .catch((error: unknown) => {
           if (!(error instanceof ResourceInUseException)) throw error;
         });
+      const describe = new DescribeTableCommand({ TableName: name });
+      while ((await dynamo.send(describe)).Table?.TableStatus !== "ACTIVE") await sleep(5);
     },
     async createBucket(name) {
       await s3.send(new CreateBucketCommand({ Bucket: name })).catch((error: unknown) => {

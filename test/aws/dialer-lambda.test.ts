@@ -1,0 +1,124 @@
+import { ReceiveMessageCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
+import type { Context, SQSRecord } from "aws-lambda";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { handler as dialerHandler } from "../../functions/dialer/lambda.ts";
+import {
+  type AwsEngines,
+  localCredentials,
+  localRegion,
+  startAwsEngines,
+} from "../../infra/local/aws-engines.ts";
+import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
+import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import type { Message } from "../../shared/message.ts";
+import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
+import { aCall } from "../support/calls.ts";
+import { apiEnvironment } from "../support/environment.ts";
+import { startReceiver } from "../support/receiver.ts";
+
+const bucket = "outbound-calls";
+let engines: AwsEngines;
+let receiver: Awaited<ReturnType<typeof startReceiver>>;
+let queueUrl: string;
+let ledger: CallLedger;
+let handler: typeof dialerHandler;
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the handler asks of its context
+const context = { getRemainingTimeInMillis: () => 120_000 } as Context;
+
+beforeAll(async () => {
+  engines = await startAwsEngines();
+  receiver = await startReceiver((_request, response) => response.end());
+  await engines.createBucket(bucket);
+  await engines.createTable("ledger");
+  queueUrl = await engines.createQueue("calls", { VisibilityTimeout: "1" });
+  const plan = {
+    agents: { "*": { provider: "webhook", url: `${receiver.url}/dial` } },
+    callingHours: { default: "always" },
+    destinations: { allow: ["*"] },
+  };
+  Object.assign(process.env, apiEnvironment, {
+    AWS_REGION: localRegion,
+    AWS_ACCESS_KEY_ID: localCredentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: localCredentials.secretAccessKey,
+    AWS_ENDPOINT_URL_SQS: engines.endpoint,
+    AWS_ENDPOINT_URL_S3: engines.endpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: engines.dynamoEndpoint,
+    DIAL_PLAN: JSON.stringify(plan),
+    QUEUE_URL: queueUrl,
+    DEAD_QUEUE_URL: queueUrl,
+    BUCKET: bucket,
+    TABLE: "ledger",
+  });
+  ledger = createDynamoLedger(engines.dynamo, "ledger", 0);
+  ({ handler } = await import("../../functions/dialer/lambda.ts"));
+});
+afterAll(async () => {
+  await receiver.close();
+  await engines.stop();
+});
+
+const receive = async (): Promise<SQSRecord[]> => {
+  const { Messages = [] } = await engines.sqs.send(
+    new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
+  );
+  return Messages.map(({ MessageId = "", ReceiptHandle = "", Body = "" }) => ({
+    messageId: MessageId,
+    receiptHandle: ReceiptHandle,
+    body: Body,
+    attributes: {
+      ApproximateReceiveCount: "1",
+      SentTimestamp: "",
+      SenderId: "",
+      ApproximateFirstReceiveTimestamp: "",
+    },
+    messageAttributes: {},
+    md5OfBody: "",
+    eventSource: "aws:sqs",
+    eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:calls",
+    awsRegion: localRegion,
+  }));
+};
+const send = (message: Message) =>
+  createSqsQueue({ ...engines, s3: async () => engines.s3, queueUrl, bucket }).send(message);
+
+describe("the dialer's Lambda function", () => {
+  it("dials what it can, reports the rest by its id, and hides that for as long as it says", async () => {
+    const call = aCall({ acceptedAt: Date.now() });
+    await send({ kind: "call", call });
+    await engines.sqs.send(
+      new SendMessageCommand({
+        QueueUrl: queueUrl,
+        MessageBody: '{"kind":"nothing that is known"}',
+      }),
+    );
+    const records = await receive();
+    expect(records).toHaveLength(2);
+    const unreadable = records.find(({ body }) => body.includes("nothing"));
+    expect(await handler({ Records: records }, context)).toEqual({
+      batchItemFailures: [{ itemIdentifier: unreadable?.messageId }],
+    });
+    expect(receiver.received.map(({ id }) => id)).toEqual([call.id]);
+    expect((await ledger.read([call.id])).get(call.id)).toMatchObject({ state: "PLACED" });
+    // The queue would show both again after a second; what failed is hidden for a minute.
+    await new Promise((next) => setTimeout(next, 1500));
+    expect((await receive()).map(({ body }) => body.includes("nothing"))).toEqual([false]);
+  });
+
+  it("parks what comes from the dead-letter queue, and dials none of it", async () => {
+    const call = aCall({ acceptedAt: Date.now() });
+    await send({ kind: "call", call });
+    const received = (await receive()).filter(({ body }) => body.includes(call.id));
+    const records = received.map((record) => ({
+      ...record,
+      eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:calls-dead",
+    }));
+    expect(records).toHaveLength(1);
+    expect(await handler({ Records: records }, context)).toEqual({ batchItemFailures: [] });
+    expect(receiver.received.filter(({ id }) => id === call.id)).toEqual([]);
+    expect((await ledger.read([call.id])).get(call.id)).toMatchObject({
+      state: "PARKED",
+      reason: "dead_letter",
+      call,
+    });
+  });
+});
