@@ -19,6 +19,8 @@ export interface AwsEngines {
   /** Of SQS and S3. */
   endpoint: string;
   dynamoEndpoint: string;
+  /** What a function's SDK clients read to reach them. */
+  variables: Record<string, string>;
   sqs: SQSClient;
   s3: S3Client;
   dynamo: DynamoDBClient;
@@ -66,6 +68,14 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
   return {
     endpoint,
     dynamoEndpoint,
+    variables: {
+      AWS_REGION: localRegion,
+      AWS_ACCESS_KEY_ID: localCredentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: localCredentials.secretAccessKey,
+      AWS_ENDPOINT_URL_SQS: endpoint,
+      AWS_ENDPOINT_URL_S3: endpoint,
+      AWS_ENDPOINT_URL_DYNAMODB: dynamoEndpoint,
+    },
     sqs,
     s3,
     dynamo,

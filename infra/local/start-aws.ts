@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { SendMessageCommand } from "@aws-sdk/client-sqs";
 import { bundleFunction, functionNames } from "../aws/bundle.ts";
 import { startApiGateway } from "./api-gateway.ts";
-import { localCredentials, localRegion, startAwsEngines } from "./aws-engines.ts";
+import { localRegion, startAwsEngines } from "./aws-engines.ts";
 import { startEventSource } from "./event-source.ts";
 import { startFunction } from "./lambda-runtime.ts";
 import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
@@ -42,12 +42,7 @@ const queueUrl = await engines.createQueue(queueName, {
 
 const environment = {
   ...settings.environment,
-  AWS_REGION: localRegion,
-  AWS_ACCESS_KEY_ID: localCredentials.accessKeyId,
-  AWS_SECRET_ACCESS_KEY: localCredentials.secretAccessKey,
-  AWS_ENDPOINT_URL_SQS: engines.endpoint,
-  AWS_ENDPOINT_URL_S3: engines.endpoint,
-  AWS_ENDPOINT_URL_DYNAMODB: engines.dynamoEndpoint,
+  ...engines.variables,
   QUEUE_URL: queueUrl,
   DEAD_QUEUE_URL: deadQueueUrl,
   BUCKET: bucket,

@@ -77,6 +77,28 @@ export function createDynamoLedger(
     }
   }
 
+  /** Updates a call's item under a condition, in which `#name` stands for each of `names`. */
+  const updateCall = (
+    id: string,
+    update: ReturnType<typeof updateOf>,
+    names: string[],
+    ConditionExpression: string,
+  ): Promise<boolean> =>
+    conditional(() =>
+      client.send(
+        new UpdateItemCommand({
+          TableName: table,
+          Key: { pk: text(`call#${id}`) },
+          ...update,
+          ExpressionAttributeNames: {
+            ...update.ExpressionAttributeNames,
+            ...Object.fromEntries(names.map((name) => [`#${name}`, name])),
+          },
+          ConditionExpression,
+        }),
+      ),
+    );
+
   /**
    * The SDK repeats a write whose answer was lost, and then is told that its own first try is in the way: a
    * refusal is read back before it is believed.
@@ -109,26 +131,19 @@ export function createDynamoLedger(
         : { ":deferred": text("DEFERRED"), ":at": number(at) }),
     };
     const update = updateOf(set, first, values, "#attempt = if_not_exists(#attempt, :zero) + :one");
-    const done = await conditional(() =>
-      client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: { pk: text(`call#${call.id}`) },
-          ...update,
-          ExpressionAttributeNames: {
-            ...update.ExpressionAttributeNames,
-            "#attempt": "attempt",
-            "#state": "state",
-            ...(resent
-              ? { "#token": "token", "#idempotent": "idempotent" }
-              : { "#dueAt": "dueAt" }),
-          },
-          ConditionExpression: resent
-            ? "#state = :unknown AND #token = :read AND #idempotent = :true"
-            : "attribute_not_exists(pk) OR (#state = :deferred AND #dueAt <= :at)",
-        }),
-      ),
-    );
+    const done = await (resent
+      ? updateCall(
+          call.id,
+          update,
+          ["attempt", "state", "token", "idempotent"],
+          "#state = :unknown AND #token = :read AND #idempotent = :true",
+        )
+      : updateCall(
+          call.id,
+          update,
+          ["attempt", "state", "dueAt"],
+          "attribute_not_exists(pk) OR (#state = :deferred AND #dueAt <= :at)",
+        ));
     return done || stands(call.id, "DIALING", token);
   }
 
@@ -155,23 +170,12 @@ export function createDynamoLedger(
       ...(state === "DEFERRED" ? ["unknownSince"] : []),
     ];
     const update = updateOf(set, first, values, undefined, remove);
-    const done = await conditional(() =>
-      client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: { pk: text(`call#${id}`) },
-          ...update,
-          ExpressionAttributeNames: {
-            ...update.ExpressionAttributeNames,
-            "#state": "state",
-            "#token": "token",
-            ...(notResent ? { "#resent": "resent" } : {}),
-          },
-          ConditionExpression:
-            `#token = :token AND #state IN (${from.map((_, index) => `:from${index}`).join()})` +
-            (notResent ? " AND #resent = :false" : ""),
-        }),
-      ),
+    const fromStates = from.map((_, index) => `:from${index}`).join();
+    const done = await updateCall(
+      id,
+      update,
+      ["state", "token", ...(notResent ? ["resent"] : [])],
+      `#token = :token AND #state IN (${fromStates})${notResent ? " AND #resent = :false" : ""}`,
     );
     return done || stands(id, state, token);
   }
@@ -201,21 +205,8 @@ export function createDynamoLedger(
     const values = { ":deferred": text("DEFERRED"), ":seen": number(seenDueAt) };
     const remove = dueAt === undefined ? ["dueAt", "dueShard", "dueKey"] : [];
     const update = updateOf(set, {}, values, undefined, remove);
-    return conditional(() =>
-      client.send(
-        new UpdateItemCommand({
-          TableName: table,
-          Key: { pk: text(`call#${call.id}`) },
-          ...update,
-          ExpressionAttributeNames: {
-            ...update.ExpressionAttributeNames,
-            "#state": "state",
-            "#dueAt": "dueAt",
-          },
-          ConditionExpression: "#state = :deferred AND #dueAt = :seen",
-        }),
-      ),
-    );
+    const names = ["state", "dueAt"];
+    return updateCall(call.id, update, names, "#state = :deferred AND #dueAt = :seen");
   }
 
   /** One page of every given shard of an index, merged in the order of the sort key. */

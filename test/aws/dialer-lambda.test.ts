@@ -2,12 +2,7 @@ import { ReceiveMessageCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import type { Context, SQSRecord } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { handler as dialerHandler } from "../../functions/dialer/lambda.ts";
-import {
-  type AwsEngines,
-  localCredentials,
-  localRegion,
-  startAwsEngines,
-} from "../../infra/local/aws-engines.ts";
+import { type AwsEngines, localRegion, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import type { Message } from "../../shared/message.ts";
@@ -37,12 +32,7 @@ beforeAll(async () => {
     destinations: { allow: ["*"] },
   };
   Object.assign(process.env, apiEnvironment, {
-    AWS_REGION: localRegion,
-    AWS_ACCESS_KEY_ID: localCredentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: localCredentials.secretAccessKey,
-    AWS_ENDPOINT_URL_SQS: engines.endpoint,
-    AWS_ENDPOINT_URL_S3: engines.endpoint,
-    AWS_ENDPOINT_URL_DYNAMODB: engines.dynamoEndpoint,
+    ...engines.variables,
     DIAL_PLAN: JSON.stringify(plan),
     QUEUE_URL: queueUrl,
     DEAD_QUEUE_URL: queueUrl,

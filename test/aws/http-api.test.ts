@@ -1,12 +1,7 @@
 import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import type { LambdaEvent } from "hono/aws-lambda";
 import { afterAll, beforeAll } from "vitest";
-import {
-  type AwsEngines,
-  localCredentials,
-  localRegion,
-  startAwsEngines,
-} from "../../infra/local/aws-engines.ts";
+import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import type { handler as lambdaHandler } from "../../functions/api/lambda.ts";
 import { type Message, messageSchema } from "../../shared/message.ts";
 import { deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
@@ -24,12 +19,7 @@ beforeAll(async () => {
   await engines.createTable("ledger");
   queueUrl = await engines.createQueue("calls");
   Object.assign(process.env, apiEnvironment, {
-    AWS_REGION: localRegion,
-    AWS_ACCESS_KEY_ID: localCredentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: localCredentials.secretAccessKey,
-    AWS_ENDPOINT_URL_SQS: engines.endpoint,
-    AWS_ENDPOINT_URL_S3: engines.endpoint,
-    AWS_ENDPOINT_URL_DYNAMODB: engines.dynamoEndpoint,
+    ...engines.variables,
     QUEUE_URL: queueUrl,
     DEAD_QUEUE_URL: queueUrl,
     BUCKET: bucket,
