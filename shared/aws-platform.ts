@@ -1,7 +1,9 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
+import { errorForLog, type Log } from "./log.ts";
 import type { Environment } from "./settings.ts";
+import { withTimeLimit } from "./time-limit.ts";
 
 /** What both Lambda functions reach: the queue at once, the other clients when they are first needed. */
 export interface AwsPlatform {
@@ -12,16 +14,16 @@ export interface AwsPlatform {
   bucket: string;
   dynamo: () => Promise<DynamoDBClient>;
   table: string;
-  /** Variables, and the secrets that SECRET_ID names, a JSON object in Secrets Manager. */
+  /** Variables, and what the secrets of SECRET_IDS hold, JSON objects in Secrets Manager. */
   environment: () => Promise<Environment>;
 }
 
 /**
- * @param variables QUEUE_URL, DEAD_QUEUE_URL, BUCKET, TABLE; SECRET_ID; on a machine without an account
+ * @param variables QUEUE_URL, DEAD_QUEUE_URL, BUCKET, TABLE; SECRET_IDS, by commas; on a machine without an account
  *   AWS_ENDPOINT_URL_S3 and its like, which the SDK reads by itself
  * @throws naming the variable that is missing
  */
-export function createAwsPlatform(variables: Environment): AwsPlatform {
+export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform {
   const required = (name: string): string => {
     const value = variables[name];
     if (!value) throw new Error(`${name} is not set`);
@@ -43,31 +45,51 @@ export function createAwsPlatform(variables: Environment): AwsPlatform {
       return new DynamoDBClient({});
     }),
     async environment() {
-      const SecretId = variables["SECRET_ID"];
-      if (SecretId === undefined || SecretId === "") return variables;
+      const ids = (variables["SECRET_IDS"] ?? "").split(",").filter((id) => id !== "");
+      if (ids.length === 0) return variables;
       const { GetSecretValueCommand, SecretsManagerClient } =
         await import("@aws-sdk/client-secrets-manager");
-      const { SecretString } = await new SecretsManagerClient({}).send(
-        new GetSecretValueCommand({ SecretId }),
+      const client = new SecretsManagerClient({});
+      const answers = await Promise.all(
+        ids.map((SecretId) => client.send(new GetSecretValueCommand({ SecretId }))),
       );
-      const secrets: unknown = JSON.parse(SecretString ?? "");
-      return { ...variables, ...stringsOf(secrets) };
+      const secrets = answers.map(({ SecretString }) => stringsIn(SecretString ?? "", log));
+      return Object.assign({}, variables, ...secrets);
     },
   };
 }
 
-/** What `make` makes, made anew once it is five minutes old; where that fails, the old one serves on. */
-export function everyFiveMinutes<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  const ageMsMax = 5 * 60_000;
+const freshMsMax = 5 * 60_000;
+const staleMsMax = 60 * 60_000;
+const retryMs = 30_000;
+const makeSecondsMax = 5;
+
+/**
+ * What `make` makes, made anew once it is five minutes old. Where that fails or hangs, the old one serves on for
+ * an hour, with an alarm: a revoked token must not stay valid for as long as nobody can read the new list.
+ */
+export function everyFiveMinutes<Value>(
+  make: () => Promise<Value>,
+  log: Log,
+): () => Promise<Value> {
   let current: { value: Value; madeAt: number } | undefined;
+  let triedAt = 0;
   return async () => {
-    if (current !== undefined && Date.now() - current.madeAt < ageMsMax) return current.value;
-    try {
-      current = { value: await make(), madeAt: Date.now() };
-    } catch (error) {
-      if (current === undefined) throw error;
+    const now = Date.now();
+    if (current !== undefined) {
+      if (now - current.madeAt < freshMsMax) return current.value;
+      if (now - triedAt < retryMs && now - current.madeAt < staleMsMax) return current.value;
     }
-    return current.value;
+    triedAt = now;
+    try {
+      const value = await withTimeLimit(make(), makeSecondsMax);
+      current = { value, madeAt: now };
+      return value;
+    } catch (error) {
+      log("alarm", "settings.unreachable", { error: errorForLog(error) });
+      if (current !== undefined && now - current.madeAt < staleMsMax) return current.value;
+      throw new Error("the settings cannot be read", { cause: error });
+    }
   };
 }
 
@@ -76,12 +98,24 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   return () => (made ??= make());
 }
 
-/** Secret values that are no strings, such as the array of API_TOKENS, are taken as their JSON. */
-function stringsOf(secrets: unknown): Environment {
-  if (typeof secrets !== "object" || secrets === null)
-    throw new Error("the secret is no JSON object");
+/**
+ * The values of a secret; one that is no string, such as the array of API_TOKENS, as its JSON. A secret that is no
+ * JSON object has none: then nobody is let in and nobody dialed, as without it. The parser's own words would quote
+ * it.
+ */
+function stringsIn(secret: string, log: Log): Environment {
+  let values: unknown;
+  try {
+    values = JSON.parse(secret);
+  } catch {
+    values = undefined;
+  }
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    log("alarm", "settings.invalid", { problem: "a secret of SECRET_IDS is no JSON object" });
+    return {};
+  }
   return Object.fromEntries(
-    Object.entries(secrets).map(([name, value]) => [
+    Object.entries(values).map(([name, value]) => [
       name,
       typeof value === "string" ? value : JSON.stringify(value),
     ]),

@@ -9,7 +9,7 @@ import { readApiSettings, readTokens } from "../../shared/settings.ts";
 import { createApp } from "./app.ts";
 import { adaptEvent } from "./lambda-event.ts";
 
-const platform = createAwsPlatform(process.env);
+const platform = createAwsPlatform(process.env, log);
 
 /** The ledger's client is loaded by the first request that has an Idempotency-Key. */
 async function ledger(): Promise<CallLedger> {
@@ -32,7 +32,7 @@ const wire = everyFiveMinutes(async () => {
     log,
   });
   return handle(app);
-});
+}, log);
 
 /** Answers HTTP API (payload 2.0), REST API, Function URL and load balancer events. */
 export async function handler(event: LambdaEvent, context?: LambdaContext) {

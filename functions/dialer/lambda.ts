@@ -16,7 +16,7 @@ import { handleDeadLetters } from "./dead-letters.ts";
 import type { DialerDeps } from "./dialer.ts";
 import { handleDelivery } from "./handle-delivery.ts";
 
-const platform: AwsPlatform = createAwsPlatform(process.env);
+const platform: AwsPlatform = createAwsPlatform(process.env, log);
 
 /**
  * A connection of its own for each request: one kept open may be closed by the provider just as it is used,
@@ -45,7 +45,7 @@ const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
     lanes: 25,
     log,
   };
-});
+}, log);
 
 /** Delivers the call queue's messages, and the dead-letter queue's; what comes again is reported by its id. */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {

@@ -72,6 +72,12 @@ export class OutboundCallsStack extends Stack {
         indexName,
         partitionKey: key(index.hashKey),
         sortKey: key(index.rangeKey),
+        ...("projected" in index
+          ? {
+              projectionType: dynamodb.ProjectionType.INCLUDE,
+              nonKeyAttributes: [...index.projected],
+            }
+          : {}),
       })),
       billing: dynamodb.Billing.onDemand(),
       timeToLiveAttribute: ttl,
@@ -88,8 +94,8 @@ export class OutboundCallsStack extends Stack {
       removalPolicy: RemovalPolicy.RETAIN,
     });
     // HASH_KEY is made by Secrets Manager: 64 hex digits that no template and no person has seen.
-    const secret = new secretsmanager.Secret(this, "Settings", {
-      description: "API_TOKENS, HASH_KEY and the dialing providers' secrets, as one JSON object",
+    const settings = new secretsmanager.Secret(this, "Settings", {
+      description: "API_TOKENS and HASH_KEY, as a JSON object",
       generateSecretString: {
         secretStringTemplate: JSON.stringify({ API_TOKENS: [] }),
         generateStringKey: "HASH_KEY",
@@ -101,7 +107,16 @@ export class OutboundCallsStack extends Stack {
       },
     });
 
-    const createFunction = (name: FunctionName, timeout: Duration) => {
+    const providerSecrets = new secretsmanager.Secret(this, "ProviderSecrets", {
+      description: "The dialing providers' secrets, such as WEBHOOK_SECRET, as a JSON object",
+      generateSecretString: { secretStringTemplate: "{}", generateStringKey: "UNUSED" },
+    });
+
+    const createFunction = (
+      name: FunctionName,
+      timeout: Duration,
+      secrets: secretsmanager.Secret[],
+    ) => {
       const logGroup = new logs.LogGroup(this, `${name}-log`, {
         retention: logRetention,
         removalPolicy: RemovalPolicy.DESTROY,
@@ -124,22 +139,29 @@ export class OutboundCallsStack extends Stack {
           DEAD_QUEUE_URL: deadQueue.queueUrl,
           BUCKET: bucket.bucketName,
           TABLE: table.tableName,
-          SECRET_ID: secret.secretArn,
+          SECRET_IDS: secrets.map(({ secretArn }) => secretArn).join(),
           ...(props.basePath === undefined ? {} : { BASE_PATH: props.basePath }),
         },
       });
-      secret.grantRead(role);
+      for (const secret of secrets) secret.grantRead(role);
       queue.grantSendMessages(role);
       return { made, role, logGroup };
     };
-    const api = createFunction("api", Duration.seconds(29));
-    const dialer = createFunction("dialer", dialerTimeout);
+    const api = createFunction("api", Duration.seconds(29), [settings]);
+    const dialer = createFunction("dialer", dialerTimeout, [settings, providerSecrets]);
 
     const allow = (role: iam.Role, actionNames: string[], resources: string[]) =>
       role.addToPolicy(new iam.PolicyStatement({ actions: actionNames, resources }));
     const objects = bucket.arnForObjects("messages/*");
     allow(api.role, ["s3:PutObject"], [objects]);
-    allow(api.role, ["dynamodb:GetItem", "dynamodb:PutItem"], [table.tableArn]);
+    // The API reads and writes idempotency keys, and no call.
+    api.role.addToPolicy(
+      new iam.PolicyStatement({
+        actions: ["dynamodb:GetItem", "dynamodb:PutItem"],
+        resources: [table.tableArn],
+        conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["key#*"] } },
+      }),
+    );
     allow(dialer.role, ["s3:PutObject", "s3:GetObject"], [objects]);
     allow(
       dialer.role,
@@ -155,7 +177,7 @@ export class OutboundCallsStack extends Stack {
     );
     for (const [source, batchSize, maxConcurrency] of [
       [queue, 25, 20],
-      [deadQueue, 10, 2],
+      [deadQueue, 1, 2], // a batch of ten thousand calls is as many writes
     ] as const) {
       dialer.made.addEventSource(
         new sources.SqsEventSource(source, {
@@ -198,7 +220,8 @@ export class OutboundCallsStack extends Stack {
 
     this.#watch({ ...props, queue, deadQueue, api, dialer, httpApi });
     this.#acknowledge(bucket);
-    new CfnOutput(this, "SettingsSecret", { value: secret.secretName });
+    new CfnOutput(this, "SettingsSecret", { value: settings.secretName });
+    new CfnOutput(this, "ProviderSecretsSecret", { value: providerSecrets.secretName });
     new CfnOutput(this, "LedgerTable", { value: table.tableName });
   }
 
@@ -207,12 +230,18 @@ export class OutboundCallsStack extends Stack {
     alarmEmail?: string | undefined;
     queue: sqs.Queue;
     deadQueue: sqs.Queue;
-    api: { made: lambda.Function };
+    api: { made: lambda.Function; logGroup: logs.LogGroup };
     dialer: { made: lambda.Function; logGroup: logs.LogGroup };
     httpApi: apigateway.HttpApi;
   }): void {
     const { alarmEmail, queue, deadQueue, api, dialer, httpApi } = watched;
     const topic = new sns.Topic(this, "Alarms", { enforceSSL: true });
+    // `enforceSSL` replaces the topic's default policy, by which CloudWatch could publish.
+    topic.grantPublish(
+      new iam.ServicePrincipal("cloudwatch.amazonaws.com", {
+        conditions: { StringEquals: { "aws:SourceAccount": this.account } },
+      }),
+    );
     if (alarmEmail !== undefined)
       topic.addSubscription(new subscriptions.EmailSubscription(alarmEmail));
 
@@ -227,6 +256,14 @@ export class OutboundCallsStack extends Stack {
       return filter.metric({ statistic: "Sum", period: Duration.minutes(1) });
     };
     const minute = { period: Duration.minutes(1) };
+    /** Events of level `alarm`, whatever they are: a person must act on them. */
+    const raised = (name: string, logGroup: logs.LogGroup) =>
+      new logs.MetricFilter(this, `${name}-alarm-count`, {
+        logGroup,
+        filterPattern: logs.FilterPattern.allTerms("level", "alarm"),
+        metricNamespace: "OutboundCalls",
+        metricName: `${name}.alarm`,
+      }).metric({ statistic: "Sum", ...minute });
     const held = logged("account.held");
     const parked = logged("call.parked");
     const alarms: [string, cloudwatch.IMetric, number, string][] = [
@@ -243,6 +280,13 @@ export class OutboundCallsStack extends Stack {
         "the dialer does not keep up, or cannot dial",
       ],
       ["AccountHeld", held, 0, "a dialing account refuses its credentials or has no credit"],
+      [
+        "DialerAlarms",
+        raised("dialer", dialer.logGroup),
+        0,
+        "the dialer's log has an event of level alarm",
+      ],
+      ["ApiAlarms", raised("api", api.logGroup), 0, "the API's log has an event of level alarm"],
       ["CallsParked", parked, 0, "calls wait for a person's decision"],
       ["DialerErrors", dialer.made.metricErrors(minute), 0, "the dialer's function fails"],
       ["ApiErrors", api.made.metricErrors(minute), 0, "the API's function fails"],

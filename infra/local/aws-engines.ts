@@ -85,7 +85,11 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
         { AttributeName: hash, KeyType: "HASH" as const },
         { AttributeName: range, KeyType: "RANGE" as const },
       ];
-      const names = [dynamoTable.hashKey, ...[byDue, byState].flatMap((one) => Object.values(one))];
+      const names: string[] = [byDue, byState].flatMap(({ hashKey, rangeKey }) => [
+        hashKey,
+        rangeKey,
+      ]);
+      names.push(dynamoTable.hashKey);
       await dynamo
         .send(
           new CreateTableCommand({
@@ -94,10 +98,13 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
             KeySchema: [{ AttributeName: dynamoTable.hashKey, KeyType: "HASH" }],
             AttributeDefinitions: names.map((one) => ({ AttributeName: one, AttributeType: "S" })),
             GlobalSecondaryIndexes: Object.entries(dynamoTable.indexes).map(
-              ([index, { hashKey, rangeKey }]) => ({
+              ([index, { hashKey, rangeKey, ...more }]) => ({
                 IndexName: index,
                 KeySchema: keys(hashKey, rangeKey),
-                Projection: { ProjectionType: "ALL" },
+                Projection:
+                  "projected" in more
+                    ? { ProjectionType: "INCLUDE", NonKeyAttributes: [...more.projected] }
+                    : { ProjectionType: "ALL" },
               }),
             ),
           }),

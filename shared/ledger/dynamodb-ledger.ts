@@ -34,7 +34,12 @@ export const dynamoTable = {
   hashKey: "pk",
   ttl: "ttl",
   indexes: {
-    byDue: { hashKey: "dueShard", rangeKey: "dueKey" },
+    byDue: {
+      hashKey: "dueShard",
+      rangeKey: "dueKey",
+      /** What a sweep needs of a row: whole, a page of large calls would fill the function's memory. */
+      projected: ["id", "state", "token", "attempt", "route", "requestId", "agentId", "dueAt"],
+    },
     byState: { hashKey: "stateShard", rangeKey: "stateKey" },
   },
 } as const;
@@ -198,25 +203,45 @@ export function createDynamoLedger(
         ...set,
       };
       const ConditionExpression = "attribute_not_exists(pk)";
-      return conditional(() =>
+      const done = await conditional(() =>
         client.send(new PutItemCommand({ TableName: table, Item, ConditionExpression })),
       );
+      return done || isWritten(write);
     }
     const values = { ":deferred": text("DEFERRED"), ":seen": number(seenDueAt) };
     const remove = dueAt === undefined ? ["dueAt", "dueShard", "dueKey"] : [];
     const update = updateOf(set, {}, values, undefined, remove);
     const names = ["state", "dueAt"];
-    return updateCall(call.id, update, names, "#state = :deferred AND #dueAt = :seen");
+    const done = await updateCall(call.id, update, names, "#state = :deferred AND #dueAt = :seen");
+    return done || isWritten(write);
+  }
+
+  /** Whether a deferral that was refused stands all the same, by the try whose answer was lost. */
+  async function isWritten({ call, state, reason, dueAt, at, seenDueAt }: UnclaimedWrite) {
+    const item = await get(`call#${call.id}`);
+    if (item === undefined) return false;
+    const row = fromItem(item);
+    // A first write that stands has never been claimed; the same decision over another row is not this one.
+    if (seenDueAt === null && row.attempt > 0) return false;
+    const same = row.state === state && row.reason === reason && row.dueAt === (dueAt ?? null);
+    return same && row.updatedAt === at && row.dueAt !== seenDueAt;
   }
 
   /** One page of every given shard of an index, merged in the order of the sort key. */
   async function query(
     index: "byDue" | "byState",
     shardNames: string[],
-    range: { after?: string; before?: string; descending?: boolean; limit: number },
+    range: {
+      after?: string;
+      before?: string;
+      descending?: boolean;
+      /** Only items last written before then. */
+      writtenBefore?: number;
+      limit: number;
+    },
   ): Promise<Item[]> {
     const { hashKey, rangeKey } = dynamoTable.indexes[index];
-    const { after = " ", before = "~", descending = false, limit } = range;
+    const { after = " ", before = "~", descending = false, writtenBefore, limit } = range;
     const pages = await Promise.all(
       shardNames.map(async (shard) => {
         const items: Item[] = [];
@@ -228,13 +253,15 @@ export function createDynamoLedger(
               IndexName: index,
               KeyConditionExpression: "#hash = :shard AND #range BETWEEN :after AND :before",
               ExpressionAttributeNames: { "#hash": hashKey, "#range": rangeKey },
+              ...(writtenBefore === undefined ? {} : { FilterExpression: "updatedAt < :written" }),
               ExpressionAttributeValues: {
                 ":shard": text(shard),
                 ":after": text(after),
                 ":before": text(before),
+                ...(writtenBefore === undefined ? {} : { ":written": number(writtenBefore) }),
               },
               ScanIndexForward: !descending,
-              Limit: limit - items.length,
+              Limit: limit,
               ...(start === undefined ? {} : { ExclusiveStartKey: start }),
             }),
           );
@@ -322,9 +349,9 @@ export function createDynamoLedger(
       }
       return rows;
     },
-    claim: (claims) => Promise.all(claims.map(claimOne)),
-    settle: (settlements) => Promise.all(settlements.map(settleOne)),
-    defer: (writes) => Promise.all(writes.map(deferOne)),
+    claim: (claims) => allEnded(claims.map(claimOne)),
+    settle: (settlements) => allEnded(settlements.map(settleOne)),
+    defer: (writes) => allEnded(writes.map(deferOne)),
     async due({ until, after, limit }) {
       const items = await query(
         "byDue",
@@ -363,12 +390,10 @@ export function createDynamoLedger(
       const states = callStates.filter((state) => state !== "DEFERRED" && state !== "DIALING");
       const items = await query("byState", states.flatMap(stateShardsOf), {
         before: timeKey(before, "~"), // accepted before then: a row is never younger than its call
+        writtenBefore: before,
         limit,
       });
-      return items
-        .map(fromItem)
-        .filter(({ updatedAt }) => updatedAt < before)
-        .map(({ id, state }) => ({ id, state }));
+      return items.map(fromItem).map(({ id, state }) => ({ id, state }));
     },
     async purge(ids, before) {
       await Promise.all(
@@ -433,15 +458,23 @@ export function createDynamoLedger(
         if (await putHold(hold, before)) return hold;
       }
     },
-    async takeProbe(hold, nextProbeAt) {
-      return putHold({ ...hold, count: hold.count + 1, probeAt: nextProbeAt }, hold);
-    },
+    takeProbe: (hold, nextProbeAt) =>
+      putHold({ ...hold, count: hold.count + 1, probeAt: nextProbeAt }, hold),
     async clearHold(name) {
       await client.send(
         new DeleteItemCommand({ TableName: table, Key: { pk: text(`hold#${name}`) } }),
       );
     },
   };
+}
+
+/**
+ * The results, once every write has ended. Rejected at the first failure, the caller would read its neighbours back
+ * before their writes had taken effect, and give up calls that are then claimed for nobody.
+ */
+async function allEnded(writes: Promise<boolean>[]): Promise<boolean[]> {
+  await Promise.allSettled(writes);
+  return Promise.all(writes);
 }
 
 /** What a row has from its first write on. */

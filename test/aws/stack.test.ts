@@ -74,6 +74,16 @@ describe("the AWS stack", () => {
     expect(JSON.stringify(template.toJSON())).not.toContain("service-role/AWSLambda");
   });
 
+  it("lets the API reach idempotency keys alone, and no provider's secret", () => {
+    const policies = resources("AWS::IAM::Policy").map((policy) => JSON.stringify(policy));
+    const api = policies.filter((policy) => policy.includes('"Ref":"apirole'));
+    expect(api).toHaveLength(1);
+    expect(api[0]).toContain('"dynamodb:LeadingKeys":["key#*"]');
+    expect(api[0]).not.toContain("ProviderSecrets");
+    expect(api[0]).not.toMatch(/UpdateItem|DeleteItem|Query|GetObject/);
+    expect(policies.filter((policy) => policy.includes("ProviderSecrets"))).toHaveLength(1);
+  });
+
   it("keeps the ledger: point-in-time recovery, ttl, no deletion, the adapter's keys and indexes", () => {
     template.hasResource("AWS::DynamoDB::GlobalTable", {
       DeletionPolicy: "Retain",
@@ -82,7 +92,10 @@ describe("the AWS stack", () => {
         TimeToLiveSpecification: { AttributeName: "ttl", Enabled: true },
         KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }],
         GlobalSecondaryIndexes: [
-          Match.objectLike({ IndexName: "byDue" }),
+          Match.objectLike({
+            IndexName: "byDue",
+            Projection: Match.objectLike({ ProjectionType: "INCLUDE" }),
+          }),
           Match.objectLike({ IndexName: "byState" }),
         ],
         Replicas: [
@@ -114,7 +127,7 @@ describe("the AWS stack", () => {
     for (const { Runtime, Architectures, Environment } of resources("AWS::Lambda::Function")) {
       expect([Runtime, Architectures]).toEqual(["nodejs24.x", ["arm64"]]);
       const names = Object.keys(Object(Environment).Variables).toSorted();
-      expect(names.join()).toBe("BASE_PATH,BUCKET,DEAD_QUEUE_URL,QUEUE_URL,SECRET_ID,TABLE");
+      expect(names.join()).toBe("BASE_PATH,BUCKET,DEAD_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE");
     }
     const [secret] = resources("AWS::SecretsManager::Secret");
     expect(secret).not.toHaveProperty("SecretString");
@@ -132,6 +145,17 @@ describe("the AWS stack", () => {
   });
 
   it("raises an alarm for dead letters, an old message, a held account, errors and 5XX", () => {
+    template.hasResourceProperties("AWS::SNS::TopicPolicy", {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Effect: "Allow",
+            Action: "sns:Publish",
+            Principal: { Service: "cloudwatch.amazonaws.com" },
+          }),
+        ]),
+      },
+    });
     const descriptions = resources("AWS::CloudWatch::Alarm").map((alarm) => {
       expect(alarm["AlarmActions"]).toHaveLength(1);
       return String(alarm["AlarmDescription"]);
@@ -141,7 +165,9 @@ describe("the AWS stack", () => {
       /keep up/,
       /credentials/,
       /decision/,
-      /dialer's/,
+      /dialer's function/,
+      /dialer's log/,
+      /API's log/,
       /5XX/,
     ]) {
       expect(descriptions.filter((one) => expected.test(one))).toHaveLength(1);

@@ -334,6 +334,15 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       expect([...left.keys()].toSorted()).toEqual([waiting.id, dialing.id].toSorted());
     });
 
+    it("finds what ended long ago among many rows that were accepted earlier and ended later", async () => {
+      const late = Array.from({ length: 40 }, (_, n) => aCall({ acceptedAt: n }));
+      const early = aCall({ acceptedAt: 500 });
+      await ledger.claim([...late, early].map((call) => claimOf(call)));
+      await ledger.settle(late.map((call) => settlementOf(call, { at: 9000 })));
+      await ledger.settle([settlementOf(early, { state: "PARKED" })]);
+      expect(await ledger.ended(2001, 5)).toEqual([{ id: early.id, state: "PARKED" }]);
+    });
+
     it("binds a key once, until it expires", async () => {
       const bound = { fingerprint: "f1", seed: "s1" };
       expect(await ledger.readKey("key", 0)).toBeUndefined();
