@@ -23,7 +23,7 @@ import {
 } from "aws-cdk-lib";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import type { Construct } from "constructs";
-import { dynamoTable } from "../../shared/ledger/dynamodb-ledger.ts";
+import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 import type { FunctionName } from "./bundle.ts";
 
 export interface OutboundCallsProps {

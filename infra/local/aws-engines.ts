@@ -12,7 +12,7 @@ import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import dynalite from "dynalite";
 import { startFauxqs } from "fauxqs";
-import { dynamoTable } from "../../shared/ledger/dynamodb-ledger.ts";
+import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 
 /** Where the engines are, as a function's environment and an SDK client take it. */
 export interface AwsEngines {

@@ -1,0 +1,150 @@
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { CallRow, Claim, UnclaimedWrite } from "./call-ledger.ts";
+
+/**
+ * The ledger in one DynamoDB table, by single-item conditional writes alone.
+ *
+ * Hash key `pk`: `call#` and the id, `key#` and an idempotency key, `hold#` and a name. Two sparse indexes,
+ * each over shards so that no partition is hot: `byDue` (`dueShard`, `dueKey`) has the rows that are due
+ * some time, `byState` (`stateShard`, `stateKey`) every call, and the holds in a shard of their own. Both sort
+ * keys begin with a time, padded so that text sorts as numbers do. `ttl` (seconds) lets DynamoDB delete what
+ * is long past its retention, should no sweep have.
+ */
+export const dynamoTable = {
+  hashKey: "pk",
+  ttl: "ttl",
+  indexes: {
+    byDue: {
+      hashKey: "dueShard",
+      rangeKey: "dueKey",
+      /** What a sweep needs of a row: whole, a page of large calls would fill the function's memory. */
+      projected: ["id", "state", "token", "attempt", "route", "requestId", "agentId", "dueAt"],
+    },
+    byState: { hashKey: "stateShard", rangeKey: "stateKey" },
+  },
+} as const;
+
+const shardCount = 8;
+export const shards = Array.from({ length: shardCount }, (_, shard) => shard);
+export const callStates = [
+  ...(["DEFERRED", "DIALING", "UNKNOWN", "PARKED"] as const),
+  ...(["PLACED", "REJECTED", "EXPIRED", "CANCELLED"] as const),
+];
+export const holdShard = "HOLD";
+export type Item = Record<string, AttributeValue>;
+
+/** What a row has from its first write on. */
+export function firstAttributes({ call, numberHash, numberTail }: Claim | UnclaimedWrite) {
+  return {
+    id: text(call.id),
+    call: text(JSON.stringify(call)),
+    resent: { BOOL: false },
+    requestId: text(call.requestId),
+    client: text(call.client),
+    agentId: text(call.request.agent_id),
+    numberHash: text(numberHash),
+    numberTail: text(numberTail),
+    acceptedAt: number(call.acceptedAt),
+    stateKey: text(timeKey(call.acceptedAt, call.id)),
+  };
+}
+
+export function duePlace(id: string, dueAt: number) {
+  return {
+    dueAt: number(dueAt),
+    dueShard: text(`due#${shardOf(id)}`),
+    dueKey: text(timeKey(dueAt, id)),
+  };
+}
+
+/** Sets, sets where absent, and removes attributes, all under placeholder names. */
+export function updateOf(
+  set: Item,
+  first: Item,
+  values: Item,
+  extra: string | undefined,
+  remove: string[] = [],
+) {
+  const names: Record<string, string> = {};
+  const sets = extra === undefined ? [] : [extra];
+  const allValues: Item = { ...values };
+  for (const [name, value] of Object.entries({ ...first, ...set })) {
+    names[`#set_${name}`] = name;
+    allValues[`:set_${name}`] = value;
+    const to = name in set ? `:set_${name}` : `if_not_exists(#set_${name}, :set_${name})`;
+    sets.push(`#set_${name} = ${to}`);
+  }
+  for (const name of remove) names[`#remove_${name}`] = name;
+  const removes = remove.map((name) => `#remove_${name}`).join(", ");
+  return {
+    UpdateExpression: `SET ${sets.join(", ")}${removes === "" ? "" : ` REMOVE ${removes}`}`,
+    ExpressionAttributeNames: names,
+    ExpressionAttributeValues: allValues,
+  };
+}
+
+export function fromItem(item: Item): CallRow {
+  const json = (name: string) => item[name]?.S;
+  const [call, route] = [json("call"), json("route")];
+  const state = callStates.find((one) => one === item["state"]?.S);
+  if (state === undefined) throw new Error("a row of the ledger is in a state that is none");
+  const optional = (name: string) => (item[name]?.N === undefined ? null : Number(item[name].N));
+  return {
+    id: textIn(item, "id"),
+    state,
+    reason: textIn(item, "reason"),
+    token: item["token"]?.S ?? null,
+    attempt: numberIn(item, "attempt"),
+    resent: item["resent"]?.BOOL === true,
+    dueAt: optional("dueAt"),
+    unknownSince: optional("unknownSince"),
+    call: call === undefined ? null : JSON.parse(call),
+    route: route === undefined ? null : JSON.parse(route),
+    providerCallId: item["providerCallId"]?.S ?? null,
+    requestId: textIn(item, "requestId"),
+    client: textIn(item, "client"),
+    agentId: textIn(item, "agentId"),
+    numberHash: textIn(item, "numberHash"),
+    numberTail: textIn(item, "numberTail"),
+    acceptedAt: numberIn(item, "acceptedAt"),
+    updatedAt: numberIn(item, "updatedAt"),
+  };
+}
+
+/** Ids end in random hex. */
+function shardOf(id: string): number {
+  return id.charCodeAt(id.length - 1) % shardCount;
+}
+
+export function stateShard(id: string, state: CallRow["state"]): string {
+  return `${state}#${shardOf(id)}`;
+}
+
+export function stateShardsOf(state: CallRow["state"]): string[] {
+  return shards.map((shard) => `${state}#${shard}`);
+}
+
+export function timeKey(time: number, id: string): string {
+  return `${String(time).padStart(15, "0")}#${id}`;
+}
+
+/** What sorts after every other key below this one, and before it. */
+export function justBefore(key: string): string {
+  return `${key.slice(0, -1)}${String.fromCharCode(key.charCodeAt(key.length - 1) - 1)}~`;
+}
+
+export function text(value: string): AttributeValue {
+  return { S: value };
+}
+
+export function number(value: number): AttributeValue {
+  return { N: String(value) };
+}
+
+export function textIn(item: Item, name: string): string {
+  return item[name]?.S ?? "";
+}
+
+export function numberIn(item: Item, name: string): number {
+  return Number(item[name]?.N);
+}
