@@ -279,6 +279,24 @@ describe("an idempotent provider", () => {
   });
 });
 
+/** A dialer that freezes in its request, until the sweep has parked its call. */
+async function freezeUntilParked() {
+  const bench = createDialerBench();
+  const call = aCall();
+  let answer: (outcome: DialOutcome) => void = () => undefined;
+  bench.answer = () => new Promise((resolve) => (answer = resolve));
+  await bench.send(messageOf(call));
+  const frozen = bench.deliver();
+  await expect.poll(() => bench.dialed.length).toBe(1);
+  await bench.run(600);
+  expect(await bench.row(call.id)).toMatchObject({ state: "PARKED" });
+  const thaw = async (outcome: DialOutcome) => {
+    answer(outcome);
+    await frozen;
+  };
+  return { bench, call, thaw };
+}
+
 describe("a crash or a broken ledger", () => {
   it("after the claim leaves the call UNKNOWN past its deadline, then PARKED, never dialed again", async () => {
     const bench = createDialerBench();
@@ -306,32 +324,15 @@ describe("a crash or a broken ledger", () => {
   });
 
   it("lets a holder that thaws after its call was parked say that it was placed", async () => {
-    const bench = createDialerBench();
-    const call = aCall();
-    let thaw: (outcome: DialOutcome) => void = () => undefined;
-    bench.answer = () => new Promise((resolve) => (thaw = resolve));
-    await bench.send(messageOf(call));
-    const frozen = bench.deliver();
-    await expect.poll(() => bench.dialed.length).toBe(1);
-    await bench.run(600);
-    expect(await bench.row(call.id)).toMatchObject({ state: "PARKED" });
-    thaw({ kind: "placed" });
-    await frozen;
+    const { bench, call, thaw } = await freezeUntilParked();
+    await thaw({ kind: "placed" });
     expect(await bench.row(call.id)).toMatchObject({ state: "PLACED", call: null });
     expect(bench.dialed).toHaveLength(1);
   });
 
   it("keeps a holder that thaws after its call was parked from making it wait again", async () => {
-    const bench = createDialerBench();
-    const call = aCall();
-    let thaw: (outcome: DialOutcome) => void = () => undefined;
-    bench.answer = () => new Promise((resolve) => (thaw = resolve));
-    await bench.send(messageOf(call));
-    const frozen = bench.deliver();
-    await expect.poll(() => bench.dialed.length).toBe(1);
-    await bench.run(600);
-    thaw({ kind: "not_placed", code: "http_429" });
-    await frozen;
+    const { bench, call, thaw } = await freezeUntilParked();
+    await thaw({ kind: "not_placed", code: "http_429" });
     await bench.run(600);
     expect(await bench.row(call.id)).toMatchObject({ state: "PARKED", call });
     expect(bench.dialed).toHaveLength(1);
