@@ -1,27 +1,66 @@
 import * as z from "zod";
-import type { CallRequest } from "./call.ts";
+import type { Call, CallRequest } from "./call.ts";
 import { countryOf } from "./phone-number.ts";
 import { providerNames, type Route, routeSchema, secretsOf } from "./providers/index.ts";
+import { dayOf, weeklyHoursSchema } from "./schedule/calling-hours.ts";
+import { frequencyCapSchema } from "./schedule/frequency-cap.ts";
+import { type Pace, paceOf } from "./schedule/pacing.ts";
+import { type HoursPreset, presets } from "./schedule/presets.ts";
+import { isTimeZone } from "./schedule/time-zone.ts";
 
-/** Refuses a setting of the plan whose rule is not kept yet: ignored, it would ring someone at night. */
-const notYet = (what: string) => z.undefined({ error: `${what} not supported yet` }).optional();
+const accountSchema = z
+  .strictObject({
+    /** Longest that a provider may take to answer; 90 leaves a 120 s function time to record the outcome. */
+    timeoutSeconds: z.int().min(1).max(90).default(30),
+    /** Most requests under way at once from one delivery of the queue. */
+    concurrency: z.int().min(1).max(100).default(25),
+    /** Most calls that the carrier takes; a fraction where it is less than one. */
+    callsPerSecond: z.number().min(0.02).max(1000).optional(),
+    /** Calls that may go at once after a pause. */
+    burst: z.int().min(1).max(1000).default(1),
+  })
+  .refine(({ burst, callsPerSecond }) => burst === 1 || callsPerSecond !== undefined, {
+    path: ["burst"],
+    error: "needs callsPerSecond beside it",
+  });
 
-const callingHoursSchema = z.literal("always", {
-  error: 'must be "always": other calling hours are not supported yet',
+/** Hours of the week written out, or a name: `always`, a preset's, or a set's of the plan. */
+const hoursSchema = z.unknown().transform((hours, { issues, addIssue }) => {
+  if (typeof hours === "string") return hours;
+  const { data, error } = weeklyHoursSchema.safeParse(hours);
+  if (data !== undefined) return { weekly: data };
+  if (typeof hours !== "object" || hours === null || Array.isArray(hours)) {
+    addIssue('must be a name, or hours such as {"mon-fri": ["09:00-17:00"]}');
+  } else issues.push(...error.issues.map((issue) => ({ ...issue, input: undefined })));
+  return { weekly: [] };
 });
 
-const accountSchema = z.strictObject({
-  /** Longest that a provider may take to answer; 90 leaves a 120 s function time to record the outcome. */
-  timeoutSeconds: z.int().min(1).max(90).default(30),
-  /** Most requests under way at once from one delivery of the queue. */
-  concurrency: z.int().min(1).max(100).default(25),
-  callsPerSecond: notYet("pacing is"),
-  burst: notYet("pacing is"),
-});
+/** What holds for all numbers of a place, beside what holds for the agent. */
+const placeRules = {
+  callingHours: hoursSchema.optional(),
+  maxCalls: frequencyCapSchema.optional(),
+};
+const saysSomething = ({
+  callingHours,
+  maxCalls,
+}: {
+  callingHours?: unknown;
+  maxCalls?: unknown;
+}) => callingHours !== undefined || maxCalls !== undefined;
+const mustSaySomething = "must have callingHours, maxCalls or both";
+
+const isDate = (text: string) =>
+  /^\d{4}-\d\d-\d\d$/.test(text) && new Date(dayOf(text) * 86_400_000).toJSON()?.startsWith(text);
 
 const countryOrAll = z
   .string()
   .regex(/^(\*|[A-Z]{2})$/, "must be a country's two capital letters (ISO 3166-1), or *");
+const countryCode = z
+  .string()
+  .regex(/^[A-Z]{2}$/, "must be a country's two capital letters (ISO 3166-1)");
+const numberPrefix = z
+  .string()
+  .regex(/^\+[1-9]\d{0,14}$/, "must be a number's beginning such as +1305");
 
 /**
  * The dial plan: which agent goes to which provider, at what pace, when and where to. The one place where
@@ -43,11 +82,32 @@ const dialPlanSchema = z
       .default({}),
     /** Named sets of hours; `default` holds for every agent that names none. */
     callingHours: z
-      .record(z.string(), callingHoursSchema)
+      .record(z.string(), hoursSchema)
       .refine((sets) => Object.hasOwn(sets, "default"), 'must have a set named "default"'),
-    countries: notYet("rules per country are"),
-    blackoutDates: notYet("blackout dates are"),
-    defaultTimeZone: notYet("a default time zone is"),
+    /** Beside the agent's hours, all of which must be open: by country of the number, in two capital letters. */
+    countries: z
+      .record(countryCode, z.strictObject(placeRules).refine(saysSomething, mustSaySomething))
+      .default({}),
+    /** The same for numbers that begin with one of `prefixes`; us-florida has Florida's of its own. */
+    regions: z
+      .record(
+        z.string(),
+        z
+          .strictObject({ ...placeRules, prefixes: z.array(numberPrefix).min(1).optional() })
+          .refine(saysSomething, mustSaySomething),
+      )
+      .default({}),
+    /** Most calls to any one number, whatever its place. */
+    maxCalls: frequencyCapSchema.optional(),
+    /** Days on which nobody is phoned, `YYYY-MM-DD` at the callee's place. */
+    blackoutDates: z
+      .array(z.string().refine(isDate, "must be a date such as 2026-12-25"))
+      .default([]),
+    /** Of a number that tells none, where the call does not say. */
+    defaultTimeZone: z
+      .string()
+      .refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")
+      .optional(),
     destinations: z.strictObject({
       /** Countries that may be called; `*` is all of them, and numbers of none. */
       allow: z.array(countryOrAll).min(1),
@@ -70,14 +130,28 @@ const dialPlanSchema = z
     /** How long an ended call's row is kept. */
     retentionDays: z.number().positive().max(3650).default(60),
   })
-  .superRefine(({ agents, callingHours }, { addIssue }) => {
-    for (const [agent, { callingHours: set }] of Object.entries(agents)) {
-      if (set !== undefined && !Object.hasOwn(callingHours, set)) {
-        addIssue({
-          code: "custom",
-          path: ["agents", agent, "callingHours"],
-          message: "must name a set of callingHours",
-        });
+  .superRefine(({ agents, callingHours, countries, regions }, { addIssue }) => {
+    const refuse = (path: string[], message: string) => addIssue({ code: "custom", path, message });
+    const isPreset = (name: string) => name === "always" || Object.hasOwn(presets, name);
+    const isName = (name: string) => isPreset(name) || Object.hasOwn(callingHours, name);
+    const presetNames = ["always", ...Object.keys(presets)].join(", ");
+    for (const [name, hours] of Object.entries(callingHours)) {
+      if (isPreset(name)) refuse(["callingHours", name], "has the name of a preset");
+      if (typeof hours === "string" && !isPreset(hours)) {
+        refuse(["callingHours", name], `must be hours, or one of ${presetNames}`);
+      }
+    }
+    const message = `must name a set of callingHours, or one of ${presetNames}`;
+    for (const [key, places] of Object.entries({ agents, countries, regions })) {
+      for (const [name, { callingHours: hours }] of Object.entries(places)) {
+        if (typeof hours !== "string" || isName(hours)) continue;
+        refuse([key, name, "callingHours"], message);
+      }
+    }
+    for (const [name, { prefixes, callingHours: hours }] of Object.entries(regions)) {
+      const own = typeof hours === "string" && Object.hasOwn(presets, hours) ? hours : "";
+      if (prefixes === undefined && presets[own]?.prefixes === undefined) {
+        refuse(["regions", name, "prefixes"], "is required: where the region's numbers begin");
       }
     }
   })
@@ -144,12 +218,35 @@ export function routeOf(agentId: string, { agents }: DialPlan): Route | undefine
   return Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
 }
 
-/** The settings of the account that a route dials through. */
+/** The settings of the account that a route dials through; no `pace` where it takes calls as they come. */
 export function accountOf(
   route: Route,
   { providers }: DialPlan,
-): { timeoutSeconds: number; concurrency: number } {
-  return providers[route.provider] ?? accountSchema.parse({});
+): { timeoutSeconds: number; concurrency: number; pace?: Pace } {
+  const { callsPerSecond, burst, ...account } =
+    providers[route.provider] ?? accountSchema.parse({});
+  return callsPerSecond === undefined
+    ? account
+    : { ...account, pace: paceOf(callsPerSecond, burst) };
+}
+
+/** The hours that stand in a plan, written out or by name; undefined for `always`. */
+export function hoursOf(
+  hours: DialPlan["callingHours"][string],
+  { callingHours }: DialPlan,
+): HoursPreset | undefined {
+  const isSet = typeof hours === "string" && Object.hasOwn(callingHours, hours);
+  const set = isSet ? callingHours[hours] : hours;
+  if (typeof set !== "string") return set;
+  if (set === "always") return undefined;
+  const preset = presets[set];
+  if (preset === undefined) throw new Error("the plan names hours that are not there");
+  return preset;
+}
+
+/** When a call ends undialed. */
+export function expiryOf({ acceptedAt }: Pick<Call, "acceptedAt">, plan: DialPlan): number {
+  return Math.round(acceptedAt + plan.expireAfterHours * 3_600_000);
 }
 
 /** Whether the plan permits calls to this number. */

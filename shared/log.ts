@@ -21,6 +21,8 @@ export interface LogFields {
   /** ISO 8601. */
   due_at?: string;
   hold?: string;
+  /** A zone's name, in an event that is about the zone and no call. */
+  time_zone?: string;
   message_kind?: string;
   /** Our own words about a setting; never a value of it. */
   problem?: string;

@@ -28,6 +28,8 @@ export const messageSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("sweep"),
     after: z.strictObject({ dueAt: z.number(), id: z.string() }).optional(),
+    /** The queue has been lost, as that of `npm start` is when it ends: every row that is due is reminded of. */
+    restarted: z.boolean().optional(),
   }),
 ]);
 

@@ -1,6 +1,7 @@
 import { type DialPlan, missingSecrets, parseDialPlan } from "./dial-plan.ts";
-import { type Caller, callerOf, parseTokens } from "./tokens.ts";
 import type { Log } from "./log.ts";
+import { createSchedule, type Schedule } from "./schedule/schedule.ts";
+import { type Caller, callerOf, parseTokens } from "./tokens.ts";
 
 /** Variables and secrets as the platform hands them over. */
 export type Environment = Record<string, string | undefined>;
@@ -10,15 +11,18 @@ export type Settings<Value> = { value: Value } | { problem: string };
 
 export interface ApiSettings {
   plan: DialPlan;
+  schedule: Schedule;
   hashKey: string;
 }
 
 /** What the API needs besides its tokens. With a problem, it answers 503 and accepts nothing. */
 export function readApiSettings(environment: Environment, bundledPlan: unknown, log: Log) {
-  return read(log, (): ApiSettings => ({
-    plan: parseDialPlan(bundledPlan, environment),
-    hashKey: hashKeyIn(environment),
-  }));
+  return read(log, () => apiSettings(environment, bundledPlan, log));
+}
+
+function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): ApiSettings {
+  const plan = parseDialPlan(bundledPlan, environment);
+  return { plan, schedule: createSchedule(plan, log), hashKey: hashKeyIn(environment) };
 }
 
 /** What the dialer needs. With a problem, it dials nobody and hands every delivery back. */
@@ -29,13 +33,13 @@ export function readDialerSettings<Providers>(
   log: Log,
 ): Settings<ApiSettings & { providers: Providers; sweepSeconds: number }> {
   return read(log, () => {
-    const plan = parseDialPlan(bundledPlan, environment);
-    const missing = missingSecrets(plan, environment);
+    const settings = apiSettings(environment, bundledPlan, log);
+    const missing = missingSecrets(settings.plan, environment);
     if (missing.length > 0) throw new Error(`the dial plan needs ${missing.join(", ")}`);
     const sweepSeconds = Number(environment["SWEEP_SECONDS"] ?? 60);
     if (!(sweepSeconds >= 1 && sweepSeconds <= 60))
       throw new Error("SWEEP_SECONDS must be 1 to 60");
-    return { plan, hashKey: hashKeyIn(environment), providers: createProviders(), sweepSeconds };
+    return { ...settings, providers: createProviders(), sweepSeconds };
   });
 }
 

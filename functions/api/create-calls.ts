@@ -1,8 +1,9 @@
 import type { Context } from "hono";
 import { type CallRequest, callId, errorsMax } from "../../shared/call.ts";
-import { type DialPlan, mayBeCalled, routeOf } from "../../shared/dial-plan.ts";
+import { expiryOf, mayBeCalled, routeOf } from "../../shared/dial-plan.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { Message } from "../../shared/message.ts";
+import type { ApiSettings } from "../../shared/settings.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
 import type { Caller } from "../../shared/tokens.ts";
 import type { ApiDeps, ApiEnv } from "./app.ts";
@@ -27,12 +28,13 @@ export async function createCalls(
       "The service is not configured; its log says what is missing. Nothing was accepted.";
     return problem(c, 503, detail, { headers: { "retry-after": "60" } });
   }
-  const { plan } = settings.value;
   const caller = c.get("caller");
   const path = Array.isArray(body) ? "/v1/calls/batch" : "/v1/calls";
+  const errorsAt = (request: CallRequest, pointer: string) =>
+    planErrors(request, pointer, settings.value, caller, acceptedAt);
   const refusals = Array.isArray(body)
-    ? body.flatMap((request, index) => planErrors(request, `/${index}`, plan, caller))
-    : planErrors(body, "", plan, caller);
+    ? body.flatMap((request, index) => errorsAt(request, `/${index}`))
+    : errorsAt(body, "");
   const seed = await seedOf(c, deps, settings.value, path, refusals.slice(0, errorsMax));
   if (seed instanceof Response) return seed;
 
@@ -51,18 +53,34 @@ export async function createCalls(
 function planErrors(
   request: CallRequest,
   pointer: string,
-  plan: DialPlan,
+  { plan, schedule }: ApiSettings,
   { agents }: Caller,
+  acceptedAt: number,
 ): ProblemError[] {
   const errors: ProblemError[] = [];
-  if (routeOf(request.agent_id, plan) === undefined) {
-    errors.push({ pointer: `${pointer}/agent_id`, detail: "is no agent of the dial plan" });
+  const refuse = (field: keyof CallRequest, detail: string) =>
+    errors.push({ pointer: `${pointer}/${field}`, detail });
+  const route = routeOf(request.agent_id, plan);
+  if (route === undefined) {
+    refuse("agent_id", "is no agent of the dial plan");
   } else if (!agents.includes("*") && !agents.includes(request.agent_id)) {
-    errors.push({ pointer: `${pointer}/agent_id`, detail: "is not one of this token's agents" });
+    refuse("agent_id", "is not one of this token's agents");
   }
   if (!mayBeCalled(request, plan)) {
-    const detail = "is at a destination that the dial plan does not permit";
-    errors.push({ pointer: `${pointer}/phone_number`, detail });
+    refuse("phone_number", "is at a destination that the dial plan does not permit");
+  }
+  if (route === undefined || errors.length > 0) return errors;
+
+  const expiresAt = expiryOf({ acceptedAt }, plan);
+  const { at, closedBy } = schedule.opening(request, route, acceptedAt, expiresAt);
+  if (at !== undefined) return errors;
+  if (closedBy === "no_time_zone") {
+    const missing = "is required: the number tells no time zone, and the plan has no default";
+    refuse("timezone", missing);
+  } else {
+    const hours = `${plan.expireAfterHours} hours`;
+    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}`;
+    errors.push({ pointer, detail });
   }
   return errors;
 }

@@ -1,9 +1,9 @@
 import type { Call } from "../../shared/call.ts";
+import { expiryOf } from "../../shared/dial-plan.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { Message } from "../../shared/message.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
 import type { Delivered, Disposition } from "../../shared/queue/call-queue.ts";
-import { expiryOf } from "./decide.ts";
 import type { DialerDeps, ReadyDeps } from "./dialer.ts";
 import { openMessage, settleLate } from "./handle-delivery.ts";
 import { callsOf } from "./split-batch.ts";

@@ -1,52 +1,91 @@
 import type { Call } from "../../shared/call.ts";
-import { accountOf, type DialPlan, mayBeCalled, routeOf } from "../../shared/dial-plan.ts";
+import {
+  accountOf,
+  type DialPlan,
+  expiryOf,
+  mayBeCalled,
+  routeOf,
+} from "../../shared/dial-plan.ts";
 import type { CallRow, Hold } from "../../shared/ledger/call-ledger.ts";
 import { isIdempotent } from "../../shared/ledger/state-machine.ts";
 import type { Route } from "../../shared/providers/index.ts";
+import type { Opening } from "../../shared/schedule/calling-hours.ts";
+import type { Schedule } from "../../shared/schedule/schedule.ts";
 import { heldBy, heldUntil, holdReason } from "./holds.ts";
 
 /** A row due so soon counts as due, and is waited for. */
-const waitMsMax = 5_000;
+export const waitMsMax = 5_000;
+/** The reason of a row that has been given a slot of its account's pace: its `dueAt` is the slot. */
+export const slotReason = "slot";
+
+/** A decision that is written without a claim. */
+export type Written =
+  | {
+      kind: "write";
+      state: "DEFERRED";
+      reason: string;
+      dueAt: number;
+      /** The line in which it waits, at its place `dueAt`. */
+      line?: string;
+    }
+  | { kind: "write"; state: "EXPIRED" | "REJECTED" | "PARKED"; reason: string };
+
+export interface Dial {
+  kind: "dial";
+  call: Call;
+  route: Route;
+  timeoutSeconds: number;
+  /** Not before then, in milliseconds since the epoch. */
+  dialAt: number;
+  /** The slot that it was given, of its account's pace. */
+  slot?: number;
+  /** Of this claim, counted from 1. */
+  attempt: number;
+  /** `dueAt` of its DEFERRED row; null where it has none. */
+  seenDueAt: number | null;
+  /** The row's token, where an idempotent provider is sent to again. */
+  resendOf?: string;
+  unknownSince?: number;
+}
 
 /** What to do about a call, from what is known before anything is claimed. */
 export type Decision =
   /** Its row says that nothing is to be done now. */
   | { kind: "acknowledge" }
-  | { kind: "write"; state: "DEFERRED"; reason: string; dueAt: number }
-  | { kind: "write"; state: "EXPIRED" | "REJECTED" | "PARKED"; reason: string }
+  | Written
   /** An unknown outcome that stayed unknown: a person decides. */
   | { kind: "park"; token: string }
-  | {
-      kind: "dial";
-      call: Call;
-      route: Route;
-      timeoutSeconds: number;
-      /** Not before then, in milliseconds since the epoch. */
-      dialAt: number;
-      /** Of this claim, counted from 1. */
-      attempt: number;
-      /** `dueAt` of its DEFERRED row; null where it has none. */
-      seenDueAt: number | null;
-      /** The row's token, where an idempotent provider is sent to again. */
-      resendOf?: string;
-      unknownSince?: number;
-    };
+  | Dial;
+
+interface Known {
+  plan: DialPlan;
+  schedule: Schedule;
+  holds: readonly Hold[];
+  now: number;
+  /** Random, 0 ≤ fraction < 1. */
+  fraction: () => number;
+}
 
 /** Decides from the row's own call where there is one: a message is only a hint. */
 export function decide(
   delivered: Call | undefined,
   row: CallRow | undefined,
-  {
-    plan,
-    holds,
-    now,
-    fraction,
-  }: { plan: DialPlan; holds: readonly Hold[]; now: number; fraction: () => number },
+  known: Known,
 ): Decision {
   const call = row?.call ?? delivered;
-  if (call === undefined || (row !== undefined && !isDue(row, now))) return { kind: "acknowledge" };
-  if (row?.state === "UNKNOWN") return decideUnknown(row, call, { plan, now });
+  if (call === undefined || (row !== undefined && !isDue(row, known.now))) {
+    return { kind: "acknowledge" };
+  }
+  if (row?.state === "UNKNOWN") return decideUnknown(row, call, known);
+  return decideWaiting(call, row, known);
+}
 
+/** Decides about a call that nobody has dialed, as if its time had come. */
+export function decideWaiting(
+  call: Call,
+  row: Pick<CallRow, "dueAt" | "reason" | "attempt"> | undefined,
+  { plan, schedule, holds, now, fraction }: Known,
+): Written | Dial {
   const expiresAt = expiryOf(call, plan);
   const dialAt = Math.max(now, row?.dueAt ?? 0);
   if (dialAt >= expiresAt) return { kind: "write", state: "EXPIRED", reason: "expired" };
@@ -55,6 +94,8 @@ export function decide(
   if (!mayBeCalled(call.request, plan)) {
     return { kind: "write", state: "REJECTED", reason: "destination_denied" };
   }
+  const closed = waitForOpening(schedule.opening(call.request, route, dialAt, expiresAt), dialAt);
+  if (closed !== undefined) return closed;
   const held = heldBy(route, holds);
   if (held !== undefined && held.probeAt > now) {
     const dueAt = Math.min(heldUntil(held.probeAt, fraction()), expiresAt);
@@ -66,16 +107,23 @@ export function decide(
     route,
     timeoutSeconds: accountOf(route, plan).timeoutSeconds,
     dialAt,
+    ...(row?.reason === slotReason && row.dueAt !== null ? { slot: row.dueAt } : {}),
     attempt: (row?.attempt ?? 0) + 1,
     seenDueAt: row?.dueAt ?? null,
   };
 }
 
-function decideUnknown(
-  row: CallRow,
-  call: Call,
-  { plan, now }: { plan: DialPlan; now: number },
-): Decision {
+/** What closed calling hours mean for a call: it waits for them, or ends where they never open in its time. */
+export function waitForOpening(opening: Opening, now: number): Written | undefined {
+  if (opening.at === undefined) {
+    return { kind: "write", state: "EXPIRED", reason: `hours:${opening.closedBy}` };
+  }
+  if (opening.at <= now) return undefined;
+  const reason = `hours:${opening.closedBy ?? ""}`;
+  return { kind: "write", state: "DEFERRED", reason, dueAt: Math.ceil(opening.at) };
+}
+
+function decideUnknown(row: CallRow, call: Call, { plan, now }: Known): Decision {
   const { token, route, unknownSince } = row;
   if (token === null || route === null || unknownSince === null) return { kind: "acknowledge" };
   const parkAt = unknownSince + plan.parkAfterSeconds * 1000;
@@ -93,13 +141,8 @@ function decideUnknown(
   };
 }
 
-/** When a call ends undialed. */
-export function expiryOf(call: Call, plan: DialPlan): number {
-  return Math.round(call.acceptedAt + plan.expireAfterHours * 3_600_000);
-}
-
-function isDue({ state, dueAt }: CallRow, now: number): boolean {
-  if (dueAt === null) return false;
+function isDue({ state, dueAt, line }: CallRow, now: number): boolean {
+  if (dueAt === null || line !== null) return false; // who stands in line waits for a slot
   if (state === "DEFERRED") return dueAt <= now + waitMsMax;
   return state === "UNKNOWN" && dueAt <= now;
 }

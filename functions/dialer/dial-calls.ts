@@ -1,15 +1,16 @@
 import DataLoader from "dataloader";
 import type { Call } from "../../shared/call.ts";
-import { accountOf } from "../../shared/dial-plan.ts";
+import { accountOf, expiryOf } from "../../shared/dial-plan.ts";
 import type { Claim, Hold, Settlement } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
-import { decide, type Decision, expiryOf } from "./decide.ts";
+import { decide, type Dial, waitForOpening } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { createHolds, heldUntil, holdReason } from "./holds.ts";
 import { inLanes } from "./lanes.ts";
+import { inLine, takeSlots, waitForSlot } from "./pace.ts";
 import { settlementOf } from "./settlement.ts";
 import {
   entryOf,
@@ -36,8 +37,6 @@ export interface WantedCall {
 
 /** What became of a wanted call: done with, or its message must come again. */
 export type Result = "done" | "again";
-
-type Dial = Extract<Decision, { kind: "dial" }>;
 
 /**
  * Decides on every call of a delivery, and dials those that are due: claim, one request, settle. Every
@@ -67,7 +66,8 @@ export async function dialCalls(
   for (const { id, call: delivered } of wanted) {
     const row = rows.get(id);
     const { fraction } = deps.random;
-    const decision = decide(delivered, row, { plan: settings.plan, holds, now, fraction });
+    const { plan, schedule } = settings;
+    const decision = decide(delivered, row, { plan, schedule, holds, now, fraction });
     const call = row?.call ?? delivered;
     if (decision.kind === "acknowledge" || call === undefined) continue;
     if (decision.kind === "dial") dials.push(decision);
@@ -79,11 +79,14 @@ export async function dialCalls(
     deps.log("alarm", "ledger.unreachable", { count: decided.length, error: errorForLog(error) });
     for (const { call } of decided) results.set(call.id, "again");
   };
+  const { going, writes: unslotted } = await takeSlots(dials, deps);
+  writes.push(...unslotted);
   await writeUnclaimed(writes, deps).catch(again(writes));
   await writeParks(parks, deps).catch(again(parks));
-  const dialOnce = createAttempts(holds, deps, deadline);
+  const late: Unclaimed[] = [];
+  const dialOnce = createAttempts(holds, deps, deadline, late);
   await inLanes(
-    dials.toSorted((a, b) => a.dialAt - b.dialAt),
+    going.toSorted((a, b) => a.dialAt - b.dialAt),
     {
       lanes: deps.lanes,
       group: ({ route }) => route.provider,
@@ -93,11 +96,21 @@ export async function dialCalls(
       results.set(dial.call.id, await dialOnce(dial));
     },
   );
+  await writeUnclaimed(late, deps).catch(again(late));
   return results;
 }
 
-/** Dials the calls of one delivery. Claims and settlements made at the same moment share a round trip. */
-function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number) {
+/**
+ * Dials the calls of one delivery. Claims and settlements made at the same moment share a round trip.
+ *
+ * @param late takes what is to be written of calls whose slots came too soon for them
+ */
+function createAttempts(
+  read: readonly Hold[],
+  deps: ReadyDeps,
+  deadline: number,
+  late: Unclaimed[],
+) {
   const { ledger, queue, clock, random, log, settings } = deps;
   const holds = createHolds(read, deps);
   const shared = { cache: false, maxBatchSize: 100 };
@@ -109,14 +122,26 @@ function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number
   /** Set by the first claim that can neither be made nor read back: the rest is handed back untouched. */
   let ledgerDown = false;
 
-  async function dialOnce(dial: Dial): Promise<Result> {
+  async function dialOnce(decided: Dial): Promise<Result> {
     if (ledgerDown) return "again";
-    await clock.sleep(Math.max(0, dial.dialAt - clock.now()));
-    const { call, route, timeoutSeconds } = dial;
-    const before = await mayClaim(dial).catch(() => "again" as const);
+    let slot: number | undefined;
+    try {
+      slot = await waitForSlot(decided, deps);
+    } catch (error) {
+      log("alarm", "ledger.unreachable", { call_id: decided.call.id, error: errorForLog(error) });
+      return "again";
+    }
+    if (slot === undefined) {
+      // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
+      if (decided.resendOf === undefined) late.push(inLine(decided));
+      return "done";
+    }
+    const dial = { ...decided, slot, dialAt: slot };
+    const { call, route, timeoutSeconds, resendOf } = dial;
+    const at = Math.max(clock.now(), slot); // a timer may fire a millisecond early
+    const before = await mayClaim(dial, at).catch(() => "again" as const);
     if (before !== "claim") return before;
 
-    const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
     const token = random.token();
     const claim: Claim = {
       ...entryOf(call, deps),
@@ -124,27 +149,45 @@ function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number
       route,
       at,
       deadline: at + timeoutSeconds * 1000 + claimOverheadMs,
-      ...(dial.resendOf === undefined ? {} : { resendOf: dial.resendOf }),
+      ...(resendOf === undefined ? {} : { resendOf }),
     };
     const claimed = await claimOrReadBack(claim);
     if (claimed !== "ours") return claimed;
 
-    const now = clock.now();
-    // Frozen, or the ledger was slow: the sweep may be about to call this claim's outcome unknown.
-    const outcome: DialOutcome =
-      now - at > claimAgeMsMax
-        ? { kind: "not_placed", code: "claim_too_old" }
-        : await settings.providers.dial(call, route, timeoutSeconds).catch((error: unknown) => {
-            log("alarm", "provider.threw", { call_id: call.id, error: errorForLog(error) });
-            return { kind: "unknown", code: "provider_threw" } as const;
-          });
-    return settle(dial, token, outcome, clock.now() - now);
+    const startedAt = clock.now();
+    const outcome = (await notNow(dial, at)) ?? (await request(dial));
+    const result = await settle(dial, token, outcome, clock.now() - startedAt);
+    if (outcome.kind !== "placed" && outcome.kind !== "unknown") await takeBack(claim);
+    return result;
   }
 
-  /** What stands in the way of a claim: expiry, too little time, or a hold that another call probes. */
-  async function mayClaim(dial: Dial): Promise<Result | "claim"> {
-    const { call, route, resendOf, seenDueAt, timeoutSeconds } = dial;
+  /** What came in between since the claim: surely nothing was placed. */
+  async function notNow(dial: Dial, claimedAt: number): Promise<DialOutcome | undefined> {
+    const { call, route } = dial;
+    const { plan, schedule } = settings;
+    const slot = await waitForSlot(dial, deps).catch(() => undefined);
+    if (slot === undefined) return { kind: "not_placed", code: "pace" };
     const now = clock.now();
+    // Frozen, or the ledger was slow: the sweep may be about to call this claim's outcome unknown.
+    if (now - claimedAt > claimAgeMsMax) return { kind: "not_placed", code: "claim_too_old" };
+    const closedBy = schedule.closedBy(call.request, route, now);
+    if (closedBy === undefined) return undefined;
+    const expiresAt = expiryOf(call, plan);
+    const { at = expiresAt } = schedule.opening(call.request, route, now, expiresAt);
+    const retryAfterSeconds = (at - now) / 1000;
+    return { kind: "not_placed", code: `hours:${closedBy}`, retryAfterSeconds };
+  }
+
+  async function request({ call, route, timeoutSeconds }: Dial): Promise<DialOutcome> {
+    return settings.providers.dial(call, route, timeoutSeconds).catch((error: unknown) => {
+      log("alarm", "provider.threw", { call_id: call.id, error: errorForLog(error) });
+      return { kind: "unknown", code: "provider_threw" } as const;
+    });
+  }
+
+  /** What stands in the way of a claim: expiry, too little time, closed hours, a hold that another call probes, a cap. */
+  async function mayClaim(dial: Dial, now: number): Promise<Result | "claim"> {
+    const { call, route, resendOf, seenDueAt, timeoutSeconds } = dial;
     const write = async (decision: Unclaimed["decision"]) => {
       // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
       if (resendOf === undefined) await writeUnclaimed([{ call, seenDueAt, decision }], deps);
@@ -153,15 +196,42 @@ function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number
     const defer = (reason: string, dueAt: number) =>
       write({ kind: "write", state: "DEFERRED", reason, dueAt });
     // Decided long ago, perhaps: a lane may have been minutes away.
-    if (now >= expiryOf(call, settings.plan)) {
-      return write({ kind: "write", state: "EXPIRED", reason: "expired" });
-    }
+    const expiresAt = expiryOf(call, settings.plan);
+    if (now >= expiresAt) return write({ kind: "write", state: "EXPIRED", reason: "expired" });
     if (now + timeoutSeconds * 1000 + claimOverheadMs > deadline) {
       return defer("no_time", now + noTimeDelayMs);
     }
+    const opening = settings.schedule.opening(call.request, route, now, expiresAt);
+    const closed = waitForOpening(opening, now);
+    if (closed !== undefined) return write(closed);
     const held = await holds.waitFor(route, now);
-    if (held === undefined) return "claim";
-    return defer(holdReason(held), heldUntil(held.probeAt, random.fraction()));
+    if (held !== undefined) {
+      return defer(holdReason(held), heldUntil(held.probeAt, random.fraction()));
+    }
+    if (resendOf !== undefined) return "claim"; // counted when it was first sent
+    const free = await countAt(call, route, now);
+    if (free === now) return "claim";
+    return free < expiresAt
+      ? defer("max_calls", free)
+      : write({ kind: "write", state: "EXPIRED", reason: "max_calls" });
+  }
+
+  /** Counts a call for the caps on its number; answers with the time at which it may go. */
+  async function countAt(call: Call, route: Route, at: number): Promise<number> {
+    const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
+    if (!isCounted) return at;
+    const { numberHash } = entryOf(call, deps);
+    return withTimeLimit(ledger.count({ numberHash, callId: call.id, at, caps }), 5);
+  }
+
+  /** Takes a call back that was counted and surely not placed. Failing, the number rests for longer. */
+  async function takeBack({ call, route, at, numberHash, resendOf }: Claim): Promise<void> {
+    const { isCounted } = settings.schedule.capsOf(call.request, route);
+    if (!isCounted || resendOf !== undefined) return;
+    const counted = { numberHash, callId: call.id, at };
+    await withTimeLimit(ledger.uncount(counted), 3).catch((error: unknown) => {
+      log("warning", "cap.not_freed", { call_id: call.id, error: errorForLog(error) });
+    });
   }
 
   /** A claim whose answer was lost is read back: it may be ours. */
@@ -220,7 +290,9 @@ function createAttempts(read: readonly Hold[], deps: ReadyDeps, deadline: number
     if (written === "refused") {
       log("warning", "call.settlement_refused", { call_id: call.id, state, reason });
     }
-    if (dueAt !== undefined && written === "written") await remind([{ id: call.id, dueAt }], deps);
+    if (dueAt !== undefined && written === "written") {
+      await remind([{ id: call.id, reason, dueAt }], deps);
+    }
     if (!holdsFirst) await keepHolds(call, route, outcome);
     return written === "lost" ? "again" : "done";
   }

@@ -58,7 +58,7 @@ export async function handleDelivery(
         break;
       case "sweep":
         // Of several minutes that piled up while nothing was delivered, one is enough.
-        if (message.after !== undefined || !swept) await sweep(message.after, ready);
+        if (message.after !== undefined || message.restarted || !swept) await sweep(message, ready);
         swept ||= message.after === undefined;
         dispositions[index] = "acknowledge";
         break;

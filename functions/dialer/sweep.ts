@@ -2,42 +2,79 @@ import type { DuePlace, DueRow } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { isIdempotent } from "../../shared/ledger/state-machine.ts";
 import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
+import type { Message } from "../../shared/message.ts";
+import { slotReason } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
+import { serveLine } from "./pace.ts";
+import { remind } from "./write-decisions.ts";
+
+type SweepMessage = Extract<Message, { kind: "sweep" }>;
 
 const pageRows = 500;
 /** Pages of one message; the rest goes into a message of its own. */
 const pagesMax = 10;
 
 /**
- * The clock's minute: reminds of every row due within the horizon, at its second, and turns claims past their
- * deadline into UNKNOWN. Failing, it waits for the next minute: nothing hangs on a single sweep.
- *
- * @param after where the sweep that sent this message stopped
+ * The clock's minute: reminds of every row due within the horizon, at its second; turns claims past their
+ * deadline into UNKNOWN; gives slots to those who wait for an account's pace. Failing, it waits for the next
+ * minute: nothing hangs on a single sweep.
  */
-export async function sweep(after: DuePlace | undefined, deps: ReadyDeps): Promise<void> {
+export async function sweep({ after, restarted }: SweepMessage, deps: ReadyDeps): Promise<void> {
   const { queue, log } = deps;
-  try {
-    const rest = await remindOfDue(after, deps);
-    if (rest !== undefined) await queue.send({ kind: "sweep", after: rest });
-    if (after === undefined) await purge(deps);
-  } catch (error) {
-    log("alarm", "sweep.failed", { error: errorForLog(error) });
-  }
+  const attempt = (work: () => Promise<void>) =>
+    work().catch((error: unknown) => log("alarm", "sweep.failed", { error: errorForLog(error) }));
+  await attempt(async () => {
+    const rest = await remindOfDue(after, restarted === true, deps);
+    const more = restarted === undefined ? {} : { restarted };
+    if (rest !== undefined) await queue.send({ kind: "sweep", after: rest, ...more });
+  });
+  if (after !== undefined) return;
+  await attempt(() => serveLines(deps));
+  await attempt(() => purge(deps));
 }
 
-/** Answers with the place to go on from, where there is more than one message's work. */
+async function serveLines(deps: ReadyDeps): Promise<void> {
+  const lines = await deps.ledger.lines();
+  if (lines.length === 0) return;
+  const holds = await deps.ledger.holds();
+  for (const line of lines) await serveLine(line, holds, deps);
+}
+
+/**
+ * Whether a sweep reminds of a row: ahead of its time, unless a message was sent when it was given its slot; and
+ * when that has passed without effect, ever more rarely. Whatever keeps the messages from being handled, a long
+ * outage or a long queue, must not be fed with more of them.
+ */
+export function isReminded(
+  { dueAt, reason }: Pick<DueRow, "dueAt" | "reason">,
+  now: number,
+  sweepMs: number,
+): boolean {
+  const periods = Math.floor((now - dueAt) / sweepMs);
+  if (periods < 0) return reason !== slotReason;
+  return [1, 4, 16].includes(periods) || (periods > 0 && periods % 64 === 0);
+}
+
+/**
+ * Answers with the place to go on from, where there is more than one message's work.
+ *
+ * @param all whether every row is reminded of that is due
+ */
 async function remindOfDue(
   from: DuePlace | undefined,
+  all: boolean,
   deps: ReadyDeps,
 ): Promise<DuePlace | undefined> {
-  const { ledger, queue, clock, log } = deps;
+  const { ledger, queue, clock, settings, log } = deps;
+  const sweepMs = settings.sweepSeconds * 1000;
   let after = from;
   for (let page = 0; page < pagesMax; page++) {
     const now = clock.now();
-    const until = now + 2 * deps.settings.sweepSeconds * 1000;
-    const rows = await ledger.due({ until, after, limit: pageRows });
+    const rows = await ledger.due({ until: now + 2 * sweepMs, after, limit: pageRows });
     const lapsed = rows.filter(({ state, dueAt }) => state === "DIALING" && dueAt <= now);
-    const waiting = rows.filter(({ state }) => state !== "DIALING");
+    const waiting = rows.filter(
+      (row) => row.state !== "DIALING" && (all || isReminded(row, now, sweepMs)),
+    );
     await lapse(lapsed, now, deps);
     const sent = await queue.sendMany(
       waiting.map(({ id, dueAt }) => ({
@@ -72,7 +109,8 @@ async function lapse(rows: DueRow[], now: number, deps: ReadyDeps): Promise<void
       at: now,
     })),
   );
-  for (const { id, requestId, agentId, attempt } of rows.filter((_, index) => settled[index])) {
+  const unknown = rows.filter((_, index) => settled[index]);
+  for (const { id, requestId, agentId, attempt } of unknown) {
     log("warning", "call.unknown", {
       call_id: id,
       request_id: requestId,
@@ -82,6 +120,11 @@ async function lapse(rows: DueRow[], now: number, deps: ReadyDeps): Promise<void
       attempt,
     });
   }
+  const again = unknown.filter(({ route }) => isIdempotent(route));
+  await remind(
+    again.map(({ id, reason }) => ({ id, reason, dueAt: now })),
+    deps,
+  );
 }
 
 /** Deletes what is past its retention; what nobody has resolved is said first, so that it is never silent. */

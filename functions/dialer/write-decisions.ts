@@ -3,15 +3,15 @@ import type { Settlement, UnclaimedWrite } from "../../shared/ledger/call-ledger
 import type { LogFields, LogLevel } from "../../shared/log.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
 import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
-import type { Decision } from "./decide.ts";
+import { type Decision, slotReason, type Written } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 
-/** A decision that is written without a claim. */
-export type Unclaimed = {
+/** A decision to be written over the row as it was read. */
+export interface Unclaimed {
   call: Call;
   seenDueAt: number | null;
-  decision: Extract<Decision, { kind: "write" }>;
-};
+  decision: Written;
+}
 export type Park = { call: Call; decision: Extract<Decision, { kind: "park" }> };
 
 /** Writes what was decided without a claim. Where a row has moved on since it was read, it stays as it is. */
@@ -30,25 +30,34 @@ export async function writeUnclaimed(writes: Unclaimed[], deps: ReadyDeps): Prom
   }
   await remind(
     made.flatMap(({ call, decision }) =>
-      decision.state === "DEFERRED" ? { id: call.id, dueAt: decision.dueAt } : [],
+      decision.state === "DEFERRED" && decision.line === undefined
+        ? { id: call.id, ...decision }
+        : [],
     ),
     deps,
   );
 }
 
+/**
+ * So long before its slot a call's message is to come: a row counts as due 5 s ahead, and a delivery may take a
+ * moment.
+ */
+const slotLeadSeconds = 4;
+
 /** Hints for rows due before the next sweep is sure to have seen them. Lost, the sweep finds the rows. */
 export async function remind(
-  rows: { id: string; dueAt: number }[],
-  { queue, clock }: ReadyDeps,
+  rows: { id: string; reason: string; dueAt: number }[],
+  { queue, clock }: Pick<ReadyDeps, "queue" | "clock">,
 ): Promise<void> {
   const now = clock.now();
   const soon = rows.filter(({ dueAt }) => dueAt - now < delaySecondsMax * 1000);
   if (soon.length === 0) return;
   await queue.sendMany(
-    soon.map(({ id, dueAt }) => ({
-      message: { kind: "due", id },
-      delaySeconds: Math.max(0, Math.ceil((dueAt - now) / 1000)),
-    })),
+    soon.map(({ id, reason, dueAt }) => {
+      const lead = reason === slotReason ? slotLeadSeconds : 0;
+      const delaySeconds = Math.max(0, Math.ceil((dueAt - now) / 1000) - lead);
+      return { message: { kind: "due", id }, delaySeconds };
+    }),
   );
 }
 

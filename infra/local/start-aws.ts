@@ -70,12 +70,14 @@ const sources = [
     concurrency: 1,
   }),
 ];
-const MessageBody = JSON.stringify({ kind: "sweep" });
-const clock = setInterval(() => {
+const sweep = (more: object = {}) => {
+  const MessageBody = JSON.stringify({ kind: "sweep", ...more });
   sqs
     .send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
     .catch((error: unknown) => console.error("The sweep's clock failed:", error));
-}, sweepSeconds * 1000);
+};
+sweep({ restarted: true }); // what waited when the last run ended may have lost its messages
+const clock = setInterval(sweep, sweepSeconds * 1000);
 
 stopAtSignal(async () => {
   clearInterval(clock);

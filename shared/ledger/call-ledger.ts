@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { Call } from "../call.ts";
 import type { Route } from "../providers/index.ts";
+import type { FrequencyCap } from "../schedule/frequency-cap.ts";
+import type { SlotRequest } from "../schedule/pacing.ts";
 
 /**
  * Where a call stands. DEFERRED waits; DIALING has been claimed by one holder, who alone may dial;
@@ -28,8 +30,13 @@ export interface CallRow {
   attempt: number;
   /** Sent to an idempotent provider once more: may only become PLACED or PARKED, whatever the answer was. */
   resent: boolean;
-  /** DEFERRED: when to dial. DIALING: when the claim lapses into UNKNOWN. UNKNOWN: when to look again. */
+  /**
+   * DEFERRED: when to dial, or its place in its line. DIALING: when the claim lapses into UNKNOWN. UNKNOWN:
+   * when to look again.
+   */
   dueAt: number | null;
+  /** The account whose pace it waits for; then it is not due before it has been given a slot. */
+  line: string | null;
   /** When its outcome was first unknown. */
   unknownSince: number | null;
   /** The whole call, so that an operator can redial it; null once it is placed. */
@@ -72,6 +79,8 @@ export interface UnclaimedWrite extends LedgerEntry {
   reason: string;
   /** With DEFERRED. */
   dueAt?: number;
+  /** With DEFERRED: the line in which it waits, at its place `dueAt`. */
+  line?: string;
   at: number;
   /** `dueAt` of the DEFERRED row that was read, or null where none stood: written over nothing else. */
   seenDueAt: number | null;
@@ -99,7 +108,7 @@ export interface DuePlace {
 /** What the sweep needs of a row that is due. */
 export type DueRow = Pick<
   CallRow,
-  "id" | "state" | "token" | "attempt" | "route" | "requestId" | "agentId"
+  "id" | "state" | "reason" | "token" | "attempt" | "route" | "requestId" | "agentId"
 > & { dueAt: number };
 
 /**
@@ -131,6 +140,14 @@ export interface BoundKey {
   seed: string;
 }
 
+/** A call about to be made to a number that has frequency caps. */
+interface CountedCall {
+  numberHash: string;
+  callId: string;
+  at: number;
+  caps: readonly FrequencyCap[];
+}
+
 /**
  * The home of every call the dialer has seen. Every write of a row is conditional; the conditions, one pure
  * function each, are in state-machine.ts, and every adapter keeps them (test/contracts). Lists are answered
@@ -146,7 +163,15 @@ export interface CallLedger {
   /** DEFERRED, or ended, before any claim. True: written. False: the row has moved on, and is the home. */
   defer(writes: UnclaimedWrite[]): Promise<boolean[]>;
   /** Rows in DEFERRED, DIALING or UNKNOWN with `dueAt` ≤ `until`, earliest first, those after `after`. */
-  due(query: { until: number; after?: DuePlace | undefined; limit: number }): Promise<DueRow[]>;
+  due(query: {
+    until: number;
+    after?: DuePlace | undefined;
+    /** The rows of this line; without it, those that stand in none. */
+    line?: string;
+    limit: number;
+  }): Promise<DueRow[]>;
+  /** Every line in which a call waits, and perhaps some that are empty by now. */
+  lines(): Promise<string[]>;
   /** Rows of a state, newest acceptance first, those before `before`. */
   list(query: {
     state: CallState;
@@ -155,7 +180,7 @@ export interface CallLedger {
   }): Promise<CallRow[]>;
   /** Rows not written since `before` that are neither DEFERRED nor DIALING, at most `limit`. */
   ended(before: number, limit: number): Promise<Pick<CallRow, "id" | "state">[]>;
-  /** Deletes those of the ids that still are such rows, and the keys that have expired by `now`. */
+  /** Deletes those of the ids that still are such rows, and the keys and counts that have expired by `now`. */
   purge(ids: string[], before: number, now: number): Promise<void>;
 
   /** What an unexpired key stands for. */
@@ -174,4 +199,15 @@ export interface CallLedger {
   takeProbe(hold: Hold, nextProbeAt: number): Promise<boolean>;
   /** A success: forgets the strikes. */
   clearHold(name: string): Promise<void>;
+
+  /** Gives out slots of an account's pace, each to one caller; earliest first, none where there is no room. */
+  reserve(request: SlotRequest): Promise<number[]>;
+
+  /**
+   * Counts a call towards its number's caps; counted before, it is moved to `at`. Answers with `at`, or, where a
+   * cap is reached by other calls and nothing is counted, with the moment at which the number is free again.
+   */
+  count(call: CountedCall): Promise<number>;
+  /** Takes a call back that surely was not placed, if it still is counted at that time. */
+  uncount(call: Pick<CountedCall, "numberHash" | "callId" | "at">): Promise<void>;
 }

@@ -1,4 +1,6 @@
 import type { BoundKey, CallLedger, CallRow, DueRow, Hold } from "./call-ledger.ts";
+import { capDaysMax, freeAt } from "../schedule/frequency-cap.ts";
+import { slotsFrom } from "../schedule/pacing.ts";
 import { settleFrom } from "./state-machine.ts";
 
 /**
@@ -16,7 +18,7 @@ SELECT value->>'$.call.id', 'DIALING', 'claimed', value->>'token', 1, value->>'d
   value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at'
 FROM json_each(?1) WHERE value->>'resendOf' IS NULL
 ON CONFLICT (id) DO UPDATE SET state = 'DIALING', reason = 'claimed', token = excluded.token,
-  attempt = calls.attempt + 1, due_at = excluded.due_at, route = excluded.route,
+  attempt = calls.attempt + 1, due_at = excluded.due_at, line = NULL, route = excluded.route,
   updated_at = excluded.updated_at
 WHERE calls.state = 'DEFERRED' AND calls.due_at <= excluded.updated_at`;
 
@@ -55,9 +57,9 @@ SELECT calls.id FROM json_each(?1) AS j CROSS JOIN calls ON calls.id = j.value->
 WHERE +state = j.value->>'state' AND token = j.value->>'token'`;
 
 const deferFresh = `
-INSERT INTO calls (id, state, reason, attempt, due_at, call, request_id, client, agent_id, number_hash,
+INSERT INTO calls (id, state, reason, attempt, due_at, line, call, request_id, client, agent_id, number_hash,
   number_tail, accepted_at, updated_at)
-SELECT value->>'$.call.id', value->>'state', value->>'reason', 0, value->>'dueAt', value->'call',
+SELECT value->>'$.call.id', value->>'state', value->>'reason', 0, value->>'dueAt', value->>'line', value->'call',
   value->>'$.call.requestId', value->>'$.call.client', value->>'$.call.request.agent_id',
   value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at'
 FROM json_each(?1) WHERE value->>'seenDueAt' IS NULL
@@ -66,10 +68,41 @@ RETURNING id`;
 
 const deferSeen = `
 UPDATE calls SET state = j.value->>'state', reason = j.value->>'reason', due_at = j.value->>'dueAt',
-  updated_at = j.value->>'at'
+  line = j.value->>'line', updated_at = j.value->>'at'
 FROM json_each(?1) AS j
 WHERE calls.id = j.value->>'$.call.id' AND +state = 'DEFERRED' AND +due_at = j.value->>'seenDueAt'
 RETURNING calls.id`;
+
+/**
+ * Each line once, by leaps through the index (a plain DISTINCT would read every row that waits); ended by a NULL.
+ */
+const allLines = `
+WITH RECURSIVE leap(line) AS (
+  SELECT min(line) FROM calls WHERE due_at IS NOT NULL
+  UNION ALL
+  SELECT (SELECT min(line) FROM calls WHERE due_at IS NOT NULL AND line > leap.line) FROM leap
+  WHERE leap.line IS NOT NULL)
+SELECT line FROM leap WHERE line IS NOT NULL`;
+
+/** Slots of account ?1: its interval ?2, the tolerance of its burst ?3, now ?4, until ?5, in microseconds; ?6 at most. */
+const grantOfSlots = `
+INSERT INTO paces (account, arrival_us, granted)
+SELECT ?1, base + granted * ?2, granted FROM (
+  SELECT base, iif(?5 + ?3 < base, 0, min(?6, CAST((?5 + ?3 - base) / ?2 AS INTEGER) + 1)) AS granted
+  FROM (SELECT max(?4, coalesce((SELECT arrival_us FROM paces WHERE account = ?1), 0)) AS base))
+WHERE granted > 0
+ON CONFLICT (account) DO UPDATE SET arrival_us = excluded.arrival_us, granted = excluded.granted
+RETURNING granted, arrival_us`;
+
+/** ?1 number, ?2 call, ?3 time, ?4 caps: the other calls that lie in a cap's period must be fewer than it has. */
+const countCall = `
+INSERT INTO counted_calls (number_hash, call_id, at)
+SELECT ?1, ?2, ?3 WHERE NOT EXISTS (
+  SELECT 1 FROM json_each(?4) AS cap WHERE cap.value->>'count' <= (
+    SELECT count(*) FROM counted_calls
+    WHERE number_hash = ?1 AND call_id <> ?2 AND at > ?3 - (cap.value->>'days') * 86400000))
+ON CONFLICT (number_hash, call_id) DO UPDATE SET at = excluded.at
+RETURNING at`;
 
 /** The ledger in Cloudflare D1. Its tables are those of infra/d1. */
 export function createD1Ledger(database: D1Database): CallLedger {
@@ -111,18 +144,19 @@ export function createD1Ledger(database: D1Database): CallLedger {
         : [deferFresh];
       return write(statements, writes, ({ call }) => call.id);
     },
-    async due({ until, after, limit }) {
+    async due({ until, after, line = null, limit }) {
       const { results } = await database
         .prepare(
-          `SELECT id, state, token, attempt, route, request_id, agent_id, due_at FROM calls
-           WHERE due_at IS NOT NULL AND due_at <= ?1 AND (due_at, id) > (?2, ?3)
+          `SELECT id, state, reason, token, attempt, route, request_id, agent_id, due_at FROM calls
+           WHERE due_at IS NOT NULL AND line IS ?5 AND due_at <= ?1 AND (due_at, id) > (?2, ?3)
            ORDER BY due_at, id LIMIT ?4`,
         )
-        .bind(until, after?.dueAt ?? -1, after?.id ?? "", limit)
+        .bind(until, after?.dueAt ?? -1, after?.id ?? "", limit, line)
         .all<D1Row & { due_at: number }>();
       return results.map((row): DueRow => ({
         id: row.id,
         state: row.state,
+        reason: row.reason,
         token: row.token,
         attempt: row.attempt,
         route: routeFrom(row.route),
@@ -130,6 +164,10 @@ export function createD1Ledger(database: D1Database): CallLedger {
         agentId: row.agent_id,
         dueAt: row.due_at,
       }));
+    },
+    async lines() {
+      const { results } = await database.prepare(allLines).all<{ line: string }>();
+      return results.map(({ line }) => line);
     },
     async list({ state, before, limit }) {
       const { results } = await database
@@ -154,6 +192,9 @@ export function createD1Ledger(database: D1Database): CallLedger {
     async purge(ids, before, now) {
       await database.batch([
         database.prepare("DELETE FROM idempotency_keys WHERE expires_at <= ?1").bind(now),
+        database
+          .prepare("DELETE FROM counted_calls WHERE at <= ?1")
+          .bind(now - capDaysMax * 86_400_000),
         database
           .prepare(
             `DELETE FROM calls WHERE id IN (SELECT value FROM json_each(?1))
@@ -216,6 +257,41 @@ export function createD1Ledger(database: D1Database): CallLedger {
     async clearHold(name) {
       await database.prepare("DELETE FROM holds WHERE name = ?1").bind(name).run();
     },
+
+    async reserve(request) {
+      const { account, intervalUs, burst, now, until } = request;
+      const given = await database
+        .prepare(grantOfSlots)
+        .bind(
+          account,
+          intervalUs,
+          (burst - 1) * intervalUs,
+          now * 1000,
+          until * 1000,
+          request.count,
+        )
+        .first<{ granted: number; arrival_us: number }>();
+      if (given === null) return [];
+      const { granted, arrival_us } = given;
+      return slotsFrom(arrival_us - granted * intervalUs, granted, request);
+    },
+    async count({ numberHash, callId, at, caps }) {
+      const [counted, others] = await database.batch<{ at: number }>([
+        database.prepare(countCall).bind(numberHash, callId, at, JSON.stringify(caps)),
+        database
+          .prepare("SELECT at FROM counted_calls WHERE number_hash = ?1 AND call_id <> ?2")
+          .bind(numberHash, callId),
+      ]);
+      if (counted?.results.length === 1) return at;
+      const times = others?.results.map((one) => one.at) ?? [];
+      return freeAt(times, caps, at);
+    },
+    async uncount({ numberHash, callId, at }) {
+      await database
+        .prepare("DELETE FROM counted_calls WHERE number_hash = ?1 AND call_id = ?2 AND at = ?3")
+        .bind(numberHash, callId, at)
+        .run();
+    },
   };
 }
 
@@ -247,6 +323,7 @@ interface D1Row {
   attempt: number;
   resent: number;
   due_at: number | null;
+  line: string | null;
   unknown_since: number | null;
   call: string | null;
   route: string | null;
@@ -269,6 +346,7 @@ function fromD1(row: D1Row): CallRow {
     attempt: row.attempt,
     resent: row.resent === 1,
     dueAt: row.due_at,
+    line: row.line,
     unknownSince: row.unknown_since,
     call: callFrom(row.call),
     route: routeFrom(row.route),

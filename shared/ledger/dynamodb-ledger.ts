@@ -18,17 +18,20 @@ import type {
   Settlement,
   UnclaimedWrite,
 } from "./call-ledger.ts";
+import { capCountMax, capDaysMax, freeAt } from "../schedule/frequency-cap.ts";
+import { grantSlots, slotsFrom } from "../schedule/pacing.ts";
 import {
   callStates,
   duePlace,
+  dueShardsOf,
   firstAttributes,
   fromItem,
   holdShard,
   type Item,
   justBefore,
+  lineShard,
   number,
   numberIn,
-  shards,
   stateShard,
   stateShardsOf,
   dynamoTable,
@@ -61,16 +64,17 @@ export function createDynamoLedger(
     return found.Item;
   };
 
-  /** Runs a conditional write. False: refused. */
-  async function conditional(write: () => Promise<unknown>): Promise<boolean> {
+  /** Runs a conditional write. Undefined: refused. */
+  async function unlessRefused<Output>(write: () => Promise<Output>): Promise<Output | undefined> {
     try {
-      await write();
-      return true;
+      return await write();
     } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return false;
+      if (error instanceof ConditionalCheckFailedException) return undefined;
       throw error;
     }
   }
+  const conditional = async (write: () => Promise<object>): Promise<boolean> =>
+    (await unlessRefused(write)) !== undefined;
 
   /** Updates a call's item under a condition, in which `#name` stands for each of `names`. */
   const updateCall = (
@@ -125,7 +129,8 @@ export function createDynamoLedger(
         ? { ":unknown": text("UNKNOWN"), ":read": text(resendOf), ":true": { BOOL: true } }
         : { ":deferred": text("DEFERRED"), ":at": number(at) }),
     };
-    const update = updateOf(set, first, values, "#attempt = if_not_exists(#attempt, :zero) + :one");
+    const increment = "#attempt = if_not_exists(#attempt, :zero) + :one";
+    const update = updateOf(set, first, values, increment, ["line"]);
     const done = await (resent
       ? updateCall(
           call.id,
@@ -176,13 +181,14 @@ export function createDynamoLedger(
   }
 
   async function deferOne(write: UnclaimedWrite): Promise<boolean> {
-    const { call, state, reason, dueAt, at, seenDueAt } = write;
+    const { call, state, reason, dueAt, line, at, seenDueAt } = write;
+    if (line !== undefined) await openLine(line);
     const set: Item = {
       state: text(state),
       reason: text(reason),
       updatedAt: number(at),
       stateShard: text(stateShard(call.id, state)),
-      ...(dueAt === undefined ? {} : duePlace(call.id, dueAt)),
+      ...(dueAt === undefined ? {} : duePlace(call.id, dueAt, line)),
       ...(state === "DEFERRED" ? {} : { ttl: ttlAt(at) }),
     };
     if (seenDueAt === null) {
@@ -199,21 +205,47 @@ export function createDynamoLedger(
       return done || isWritten(write);
     }
     const values = { ":deferred": text("DEFERRED"), ":seen": number(seenDueAt) };
-    const remove = dueAt === undefined ? ["dueAt", "dueShard", "dueKey"] : [];
+    const remove = [
+      ...(dueAt === undefined ? ["dueAt", "dueShard", "dueKey"] : []),
+      ...(line === undefined ? ["line"] : []),
+    ];
     const update = updateOf(set, {}, values, undefined, remove);
     const names = ["state", "dueAt"];
     const done = await updateCall(call.id, update, names, "#state = :deferred AND #dueAt = :seen");
     return done || isWritten(write);
   }
 
-  /** Whether a deferral that was refused stands all the same, by the try whose answer was lost. */
-  async function isWritten({ call, state, reason, dueAt, at, seenDueAt }: UnclaimedWrite) {
+  /** Lines that are written down, as far as this process knows. */
+  const openLines = new Set<string>();
+
+  /** Written down before the first row stands in it, so that no row stands in a line that nobody looks at. */
+  async function openLine(line: string): Promise<void> {
+    if (openLines.has(line)) return;
+    const Item = {
+      pk: text(`line#${line}`),
+      name: text(line),
+      stateShard: text(lineShard),
+      stateKey: text(line),
+    };
+    await client.send(new PutItemCommand({ TableName: table, Item }));
+    openLines.add(line);
+  }
+
+  /**
+   * Whether a deferral that was refused stands all the same, by the try whose answer was lost. Another's that says
+   * the same of the same millisecond is taken for it: it does stand.
+   */
+  async function isWritten({ call, state, reason, dueAt, line, at, seenDueAt }: UnclaimedWrite) {
     const item = await get(`call#${call.id}`);
     if (item === undefined) return false;
     const row = fromItem(item);
     // A first write that stands has never been claimed; the same decision over another row is not this one.
     if (seenDueAt === null && row.attempt > 0) return false;
-    const same = row.state === state && row.reason === reason && row.dueAt === (dueAt ?? null);
+    const same =
+      row.state === state &&
+      row.reason === reason &&
+      row.dueAt === (dueAt ?? null) &&
+      row.line === (line ?? null);
     return same && row.updatedAt === at && row.dueAt !== seenDueAt;
   }
 
@@ -316,6 +348,38 @@ export function createDynamoLedger(
       ),
     );
 
+  /** The calls that a number's caps count, with their times, as an item that is written over what was read. */
+  const readCounts = async (numberHash: string) => {
+    const item = await get(`count#${numberHash}`);
+    const calls: [id: string, at: number][] =
+      item === undefined ? [] : JSON.parse(textIn(item, "calls"));
+    return { calls, version: item === undefined ? 0 : numberIn(item, "version") };
+  };
+  const putCounts = (numberHash: string, calls: [string, number][], version: number) => {
+    const newest = calls.toSorted(([, a], [, b]) => b - a).slice(0, capCountMax);
+    const expiresAt = (newest[0]?.[1] ?? 0) + capDaysMax * 86_400_000;
+    return conditional(() =>
+      client.send(
+        new PutItemCommand({
+          TableName: table,
+          Item: {
+            pk: text(`count#${numberHash}`),
+            calls: text(JSON.stringify(newest)),
+            version: number(version + 1),
+            ttl: number(Math.ceil(expiresAt / 1000)),
+          },
+          ConditionExpression: version === 0 ? "attribute_not_exists(pk)" : "#version = :version",
+          ...(version === 0
+            ? {}
+            : {
+                ExpressionAttributeNames: { "#version": "version" },
+                ExpressionAttributeValues: { ":version": number(version) },
+              }),
+        }),
+      ),
+    );
+  };
+
   return {
     async read(ids) {
       const rows = new Map<string, CallRow>();
@@ -342,21 +406,18 @@ export function createDynamoLedger(
     claim: (claims) => allEnded(claims.map(claimOne)),
     settle: (settlements) => allEnded(settlements.map(settleOne)),
     defer: (writes) => allEnded(writes.map(deferOne)),
-    async due({ until, after, limit }) {
-      const items = await query(
-        "byDue",
-        shards.map((shard) => `due#${shard}`),
-        {
-          ...(after === undefined ? {} : { after: `${timeKey(after.dueAt, after.id)}!` }),
-          before: timeKey(until, "~"),
-          limit,
-        },
-      );
+    async due({ until, after, line, limit }) {
+      const items = await query("byDue", dueShardsOf(line), {
+        ...(after === undefined ? {} : { after: `${timeKey(after.dueAt, after.id)}!` }),
+        before: timeKey(until, "~"),
+        limit,
+      });
       return items.map((item): DueRow => {
-        const { id, state, token, attempt, route, requestId, agentId } = fromItem(item);
+        const { id, state, reason, token, attempt, route, requestId, agentId } = fromItem(item);
         return {
           id,
           state,
+          reason,
           token,
           attempt,
           route,
@@ -365,6 +426,10 @@ export function createDynamoLedger(
           dueAt: numberIn(item, "dueAt"),
         };
       });
+    },
+    async lines() {
+      const items = await query("byState", [lineShard], { limit: 1000 });
+      return items.map((item) => textIn(item, "name"));
     },
     async list({ state, before, limit }) {
       const items = await query("byState", stateShardsOf(state), {
@@ -454,6 +519,61 @@ export function createDynamoLedger(
       await client.send(
         new DeleteItemCommand({ TableName: table, Key: { pk: text(`hold#${name}`) } }),
       );
+    },
+
+    async reserve(request) {
+      const { account, intervalUs, burst, now, until } = request;
+      const pk = `pace#${account}`;
+      for (;;) {
+        const found = (await get(pk))?.["arrivalUs"]?.N;
+        const before = found === undefined ? undefined : Number(found);
+        const { granted, baseUs } = grantSlots(before, request);
+        if (granted === 0) return [];
+        const stepUs = granted * intervalUs;
+        // Where slots are still to come, what others take meanwhile adds up with ours, as long as ours fit behind.
+        const isIdle = before === undefined || before < now * 1000;
+        const latestUs = until * 1000 + (burst - granted) * intervalUs;
+        const answer = await unlessRefused(() =>
+          client.send(
+            new UpdateItemCommand({
+              TableName: table,
+              Key: { pk: text(pk) },
+              UpdateExpression: `SET arrivalUs = ${isIdle ? ":after" : "arrivalUs + :step"}`,
+              ConditionExpression: isIdle
+                ? "attribute_not_exists(arrivalUs) OR arrivalUs < :now"
+                : "arrivalUs BETWEEN :now AND :latest",
+              ExpressionAttributeValues: isIdle
+                ? { ":after": number(baseUs + stepUs), ":now": number(now * 1000) }
+                : {
+                    ":step": number(stepUs),
+                    ":now": number(now * 1000),
+                    ":latest": number(latestUs),
+                  },
+              ReturnValues: "UPDATED_NEW",
+            }),
+          ),
+        );
+        const after = answer?.Attributes?.["arrivalUs"]?.N;
+        if (after !== undefined) return slotsFrom(Number(after) - stepUs, granted, request);
+      }
+    },
+    async count({ numberHash, callId, at, caps }) {
+      for (;;) {
+        const counts = await readCounts(numberHash);
+        const others = counts.calls.filter(([id]) => id !== callId);
+        const times = others.map(([, time]) => time);
+        const free = freeAt(times, caps, at);
+        if (free !== at) return free;
+        if (await putCounts(numberHash, [...others, [callId, at]], counts.version)) return at;
+      }
+    },
+    async uncount({ numberHash, callId, at }) {
+      for (;;) {
+        const { calls, version } = await readCounts(numberHash);
+        const others = calls.filter(([id, time]) => id !== callId || time !== at);
+        if (others.length === calls.length) return;
+        if (await putCounts(numberHash, others, version)) return;
+      }
     },
   };
 }

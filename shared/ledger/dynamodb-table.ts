@@ -4,10 +4,10 @@ import type { CallRow, Claim, UnclaimedWrite } from "./call-ledger.ts";
 /**
  * The ledger in one DynamoDB table, by single-item conditional writes alone.
  *
- * Hash key `pk`: `call#` and the id, `key#` and an idempotency key, `hold#` and a name. Two sparse indexes,
- * each over shards so that no partition is hot: `byDue` (`dueShard`, `dueKey`) has the rows that are due
- * some time, `byState` (`stateShard`, `stateKey`) every call, and the holds in a shard of their own. Both sort
- * keys begin with a time, padded so that text sorts as numbers do. `ttl` (seconds) lets DynamoDB delete what
+ * Hash key `pk`: `call#` and the id, `key#` and an idempotency key, `hold#` and a name, `line#` and `pace#` and an
+ * account, `count#` and a number's hash. Two sparse indexes, each over shards so that no partition is hot: `byDue`
+ * (`dueShard`, `dueKey`) has the rows that are due some time, each line's in shards of their own; `byState`
+ * (`stateShard`, `stateKey`) every call, and the holds and the lines in a shard of their own each. Both sort keys begin with a time, padded so that text sorts as numbers do. `ttl` (seconds) lets DynamoDB delete what
  * is long past its retention, should no sweep have.
  */
 export const dynamoTable = {
@@ -18,19 +18,30 @@ export const dynamoTable = {
       hashKey: "dueShard",
       rangeKey: "dueKey",
       /** What a sweep needs of a row: whole, a page of large calls would fill the function's memory. */
-      projected: ["id", "state", "token", "attempt", "route", "requestId", "agentId", "dueAt"],
+      projected: [
+        "id",
+        "state",
+        "reason",
+        "token",
+        "attempt",
+        "route",
+        "requestId",
+        "agentId",
+        "dueAt",
+      ],
     },
     byState: { hashKey: "stateShard", rangeKey: "stateKey" },
   },
 } as const;
 
 const shardCount = 8;
-export const shards = Array.from({ length: shardCount }, (_, shard) => shard);
+const shards = Array.from({ length: shardCount }, (_, shard) => shard);
 export const callStates = [
   ...(["DEFERRED", "DIALING", "UNKNOWN", "PARKED"] as const),
   ...(["PLACED", "REJECTED", "EXPIRED", "CANCELLED"] as const),
 ];
 export const holdShard = "HOLD";
+export const lineShard = "LINE";
 export type Item = Record<string, AttributeValue>;
 
 /** What a row has from its first write on. */
@@ -49,12 +60,21 @@ export function firstAttributes({ call, numberHash, numberTail }: Claim | Unclai
   };
 }
 
-export function duePlace(id: string, dueAt: number) {
+export function duePlace(id: string, dueAt: number, line?: string) {
   return {
     dueAt: number(dueAt),
-    dueShard: text(`due#${shardOf(id)}`),
+    ...(line === undefined ? {} : { line: text(line) }),
+    dueShard: text(`${dueShardName(line)}#${shardOf(id)}`),
     dueKey: text(timeKey(dueAt, id)),
   };
+}
+
+export function dueShardsOf(line: string | undefined): string[] {
+  return shards.map((shard) => `${dueShardName(line)}#${shard}`);
+}
+
+function dueShardName(line: string | undefined): string {
+  return line === undefined ? "due" : `line#${line}`;
 }
 
 /** Sets, sets where absent, and removes attributes, all under placeholder names. */
@@ -97,6 +117,7 @@ export function fromItem(item: Item): CallRow {
     attempt: numberIn(item, "attempt"),
     resent: item["resent"]?.BOOL === true,
     dueAt: optional("dueAt"),
+    line: item["line"]?.S ?? null,
     unknownSince: optional("unknownSince"),
     call: call === undefined ? null : JSON.parse(call),
     route: route === undefined ? null : JSON.parse(route),

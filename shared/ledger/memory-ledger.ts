@@ -1,4 +1,6 @@
 import type { BoundKey, CallLedger, CallRow, DueRow, Hold } from "./call-ledger.ts";
+import { capDaysMax, freeAt } from "../schedule/frequency-cap.ts";
+import { grantSlots, slotsFrom } from "../schedule/pacing.ts";
 import { claimed, settled, unclaimed } from "./state-machine.ts";
 
 /** A ledger in this process's memory, for tests. */
@@ -6,6 +8,10 @@ export function createMemoryLedger(): CallLedger {
   const rows = new Map<string, CallRow>();
   const keys = new Map<string, BoundKey & { expiresAt: number }>();
   const holds = new Map<string, Hold>();
+  /** The theoretical arrival time of each account's next call. */
+  const arrivals = new Map<string, number>();
+  /** Times of counted calls, by number hash and call. */
+  const counted = new Map<string, Map<string, number>>();
 
   const write = (id: string, next: CallRow | undefined): boolean => {
     if (next !== undefined) rows.set(id, next);
@@ -31,8 +37,9 @@ export function createMemoryLedger(): CallLedger {
     async defer(writes) {
       return writes.map((one) => write(one.call.id, unclaimed(rows.get(one.call.id), one)));
     },
-    async due({ until, after, limit }) {
+    async due({ until, after, line = null, limit }) {
       return [...rows.values()]
+        .filter((row) => row.line === line)
         .flatMap((row): DueRow[] =>
           row.dueAt !== null && row.dueAt <= until ? [{ ...dueFields(row), dueAt: row.dueAt }] : [],
         )
@@ -44,6 +51,9 @@ export function createMemoryLedger(): CallLedger {
         )
         .toSorted((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))
         .slice(0, limit);
+    },
+    async lines() {
+      return [...new Set([...rows.values()].flatMap(({ line }) => line ?? []))];
     },
     async list({ state, before, limit }) {
       return [...rows.values()]
@@ -65,6 +75,9 @@ export function createMemoryLedger(): CallLedger {
     },
     async purge(ids, before, now) {
       for (const [key, { expiresAt }] of keys) if (expiresAt <= now) keys.delete(key);
+      for (const calls of counted.values()) {
+        for (const [id, at] of calls) if (at <= now - capDaysMax * 86_400_000) calls.delete(id);
+      }
       for (const id of ids) {
         const row = rows.get(id);
         if (row !== undefined && isEnded(row, before)) rows.delete(id);
@@ -103,6 +116,25 @@ export function createMemoryLedger(): CallLedger {
     async clearHold(name) {
       holds.delete(name);
     },
+
+    async reserve(request) {
+      const { account } = request;
+      const { granted, baseUs, arrivalUs } = grantSlots(arrivals.get(account), request);
+      if (granted > 0) arrivals.set(account, arrivalUs);
+      return slotsFrom(baseUs, granted, request);
+    },
+    async count({ numberHash, callId, at, caps }) {
+      const calls = counted.get(numberHash) ?? new Map<string, number>();
+      counted.set(numberHash, calls);
+      const others = [...calls].filter(([id]) => id !== callId).map(([, time]) => time);
+      const free = freeAt(others, caps, at);
+      if (free === at) calls.set(callId, at);
+      return free;
+    },
+    async uncount({ numberHash, callId, at }) {
+      const calls = counted.get(numberHash);
+      if (calls?.get(callId) === at) calls.delete(callId);
+    },
   };
 }
 
@@ -110,6 +142,6 @@ function isEnded({ state, updatedAt }: CallRow, before: number): boolean {
   return state !== "DEFERRED" && state !== "DIALING" && updatedAt < before;
 }
 
-function dueFields({ id, state, token, attempt, route, requestId, agentId }: CallRow) {
-  return { id, state, token, attempt, route, requestId, agentId };
+function dueFields({ id, state, reason, token, attempt, route, requestId, agentId }: CallRow) {
+  return { id, state, reason, token, attempt, route, requestId, agentId };
 }

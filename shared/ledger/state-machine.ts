@@ -14,6 +14,7 @@ export function claimed(row: CallRow | undefined, claim: Claim): CallRow | undef
     reason: claim.resendOf === undefined ? "claimed" : "resent",
     token: claim.token,
     dueAt: claim.deadline,
+    line: null,
     route: claim.route,
     updatedAt: claim.at,
   } as const;
@@ -77,6 +78,7 @@ export function unclaimed(row: CallRow | undefined, write: UnclaimedWrite): Call
     state: write.state,
     reason: write.reason,
     dueAt: write.dueAt ?? null,
+    line: write.line ?? null,
     updatedAt: write.at,
   };
   if (row === undefined) {

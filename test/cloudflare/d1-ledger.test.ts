@@ -7,7 +7,9 @@ import { testEnv } from "./env.ts";
 describeCallLedger("D1", async () => {
   const { LEDGER } = testEnv;
   await LEDGER.batch(
-    ["calls", "idempotency_keys", "holds"].map((table) => LEDGER.prepare(`DELETE FROM ${table}`)),
+    ["calls", "idempotency_keys", "holds", "paces", "counted_calls"].map((table) =>
+      LEDGER.prepare(`DELETE FROM ${table}`),
+    ),
   );
   return createD1Ledger(LEDGER);
 });
@@ -49,5 +51,48 @@ describe("D1 as a call ledger", () => {
     await ledger.settle(many.slice(1000).map(({ call }) => settlementOf(call.id, "UNKNOWN")));
     expect(await rowsReadByOneCall()).toBe(withFew);
     expect(withFew).toBeLessThan(60);
+  });
+
+  it("reads a line's head, the lines and what is due without reading what else waits", async () => {
+    const { LEDGER } = testEnv;
+    let rowsRead = 0;
+    interface Counted {
+      bind(...values: unknown[]): Counted;
+      all<Row>(): Promise<D1Result<Row>>;
+    }
+    const counted = (statement: D1PreparedStatement): Counted => ({
+      bind: (...values) => counted(statement.bind(...values)),
+      async all<Row>() {
+        const result = await statement.all<Row>();
+        rowsRead += result.meta.rows_read;
+        return result;
+      },
+    });
+    const counting = { prepare: (sql: string) => counted(LEDGER.prepare(sql)) };
+    await LEDGER.prepare("DELETE FROM calls").run();
+    const waitIn = (line: string | undefined, count: number) =>
+      createD1Ledger(LEDGER).defer(
+        Array.from({ length: count }, (_, n) => ({
+          call: aCall(),
+          numberHash: "hash",
+          numberTail: "23",
+          reason: "pace",
+          at: 1,
+          seenDueAt: null,
+          state: "DEFERRED" as const,
+          dueAt: 1000 + n,
+          ...(line === undefined ? {} : { line }),
+        })),
+      );
+    await waitIn("webhook:a", 1500);
+    await waitIn("webhook:b", 500);
+    await waitIn(undefined, 1);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one method that is called
+    const ledger = createD1Ledger(counting as unknown as D1Database);
+    expect(await ledger.lines()).toEqual(["webhook:a", "webhook:b"]);
+    expect(await ledger.due({ line: "webhook:b", until: 9000, limit: 1 })).toHaveLength(1);
+    expect(await ledger.due({ until: 9000, limit: 500 })).toHaveLength(1);
+    expect(rowsRead).toBeGreaterThan(0);
+    expect(rowsRead).toBeLessThan(20);
   });
 });

@@ -47,6 +47,7 @@ const deferralOf = (call: Call, more: Partial<UnclaimedWrite> = {}): UnclaimedWr
 export function describeCallLedger(name: string, create: () => Promise<CallLedger>): void {
   describe(`${name} as a call ledger`, () => {
     let ledger: CallLedger;
+    let sequence = 0;
     beforeEach(async () => {
       ledger = await create();
     });
@@ -68,6 +69,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         attempt: 1,
         resent: false,
         dueAt: 60_000,
+        line: null,
         unknownSince: null,
         call,
         route,
@@ -282,6 +284,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       expect(all[2]).toEqual({
         id: dialing.id,
         state: "DIALING",
+        reason: "claimed",
         token: "token_1",
         attempt: 1,
         route,
@@ -296,6 +299,42 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         after: { dueAt: first?.dueAt ?? 0, id: first?.id ?? "" },
       });
       expect(page).toEqual(all.slice(1, 3));
+    });
+
+    it("keeps calls that wait for a pace in a line of their own, each in its place", async () => {
+      const waiting = aCall();
+      const [first, second, third] = [aCall(), aCall(), aCall()];
+      const line = "webhook:example.com";
+      const inLine = { line, reason: "pace" };
+      expect(await ledger.lines()).toEqual([]);
+      await ledger.defer([
+        deferralOf(waiting, { dueAt: 1 }),
+        deferralOf(second, { dueAt: 2000, ...inLine }),
+        deferralOf(first, { dueAt: 1000, ...inLine }),
+        deferralOf(third, { dueAt: 2000, line: "webhook:example.org" }),
+      ]);
+      expect((await ledger.lines()).toSorted()).toEqual([line, "webhook:example.org"]);
+      const idsOf = async (query: Parameters<CallLedger["due"]>[0]) =>
+        (await ledger.due(query)).map(({ id }) => id);
+      expect(await idsOf({ until: 9000, limit: 10 })).toEqual([waiting.id]);
+      expect(await idsOf({ line, until: 9000, limit: 10 })).toEqual([first.id, second.id]);
+      expect(await idsOf({ line, until: 9000, limit: 1 })).toEqual([first.id]);
+      const after = { dueAt: 1000, id: first.id };
+      expect(await idsOf({ line, until: 9000, after, limit: 9 })).toEqual([second.id]);
+      expect(await rowOf(first)).toMatchObject({ line, dueAt: 1000 });
+
+      // Given a slot, or claimed, a call leaves the line; it may come back to its place.
+      const slot = deferralOf(first, { dueAt: 8000, reason: "slot", seenDueAt: 1000 });
+      expect(await ledger.defer([slot])).toEqual([true]);
+      expect(await ledger.claim([claimOf(second, { at: 3000 })])).toEqual([true]);
+      expect(await rowOf(first)).toMatchObject({ line: null, dueAt: 8000, reason: "slot" });
+      expect(await rowOf(second)).toMatchObject({ line: null, state: "DIALING" });
+      expect(await idsOf({ line, until: 9000, limit: 10 })).toEqual([]);
+      expect(await idsOf({ until: 9000, limit: 10 })).toEqual([waiting.id, first.id]);
+      const back = deferralOf(first, { dueAt: 1000, seenDueAt: 8000, ...inLine });
+      expect(await ledger.defer([back])).toEqual([true]);
+      expect(await idsOf({ line, until: 9000, limit: 10 })).toEqual([first.id]);
+      expect(await idsOf({ until: 9000, limit: 10 })).toEqual([waiting.id]);
     });
 
     it("lists a state, newest first, page by page", async () => {
@@ -399,6 +438,128 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       expect(await ledger.holds()).toEqual([{ ...hold, count: 2, probeAt: 110 }]);
     });
 
+    it("gives slots at the account's pace, its burst at once, and none later than asked", async () => {
+      const now = 1_700_000_000_000;
+      const two = { account: "webhook:example.com", intervalUs: 500_000, burst: 3, count: 100 };
+      const slots = await ledger.reserve({ ...two, now, until: now + 2000 });
+      expect(slots.map((slot) => slot - now)).toEqual([0, 0, 0, 500, 1000, 1500, 2000]);
+      expect(await ledger.reserve({ ...two, now, until: now + 2000 })).toEqual([]);
+      expect(await ledger.reserve({ ...two, count: 1, now, until: now + 9000 })).toEqual([
+        now + 2500,
+      ]);
+      const other = { ...two, account: "webhook:example.org", count: 1 };
+      expect(await ledger.reserve({ ...other, now, until: now })).toEqual([now]);
+      // After a pause the burst is there again, and no more than that.
+      const later = now + 60_000;
+      const again = await ledger.reserve({ ...two, now: later, until: later + 500 });
+      expect(again.map((slot) => slot - later)).toEqual([0, 0, 0, 500]);
+    });
+
+    it("never exceeds the pace, however many reserve at once", async () => {
+      const now = 1_700_000_000_000;
+      const [perSecond, burst] = [20, 4];
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, n) =>
+          ledger.reserve({
+            account: "webhook:example.com",
+            intervalUs: 1_000_000 / perSecond,
+            burst,
+            count: 1 + (n % 5),
+            now: now + n,
+            until: now + 75_000,
+          }),
+        ),
+      );
+      const slots = answers.flat().toSorted((a, b) => a - b);
+      expect(slots).toHaveLength(150);
+      for (const [index, slot] of slots.entries()) {
+        const second = slots.slice(index).filter((one) => one < slot + 1000);
+        expect(second.length).toBeLessThanOrEqual(perSecond + burst);
+        const rest = slots[index + burst + 10 * perSecond];
+        if (rest !== undefined) expect(rest - slot).toBeGreaterThanOrEqual(10_000);
+      }
+      // And leaves none of it unused: 150 calls, 4 of them at once, take 146 intervals.
+      expect((slots.at(-1) ?? 0) - now).toBeLessThanOrEqual(146 * 50 + 50);
+    });
+
+    it("gives the slots that the arithmetic gives, for any sequence of requests", async () => {
+      const request = fc.record({
+        account: fc.constantFrom("a", "b"),
+        intervalUs: fc.constantFrom(50_000, 333_334, 1_000_000, 50_000_000),
+        burst: fc.integer({ min: 1, max: 4 }),
+        count: fc.integer({ min: 1, max: 30 }),
+        passedMs: fc.nat({ max: 5000 }),
+        aheadMs: fc.constantFrom(0, 5000, 75_000),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 12 }), async (requests) => {
+          const model = createMemoryLedger();
+          const run = sequence++;
+          let now = 1_700_000_000_000;
+          for (const { passedMs, aheadMs, account, ...pace } of requests) {
+            now += passedMs;
+            const one = { ...pace, account: `${account}${run}`, now, until: now + aheadMs };
+            expect(await ledger.reserve(one)).toEqual(await model.reserve(one));
+          }
+        }),
+        { numRuns: 40 },
+      );
+    });
+
+    it("counts calls to a number until a cap is reached, each once", async () => {
+      const day = 86_400_000;
+      const caps = [
+        { count: 2, days: 1 },
+        { count: 3, days: 7 },
+      ];
+      const count = (callId: string, at: number, numberHash = "hash") =>
+        ledger.count({ numberHash, callId, at, caps });
+      expect(await count("call_1", 100 * day)).toBe(100 * day);
+      expect(await count("call_1", 100 * day + 1000)).toBe(100 * day + 1000); // the same, later
+      expect(await count("call_2", 100 * day + 2000)).toBe(100 * day + 2000);
+      // Two within a day: free again a day after the first of them.
+      expect(await count("call_3", 100 * day + 3000)).toBe(101 * day + 1000);
+      expect(await count("call_3", 100 * day + 3000, "another")).toBe(100 * day + 3000);
+      expect(await count("call_3", 101 * day + 999)).toBe(101 * day + 1000);
+      expect(await count("call_3", 101 * day + 1000)).toBe(101 * day + 1000);
+      // Three within a week.
+      expect(await count("call_4", 103 * day)).toBe(107 * day + 1000);
+      expect(await count("call_2", 103 * day)).toBe(103 * day); // the others are two
+    });
+
+    it("takes a counted call back, if it still is counted at that time", async () => {
+      const caps = [{ count: 1, days: 1 }];
+      const count = (callId: string, at: number) =>
+        ledger.count({ numberHash: "hash", callId, at, caps });
+      await count("call_1", 1000);
+      await ledger.uncount({ numberHash: "hash", callId: "call_1", at: 999 });
+      await ledger.uncount({ numberHash: "hash", callId: "call_2", at: 1000 });
+      await ledger.uncount({ numberHash: "another", callId: "call_1", at: 1000 });
+      expect(await count("call_2", 2000)).toBe(86_401_000);
+      await ledger.uncount({ numberHash: "hash", callId: "call_1", at: 1000 });
+      expect(await count("call_2", 2000)).toBe(2000);
+    });
+
+    it("lets as many of many at once through as the cap has room for", async () => {
+      const caps = [{ count: 3, days: 1 }];
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          ledger.count({ numberHash: "hash", callId: `call_${n}`, at: 1000 + n, caps }),
+        ),
+      );
+      expect(answers.filter((free, n) => free === 1000 + n)).toHaveLength(3);
+    });
+
+    it("counts for other agents' caps what comes under none, and forgets it in time", async () => {
+      const day = 86_400_000;
+      const one = { numberHash: "hash", callId: "call_1", at: 100 * day };
+      expect(await ledger.count({ ...one, caps: [] })).toBe(100 * day);
+      const next = { ...one, callId: "call_2", caps: [{ count: 1, days: 60 }] };
+      expect(await ledger.count({ ...next, at: 159 * day })).toBe(160 * day);
+      await ledger.purge([], 0, 160 * day);
+      expect(await ledger.count({ ...next, at: 160 * day })).toBe(160 * day);
+    });
+
     it("does what the state machine says, for any sequence of writes", async () => {
       const ids = fc.nat({ max: 2 });
       const token = fc.constantFrom("t1", "t2", "t3");
@@ -429,6 +590,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
           at: time,
           dueAt: time,
           state: fc.constantFrom(...(["DEFERRED", "EXPIRED", "REJECTED", "PARKED"] as const)),
+          line: fc.option(fc.constantFrom("a", "b"), { nil: undefined }),
           seenDueAt: fc.option(time),
         }),
       );
@@ -437,7 +599,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
           const model = createMemoryLedger();
           const calls = [aCall(), aCall(), aCall()];
           const waits = (state: string) => state === "DEFERRED" || state === "UNKNOWN";
-          const run = (on: CallLedger, one: (typeof writes)[number]) => {
+          const run = (on: CallLedger, one: (typeof writes)[number], order: number) => {
             const call = calls[one.which] ?? aCall();
             if (one.kind === "claim") {
               const resend = one.resendOf === undefined ? {} : { resendOf: one.resendOf };
@@ -456,11 +618,25 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
               ]);
             }
             const { seenDueAt } = one;
+            // No two of the same millisecond: one that says the same as another's may be taken for it.
+            const deferredAt = 1000 + order;
+            const line = one.line === undefined || !waits(state) ? {} : { line: one.line };
             return on.defer([
-              { call, ...trace, state: one.state, reason: "r", at, seenDueAt, ...due },
+              {
+                call,
+                ...trace,
+                ...due,
+                ...line,
+                seenDueAt,
+                state: one.state,
+                reason: "r",
+                at: deferredAt,
+              },
             ]);
           };
-          for (const one of writes) expect(await run(ledger, one)).toEqual(await run(model, one));
+          for (const [order, one] of writes.entries()) {
+            expect(await run(ledger, one, order)).toEqual(await run(model, one, order));
+          }
           const read = calls.map(({ id }) => id);
           expect(await ledger.read(read)).toEqual(await model.read(read));
         }),

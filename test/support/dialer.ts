@@ -4,10 +4,11 @@ import type { Call } from "../../shared/call.ts";
 import { type DialPlan, parseDialPlan } from "../../shared/dial-plan.ts";
 import type { CallLedger, CallRow } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
-import type { LogFields } from "../../shared/log.ts";
+import type { Log, LogFields } from "../../shared/log.ts";
 import { type Message, messageSchema } from "../../shared/message.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
+import { createSchedule } from "../../shared/schedule/schedule.ts";
 import type { CallQueue, Disposition } from "../../shared/queue/call-queue.ts";
 import { testPlan } from "./environment.ts";
 
@@ -26,17 +27,73 @@ interface Waiting {
  * The dialer's core over a queue, a ledger and a provider in memory, under a clock that only the test moves
  * (and sleeping does). Messages that are handed back come again after their delay, as from a real queue.
  */
-export function createDialerBench(more: { plan?: object; lanes?: number } = {}) {
-  let now = 1_000_000;
+export function createDialerBench(more: { plan?: object; lanes?: number; startAt?: string } = {}) {
+  let now = more.startAt === undefined ? 1_000_000 : Date.parse(more.startAt);
+  let timers: { at: number; wake: () => void }[] = [];
   let ids = 0;
   let waiting: Waiting[] = [];
+  let sent = 0;
+  const noDelay = (): number => 0;
+  let delayOf = noDelay;
+  /** Deliveries that the simulation has begun. */
+  const underWay = new Set<Promise<unknown>>();
   const events: LoggedEvent[] = [];
-  const dialed: { call: Call; route: Route }[] = [];
+  const dialed: { call: Call; route: Route; at: number }[] = [];
   const memory = createMemoryLedger();
-  const plan: DialPlan = parseDialPlan({ ...testPlan, ...more.plan }, {});
+  const log: Log = (level, event, fields) => events.push({ level, event, ...fields });
+  const settingsFor = (planChanges: object): DialerSettings => {
+    const plan: DialPlan = parseDialPlan({ ...testPlan, ...planChanges }, {});
+    return {
+      plan,
+      schedule: createSchedule(plan, log),
+      hashKey: "5f".repeat(32),
+      sweepSeconds: 60,
+      providers: {
+        async dial(call, route) {
+          dialed.push({ call, route, at: now });
+          return bench.answer(call, route);
+        },
+      },
+    };
+  };
+  const settings = settingsFor(more.plan ?? {});
+  const idle = () => new Promise((resolve) => setImmediate(resolve));
+  /** Lets whoever sleeps until the earliest moment go on at it. */
+  const wakeNext = () => {
+    const at = Math.min(...timers.map((timer) => timer.at));
+    if (!Number.isFinite(at)) return;
+    now = Math.max(now, at);
+    const due = timers.filter((timer) => timer.at <= now);
+    timers = timers.filter((timer) => timer.at > now);
+    for (const { wake } of due) wake();
+  };
+  const sleep = (ms: number) =>
+    new Promise<void>((wake) => {
+      if (ms <= 0) wake();
+      else timers.push({ at: now + ms, wake });
+    });
+  /** Hands messages to the dialer, which waits in this clock alone; what it hands back comes again. */
+  async function handle(messages: Waiting[], deadlineMs: number): Promise<Disposition[]> {
+    const dispositions = await handleDelivery(
+      messages.map(({ json, attempt }) => ({
+        attempt,
+        large: json.length > 1_000_000,
+        open: async () => JSON.parse(json) as unknown,
+      })),
+      bench.deps,
+      now + deadlineMs,
+    );
+    for (const [index, { json, attempt }] of messages.entries()) {
+      const disposition = dispositions[index];
+      if (disposition === undefined || disposition === "acknowledge") continue;
+      const visibleAt = now + disposition.retryAfterSeconds * 1000;
+      waiting.push({ json, attempt: attempt + 1, visibleAt });
+    }
+    return dispositions;
+  }
 
   const bench = {
-    plan,
+    plan: settings.plan,
     events,
     /** What the provider was sent, in order. */
     dialed,
@@ -61,27 +118,71 @@ export function createDialerBench(more: { plan?: object; lanes?: number } = {}) 
     },
     /** Messages on the queue, delayed ones too. */
     queued: (): Message[] => waiting.map(({ json }) => messageSchema.parse(JSON.parse(json))),
+    /** How many messages have been put onto the queue. */
+    sent: () => sent,
     delays: () => waiting.map(({ visibleAt }) => (visibleAt - now) / 1000),
     /** Delivers everything visible in one delivery; answers with what was said of each message. */
     async deliver(deadlineMs = 900_000): Promise<Disposition[]> {
       const visible = waiting.filter(({ visibleAt }) => visibleAt <= now);
       waiting = waiting.filter(({ visibleAt }) => visibleAt > now);
-      const dispositions = await handleDelivery(
-        visible.map(({ json, attempt }) => ({
-          attempt,
-          large: json.length > 1_000_000,
-          open: async () => JSON.parse(json) as unknown,
-        })),
-        bench.deps,
-        now + deadlineMs,
-      );
-      for (const [index, { json, attempt }] of visible.entries()) {
-        const disposition = dispositions[index];
-        if (disposition === undefined || disposition === "acknowledge") continue;
-        const visibleAt = now + disposition.retryAfterSeconds * 1000;
-        waiting.push({ json, attempt: attempt + 1, visibleAt });
+      const work = handle(visible, deadlineMs);
+      const state = { ended: false };
+      const end = () => (state.ended = true);
+      work.then(end, end);
+      while (!state.ended) {
+        await idle();
+        wakeNext();
       }
-      return dispositions;
+      return work;
+    },
+    /**
+     * Lets time pass with several deliveries at once, each as soon as there is a consumer for it, and a sweep once
+     * a minute; from moment to moment, however long a provider takes to answer.
+     */
+    async simulate(
+      seconds: number,
+      {
+        consumers = 3,
+        batchSize = 40,
+        sweepSeconds = 60,
+        lateMs = noDelay,
+      }: {
+        consumers?: number;
+        batchSize?: number;
+        sweepSeconds?: number;
+        /** How much later than asked a message comes. */
+        lateMs?: () => number;
+      } = {},
+    ) {
+      const until = now + seconds * 1000;
+      let nextSweep = now;
+      delayOf = lateMs;
+      for (;;) {
+        await idle();
+        if (now >= nextSweep) {
+          await queue.send({ kind: "sweep" });
+          nextSweep += sweepSeconds * 1000;
+        }
+        const visible = waiting.filter(({ visibleAt }) => visibleAt <= now).slice(0, batchSize);
+        if (visible.length > 0 && underWay.size < consumers) {
+          waiting = waiting.filter((message) => !visible.includes(message));
+          const work = handle(visible, 900_000).finally(() => underWay.delete(work));
+          underWay.add(work);
+          continue;
+        }
+        const arrivals = underWay.size < consumers ? waiting.map(({ visibleAt }) => visibleAt) : [];
+        const next = Math.min(nextSweep, ...arrivals, ...timers.map(({ at }) => at));
+        if (next > until) break;
+        if (timers.some(({ at }) => at <= next)) wakeNext();
+        else now = Math.max(now, next);
+      }
+      now = until;
+      delayOf = noDelay;
+    },
+    sleep,
+    /** Deploys another plan. */
+    changePlan(planChanges: object) {
+      bench.deps.settings = { value: settingsFor(planChanges) };
     },
     /** Lets time pass, a second at a time, delivering what comes and sweeping once a minute. */
     async run(seconds: number) {
@@ -105,23 +206,13 @@ export function createDialerBench(more: { plan?: object; lanes?: number } = {}) 
   };
   const queue: CallQueue = {
     async send(message, delaySeconds = 0) {
-      const visibleAt = now + delaySeconds * 1000;
+      const visibleAt = now + delaySeconds * 1000 + delayOf();
       waiting.push({ json: JSON.stringify(message), attempt: 1, visibleAt });
+      sent += 1;
     },
     async sendMany(messages) {
       for (const { message, delaySeconds } of messages) await queue.send(message, delaySeconds);
       return messages.length;
-    },
-  };
-  const settings: DialerSettings = {
-    plan,
-    hashKey: "5f".repeat(32),
-    sweepSeconds: 60,
-    providers: {
-      async dial(call, route) {
-        dialed.push({ call, route });
-        return bench.answer(call, route);
-      },
     },
   };
   const deps: DialerDeps = {
@@ -130,13 +221,11 @@ export function createDialerBench(more: { plan?: object; lanes?: number } = {}) 
     settings: { value: settings },
     clock: {
       now: () => now,
-      async sleep(ms) {
-        now += ms;
-      },
+      sleep,
     },
     random: { token: () => `token_${++ids}`, fraction: () => 0.5 },
     lanes: more.lanes ?? 5,
-    log: (level, event, fields) => events.push({ level, event, ...fields }),
+    log,
   };
   return bench;
 }

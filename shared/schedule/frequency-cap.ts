@@ -1,0 +1,33 @@
+import * as z from "zod";
+
+const dayMs = 86_400_000;
+/** Longest rolling period of a cap: how long a call is remembered for it. */
+export const capDaysMax = 60;
+/** Largest cap: how many calls to a number are remembered. */
+export const capCountMax = 1000;
+
+/** At most `count` calls to one number in any rolling `days` × 24 hours. */
+export const frequencyCapSchema = z.strictObject({
+  count: z.int().min(1).max(capCountMax),
+  days: z.number().positive().max(capDaysMax),
+});
+export type FrequencyCap = z.infer<typeof frequencyCapSchema>;
+
+/**
+ * When a number may be called again under all caps, in milliseconds since the epoch: `at` itself where it may
+ * be now.
+ *
+ * @param times of the other calls to it, in any order
+ */
+export function freeAt(
+  times: readonly number[],
+  caps: readonly FrequencyCap[],
+  at: number,
+): number {
+  const newestFirst = times.toSorted((a, b) => b - a);
+  const free = caps.map(({ count, days }) => {
+    const blocking = newestFirst[count - 1]; // once it has left the period, fewer than `count` are in it
+    return blocking === undefined ? at : blocking + days * dayMs;
+  });
+  return Math.max(at, ...free);
+}

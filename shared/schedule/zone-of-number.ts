@@ -1,0 +1,25 @@
+import table from "./zones-of-prefixes.json" with { type: "json" };
+
+let zonesByPrefix: Map<string, readonly string[]> | undefined;
+
+/**
+ * The zones that a number may lie in, by its longest known prefix: one for most area codes, some forty for
+ * `+1800…`, none for a satellite phone. A guess, as numbers are carried along when people move: the `timezone`
+ * of a call always wins. After Google's libphonenumber (infra/schedule-tables.ts).
+ *
+ * @param phoneNumber E.164
+ */
+export function zonesOfNumber(phoneNumber: string): readonly string[] {
+  zonesByPrefix ??= new Map(
+    Object.entries(table).flatMap(([list, prefixes]) => {
+      const zones = list.split(" ");
+      return prefixes.split(" ").map((prefix) => [prefix, zones] as const);
+    }),
+  );
+  const digits = phoneNumber.slice(1);
+  for (let length = digits.length; length > 0; length--) {
+    const zones = zonesByPrefix.get(digits.slice(0, length));
+    if (zones !== undefined) return zones;
+  }
+  return [];
+}
