@@ -47,7 +47,7 @@ export default defineConfig({
           include: ["test/end-to-end/**/*.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 2, // one a platform: they wait more than they work
+          maxWorkers: 4, // two a platform: they wait more than they work
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,46 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
-import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { describe, expect, it } from "vitest";
 import { createToken } from "../../shared/tokens.ts";
 import { describeService } from "../contracts/service.ts";
+import { aws } from "../support/platforms.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
   makeStateDirectory,
-  type PlatformUnderTest,
   type RunningService,
   startService,
   until,
 } from "../support/service.ts";
 
-const states = [
-  "DEFERRED",
-  "DIALING",
-  "UNKNOWN",
-  "PARKED",
-  "PLACED",
-  "REJECTED",
-  "EXPIRED",
-] as const;
-
-const aws: PlatformUnderTest = {
-  name: "AWS",
-  script: "start:aws",
-  prefix: "/prod",
-  async rows(service) {
-    const [, endpoint = ""] = /DynamoDB: (\S+), table/.exec(service.output()) ?? [];
-    const client = new DynamoDBClient({
-      region: localRegion,
-      credentials: localCredentials,
-      endpoint,
-    });
-    const ledger = createDynamoLedger(client, "outbound-calls", 0);
-    const pages = await Promise.all(states.map((state) => ledger.list({ state, limit: 20_000 })));
-    client.destroy();
-    return pages.flat();
-  },
-};
 describeService(aws);
 
 /** Processes of the dialer's function below this service. */

@@ -21,7 +21,9 @@ export async function freePort(): Promise<number> {
 export interface LedgerRow {
   id: string;
   state: string;
+  reason: string;
   attempt: number;
+  dueAt: number | null;
   agentId: string;
   call: { request: object } | null;
 }

@@ -29,13 +29,27 @@ describe("the dial plan", () => {
 
   it("of the repository is a plan, and so is the local one, where the simulator is allowed", async () => {
     const production: unknown = JSON.parse(await readFile("infra/dial-plan.json", "utf8"));
-    expect(parseDialPlan(production, {}).agents["*"]).toMatchObject({ provider: "webhook" });
+    expect(parseDialPlan(production, {})).toMatchObject({
+      agents: { "*": { provider: "webhook" } },
+      callingHours: { default: "us-federal" },
+    });
     const local: unknown = JSON.parse(await readFile("infra/local/dial-plan.json", "utf8"));
-    expect(parseDialPlan(local, { ALLOW_SIMULATOR: "true" }).agents).toEqual({
-      "*": { provider: "simulator" },
+    expect(parseDialPlan(local, { ALLOW_SIMULATOR: "true" })).toMatchObject({
+      agents: { "*": { provider: "simulator" } },
+      callingHours: { default: "always" },
     });
     expect(() => parseDialPlan(local, {})).toThrow(/simulator/);
     expect(() => parseDialPlan(local, { ALLOW_SIMULATOR: "1" })).toThrow(/simulator/);
+  });
+
+  it("of README.md is a plan", async () => {
+    const [, jsonc = ""] = /```jsonc\n(.*?)```/s.exec(await readFile("README.md", "utf8")) ?? [];
+    const json = jsonc.replaceAll(/ \/\/ .*/g, "").replaceAll(/,(\s*[}\]])/g, "$1");
+    const { countries, maxCalls } = parseDialPlan(JSON.parse(json), {});
+    expect([countries["CA"], maxCalls]).toEqual([
+      { callingHours: "canada" },
+      { count: 7, days: 7 },
+    ]);
   });
 
   it("of DIAL_PLAN replaces the bundled one", () => {

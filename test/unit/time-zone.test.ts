@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
 import moment from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
@@ -21,6 +22,16 @@ describe("the tables", () => {
     for (const [name, text] of Object.entries(await makeTables())) {
       expect(await readFile(`shared/schedule/${name}`, "utf8")).toBe(text);
     }
+  });
+
+  it("are small: at most 25 kB together in a gzipped bundle", async () => {
+    const texts = await Promise.all(
+      ["time-zones.json", "zones-of-prefixes.json"].map((name) =>
+        readFile(`shared/schedule/${name}`, "utf8"),
+      ),
+    );
+    const bytes = texts.map((text) => gzipSync(JSON.stringify(JSON.parse(text))).length);
+    expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(25_000);
   });
 
   it("hold the IANA release 2026f, ten years ahead and more", () => {

@@ -1,0 +1,194 @@
+import { describe, expect, it } from "vitest";
+import { createToken } from "../../shared/tokens.ts";
+import { localTime } from "../support/local-time.ts";
+import { startReceiver } from "../support/receiver.ts";
+import {
+  makeStateDirectory,
+  type PlatformUnderTest,
+  type RunningService,
+  startService,
+  until,
+} from "../support/service.ts";
+
+const { token, sha256 } = createToken();
+const minuteMs = 60_000;
+const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
+
+/** A service of its own with a receiver, under a plan. */
+async function startBench(platform: PlatformUnderTest, planOf: (route: object) => object) {
+  const receiver = await startReceiver((_request, response) => response.writeHead(200).end("{}"));
+  const directory = await makeStateDirectory();
+  const service: RunningService = await startService(
+    platform,
+    {
+      API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
+      DIAL_PLAN: JSON.stringify({
+        callingHours: { default: "always" },
+        destinations: { allow: ["*"] },
+        ...planOf({ provider: "webhook", url: `${receiver.url}/dial` }),
+      }),
+    },
+    directory.path,
+  );
+  return {
+    service,
+    received: receiver.received,
+    receivedBy: (agent: string) =>
+      receiver.received.filter(({ text }) => text.includes(`"agent_id":"${agent}"`)),
+    async post(calls: object[]) {
+      const { status } = await fetch(`${service.address}/v1/calls/batch`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify(calls),
+      });
+      expect(status).toBe(201);
+    },
+    async end() {
+      await service.end("SIGTERM");
+      await receiver.close();
+      await directory.remove();
+    },
+  };
+}
+const callsTo = (agent_id: string, count: number, more: object = {}) =>
+  Array.from({ length: count }, (_, index) => ({
+    phone_number: numberOf(index),
+    agent_id,
+    ...more,
+  }));
+
+/** Most of the times in any one second. */
+const peakOf = (times: number[]) =>
+  Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1000).length));
+
+const hours = { default: { "mon-sun": ["09:00-17:00"] }, federal: "us-federal" };
+
+/** The fixed offset at whose place it is `local` (`HH:MM`) at `at`. */
+function offsetWhere(local: string, at: number): string {
+  const [hour = 0, minute = 0] = local.split(":").map(Number);
+  const utcMinutes = Math.floor(at / minuteMs) % (24 * 60);
+  let minutes = (hour * 60 + minute - utcMinutes + 24 * 60) % (24 * 60);
+  if (minutes > 14 * 60) minutes -= 24 * 60;
+  const two = (n: number) => String(n).padStart(2, "0");
+  const [whole, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `${minutes < 0 ? "-" : "+"}${two(whole)}:${two(rest)}`;
+}
+
+/** Calling hours and pace as the service's own command keeps them, on whatever platform. */
+export function describeScheduling(platform: PlatformUnderTest): void {
+  describe(`${platform.script} with calling hours`, () => {
+    it("hands calls over zone by zone, none before its hours and each within a minute", async () => {
+      const bench = await startBench(platform, (route) => ({
+        agents: { "*": route, federal: { ...route, callingHours: "federal" } },
+        callingHours: hours,
+      }));
+      const now = Date.now();
+      // The first opening lies at least 20 s ahead, the others a minute apart.
+      const first = Math.ceil((now + 20_000) / minuteMs) * minuteMs;
+      const openings = [0, 1, 2].map((minutes) => first + minutes * minuteMs);
+      const closed = openings.map((opensAt) => ({
+        timezone: offsetWhere("09:00", opensAt),
+        opensAt,
+      }));
+      const open = ["10:30", "12:00", "15:30"].map((local) => ({
+        timezone: offsetWhere(local, now),
+        opensAt: 0,
+      }));
+      const zones = [...closed, ...open];
+      expect(new Set(zones.map(({ timezone }) => timezone)).size).toBe(6);
+      await bench.post(
+        zones.flatMap(({ timezone }, index) => callsTo(`zone_${index}`, 2, { timezone })),
+      );
+      await bench.post([
+        { phone_number: "+12125550100", agent_id: "new_york" },
+        { phone_number: "+12125550101", agent_id: "federal" },
+        { phone_number: "+18005550100", agent_id: "federal" },
+      ]);
+      await until(
+        () => zones.slice(3).every((_, n) => bench.receivedBy(`zone_${n + 3}`).length === 2),
+        20_000,
+      );
+      expect(Date.now()).toBeLessThan(first);
+
+      // What stands in the ledger says when they will be dialed; New York's and the toll-free number's zones
+      // were found by the number.
+      const rows = await platform.rows(bench.service);
+      const waitsFor = (agent: string) =>
+        rows
+          .filter(({ agentId, state }) => agentId === agent && state === "DEFERRED")
+          .map(({ dueAt, reason }) => [dueAt, reason]);
+      const outside = "hours:callingHours.default";
+      for (const [index, { opensAt }] of closed.entries()) {
+        expect(waitsFor(`zone_${index}`)).toEqual([
+          [opensAt, outside],
+          [opensAt, outside],
+        ]);
+      }
+      const newYork = localTime("America/New_York");
+      const isOpen = (at: number) => /T(09|1[0-6]):/.test(newYork(at));
+      const nextOpening = Array.from(
+        { length: 25 },
+        (_, hour) => (Math.floor(now / 3_600_000) + hour) * 3_600_000,
+      ).find((at) => at > now && newYork(at).endsWith("T09:00"));
+      expect(waitsFor("new_york")).toEqual(isOpen(now) ? [] : [[nextOpening, outside]]);
+      const utc = new Date(now).toISOString().slice(11, 16);
+      const tollFree = rows.find(
+        ({ agentId, call }) => agentId === "federal" && JSON.stringify(call).includes("+1800"),
+      );
+      // From Guam (22:00 UTC) to Newfoundland (23:30 or 00:30 UTC), all of +1 is between 8 and 21 o'clock.
+      if (utc < "21:58" && utc > "00:30") {
+        expect(tollFree?.reason).toBe("hours:callingHours.federal");
+        expect(new Date(tollFree?.dueAt ?? 0).toISOString().slice(11, 16)).toBe("22:00");
+      }
+
+      const all = () => zones.every((_, n) => bench.receivedBy(`zone_${n}`).length === 2);
+      await until(all, openings[2] === undefined ? 0 : openings[2] - Date.now() + 60_000);
+      for (const [index, { opensAt }] of closed.entries()) {
+        for (const { at } of bench.receivedBy(`zone_${index}`)) {
+          expect(at).toBeGreaterThanOrEqual(opensAt);
+          expect(at).toBeLessThanOrEqual(opensAt + minuteMs);
+        }
+      }
+      await bench.end();
+    }, 300_000);
+  });
+
+  describe(`${platform.script} with a pace`, () => {
+    it("hands 60 calls at 2 a second over in half a minute", async () => {
+      const bench = await startBench(platform, (route) => ({
+        agents: { "*": route },
+        providers: { webhook: { callsPerSecond: 2 } },
+      }));
+      const postedAt = Date.now();
+      await bench.post(callsTo("agent", 60));
+      await until(() => bench.received.length >= 60, 60_000);
+      await bench.end();
+      const times = bench.received.map(({ at }) => at);
+      expect(new Set(bench.received.map(({ id }) => id)).size).toBe(60);
+      expect(times).toHaveLength(60);
+      expect(Math.max(...times) - postedAt).toBeGreaterThanOrEqual(28_000);
+      expect(Math.max(...times) - postedAt).toBeLessThanOrEqual(42_000);
+      expect(peakOf(times)).toBeLessThanOrEqual(3);
+    });
+
+    it("keeps a backlog of 500 at 20 a second moving, and a later call behind it", async () => {
+      const bench = await startBench(platform, (route) => ({
+        agents: { "*": route },
+        providers: { webhook: { callsPerSecond: 20 } },
+      }));
+      await bench.post(callsTo("backlog", 500));
+      await new Promise((next) => setTimeout(next, 3000));
+      await bench.post(callsTo("later", 1));
+      await until(() => bench.received.length >= 501, 90_000);
+      await bench.end();
+      expect(new Set(bench.received.map(({ id }) => id)).size).toBe(501);
+      const times = bench.receivedBy("backlog").map(({ at }) => at);
+      const seconds = (Math.max(...times) - Math.min(...times)) / 1000;
+      expect(500 / seconds).toBeGreaterThanOrEqual(20 * 0.9);
+      expect(peakOf(times)).toBeLessThanOrEqual(21 + 10); // a slot may be half a second late
+      const [later] = bench.receivedBy("later");
+      const before = times.filter((at) => at <= (later?.at ?? 0)).length;
+      expect(before).toBeGreaterThanOrEqual(480);
+    });
+  });
+}

@@ -1,0 +1,4 @@
+import { describeScheduling } from "../contracts/scheduling.ts";
+import { cloudflare } from "../support/platforms.ts";
+
+describeScheduling(cloudflare);
