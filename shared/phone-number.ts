@@ -23,6 +23,11 @@ export function countryOf(phoneNumber: string): string | undefined {
   return parsed.country ?? (main === "001" ? undefined : main);
 }
 
+/** Whether there are numbers of this country, by its two capital letters (ISO 3166-1): of `UK` there are none. */
+export function hasNumbers(country: string): boolean {
+  return Object.hasOwn(metadata.countries, country);
+}
+
 /** What may be kept of a number after its call: a keyed hash, equal for equal numbers, and two digits. */
 export function traceOfNumber(
   phoneNumber: string,

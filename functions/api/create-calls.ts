@@ -32,9 +32,10 @@ export async function createCalls(
   const path = Array.isArray(body) ? "/v1/calls/batch" : "/v1/calls";
   const errorsAt = (request: CallRequest, pointer: string) =>
     planErrors(request, pointer, settings.value, caller, acceptedAt);
-  const refusals = Array.isArray(body)
-    ? body.flatMap((request, index) => errorsAt(request, `/${index}`))
-    : errorsAt(body, "");
+  const refusals: ProblemError[] = Array.isArray(body) ? [] : errorsAt(body, "");
+  for (const [index, request] of Array.isArray(body) ? body.entries() : []) {
+    if (refusals.length < errorsMax) refusals.push(...errorsAt(request, `/${index}`));
+  }
   const seed = await seedOf(c, deps, settings.value, path, refusals.slice(0, errorsMax));
   if (seed instanceof Response) return seed;
 
@@ -79,7 +80,8 @@ function planErrors(
     refuse("timezone", missing);
   } else {
     const hours = `${plan.expireAfterHours} hours`;
-    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}`;
+    const known = request.timezone === undefined ? "; fewer may be, if its timezone is sent" : "";
+    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${known}`;
     errors.push({ pointer, detail });
   }
   return errors;

@@ -8,10 +8,10 @@ import {
 } from "../../shared/dial-plan.ts";
 import type { CallRow, Hold } from "../../shared/ledger/call-ledger.ts";
 import { isIdempotent } from "../../shared/ledger/state-machine.ts";
-import type { Route } from "../../shared/providers/index.ts";
+import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import type { Opening } from "../../shared/schedule/calling-hours.ts";
 import type { Schedule } from "../../shared/schedule/schedule.ts";
-import { heldBy, heldUntil, holdReason } from "./holds.ts";
+import { heldBy, heldUntil, holdReason, isOfAccount } from "./holds.ts";
 
 /** A row due so soon counts as due, and is waited for. */
 export const waitMsMax = 5_000;
@@ -37,12 +37,14 @@ export interface Dial {
   timeoutSeconds: number;
   /** Not before then, in milliseconds since the epoch. */
   dialAt: number;
-  /** The slot that it was given, of its account's pace. */
-  slot?: number;
+  /** It has stood in its account's line, and been given its slot. */
+  hasSlot: boolean;
   /** Of this claim, counted from 1. */
   attempt: number;
   /** `dueAt` of its DEFERRED row; null where it has none. */
   seenDueAt: number | null;
+  /** That row's reason. */
+  waitedFor?: string;
   /** The row's token, where an idempotent provider is sent to again. */
   resendOf?: string;
   unknownSince?: number;
@@ -97,9 +99,15 @@ export function decideWaiting(
   const closed = waitForOpening(schedule.opening(call.request, route, dialAt, expiresAt), dialAt);
   if (closed !== undefined) return closed;
   const held = heldBy(route, holds);
-  if (held !== undefined && held.probeAt > now) {
+  if (held !== undefined && held.probeAt > dialAt) {
+    const reason = holdReason(held);
+    if (accountOf(route, plan).pace !== undefined && isOfAccount(held)) {
+      // In line, where it costs no message until the hold has ended.
+      const line = accountNameOf(route);
+      return { kind: "write", state: "DEFERRED", reason, dueAt: call.acceptedAt, line };
+    }
     const dueAt = Math.min(heldUntil(held.probeAt, fraction()), expiresAt);
-    return { kind: "write", state: "DEFERRED", reason: holdReason(held), dueAt };
+    return { kind: "write", state: "DEFERRED", reason, dueAt };
   }
   return {
     kind: "dial",
@@ -107,9 +115,10 @@ export function decideWaiting(
     route,
     timeoutSeconds: accountOf(route, plan).timeoutSeconds,
     dialAt,
-    ...(row?.reason === slotReason && row.dueAt !== null ? { slot: row.dueAt } : {}),
+    hasSlot: row?.reason === slotReason,
     attempt: (row?.attempt ?? 0) + 1,
     seenDueAt: row?.dueAt ?? null,
+    ...(row === undefined ? {} : { waitedFor: row.reason }),
   };
 }
 
@@ -134,6 +143,7 @@ function decideUnknown(row: CallRow, call: Call, { plan, now }: Known): Decision
     route,
     timeoutSeconds: accountOf(route, plan).timeoutSeconds,
     dialAt: now,
+    hasSlot: false,
     attempt: row.attempt + 1,
     seenDueAt: null,
     resendOf: token,

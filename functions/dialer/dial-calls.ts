@@ -10,7 +10,7 @@ import { decide, type Dial, waitForOpening } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { createHolds, heldUntil, holdReason } from "./holds.ts";
 import { inLanes } from "./lanes.ts";
-import { inLine, takeSlots, waitForSlot } from "./pace.ts";
+import { freshMoment, inLine, takeSlots, waitForMoment } from "./pace.ts";
 import { settlementOf } from "./settlement.ts";
 import {
   entryOf,
@@ -28,6 +28,10 @@ const claimAgeMsMax = 10_000;
 const claimOverheadMs = 25_000;
 /** Calls that an invocation has no time left for. */
 const noTimeDelayMs = 5_000;
+
+const overCap = "max_calls";
+/** Longer than any call to the number that is under way. */
+const overCapDelayMs = 180_000;
 
 /** A call that a delivery asks for: brought by its message, or named by it. */
 export interface WantedCall {
@@ -122,23 +126,22 @@ function createAttempts(
   /** Set by the first claim that can neither be made nor read back: the rest is handed back untouched. */
   let ledgerDown = false;
 
-  async function dialOnce(decided: Dial): Promise<Result> {
+  async function dialOnce(dial: Dial): Promise<Result> {
     if (ledgerDown) return "again";
-    let slot: number | undefined;
+    const { call, route, timeoutSeconds, dialAt, resendOf } = dial;
+    let moment: number | undefined;
     try {
-      slot = await waitForSlot(decided, deps);
+      moment = await waitForMoment(dial, deps);
     } catch (error) {
-      log("alarm", "ledger.unreachable", { call_id: decided.call.id, error: errorForLog(error) });
+      log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
       return "again";
     }
-    if (slot === undefined) {
+    if (moment === undefined) {
       // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
-      if (decided.resendOf === undefined) late.push(inLine(decided));
+      if (resendOf === undefined) late.push(inLine(dial));
       return "done";
     }
-    const dial = { ...decided, slot, dialAt: slot };
-    const { call, route, timeoutSeconds, resendOf } = dial;
-    const at = Math.max(clock.now(), slot); // a timer may fire a millisecond early
+    const at = Math.max(clock.now(), moment, dialAt); // a timer may fire a millisecond early
     const before = await mayClaim(dial, at).catch(() => "again" as const);
     if (before !== "claim") return before;
 
@@ -155,18 +158,21 @@ function createAttempts(
     if (claimed !== "ours") return claimed;
 
     const startedAt = clock.now();
-    const outcome = (await notNow(dial, at)) ?? (await request(dial));
+    const outcome = (await notNow(dial, at, moment)) ?? (await request(dial));
     const result = await settle(dial, token, outcome, clock.now() - startedAt);
     if (outcome.kind !== "placed" && outcome.kind !== "unknown") await takeBack(claim);
     return result;
   }
 
   /** What came in between since the claim: surely nothing was placed. */
-  async function notNow(dial: Dial, claimedAt: number): Promise<DialOutcome | undefined> {
-    const { call, route } = dial;
+  async function notNow(
+    { call, route }: Dial,
+    claimedAt: number,
+    moment: number,
+  ): Promise<DialOutcome | undefined> {
     const { plan, schedule } = settings;
-    const slot = await waitForSlot(dial, deps).catch(() => undefined);
-    if (slot === undefined) return { kind: "not_placed", code: "pace" };
+    const mayGo = await freshMoment(route, moment, deps).catch(() => undefined);
+    if (mayGo === undefined) return { kind: "not_placed", code: "pace" };
     const now = clock.now();
     // Frozen, or the ledger was slow: the sweep may be about to call this claim's outcome unknown.
     if (now - claimedAt > claimAgeMsMax) return { kind: "not_placed", code: "claim_too_old" };
@@ -187,7 +193,7 @@ function createAttempts(
 
   /** What stands in the way of a claim: expiry, too little time, closed hours, a hold that another call probes, a cap. */
   async function mayClaim(dial: Dial, now: number): Promise<Result | "claim"> {
-    const { call, route, resendOf, seenDueAt, timeoutSeconds } = dial;
+    const { call, route, resendOf, seenDueAt, waitedFor, timeoutSeconds } = dial;
     const write = async (decision: Unclaimed["decision"]) => {
       // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
       if (resendOf === undefined) await writeUnclaimed([{ call, seenDueAt, decision }], deps);
@@ -211,9 +217,10 @@ function createAttempts(
     if (resendOf !== undefined) return "claim"; // counted when it was first sent
     const free = await countAt(call, route, now);
     if (free === now) return "claim";
-    return free < expiresAt
-      ? defer("max_calls", free)
-      : write({ kind: "write", state: "EXPIRED", reason: "max_calls" });
+    if (free < expiresAt) return defer(overCap, free);
+    // A call under way may yet be taken back: it is looked at once more.
+    if (waitedFor !== overCap) return defer(overCap, Math.min(now + overCapDelayMs, expiresAt));
+    return write({ kind: "write", state: "EXPIRED", reason: overCap });
   }
 
   /** Counts a call for the caps on its number; answers with the time at which it may go. */

@@ -58,7 +58,8 @@ export async function handleDelivery(
         break;
       case "sweep":
         // Of several minutes that piled up while nothing was delivered, one is enough.
-        if (message.after !== undefined || message.restarted || !swept) await sweep(message, ready);
+        if (message.after !== undefined || message.since === 0 || !swept)
+          await sweep(message, ready);
         swept ||= message.after === undefined;
         dispositions[index] = "acknowledge";
         break;

@@ -31,18 +31,27 @@ export function heldBy(
     .toSorted((a, b) => b.probeAt - a.probeAt)[0];
 }
 
+/** When a held account is probed next; undefined where it is not held. */
+export function probeOf(account: string, holds: readonly Hold[]): number | undefined {
+  return holds.find(({ name }) => name === `account:${account}`)?.probeAt ?? undefined;
+}
+
 /** When a call that waits for a probe is due: some seconds apart, so that each time another one probes. */
 export function heldUntil(probeAt: number, fraction: number): number {
   return Math.round(probeAt + fraction * 5000);
 }
 
-export function holdReason({ name }: Hold): string {
-  return name.startsWith("account:") ? "account_held" : "route_held";
+export function isOfAccount({ name }: Pick<Hold, "name">): boolean {
+  return name.startsWith("account:");
+}
+
+export function holdReason(hold: Hold): string {
+  return isOfAccount(hold) ? "account_held" : "route_held";
 }
 
 /** When the next probe goes: in a minute, doubled with each failed one, at most in 15 minutes. */
 function nextProbeAt(name: string, count: number, now: number): number {
-  const strikesMax = name.startsWith("account:") ? accountStrikesMax : routeStrikesMax;
+  const strikesMax = isOfAccount({ name }) ? accountStrikesMax : routeStrikesMax;
   return now + Math.min(60_000 * 2 ** Math.max(0, count - strikesMax), 900_000);
 }
 
@@ -59,7 +68,7 @@ export function createHolds(
     const isKnown = known.get(name)?.probeAt === hold.probeAt;
     known.set(name, hold);
     if (hold.probeAt !== probeAt || isKnown) return;
-    const event = name.startsWith("account:") ? "account.held" : "route.held";
+    const event = isOfAccount({ name }) ? "account.held" : "route.held";
     const due_at = new Date(probeAt).toISOString();
     log("alarm", event, { hold: name, code, count: hold.count, due_at });
   }

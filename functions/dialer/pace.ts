@@ -3,14 +3,17 @@ import { accountOf, type DialPlan } from "../../shared/dial-plan.ts";
 import type { CallRow, DuePlace, Hold } from "../../shared/ledger/call-ledger.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import type { Pace } from "../../shared/schedule/pacing.ts";
+import { withTimeLimit } from "../../shared/time-limit.ts";
 import { decideWaiting, type Dial, slotReason, waitMsMax } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
+import { probeOf } from "./holds.ts";
 import { type Unclaimed, writeUnclaimed } from "./write-decisions.ts";
 
-/** An older slot is void: calls that come late must not go all at once. */
+/** A moment given for a request that is older is void: requests that come late must not go all at once. */
 const slotAgeMsMax = 500;
 /** So far ahead slots are given. */
 const aheadMs = 75_000;
+const reserveSecondsMax = 5;
 /** Rows of a line that are looked at in one go; whole calls, up to 32 KiB each. */
 const pageRows = 200;
 
@@ -37,6 +40,15 @@ function atSlot(call: Call, seenDueAt: number | null, slot: number): Unclaimed {
   };
 }
 
+/**
+ * An account's time is kept twice. Slots are when calls are called up, each on a message of its own, which may come
+ * late; the moment of a request is reserved when the call is there. So a late call takes what others have left
+ * unused, and the rate holds whatever comes late.
+ */
+function slotsOf(account: string): string {
+  return `slots of ${account}`;
+}
+
 /** Slots are given to no later than then: the next sweep is a minute away, and messages take a while. */
 function slotsUntil(now: number, pace: Pace): number {
   return Math.max(now, Math.floor(now + aheadMs - pace.intervalUs / 1000));
@@ -55,9 +67,9 @@ export async function takeSlots(
   const going: Dial[] = [];
   const wanting = new Map<string, Dial[]>();
   for (const dial of dials) {
-    const { route, slot, resendOf } = dial;
+    const { route, hasSlot, resendOf } = dial;
     const isPaced = paceOf(route, settings.plan) !== undefined;
-    if (!isPaced || isFresh(slot, now) || resendOf !== undefined) going.push(dial);
+    if (!isPaced || hasSlot || resendOf !== undefined) going.push(dial);
     else {
       const account = accountNameOf(route);
       wanting.set(account, [...(wanting.get(account) ?? []), dial]);
@@ -73,7 +85,7 @@ export async function takeSlots(
       pace === undefined || line.length > 0
         ? []
         : await ledger.reserve({
-            account,
+            account: slotsOf(account),
             ...pace,
             count: all.length,
             now: latest,
@@ -83,38 +95,44 @@ export async function takeSlots(
       const slot = slots[index];
       if (slot === undefined) writes.push(inLine(dial));
       else if (slot > now + waitMsMax) writes.push(atSlot(dial.call, dial.seenDueAt, slot));
-      else going.push({ ...dial, slot, dialAt: slot });
+      else going.push({ ...dial, dialAt: slot });
     }
   }
   return { going, writes };
 }
 
 /**
- * Waits until a call's moment has come: that of its slot, or of another one where it is too late for that.
+ * Waits until a call's time has come and its account takes a request.
  *
- * @returns the moment; undefined where its account has none in the next seconds
+ * @returns the moment; undefined where the account has none in the next seconds
  */
-export async function waitForSlot(
-  { route, slot, dialAt }: Dial,
-  { ledger, clock, settings }: ReadyDeps,
+export async function waitForMoment(
+  { route, dialAt }: Dial,
+  deps: ReadyDeps,
 ): Promise<number | undefined> {
+  const { clock } = deps;
   await clock.sleep(Math.max(0, dialAt - clock.now()));
-  const pace = paceOf(route, settings.plan);
-  if (pace === undefined) return dialAt;
-  const account = accountNameOf(route);
-  let mine = slot;
-  while (!isFresh(mine, clock.now())) {
-    const now = clock.now();
-    const request = { account, ...pace, count: 1, now, until: now + waitMsMax };
-    [mine] = await ledger.reserve(request);
-    if (mine === undefined) return undefined;
-    await clock.sleep(Math.max(0, mine - clock.now()));
-  }
-  return mine;
+  return freshMoment(route, undefined, deps);
 }
 
-function isFresh(slot: number | undefined, now: number): boolean {
-  return slot !== undefined && now - slot <= slotAgeMsMax;
+/** The moment given for a request, or another one where it is void by now; waits for that. */
+export async function freshMoment(
+  route: Route,
+  given: number | undefined,
+  { ledger, clock, settings }: ReadyDeps,
+): Promise<number | undefined> {
+  const pace = paceOf(route, settings.plan);
+  if (pace === undefined) return given ?? clock.now();
+  let moment = given;
+  while (moment === undefined || clock.now() - moment > slotAgeMsMax) {
+    const now = clock.now();
+    const account = accountNameOf(route);
+    const request = { account, ...pace, count: 1, now, until: now + waitMsMax };
+    [moment] = await withTimeLimit(ledger.reserve(request), reserveSecondsMax);
+    if (moment === undefined) return undefined;
+    await clock.sleep(Math.max(0, moment - clock.now()));
+  }
+  return moment;
 }
 
 /**
@@ -130,14 +148,19 @@ export async function serveLine(
   const { plan, schedule } = settings;
   const route = Object.values(plan.agents).find((one) => accountNameOf(one) === account);
   const pace = route && paceOf(route, plan);
+  // While the account is held, one call is called up for the probe; the others stay where they are.
+  const probeAt = probeOf(account, holds);
+  const limit = probeAt === undefined ? pageRows : 1;
   let after: DuePlace | undefined;
   for (;;) {
     const now = clock.now();
+    const from = Math.max(now, probeAt ?? 0);
+    if (from > now + aheadMs) return;
     const line = await ledger.due({
       line: account,
       until: Number.MAX_SAFE_INTEGER,
       after,
-      limit: pageRows,
+      limit,
     });
     const last = line.at(-1);
     if (last === undefined) return;
@@ -151,7 +174,7 @@ export async function serveLine(
       const row = rows.get(id);
       if (row?.line !== account || row.call === null || row.dueAt === null) continue;
       const { call, dueAt } = row;
-      const decision = decideAt(call, row, now);
+      const decision = decideAt(call, row, from);
       if (decision.kind === "write") writes.push({ call, seenDueAt: dueAt, decision });
       else if (accountNameOf(decision.route) === account) wanting.push({ call, row, dueAt });
       else {
@@ -165,8 +188,14 @@ export async function serveLine(
       count === 0
         ? []
         : pace === undefined
-          ? wanting.map(() => now) // the plan has been changed: they go as they come
-          : await ledger.reserve({ account, ...pace, count, now, until: slotsUntil(now, pace) });
+          ? wanting.map(() => from) // the plan has been changed: they go as they come
+          : await ledger.reserve({
+              account: slotsOf(account),
+              ...pace,
+              count,
+              now: from,
+              until: Math.max(from, slotsUntil(now, pace)),
+            });
     let given = 0;
     for (const { call, row, dueAt } of wanting) {
       const slot = slots[given];
@@ -178,6 +207,6 @@ export async function serveLine(
       } else writes.push({ call, seenDueAt: dueAt, decision });
     }
     await writeUnclaimed(writes, deps);
-    if (slots.length < count) return;
+    if (slots.length < count || probeAt !== undefined) return;
   }
 }

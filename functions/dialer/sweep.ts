@@ -10,6 +10,8 @@ import { remind } from "./write-decisions.ts";
 
 type SweepMessage = Extract<Message, { kind: "sweep" }>;
 
+/** So far ahead a sweep looks. */
+const horizonSweeps = 2;
 const pageRows = 500;
 /** Pages of one message; the rest goes into a message of its own. */
 const pagesMax = 10;
@@ -19,50 +21,51 @@ const pagesMax = 10;
  * deadline into UNKNOWN; gives slots to those who wait for an account's pace. Failing, it waits for the next
  * minute: nothing hangs on a single sweep.
  */
-export async function sweep({ after, restarted }: SweepMessage, deps: ReadyDeps): Promise<void> {
-  const { queue, log } = deps;
+export async function sweep({ after, since }: SweepMessage, deps: ReadyDeps): Promise<void> {
+  const { ledger, queue, clock, log } = deps;
   const attempt = (work: () => Promise<void>) =>
     work().catch((error: unknown) => log("alarm", "sweep.failed", { error: errorForLog(error) }));
   await attempt(async () => {
-    const rest = await remindOfDue(after, restarted === true, deps);
-    const more = restarted === undefined ? {} : { restarted };
-    if (rest !== undefined) await queue.send({ kind: "sweep", after: rest, ...more });
+    const startedAt = clock.now();
+    const last = since ?? (await ledger.sweptAt()) ?? 0;
+    const rest = await remindOfDue(after, last, deps);
+    if (rest !== undefined) await queue.send({ kind: "sweep", after: rest, since: last });
+    if (after === undefined) await ledger.swept(startedAt);
   });
   if (after !== undefined) return;
-  await attempt(() => serveLines(deps));
+  await attempt(async () => {
+    const [lines, holds] = await Promise.all([ledger.lines(), ledger.holds()]);
+    for (const line of lines) await attempt(() => serveLine(line, holds, deps));
+  });
   await attempt(() => purge(deps));
 }
 
-async function serveLines(deps: ReadyDeps): Promise<void> {
-  const lines = await deps.ledger.lines();
-  if (lines.length === 0) return;
-  const holds = await deps.ledger.holds();
-  for (const line of lines) await serveLine(line, holds, deps);
+/** Sweeps after which a row is reminded of that is overdue: ever more rarely, at last each 64. */
+function remindersUpTo(sweeps: number): number {
+  return [1, 4, 16].filter((one) => one <= sweeps).length + Math.max(0, Math.floor(sweeps / 64));
 }
 
 /**
- * Whether a sweep reminds of a row: ahead of its time, unless a message was sent when it was given its slot; and
- * when that has passed without effect, ever more rarely. Whatever keeps the messages from being handled, a long
- * outage or a long queue, must not be fed with more of them.
+ * Whether a sweep reminds of a row: ahead of its time, unless a message was sent when it was given its slot; once
+ * that has passed where no sweep has seen it coming; and then ever more rarely. Whatever keeps the messages from
+ * being handled, such as a long queue, must not be fed with more of them. An unknown outcome is always looked after.
+ *
+ * @param last when the sweep before this one was
  */
 export function isReminded(
-  { dueAt, reason }: Pick<DueRow, "dueAt" | "reason">,
-  now: number,
-  sweepMs: number,
+  { dueAt, reason, state }: Pick<DueRow, "dueAt" | "reason" | "state">,
+  { last, now, sweepMs }: { last: number; now: number; sweepMs: number },
 ): boolean {
-  const periods = Math.floor((now - dueAt) / sweepMs);
-  if (periods < 0) return reason !== slotReason;
-  return [1, 4, 16].includes(periods) || (periods > 0 && periods % 64 === 0);
+  if (dueAt > now) return reason !== slotReason;
+  if (state === "UNKNOWN" || dueAt > last + horizonSweeps * sweepMs) return true;
+  const sweepsAfter = (at: number) => Math.floor((at - dueAt) / sweepMs);
+  return remindersUpTo(sweepsAfter(now)) > remindersUpTo(sweepsAfter(last));
 }
 
-/**
- * Answers with the place to go on from, where there is more than one message's work.
- *
- * @param all whether every row is reminded of that is due
- */
+/** Answers with the place to go on from, where there is more than one message's work. */
 async function remindOfDue(
   from: DuePlace | undefined,
-  all: boolean,
+  last: number,
   deps: ReadyDeps,
 ): Promise<DuePlace | undefined> {
   const { ledger, queue, clock, settings, log } = deps;
@@ -70,10 +73,11 @@ async function remindOfDue(
   let after = from;
   for (let page = 0; page < pagesMax; page++) {
     const now = clock.now();
-    const rows = await ledger.due({ until: now + 2 * sweepMs, after, limit: pageRows });
+    const until = now + horizonSweeps * sweepMs;
+    const rows = await ledger.due({ until, after, limit: pageRows });
     const lapsed = rows.filter(({ state, dueAt }) => state === "DIALING" && dueAt <= now);
     const waiting = rows.filter(
-      (row) => row.state !== "DIALING" && (all || isReminded(row, now, sweepMs)),
+      (row) => row.state !== "DIALING" && isReminded(row, { last, now, sweepMs }),
     );
     await lapse(lapsed, now, deps);
     const sent = await queue.sendMany(
@@ -87,9 +91,9 @@ async function remindOfDue(
       const reached = waiting[sent - 1];
       return reached === undefined ? after : { dueAt: reached.dueAt, id: reached.id };
     }
-    const last = rows.at(-1);
-    if (rows.length < pageRows || last === undefined) return undefined;
-    after = { dueAt: last.dueAt, id: last.id };
+    const end = rows.at(-1);
+    if (rows.length < pageRows || end === undefined) return undefined;
+    after = { dueAt: end.dueAt, id: end.id };
   }
   return after;
 }

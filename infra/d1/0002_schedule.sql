@@ -20,3 +20,9 @@ CREATE TABLE counted_calls (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX counted_calls_at ON counted_calls (at);
+
+-- When the last sweep was: one row.
+CREATE TABLE sweeps (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  at INTEGER NOT NULL
+) STRICT;

@@ -76,7 +76,7 @@ const sweep = (more: object = {}) => {
     .send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
     .catch((error: unknown) => console.error("The sweep's clock failed:", error));
 };
-sweep({ restarted: true }); // what waited when the last run ended may have lost its messages
+sweep({ since: 0 }); // what waited when the last run ended may have lost its messages
 const clock = setInterval(sweep, sweepSeconds * 1000);
 
 stopAtSignal(async () => {

@@ -84,5 +84,5 @@ const tick = () =>
 clock = setInterval(() => void tick(), sweepSeconds * 1000);
 // What waited when the last run ended has lost its messages.
 const queue = await miniflare.getQueueProducer("CALLS", "api");
-await queue.send(JSON.stringify({ kind: "sweep", restarted: true }), { contentType: "text" });
+await queue.send(JSON.stringify({ kind: "sweep", since: 0 }), { contentType: "text" });
 console.log(settings.readyBlock(`http://${host}:${port}`));

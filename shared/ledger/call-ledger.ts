@@ -170,6 +170,9 @@ export interface CallLedger {
     line?: string;
     limit: number;
   }): Promise<DueRow[]>;
+  /** When the last sweep was that `swept` tells of. */
+  sweptAt(): Promise<number | undefined>;
+  swept(at: number): Promise<void>;
   /** Every line in which a call waits, and perhaps some that are empty by now. */
   lines(): Promise<string[]>;
   /** Rows of a state, newest acceptance first, those before `before`. */

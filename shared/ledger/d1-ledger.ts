@@ -165,6 +165,18 @@ export function createD1Ledger(database: D1Database): CallLedger {
         dueAt: row.due_at,
       }));
     },
+    async sweptAt() {
+      const found = await database.prepare("SELECT at FROM sweeps").first<{ at: number }>();
+      return found?.at;
+    },
+    async swept(at) {
+      await database
+        .prepare(
+          "INSERT INTO sweeps (id, at) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET at = excluded.at",
+        )
+        .bind(at)
+        .run();
+    },
     async lines() {
       const { results } = await database.prepare(allLines).all<{ line: string }>();
       return results.map(({ line }) => line);

@@ -274,6 +274,14 @@ export function createDynamoLedger(
         };
       });
     },
+    async sweptAt() {
+      const item = await get("sweep");
+      return item === undefined ? undefined : numberIn(item, "at");
+    },
+    async swept(at) {
+      const Item = { pk: text("sweep"), at: number(at) };
+      await client.send(new PutItemCommand({ TableName: table, Item }));
+    },
     async lines() {
       const items = await query("byState", [lineShard], { limit: 1000 });
       return items.map((item) => textIn(item, "name"));

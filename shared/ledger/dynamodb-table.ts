@@ -5,7 +5,7 @@ import type { CallRow, Claim, UnclaimedWrite } from "./call-ledger.ts";
  * The ledger in one DynamoDB table, by single-item conditional writes alone.
  *
  * Hash key `pk`: `call#` and the id, `key#` and an idempotency key, `hold#` and a name, `line#` and `pace#` and an
- * account, `count#` and a number's hash. Two sparse indexes, each over shards so that no partition is hot: `byDue`
+ * account, `count#` and a number's hash; one item is `sweep`. Two sparse indexes, each over shards so that no partition is hot: `byDue`
  * (`dueShard`, `dueKey`) has the rows that are due some time, each line's in shards of their own; `byState`
  * (`stateShard`, `stateKey`) every call, and the holds and the lines in a shard of their own each. Both sort keys begin with a time, padded so that text sorts as numbers do. `ttl` (seconds) lets DynamoDB delete what
  * is long past its retention, should no sweep have.

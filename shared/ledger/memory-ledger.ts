@@ -8,6 +8,7 @@ export function createMemoryLedger(): CallLedger {
   const rows = new Map<string, CallRow>();
   const keys = new Map<string, BoundKey & { expiresAt: number }>();
   const holds = new Map<string, Hold>();
+  let sweptAt: number | undefined;
   /** The theoretical arrival time of each account's next call. */
   const arrivals = new Map<string, number>();
   /** Times of counted calls, by number hash and call. */
@@ -51,6 +52,10 @@ export function createMemoryLedger(): CallLedger {
         )
         .toSorted((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))
         .slice(0, limit);
+    },
+    sweptAt: async () => sweptAt,
+    async swept(at) {
+      sweptAt = at;
     },
     async lines() {
       return [...new Set([...rows.values()].flatMap(({ line }) => line ?? []))];

@@ -28,7 +28,7 @@ const dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /**
  * Hours of a week in the callee's local time, such as `{"mon-fri": ["09:00-12:00", "13:00-18:00"], "sat":
  * ["22:00-02:00"]}`: by day or range of days, each day once. An interval that ends before it begins ends on the
- * next day. `24:00` is the end of a day. Days not named are closed.
+ * next day, within twelve hours. `24:00` is the end of a day. Days not named are closed.
  */
 export const weeklyHoursSchema = z
   .record(z.string(), z.array(z.string()))
@@ -50,7 +50,8 @@ export const weeklyHoursSchema = z
       for (const [index, text] of texts.entries()) {
         const interval = intervalOf(text);
         if (interval === undefined) {
-          const message = 'must be like "09:00-17:30", or past midnight "22:00-02:00"';
+          const message =
+            'must be like "09:00-17:30", or past midnight "22:00-02:00", of 12 hours at most';
           addIssue({ code: "custom", path: [range, index], message });
         } else {
           intervals.push(
@@ -82,7 +83,9 @@ function intervalOf(text: string): WeeklyInterval | undefined {
   const start = (startHour * 60 + startMinute) * minuteMs;
   const end = (endHour * 60 + endMinute) * minuteMs;
   if (start >= dayMs || end > dayMs || start === end) return undefined;
-  return { start, end: end < start ? end + dayMs : end };
+  if (end > start) return { start, end };
+  // 09:00-05:00 is five in the afternoon misspelled; whoever means it writes two intervals.
+  return end + dayMs - start <= dayMs / 2 ? { start, end: end + dayMs } : undefined;
 }
 
 /** Cut at the end of the week, sorted, and joined where they overlap or touch. */

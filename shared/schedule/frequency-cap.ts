@@ -27,7 +27,7 @@ export function freeAt(
   const newestFirst = times.toSorted((a, b) => b - a);
   const free = caps.map(({ count, days }) => {
     const blocking = newestFirst[count - 1]; // once it has left the period, fewer than `count` are in it
-    return blocking === undefined ? at : blocking + days * dayMs;
+    return blocking === undefined ? at : Math.ceil(blocking + days * dayMs);
   });
   return Math.max(at, ...free);
 }

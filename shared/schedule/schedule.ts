@@ -78,15 +78,13 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     return [everywhere, ...(country === undefined ? [] : [country]), ...rules];
   };
   const rulesOf = (request: CallRequest, route: Route): Rule[] => {
-    // A call that is sent again goes by the route it had, whose set the plan may have lost since.
-    const set = sets.get(setName(route)) ?? sets.get("default");
-    return [...(set === undefined ? [] : [set]), ...rulesOfPlace(request)];
+    // A call that is sent again goes by the route it had, whose set the plan may have lost since: never open.
+    const lost = { hours: { name: `callingHours.${setName(route)}`, weekly: [] }, caps: [] };
+    return [sets.get(setName(route)) ?? lost, ...rulesOfPlace(request)];
   };
 
   const reported = new Set<string>();
-  const zonesOf = ({ timezone, phone_number }: CallRequest, at: number): Zone[] => {
-    const candidates = timezone === undefined ? zonesOfNumber(phone_number) : [timezone];
-    const names = candidates.length > 0 ? candidates : [plan.defaultTimeZone ?? ""];
+  const zonesNamed = (names: readonly string[], at: number): Zone[] => {
     const zones = names.map(zoneOf).filter((zone) => zone !== undefined);
     if (zones.length < names.length) return []; // one that this runtime does not know: never open
     for (const { name, clocks } of zones) {
@@ -97,15 +95,29 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     }
     return zones;
   };
+  const namesOfZones = ({ timezone, phone_number }: CallRequest): readonly string[] => {
+    const candidates = timezone === undefined ? zonesOfNumber(phone_number) : [timezone];
+    return candidates.length > 0 ? candidates : [plan.defaultTimeZone ?? ""];
+  };
 
+  /** Of one window, as the calls of a batch share theirs and most of them their rules and zones. */
+  let known = { window: "", openings: new Map<string, Opening>() };
   const openingFor = (
     request: CallRequest,
     route: Route,
     window: { from: number; until: number; marginMs: number },
   ): Opening => {
     const rules = rulesOf(request, route).flatMap(({ hours }) => hours ?? []);
-    const zones = rules.length === 0 ? [] : zonesOf(request, window.from);
-    return nextOpening({ rules, zones }, window);
+    if (rules.length === 0) return { at: window.from };
+    const names = namesOfZones(request);
+    const windowKey = `${window.from} ${window.until} ${window.marginMs}`;
+    if (known.window !== windowKey) known = { window: windowKey, openings: new Map() };
+    const key = `${rules.map(({ name }) => name).join()} ${names.join()}`;
+    const opening =
+      known.openings.get(key) ??
+      nextOpening({ rules, zones: zonesNamed(names, window.from) }, window);
+    known.openings.set(key, opening);
+    return opening;
   };
   const timeoutMs = (route: Route) => accountOf(route, plan).timeoutSeconds * 1000;
 

@@ -7,7 +7,7 @@ import { testEnv } from "./env.ts";
 describeCallLedger("D1", async () => {
   const { LEDGER } = testEnv;
   await LEDGER.batch(
-    ["calls", "idempotency_keys", "holds", "paces", "counted_calls"].map((table) =>
+    ["calls", "idempotency_keys", "holds", "paces", "counted_calls", "sweeps"].map((table) =>
       LEDGER.prepare(`DELETE FROM ${table}`),
     ),
   );

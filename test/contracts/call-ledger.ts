@@ -337,6 +337,13 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       expect(await idsOf({ until: 9000, limit: 10 })).toEqual([waiting.id]);
     });
 
+    it("remembers when the last sweep was", async () => {
+      expect(await ledger.sweptAt()).toBeUndefined();
+      await ledger.swept(1000);
+      await ledger.swept(2000);
+      expect(await ledger.sweptAt()).toBe(2000);
+    });
+
     it("lists a state, newest first, page by page", async () => {
       const calls = [3, 1, 2].map((n) => aCall({ acceptedAt: n }));
       await ledger.defer(calls.map((call) => deferralOf(call)));

@@ -108,6 +108,9 @@ describe("the dial plan", () => {
     ],
     [{ countries: { FR: {} } }, /countries\.FR: must have callingHours, maxCalls or both/],
     [{ countries: { France: { callingHours: "france" } } }, /countries\.France: /],
+    [{ countries: { UK: { callingHours: "france" } } }, /countries\.UK: must be a country's two/],
+    [{ destinations: { allow: ["*"], deny: ["UK"] } }, /destinations\.deny\.0: must be a prefix/],
+    [JSON.parse('{"regions": {"__proto__": {"prefixes": ["+1"]}}}'), /the key __proto__/],
     [{ countries: { FR: { callingHours: "frnace" } } }, /countries\.FR\.callingHours: must name/],
     [
       { countries: { FR: { maxCalls: { count: 0, days: 1 } } } },

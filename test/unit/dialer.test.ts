@@ -631,30 +631,61 @@ describe("the sweep", () => {
       dueAt,
     });
     await bench.rows.defer([-5000, 30_001, 119_000, 121_000].map((ms) => wait(bench.now() + ms)));
+    await bench.rows.swept(bench.now() - 125_000);
     await bench.send({ kind: "sweep" });
     expect(await bench.deliver()).toEqual(["acknowledge"]);
     expect(bench.queued().map(({ kind }) => kind)).toEqual(["due", "due"]);
     expect(bench.delays()).toEqual([31, 119]);
   });
 
-  it("reminds of what is overdue ever more rarely, and of all of it after a restart", async () => {
-    const sweepMs = 60_000;
-    const at = (minutes: number, reason = "x") =>
-      isReminded({ dueAt: 0, reason }, minutes * 60_000 + 5000, sweepMs);
-    const hour = Array.from({ length: 60 }, (_, minute) => minute).filter((minute) => at(minute));
-    expect(hour).toEqual([1, 4, 16]);
-    const day = Array.from({ length: 24 * 60 }, (_, minute) => minute).filter((one) => at(one));
-    expect(day).toHaveLength(3 + Math.floor((24 * 60) / 64));
-    expect([at(-1), at(-1, "slot"), at(1, "slot")]).toEqual([true, false, true]);
+  it("reminds of what is overdue ever more rarely, but of unknown outcomes always", () => {
+    const minute = 60_000;
+    const at = (minutes: number, more: { reason?: string; state?: "DEFERRED" | "UNKNOWN" } = {}) =>
+      isReminded(
+        { dueAt: 0, reason: "x", state: "DEFERRED", ...more },
+        { last: (minutes - 1) * minute + 5000, now: minutes * minute + 5000, sweepMs: minute },
+      );
+    const minutes = Array.from({ length: 24 * 60 }, (_, n) => n).slice(2);
+    const reminded = minutes.filter((n) => at(n));
+    expect(reminded.filter((n) => n < 60)).toEqual([4, 16]);
+    expect(reminded).toHaveLength(2 + Math.floor((24 * 60 - 1) / 64));
+    expect([at(-2), at(-2, { reason: "slot" }), at(4, { reason: "slot" })]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(minutes.every((n) => at(n, { state: "UNKNOWN" }))).toBe(true);
+  });
 
+  it.each([3, 10, 40, 90, 1000])(
+    "reminds at once of what came due while nothing was swept for %i minutes",
+    async (minutes) => {
+      const bench = createDialerBench();
+      await bench.send({ kind: "sweep" });
+      await bench.deliver();
+      const entry = { numberHash: "", numberTail: "", state: "DEFERRED", reason: "x" } as const;
+      const dueAt = bench.now() + 180_000;
+      const [call, at] = [aCall({ acceptedAt: bench.now() }), bench.now()];
+      await bench.rows.defer([{ ...entry, call, at, dueAt, seenDueAt: null }]);
+      bench.advance(180_000 + minutes * 60_000);
+      await bench.send({ kind: "sweep" });
+      await bench.deliver();
+      await bench.deliver();
+      expect(bench.dialed).toHaveLength(1);
+    },
+  );
+
+  it("reminds of all that is due once the queue has been lost", async () => {
     const bench = createDialerBench();
     const entry = { numberHash: "", numberTail: "", state: "DEFERRED", reason: "x" } as const;
-    const dueAt = bench.now() - 600_000;
-    await bench.rows.defer([{ ...entry, call: aCall(), at: dueAt, dueAt, seenDueAt: null }]);
+    const dueAt = bench.now() + 1000;
+    await bench.rows.defer([{ ...entry, call: aCall(), at: bench.now(), dueAt, seenDueAt: null }]);
+    await bench.rows.swept(bench.now());
+    bench.advance(30_000);
     await bench.send({ kind: "sweep" });
     await bench.deliver();
     expect(bench.queued()).toEqual([]);
-    await bench.send({ kind: "sweep", restarted: true });
+    await bench.send({ kind: "sweep", since: 0 });
     await bench.deliver();
     expect(bench.queued()).toEqual([{ kind: "due", id: expect.any(String) }]);
   });

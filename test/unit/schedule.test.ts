@@ -126,6 +126,25 @@ describe("a call's schedule", () => {
     expect(closedBy(utc, "2026-06-01T16:59:01Z")).toBe("callingHours.default");
   });
 
+  it("never opens for a call whose set of hours the plan has lost", () => {
+    const plan = parseDialPlan(
+      {
+        agents: { "*": webhook },
+        callingHours: { default: "always" },
+        destinations: { allow: ["*"] },
+      },
+      {},
+    );
+    const schedule = createSchedule(plan, () => undefined);
+    const route = { ...webhook, provider: "webhook", callingHours: "lost" } as const;
+    const now = Date.parse("2026-06-01T12:00Z");
+    expect(schedule.closedBy(call("+12125550100"), route, now)).toBe("callingHours.lost");
+    expect(schedule.opening(call("+12125550100"), route, now, now + 7 * dayMs)).toEqual({
+      at: undefined,
+      closedBy: "callingHours.lost",
+    });
+  });
+
   it("never opens where a rule never does before the call expires", () => {
     const { opening } = scheduleOf({});
     expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z", 0.5)).toEqual([

@@ -126,6 +126,7 @@ describe("the zones of a number", () => {
     ["+13035550100", ["America/Denver"]],
     ["+442071838750", ["Europe/London"]],
     ["+916135550100", ["Asia/Calcutta"]],
+    ["+61292530000", ["Australia/Sydney"]],
   ])("%s are %j", (number, zones) => expect(zonesOfNumber(number)).toEqual(zones));
 
   it("are all of its calling code's where it tells no place", () => {
@@ -133,6 +134,17 @@ describe("the zones of a number", () => {
     expect(zonesOfNumber("+18005550100")).toEqual(
       expect.arrayContaining(["America/New_York", "Pacific/Honolulu", "Pacific/Guam"]),
     );
+  });
+
+  it("are all of its calling code's for a mobile phone, which moves", () => {
+    for (const [mobile, ...zones] of [
+      ["+61412345678", "Australia/Perth", "Australia/Sydney"],
+      ["+34612345678", "Atlantic/Canary", "Europe/Madrid"],
+      ["+79161234567", "Asia/Vladivostok", "Europe/Moscow"],
+    ] as const) {
+      expect(zonesOfNumber(mobile)).toEqual(expect.arrayContaining(zones));
+    }
+    expect(zonesOfNumber("+5511961234567")).toEqual(["America/Sao_Paulo"]);
   });
 
   it("are none for a satellite phone", () => {
