@@ -40,17 +40,21 @@ export default defineConfig({
         root,
         test: { name: "aws", include: ["test/aws/**/*.test.ts"], testTimeout: 30_000 },
       },
-      {
+      // One worker a platform; the second after the first, as services that are busy disturb one another's time.
+      ...[
+        { name: "end-to-end", include: ["test/end-to-end/{aws,cloudflare}.test.ts"] },
+        { name: "scheduling", include: ["test/end-to-end/*-schedule.test.ts"] },
+      ].map(({ name, include }, index) => ({
         root,
         test: {
-          name: "end-to-end",
-          include: ["test/end-to-end/**/*.test.ts"],
+          name,
+          include,
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 4, // two a platform: they wait more than they work
-          sequence: { groupOrder: 1 },
+          maxWorkers: 2,
+          sequence: { groupOrder: index + 1 },
         },
-      },
+      })),
     ],
   },
 });

@@ -76,7 +76,8 @@ function offsetWhere(local: string, at: number): string {
 
 /** Calling hours and pace as the service's own command keeps them, on whatever platform. */
 export function describeScheduling(platform: PlatformUnderTest): void {
-  describe(`${platform.script} with calling hours`, () => {
+  // At once, each with a service of its own: they wait more than they work.
+  describe.concurrent(`${platform.script} with calling hours and pace`, () => {
     it("hands calls over zone by zone, none before its hours and each within a minute", async () => {
       const bench = await startBench(platform, (route) => ({
         agents: { "*": route, federal: { ...route, callingHours: "federal" } },
@@ -151,9 +152,7 @@ export function describeScheduling(platform: PlatformUnderTest): void {
       }
       await bench.end();
     }, 300_000);
-  });
 
-  describe(`${platform.script} with a pace`, () => {
     it("hands 60 calls at 2 a second over in half a minute", async () => {
       const bench = await startBench(platform, (route) => ({
         agents: { "*": route },
