@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -6,15 +7,19 @@ import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** A port of the loopback interface that was free a moment ago. */
+/**
+ * A port of the loopback interface that was free a moment ago: below those that systems give to connections and to
+ * whoever asks for any, so that no other service gets it before it is used.
+ */
 export async function freePort(): Promise<number> {
-  return new Promise((found, failed) => {
-    const server = createServer().once("error", failed);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => found(typeof address === "object" && address !== null ? address.port : 0));
+  for (;;) {
+    const port = 20_000 + randomInt(10_000);
+    const isFree = await new Promise<boolean>((tried) => {
+      const server = createServer().once("error", () => tried(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => tried(true)));
     });
-  });
+    if (isFree) return port;
+  }
 }
 
 /** What the tests look at in a row of the ledger. */
