@@ -1,15 +1,24 @@
 import * as z from "zod";
 import type { Call, CallRequest } from "./call.ts";
 import { countryOf, hasNumbers } from "./phone-number.ts";
-import { providerNames, type Route, routeSchema, secretsOf } from "./providers/index.ts";
+import { httpsUrl } from "./providers/https-url.ts";
+import { parseRoute, type Route, secretsOf, typeNames } from "./providers/index.ts";
 import { dayOf, weeklyHoursSchema } from "./schedule/calling-hours.ts";
 import { frequencyCapSchema } from "./schedule/frequency-cap.ts";
 import { type Pace, paceOf } from "./schedule/pacing.ts";
 import { type HoursPreset, presets } from "./schedule/presets.ts";
 import { isTimeZone } from "./schedule/time-zone.ts";
 
+const typesText = typeNames.join(", ");
 const accountSchema = z
   .strictObject({
+    /** The kind of provider; the account's name, unless it says otherwise. */
+    type: z
+      .string()
+      .refine((type) => typeNames.includes(type), `must be one of ${typesText}`)
+      .optional(),
+    /** Where the provider's API is for this account, such as that of a region. */
+    baseUrl: httpsUrl.optional(),
     /** Longest that a provider may take to answer; 90 leaves a 120 s function time to record the outcome. */
     timeoutSeconds: z.int().min(1).max(90).default(30),
     /** Most requests under way at once from one delivery of the queue. */
@@ -69,13 +78,17 @@ const dialPlanSchema = z
   .strictObject({
     /** agent_id → route; `*` is the route of every agent not named. */
     agents: z
-      .record(z.string().min(1).max(128), routeSchema)
+      .record(
+        z.string().min(1).max(128),
+        z.looseObject({
+          provider: z.string(`must be an account of providers, or one of ${typesText}`),
+          callingHours: z.string().optional(),
+        }),
+      )
       .refine((agents) => Object.keys(agents).length > 0, "must name an agent, or *"),
     providers: z
       .record(
-        z.string().refine((name) => providerNames.includes(name), {
-          error: `must be one of ${providerNames.join(", ")}`,
-        }),
+        z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu"),
         accountSchema,
       )
       .default({}),
@@ -129,11 +142,15 @@ const dialPlanSchema = z
     /** How long an ended call's row is kept. */
     retentionDays: z.number().positive().max(3650).default(60),
   })
-  .superRefine(({ agents, callingHours, countries, regions }, { addIssue }) => {
+  .superRefine(({ agents, providers, callingHours, countries, regions }, { addIssue }) => {
     const refuse = (path: string[], message: string) => addIssue({ code: "custom", path, message });
     const isPreset = (name: string) => name === "always" || Object.hasOwn(presets, name);
     const isName = (name: string) => isPreset(name) || Object.hasOwn(callingHours, name);
     const presetNames = ["always", ...Object.keys(presets)].join(", ");
+    for (const [name, { type }] of Object.entries(providers)) {
+      if (type !== undefined || typeNames.includes(name)) continue;
+      refuse(["providers", name], `needs a type: one of ${typesText}`);
+    }
     for (const [name, hours] of Object.entries(callingHours)) {
       if (isPreset(name)) refuse(["callingHours", name], "has the name of a preset");
       if (typeof hours === "string" && !isPreset(hours)) {
@@ -163,7 +180,29 @@ const dialPlanSchema = z
     },
   );
 
-export type DialPlan = z.infer<typeof dialPlanSchema>;
+/** The plan as it is written, with each agent's route read as its account's type has it. */
+const planWithRoutesSchema = dialPlanSchema.transform((plan, { issues, addIssue }) => {
+  const agents: Record<string, Route> = {};
+  for (const [name, fields] of Object.entries(plan.agents)) {
+    const account = plan.providers[fields.provider];
+    const type = account?.type ?? fields.provider;
+    if (!typeNames.includes(type)) {
+      const message = `must be an account of providers, or one of ${typesText}`;
+      addIssue({ code: "custom", path: ["agents", name, "provider"], message });
+    } else {
+      const parsed = parseRoute(fields, { type, baseUrl: account?.baseUrl });
+      if ("route" in parsed) agents[name] = parsed.route;
+      else {
+        for (const issue of parsed.issues) {
+          issues.push({ ...issue, path: ["agents", name, ...issue.path], input: undefined });
+        }
+      }
+    }
+  }
+  return { ...plan, agents };
+});
+
+export type DialPlan = z.infer<typeof planWithRoutesSchema>;
 
 /**
  * The plan in force: `override` (the variable DIAL_PLAN, JSON) where it is set, else `bundled`.
@@ -186,7 +225,7 @@ export function parseDialPlan(
   if (JSON.stringify(value ?? null).includes('"__proto__":')) {
     throw new Error("dial plan: plan: must not have the key __proto__");
   }
-  const parsed = dialPlanSchema.safeParse(value);
+  const parsed = planWithRoutesSchema.safeParse(value);
   if (!parsed.success) {
     const lines = parsed.error.issues.map((issue) => {
       const ofKey = issue.code === "invalid_key" ? issue.issues[0]?.message : undefined;
@@ -195,9 +234,7 @@ export function parseDialPlan(
     });
     throw new Error(lines.join("\n"));
   }
-  const simulated = Object.entries(parsed.data.agents).find(
-    ([, { provider }]) => provider === "simulator",
-  );
+  const simulated = Object.entries(parsed.data.agents).find(([, { type }]) => type === "simulator");
   if (simulated !== undefined && ALLOW_SIMULATOR !== "true") {
     throw new Error(
       `dial plan: agents.${simulated[0]}: the simulator dials nobody; it is for npm start alone`,
@@ -225,8 +262,9 @@ export function accountOf(
   route: Route,
   { providers }: DialPlan,
 ): { timeoutSeconds: number; concurrency: number; pace?: Pace } {
-  const { callsPerSecond, burst, ...account } =
+  const { timeoutSeconds, concurrency, callsPerSecond, burst } =
     providers[route.provider] ?? accountSchema.parse({});
+  const account = { timeoutSeconds, concurrency };
   return callsPerSecond === undefined
     ? account
     : { ...account, pace: paceOf(callsPerSecond, burst) };

@@ -1,5 +1,6 @@
 import { type DialPlan, missingSecrets, parseDialPlan } from "./dial-plan.ts";
 import type { Log } from "./log.ts";
+import type { Route } from "./providers/index.ts";
 import { createSchedule, type Schedule } from "./schedule/schedule.ts";
 import { type Caller, callerOf, parseTokens } from "./tokens.ts";
 
@@ -29,7 +30,7 @@ function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): 
 export function readDialerSettings<Providers>(
   environment: Environment,
   bundledPlan: unknown,
-  createProviders: () => Providers,
+  createProviders: (routes: Route[]) => Providers,
   log: Log,
 ): Settings<ApiSettings & { providers: Providers; sweepSeconds: number }> {
   return read(log, () => {
@@ -39,7 +40,8 @@ export function readDialerSettings<Providers>(
     const sweepSeconds = Number(environment["SWEEP_SECONDS"] ?? 60);
     if (!(sweepSeconds >= 1 && sweepSeconds <= 60))
       throw new Error("SWEEP_SECONDS must be 1 to 60");
-    return { ...settings, providers: createProviders(), sweepSeconds };
+    const providers = createProviders(Object.values(settings.plan.agents));
+    return { ...settings, providers, sweepSeconds };
   });
 }
 

@@ -29,7 +29,7 @@ function wire(env: WorkerEnv): DialerDeps {
     settings: readDialerSettings(
       environment,
       dialPlan,
-      () => createProviders({ environment, fetch: send, now, print }),
+      (routes) => createProviders({ environment, fetch: send, now, print }, routes),
       log,
     ),
     clock: { now, sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },

@@ -32,7 +32,7 @@ const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
   const settings = readDialerSettings(
     environment,
     dialPlan,
-    () => createProviders({ environment, fetch: send, now, print }),
+    (routes) => createProviders({ environment, fetch: send, now, print }, routes),
     log,
   );
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;

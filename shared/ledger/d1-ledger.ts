@@ -296,7 +296,8 @@ export function createD1Ledger(database: D1Database): CallLedger {
       ]);
       if (counted?.results.length === 1) return at;
       const times = others?.results.map((one) => one.at) ?? [];
-      return freeAt(times, caps, at);
+      // Never `at`: it is not counted, whatever the two arithmetics make of a fraction of a day.
+      return Math.max(freeAt(times, caps, at), at + 1);
     },
     async uncount({ numberHash, callId, at }) {
       await database

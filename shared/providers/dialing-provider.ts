@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import * as z from "zod";
 import type { Call } from "../call.ts";
 
 /** What a provider made of one request to place a call. */
@@ -22,21 +22,29 @@ export interface DialingProvider<Route> {
   dial(call: Call, route: Route, timeoutSeconds: number): Promise<DialOutcome>;
 }
 
+/** What every route has beside its provider's own fields. */
+export const routeFields = {
+  /** The account of the dial plan's `providers` that it goes through. */
+  provider: z.string(),
+  callingHours: z.string().optional(),
+};
+
 /** One kind of provider: how its routes look in a dial plan, which secrets it needs, how it dials. */
-export interface ProviderType<Route extends { provider: string }> {
-  name: Route["provider"];
-  /** A strict object whose `provider` is the name. */
+export interface ProviderType<Route extends { type: string; provider: string }> {
+  name: Route["type"];
+  /** A strict object of `routeFields`, `type` and the provider's own fields. */
   routeSchema: z.ZodType<Route> & z.core.$ZodTypeDiscriminable;
   /** Names the account that is asked: a 401 or 402 holds all calls that go through it. */
   accountOf(route: Route): string;
-  /** Names of the environment variables that this route needs. */
+  /** What a route's secrets are called after the account's name, such as `AUTH_TOKEN`. */
   secretsOf(route: Route): string[];
-  create(options: ProviderOptions): DialingProvider<Route>;
+  /** @throws where the secret of one of the routes is malformed */
+  create(options: ProviderOptions, routes: Route[]): DialingProvider<Route>;
 }
 
 export interface ProviderOptions {
-  /** Secrets, by name. */
-  environment: Record<string, string | undefined>;
+  /** A secret of an account, by the name that `secretsOf` gives it. */
+  secret(account: string, name: string): string | undefined;
   fetch: typeof fetch;
   /** Milliseconds since the epoch. */
   now(): number;

@@ -61,6 +61,37 @@ export function outcomeOfStatus({ status, headers }: Answer, now: number): DialO
 }
 
 /**
+ * The outcome of an answer in JSON: placed where it is 2xx and names the call; unknown where a 2xx cannot be
+ * read; otherwise as its status says.
+ *
+ * @param callIdIn the provider's id of the call, from the body of a 2xx
+ * @param exception what this provider means by an answer where that is not what its status says
+ */
+export function outcomeOfJson(
+  answer: Answer,
+  now: number,
+  callIdIn: (body: unknown) => string | undefined,
+  exception: (status: number, body: unknown) => DialOutcome | undefined = () => undefined,
+): DialOutcome {
+  const body = jsonIn(answer.text);
+  const meant = exception(answer.status, body);
+  if (meant !== undefined) return meant;
+  if (answer.status < 200 || answer.status > 299) return outcomeOfStatus(answer, now);
+  const providerCallId = callIdIn(body);
+  return providerCallId === undefined || providerCallId === ""
+    ? { kind: "unknown", code: "answer_unreadable" }
+    : { kind: "placed", providerCallId };
+}
+
+function jsonIn(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "");
+  } catch {
+    return undefined;
+  }
+}
+
+/**
  * `Retry-After` in seconds, from either of its forms (RFC 9110, section 10.2.3): at least 1. A zero, a date
  * that has passed (as by a clock that runs behind) or anything else says nothing, and backoff decides.
  */

@@ -1,10 +1,7 @@
 import * as z from "zod";
-import type { ProviderType } from "./dialing-provider.ts";
+import { type ProviderType, routeFields } from "./dialing-provider.ts";
 
-const routeSchema = z.strictObject({
-  provider: z.literal("simulator"),
-  callingHours: z.string().optional(),
-});
+const routeSchema = z.strictObject({ ...routeFields, type: z.literal("simulator") });
 
 /**
  * Dials nobody: prints what would be dialed, the number masked to its last two digits and without context.
@@ -13,7 +10,7 @@ const routeSchema = z.strictObject({
 export const simulator: ProviderType<z.infer<typeof routeSchema>> = {
   name: "simulator",
   routeSchema,
-  accountOf: () => "simulator",
+  accountOf: ({ provider }) => provider,
   secretsOf: () => [],
   create: ({ print }) => ({
     async dial({ id, request }) {

@@ -1,28 +1,23 @@
 import { createHmac } from "node:crypto";
 import * as z from "zod";
 import type { Call } from "../call.ts";
-import type { DialOutcome, ProviderType } from "./dialing-provider.ts";
+import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
+import { httpsUrl, isLoopback } from "./https-url.ts";
 import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./post.ts";
 
 const routeSchema = z.strictObject({
-  provider: z.literal("webhook"),
+  ...routeFields,
+  type: z.literal("webhook"),
   /** Where calls are posted. */
-  url: z
-    .url("must be a URL")
-    .refine(
-      (url) => !URL.canParse(url) || url.startsWith("https:") || isPlainLoopback(url),
-      "must be https; plain http only to a loopback host",
-    )
-    .refine((url) => !URL.canParse(url) || new URL(url).username === "", "must not hold a user"),
+  url: httpsUrl,
   /** The receiver drops a `webhook-id` it has seen, so a call of unknown outcome may be sent again. */
   idempotent: z.boolean().optional(),
-  callingHours: z.string().optional(),
 });
 
 /**
  * Posts each call to an address of the user's own, signed after the Standard Webhooks specification
  * (https://www.standardwebhooks.com): `webhook-id` is the call's id, the same on any resend,
- * `webhook-signature` is `v1,` and the HMAC-SHA256 of `id.timestamp.body` under `WEBHOOK_SECRET`.
+ * `webhook-signature` is `v1,` and the HMAC-SHA256 of `id.timestamp.body` under the account's secret, `WEBHOOK_SECRET`.
  *
  * ```json
  * {"id": "call_…", "request_id": "req_…", "phone_number": "+12025550123", "agent_id": "agent_sales",
@@ -36,13 +31,17 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
   name: "webhook",
   routeSchema,
   // Each host judges its own caller: one that answers 401 says nothing about the others.
-  accountOf: ({ url }) => `webhook:${new URL(url).origin}`,
-  secretsOf: ({ url }) => (isLoopback(url) ? [] : ["WEBHOOK_SECRET"]),
-  create({ environment, fetch, now }) {
-    const secret = environment["WEBHOOK_SECRET"];
-    const key = secret === undefined ? undefined : keyOf(secret);
+  accountOf: ({ provider, url }) => `${provider}:${new URL(url).origin}`,
+  secretsOf: ({ url }) => (isLoopback(url) ? [] : ["SECRET"]),
+  create({ secret, fetch, now }, routes) {
+    const keyFor = (account: string) => {
+      const text = secret(account, "SECRET");
+      return text === undefined || text === "" ? undefined : keyOf(text, account);
+    };
+    const keys = new Map(routes.map(({ provider }) => [provider, keyFor(provider)]));
     return {
       async dial(call, route, timeoutSeconds) {
+        const key = keys.get(route.provider) ?? keyFor(route.provider);
         const body = JSON.stringify(bodyOf(call));
         const headers = {
           "content-type": "application/json",
@@ -102,20 +101,10 @@ function idIn(text: string | undefined): string | undefined {
 }
 
 /** The key of a Standard Webhooks secret, `whsec_` and 24 to 64 bytes in base64. */
-function keyOf(secret: string): Buffer {
+function keyOf(secret: string, account: string): Buffer {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   if (!secret.startsWith("whsec_") || key.length < 24 || key.length > 64) {
-    throw new Error("WEBHOOK_SECRET must be whsec_ and 24 to 64 bytes in base64");
+    throw new Error(`the secret of ${account} must be whsec_ and 24 to 64 bytes in base64`);
   }
   return key;
-}
-
-function isLoopback(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { hostname } = new URL(url);
-  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
-}
-
-function isPlainLoopback(url: string): boolean {
-  return url.startsWith("http:") && isLoopback(url);
 }

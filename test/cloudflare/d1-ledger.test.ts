@@ -29,7 +29,12 @@ describe("D1 as a call ledger", () => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the two methods that are called
     const ledger = createD1Ledger(counting as D1Database);
     const trace = { numberHash: "hash", numberTail: "23" };
-    const route = { provider: "webhook", url: "https://example.com", idempotent: true } as const;
+    const route = {
+      provider: "webhook",
+      type: "webhook",
+      url: "https://example.com",
+      idempotent: true,
+    } as const;
     const claimOf = (call = aCall()) => ({ call, ...trace, token: "t", route, at: 1, deadline: 2 });
     const settlementOf = (id: string, state: "UNKNOWN" | "PLACED") =>
       ({ id, token: "t", state, reason: "x", at: 3, dueAt: 3 }) as const;

@@ -11,8 +11,9 @@ import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import { aCall } from "../support/calls.ts";
 
-const route: Route = { provider: "webhook", url: "https://example.com/dial" };
-const idempotentRoute: Route = { ...route, idempotent: true };
+const webhook = { provider: "webhook", type: "webhook", url: "https://example.com/dial" } as const;
+const route: Route = webhook;
+const idempotentRoute: Route = { ...webhook, idempotent: true };
 const trace = { numberHash: "hash", numberTail: "23" };
 
 const claimOf = (call: Call, more: Partial<Claim> = {}): Claim => ({
@@ -532,6 +533,18 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       // Three within a week.
       expect(await count("call_4", 103 * day)).toBe(107 * day + 1000);
       expect(await count("call_2", 103 * day)).toBe(103 * day); // the others are two
+    });
+
+    it("frees a number at a whole millisecond, whatever fraction of a day its cap is for", async () => {
+      const caps = [{ count: 1, days: 0.0416667 }];
+      const count = (callId: string, at: number) =>
+        ledger.count({ numberHash: "hash", callId, at, caps });
+      const at = 1_780_000_000_000;
+      expect(await count("call_1", at)).toBe(at);
+      const free = await count("call_2", at + 1);
+      expect(free).toBe(at + 3_600_003);
+      expect(await count("call_2", free - 1)).toBe(free);
+      expect(await count("call_2", free)).toBe(free);
     });
 
     it("takes a counted call back, if it still is counted at that time", async () => {

@@ -7,6 +7,7 @@ import {
   parseDialPlan,
   routeOf,
 } from "../../shared/dial-plan.ts";
+import { accountNameOf } from "../../shared/providers/index.ts";
 
 const plan = {
   agents: { "*": { provider: "webhook", url: "https://example.com/dial" } },
@@ -35,7 +36,7 @@ describe("the dial plan", () => {
     });
     const local: unknown = JSON.parse(await readFile("infra/local/dial-plan.json", "utf8"));
     expect(parseDialPlan(local, { ALLOW_SIMULATOR: "true" })).toMatchObject({
-      agents: { "*": { provider: "simulator" } },
+      agents: { "*": { provider: "simulator", type: "simulator" } },
       callingHours: { default: "always" },
     });
     expect(() => parseDialPlan(local, {})).toThrow(/simulator/);
@@ -62,7 +63,7 @@ describe("the dial plan", () => {
     [{ agents: {} }, /^dial plan: agents: must name an agent/],
     [
       { agents: { a: { provider: "webhoook" } } },
-      /^dial plan: agents\.a\.provider: must be one of/,
+      /^dial plan: agents\.a\.provider: must be an account of providers, or one of/,
     ],
     [{ agents: { a: { provider: "webhook" } } }, /^dial plan: agents\.a\.url: /],
     [
@@ -82,7 +83,13 @@ describe("the dial plan", () => {
       { agents: { a: { ...plan.agents["*"], callingHours: "office" } } },
       /agents\.a\.callingHours: must name a set/,
     ],
-    [{ providers: { webhok: {} } }, /providers\.webhok: /],
+    [{ providers: { webhok: {} } }, /providers\.webhok: needs a type: one of/],
+    [{ providers: { eu: { type: "webhok" } } }, /providers\.eu\.type: must be one of/],
+    [{ providers: { EU: { type: "webhook" } } }, /providers\.EU: must be a name such as twilio-eu/],
+    [
+      { providers: { webhook: { baseUrl: "https://example.com" } } },
+      /agents\.\*: Unrecognized key: "baseUrl"/,
+    ],
     [{ providers: { webhook: { callsPerSecond: 0 } } }, /providers\.webhook\.callsPerSecond: /],
     [{ providers: { webhook: { burst: 0, callsPerSecond: 1 } } }, /providers\.webhook\.burst: /],
     [
@@ -147,11 +154,29 @@ describe("the dial plan", () => {
     }
   });
 
+  it("has several accounts of one provider, each with its own secrets and limits", () => {
+    const url = "https://example.com/dial";
+    const accounts = parsed({
+      agents: { "*": { provider: "webhook", url }, eu: { provider: "hook-eu", url } },
+      providers: { "hook-eu": { type: "webhook", timeoutSeconds: 5 } },
+    });
+    const [all, eu] = [routeOf("x", accounts), routeOf("eu", accounts)];
+    expect(eu).toEqual({ provider: "hook-eu", type: "webhook", url });
+    expect(missingSecrets(accounts, {})).toEqual(["WEBHOOK_SECRET", "HOOK_EU_SECRET"]);
+    expect([all, eu].map((route) => route && accountOf(route, accounts).timeoutSeconds)).toEqual([
+      30, 5,
+    ]);
+    expect([all, eu].map((route) => route && accountNameOf(route))).toEqual([
+      "webhook:https://example.com",
+      "hook-eu:https://example.com",
+    ]);
+  });
+
   it("routes an agent to its own route, and any other to *", () => {
     const own = { provider: "webhook", url: "https://example.com/own" } as const;
     const both = parsed({ agents: { ...plan.agents, own } });
-    expect(routeOf("own", both)).toEqual(own);
-    expect(routeOf("other", both)).toEqual(plan.agents["*"]);
+    expect(routeOf("own", both)).toEqual({ ...own, type: "webhook" });
+    expect(routeOf("other", both)).toEqual({ ...plan.agents["*"], type: "webhook" });
     expect(routeOf("constructor", parsed({ agents: { own } }))).toBeUndefined();
     expect(routeOf("__proto__", parsed({ agents: { own } }))).toBeUndefined();
   });

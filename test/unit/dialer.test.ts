@@ -258,6 +258,7 @@ describe("an idempotent provider", () => {
     await bench.deliver();
     bench.plan.agents["agent_sales"] = {
       provider: "webhook",
+      type: "webhook",
       url: "http://127.0.0.1:9/moved",
       idempotent: true,
     };

@@ -136,7 +136,7 @@ describe("a call's schedule", () => {
       {},
     );
     const schedule = createSchedule(plan, () => undefined);
-    const route = { ...webhook, provider: "webhook", callingHours: "lost" } as const;
+    const route = { ...webhook, type: "webhook", callingHours: "lost" } as const;
     const now = Date.parse("2026-06-01T12:00Z");
     expect(schedule.closedBy(call("+12125550100"), route, now)).toBe("callingHours.lost");
     expect(schedule.opening(call("+12125550100"), route, now, now + 7 * dayMs)).toEqual({

@@ -19,9 +19,9 @@ async function receiverThat(answer: Parameters<typeof startReceiver>[0]) {
   return receiver;
 }
 const dial = (url: string, environment = {}, timeoutSeconds = 1) =>
-  createProviders({ environment, fetch, now: Date.now, print: () => undefined }).dial(
+  createProviders({ environment, fetch, now: Date.now, print: () => undefined }, []).dial(
     call,
-    { provider: "webhook", url },
+    { provider: "webhook", type: "webhook", url },
     timeoutSeconds,
   );
 
@@ -184,10 +184,10 @@ describe("the webhook", () => {
   it.each(["secret", "whsec_", "whsec_AAAA", `whsec_${"A".repeat(120)}`])(
     "refuses the secret %s",
     (secret) => {
-      const environment = { WEBHOOK_SECRET: secret };
-      expect(() =>
-        createProviders({ environment, fetch, now: Date.now, print: () => undefined }),
-      ).toThrow(/WEBHOOK_SECRET/);
+      const environment = { EU_HOOK_SECRET: secret };
+      const options = { environment, fetch, now: Date.now, print: () => undefined };
+      const route = { provider: "eu-hook", type: "webhook", url: "https://example.com/" } as const;
+      expect(() => createProviders(options, [route])).toThrow(/^the secret of eu-hook must be/);
     },
   );
 });
@@ -195,15 +195,12 @@ describe("the webhook", () => {
 describe("the simulator", () => {
   it("prints who would be called, but for two digits, and nothing of the context", async () => {
     const lines: string[] = [];
-    const providers = createProviders({
-      environment: {},
-      fetch,
-      now: Date.now,
-      print: (line) => lines.push(line),
-    });
-    expect(await providers.dial(call, { provider: "simulator" }, 1)).toMatchObject({
-      kind: "placed",
-    });
+    const providers = createProviders(
+      { environment: {}, fetch, now: Date.now, print: (line) => lines.push(line) },
+      [],
+    );
+    const route = { provider: "simulator", type: "simulator" } as const;
+    expect(await providers.dial(call, route, 1)).toMatchObject({ kind: "placed" });
     expect(lines).toEqual([
       `simulator: would dial +•••••••••23 for agent agent_sales (${call.id})`,
     ]);

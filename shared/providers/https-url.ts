@@ -1,0 +1,20 @@
+import * as z from "zod";
+
+/** An address of a dial plan: https, or plain http to this machine; without a user in it. */
+export const httpsUrl = z
+  .url("must be a URL")
+  .refine(
+    (url) => !URL.canParse(url) || url.startsWith("https:") || isPlainLoopback(url),
+    "must be https; plain http only to a loopback host",
+  )
+  .refine((url) => !URL.canParse(url) || new URL(url).username === "", "must not hold a user");
+
+export function isLoopback(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { hostname } = new URL(url);
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+}
+
+function isPlainLoopback(url: string): boolean {
+  return url.startsWith("http:") && isLoopback(url);
+}
