@@ -10,7 +10,7 @@ export const host = "127.0.0.1";
 /** How often the sweep's clock ticks here; in the cloud it is once a minute. */
 export const sweepSeconds = 5;
 /** How long a signal may take to end everything. */
-const stopMsMax = 4_000;
+const stopMsMax = 3_000;
 
 /** What a local run is told by its environment. */
 export interface LocalSettings {
