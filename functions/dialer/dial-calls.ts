@@ -83,7 +83,7 @@ export async function dialCalls(
     deps.log("alarm", "ledger.unreachable", { count: decided.length, error: errorForLog(error) });
     for (const { call } of decided) results.set(call.id, "again");
   };
-  const { going, writes: unslotted } = await takeSlots(dials, deps);
+  const { going, writes: unslotted } = await withTimeLimit(takeSlots(dials, deps), 10);
   writes.push(...unslotted);
   await writeUnclaimed(writes, deps).catch(again(writes));
   await writeParks(parks, deps).catch(again(parks));
@@ -107,7 +107,7 @@ export async function dialCalls(
 /**
  * Dials the calls of one delivery. Claims and settlements made at the same moment share a round trip.
  *
- * @param late takes what is to be written of calls whose slots came too soon for them
+ * @param late takes what is to be written of calls that their account had no moment for
  */
 function createAttempts(
   read: readonly Hold[],

@@ -10,7 +10,7 @@ import { probeOf } from "./holds.ts";
 import { type Unclaimed, writeUnclaimed } from "./write-decisions.ts";
 
 /** A moment given for a request that is older is void: requests that come late must not go all at once. */
-const slotAgeMsMax = 500;
+const momentAgeMsMax = 500;
 /** So far ahead slots are given. */
 const aheadMs = 75_000;
 const reserveSecondsMax = 5;
@@ -124,7 +124,7 @@ export async function freshMoment(
   const pace = paceOf(route, settings.plan);
   if (pace === undefined) return given ?? clock.now();
   let moment = given;
-  while (moment === undefined || clock.now() - moment > slotAgeMsMax) {
+  while (moment === undefined || clock.now() - moment > momentAgeMsMax) {
     const now = clock.now();
     const account = accountNameOf(route);
     const request = { account, ...pace, count: 1, now, until: now + waitMsMax };
@@ -150,7 +150,6 @@ export async function serveLine(
   const pace = route && paceOf(route, plan);
   // While the account is held, one call is called up for the probe; the others stay where they are.
   const probeAt = probeOf(account, holds);
-  const limit = probeAt === undefined ? pageRows : 1;
   let after: DuePlace | undefined;
   for (;;) {
     const now = clock.now();
@@ -160,7 +159,7 @@ export async function serveLine(
       line: account,
       until: Number.MAX_SAFE_INTEGER,
       after,
-      limit,
+      limit: pageRows,
     });
     const last = line.at(-1);
     if (last === undefined) return;
@@ -183,12 +182,13 @@ export async function serveLine(
         writes.push({ call, seenDueAt: dueAt, decision: moved });
       }
     }
-    const count = wanting.length;
+    const asking = probeAt === undefined ? wanting : wanting.slice(0, 1);
+    const count = asking.length;
     const slots =
       count === 0
         ? []
         : pace === undefined
-          ? wanting.map(() => from) // the plan has been changed: they go as they come
+          ? asking.map(() => from) // the plan has been changed: they go as they come
           : await ledger.reserve({
               account: slotsOf(account),
               ...pace,
@@ -197,7 +197,7 @@ export async function serveLine(
               until: Math.max(from, slotsUntil(now, pace)),
             });
     let given = 0;
-    for (const { call, row, dueAt } of wanting) {
+    for (const { call, row, dueAt } of asking) {
       const slot = slots[given];
       if (slot === undefined) break;
       const decision = decideAt(call, row, slot);
@@ -207,6 +207,7 @@ export async function serveLine(
       } else writes.push({ call, seenDueAt: dueAt, decision });
     }
     await writeUnclaimed(writes, deps);
-    if (slots.length < count || probeAt !== undefined) return;
+    const isProbed = probeAt !== undefined && given > 0;
+    if (slots.length < count || isProbed) return;
   }
 }

@@ -29,8 +29,9 @@ export async function sweep({ after, since }: SweepMessage, deps: ReadyDeps): Pr
     const startedAt = clock.now();
     const last = since ?? (await ledger.sweptAt()) ?? 0;
     const rest = await remindOfDue(after, last, deps);
-    if (rest !== undefined) await queue.send({ kind: "sweep", after: rest, since: last });
-    if (after === undefined) await ledger.swept(startedAt);
+    // Only the last page's message says that the sweep is done: what dies on the way is begun again as a whole.
+    if (rest === undefined) await ledger.swept(startedAt);
+    else await queue.send({ kind: "sweep", after: rest, since: last });
   });
   if (after !== undefined) return;
   await attempt(async () => {
@@ -88,8 +89,9 @@ async function remindOfDue(
     );
     if (sent < waiting.length) {
       log("warning", "sweep.throttled", { count: waiting.length - sent });
-      const reached = waiting[sent - 1];
-      return reached === undefined ? after : { dueAt: reached.dueAt, id: reached.id };
+      const reached = waiting[sent - 1] ?? after;
+      if (reached === undefined) throw new Error("the queue took no reminder");
+      return { dueAt: reached.dueAt, id: reached.id };
     }
     const end = rows.at(-1);
     if (rows.length < pageRows || end === undefined) return undefined;

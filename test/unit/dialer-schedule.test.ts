@@ -501,6 +501,29 @@ describe("a paced account", () => {
     expect(peak(held)).toBeLessThanOrEqual(2);
   });
 
+  it("is probed past calls at the head of its line that may not be dialed", async () => {
+    const probed = createDialerBench({
+      plan: {
+        ...paced(1),
+        agents: { agent_sales: { ...webhook, callingHours: "early" }, agent_support: webhook },
+        callingHours: { default: "always", early: { "mon-sun": ["09:00-10:01"] } },
+      },
+      startAt,
+    });
+    let refuse = true;
+    probed.answer = async () =>
+      refuse ? { kind: "account_refused", code: "http_401" } : { kind: "placed" };
+    await sendCalls(probed, 1, { agent_id: "agent_support" });
+    await probed.deliver();
+    await sendCalls(probed, 250);
+    probed.advance(1);
+    const [open] = await sendCalls(probed, 1, { agent_id: "agent_support" });
+    await probed.simulate(40); // the hold's probe comes after a minute, when the others' hours have ended
+    refuse = false;
+    await probed.simulate(200);
+    expect(await probed.row(open?.id ?? "")).toMatchObject({ state: "PLACED" });
+  });
+
   it("reserves anew what a frozen dialer came too late for", async () => {
     const frozen = bench(10);
     let claims = 0;

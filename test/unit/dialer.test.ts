@@ -733,6 +733,43 @@ describe("the sweep", () => {
     expect([due.length, new Set(due).size]).toEqual([100, 100]);
   });
 
+  it("is not taken for done where the queue took nothing of it, or a part of it was lost", async () => {
+    const at = 1_000_000;
+    const entry = { numberHash: "", numberTail: "", state: "DEFERRED", reason: "x", at } as const;
+    const swept = async (count: number, taken: (one: number) => number) => {
+      const bench = createDialerBench();
+      const { sendMany } = bench.deps.queue;
+      await bench.rows.swept(at);
+      await bench.rows.defer(
+        Array.from({ length: count }, () => ({
+          ...entry,
+          call: aCall({ acceptedAt: at }),
+          dueAt: at + 200_000,
+          seenDueAt: null,
+        })),
+      );
+      bench.advance(3_600_000); // nothing was swept when they came due
+      let calls = 0;
+      bench.deps.queue.sendMany = (messages) => sendMany(messages.slice(0, taken(++calls)));
+      await bench.send({ kind: "sweep" });
+      await bench.deliver();
+      return bench;
+    };
+    const throttled = await swept(10, () => 0);
+    expect(await throttled.rows.sweptAt()).toBe(at);
+    expect(throttled.eventsOf("sweep.failed")).toHaveLength(1);
+
+    const large = await swept(6000, () => 500);
+    expect(await large.rows.sweptAt()).toBe(at); // the rest is a message of its own
+    large.breakLedger({ due: boom });
+    await large.deliver();
+    large.mendLedger();
+    expect(await large.rows.sweptAt()).toBe(at);
+    await large.send({ kind: "sweep" });
+    for (let n = 0; n < 3; n++) await large.deliver();
+    expect(await large.rows.sweptAt()).toBe(large.now());
+  });
+
   it("does one sweep of several that piled up", async () => {
     const bench = createDialerBench();
     let sweeps = 0;
