@@ -5,6 +5,7 @@ import { describeService } from "../contracts/service.ts";
 import { aws } from "../support/platforms.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
+  type LedgerRow,
   makeStateDirectory,
   type RunningService,
   startService,
@@ -29,6 +30,15 @@ function dialerProcesses(service: RunningService): number[] {
         return false; // it has ended meanwhile
       }
     });
+}
+
+/** What a failure is told by: where rows stand that have not ended, and what the service has complained of. */
+function stillOpen(rows: LedgerRow[], output: string): string[] {
+  const open = rows
+    .filter(({ state }) => state !== "PLACED" && state !== "PARKED")
+    .map(({ state, reason, attempt, dueAt }) => `${state} ${reason} ${attempt} due ${dueAt}`);
+  const alarms = output.split("\n").filter((line) => line.includes('"level":"alarm"'));
+  return [`${rows.length} rows`, ...open.slice(0, 5), ...alarms.slice(-20)];
 }
 
 describe("kill -9", () => {
@@ -78,8 +88,12 @@ describe("kill -9", () => {
         rows.length === count && rows.every(({ state }) => ["PLACED", "PARKED"].includes(state))
       );
     };
-    await until(settled, 110_000, 2000);
+    const inTime = await until(settled, 110_000, 2000).then(
+      () => true,
+      () => false,
+    );
     const rows = await aws.rows(second);
+    if (!inTime) expect(stillOpen(rows, second.output())).toEqual([]);
     const times = new Map<string, number>();
     for (const { id } of receiver.received) times.set(id, (times.get(id) ?? 0) + 1);
     expect(Math.max(...times.values())).toBe(1);
