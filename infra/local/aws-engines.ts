@@ -80,23 +80,25 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
     s3,
     dynamo,
     async createTable(name) {
-      const { byDue, byState } = dynamoTable.indexes;
       const keys = (hash: string, range: string) => [
         { AttributeName: hash, KeyType: "HASH" as const },
         { AttributeName: range, KeyType: "RANGE" as const },
       ];
-      const names: string[] = [byDue, byState].flatMap(({ hashKey, rangeKey }) => [
-        hashKey,
-        rangeKey,
+      const indexes = Object.values(dynamoTable.indexes);
+      const names = new Set<string>([
+        dynamoTable.hashKey,
+        ...indexes.flatMap(({ hashKey, rangeKey }) => [hashKey, rangeKey]),
       ]);
-      names.push(dynamoTable.hashKey);
       await dynamo
         .send(
           new CreateTableCommand({
             TableName: name,
             BillingMode: "PAY_PER_REQUEST",
             KeySchema: [{ AttributeName: dynamoTable.hashKey, KeyType: "HASH" }],
-            AttributeDefinitions: names.map((one) => ({ AttributeName: one, AttributeType: "S" })),
+            AttributeDefinitions: [...names].map((one) => ({
+              AttributeName: one,
+              AttributeType: "S",
+            })),
             GlobalSecondaryIndexes: Object.entries(dynamoTable.indexes).map(
               ([index, { hashKey, rangeKey, ...more }]) => ({
                 IndexName: index,

@@ -37,6 +37,8 @@ export interface CallRow {
   dueAt: number | null;
   /** The account whose pace it waits for; then it is not due before it has been given a slot. */
   line: string | null;
+  /** When it was last claimed: its request was sent then or some seconds later, if at all. */
+  claimedAt: number | null;
   /** When its outcome was first unknown. */
   unknownSince: number | null;
   /** The whole call, so that an operator can redial it; null once it is placed. */
@@ -175,12 +177,13 @@ export interface CallLedger {
   swept(at: number): Promise<void>;
   /** Every line in which a call waits, and perhaps some that are empty by now. */
   lines(): Promise<string[]>;
-  /** Rows of a state, newest acceptance first, those before `before`. */
-  list(query: {
-    state: CallState;
-    before?: { acceptedAt: number; id: string } | undefined;
-    limit: number;
-  }): Promise<CallRow[]>;
+  /** Rows of a state, or of a number by its keyed hash, newest acceptance first, those before `before`. */
+  list(
+    query: ({ state: CallState } | { numberHash: string }) & {
+      before?: { acceptedAt: number; id: string } | undefined;
+      limit: number;
+    },
+  ): Promise<CallRow[]>;
   /** Rows not written since `before` that are neither DEFERRED nor DIALING, at most `limit`. */
   ended(before: number, limit: number): Promise<Pick<CallRow, "id" | "state">[]>;
   /** Deletes those of the ids that still are such rows, and the keys and counts that have expired by `now`. */

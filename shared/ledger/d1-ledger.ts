@@ -12,14 +12,14 @@ const parameterBytesMax = 400_000;
 /** Claims fresh and due rows; ?1 the claims, ?2 the time. `WHERE true` keeps the upsert unambiguous. */
 const claimFresh = `
 INSERT INTO calls (id, state, reason, token, attempt, due_at, call, route, request_id, client, agent_id,
-  number_hash, number_tail, accepted_at, updated_at)
+  number_hash, number_tail, accepted_at, claimed_at, updated_at)
 SELECT value->>'$.call.id', 'DIALING', 'claimed', value->>'token', 1, value->>'deadline', value->'call',
   value->'route', value->>'$.call.requestId', value->>'$.call.client', value->>'$.call.request.agent_id',
-  value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at'
+  value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at', value->>'at'
 FROM json_each(?1) WHERE value->>'resendOf' IS NULL
 ON CONFLICT (id) DO UPDATE SET state = 'DIALING', reason = 'claimed', token = excluded.token,
   attempt = calls.attempt + 1, due_at = excluded.due_at, line = NULL, route = excluded.route,
-  updated_at = excluded.updated_at
+  claimed_at = excluded.claimed_at, updated_at = excluded.updated_at
 WHERE calls.state = 'DEFERRED' AND calls.due_at <= excluded.updated_at`;
 
 // `CROSS JOIN` and `+state` keep the planner on the primary key: by the index on state, one claim would read
@@ -28,7 +28,7 @@ WHERE calls.state = 'DEFERRED' AND calls.due_at <= excluded.updated_at`;
 /** Claims UNKNOWN rows of an idempotent provider, under the token as read, for the route they hold. */
 const claimResend = `
 UPDATE calls SET state = 'DIALING', reason = 'resent', token = j.value->>'token', attempt = attempt + 1,
-  due_at = j.value->>'deadline', resent = 1, updated_at = j.value->>'at'
+  due_at = j.value->>'deadline', resent = 1, claimed_at = j.value->>'at', updated_at = j.value->>'at'
 FROM json_each(?1) AS j
 WHERE calls.id = j.value->>'$.call.id' AND +state = 'UNKNOWN' AND token = j.value->>'resendOf'
   AND route->>'idempotent' = 1`;
@@ -181,13 +181,15 @@ export function createD1Ledger(database: D1Database): CallLedger {
       const { results } = await database.prepare(allLines).all<{ line: string }>();
       return results.map(({ line }) => line);
     },
-    async list({ state, before, limit }) {
+    async list({ before, limit, ...of }) {
+      const [column, value] =
+        "state" in of ? ["state", of.state] : ["number_hash", of.numberHash];
       const { results } = await database
         .prepare(
-          `SELECT * FROM calls WHERE state = ?1 AND (accepted_at, id) < (?2, ?3)
+          `SELECT * FROM calls WHERE ${column} = ?1 AND (accepted_at, id) < (?2, ?3)
            ORDER BY accepted_at DESC, id DESC LIMIT ?4`,
         )
-        .bind(state, before?.acceptedAt ?? Number.MAX_SAFE_INTEGER, before?.id ?? "", limit)
+        .bind(value, before?.acceptedAt ?? Number.MAX_SAFE_INTEGER, before?.id ?? "", limit)
         .all<D1Row>();
       return results.map(fromD1);
     },
@@ -337,6 +339,7 @@ interface D1Row {
   resent: number;
   due_at: number | null;
   line: string | null;
+  claimed_at: number | null;
   unknown_since: number | null;
   call: string | null;
   route: string | null;
@@ -360,6 +363,7 @@ function fromD1(row: D1Row): CallRow {
     resent: row.resent === 1,
     dueAt: row.due_at,
     line: row.line,
+    claimedAt: row.claimed_at,
     unknownSince: row.unknown_since,
     call: callFrom(row.call),
     route: routeFrom(row.route),

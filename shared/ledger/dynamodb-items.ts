@@ -31,7 +31,7 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
 
   /** One page of every given shard of an index, merged in the order of the sort key. */
   async function query(
-    index: "byDue" | "byState",
+    index: keyof typeof dynamoTable.indexes,
     shardNames: string[],
     range: {
       after?: string;

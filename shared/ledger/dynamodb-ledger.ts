@@ -91,6 +91,7 @@ export function createDynamoLedger(
       state: text("DIALING"),
       reason: text(resent ? "resent" : "claimed"),
       token: text(token),
+      claimedAt: number(at),
       updatedAt: number(at),
       ...duePlace(call.id, deadline),
       stateShard: text(stateShard(call.id, "DIALING")),
@@ -226,30 +227,32 @@ export function createDynamoLedger(
     return same && row.updatedAt === at && row.dueAt !== seenDueAt;
   }
 
+  async function read(ids: string[]): Promise<Map<string, CallRow>> {
+    const rows = new Map<string, CallRow>();
+    let keys = ids.map((id) => ({ pk: text(`call#${id}`) }));
+    while (keys.length > 0) {
+      const page = keys.slice(0, readKeysMax);
+      const { Responses, UnprocessedKeys } = await client.send(
+        new BatchGetItemCommand({
+          RequestItems: { [table]: { Keys: page, ConsistentRead: true } },
+        }),
+      );
+      for (const item of Responses?.[table] ?? []) {
+        const row = fromItem(item);
+        rows.set(row.id, row);
+      }
+      const left = UnprocessedKeys?.[table]?.Keys ?? [];
+      keys = [
+        ...keys.slice(readKeysMax),
+        ...left.map((key) => ({ pk: text(textIn(key, "pk")) })),
+      ];
+    }
+    return rows;
+  }
+
   const ttlAt = (at: number) => number(Math.ceil((at + retentionMs + ttlGraceMs) / 1000));
   return {
-    async read(ids) {
-      const rows = new Map<string, CallRow>();
-      let keys = ids.map((id) => ({ pk: text(`call#${id}`) }));
-      while (keys.length > 0) {
-        const page = keys.slice(0, readKeysMax);
-        const { Responses, UnprocessedKeys } = await client.send(
-          new BatchGetItemCommand({
-            RequestItems: { [table]: { Keys: page, ConsistentRead: true } },
-          }),
-        );
-        for (const item of Responses?.[table] ?? []) {
-          const row = fromItem(item);
-          rows.set(row.id, row);
-        }
-        const left = UnprocessedKeys?.[table]?.Keys ?? [];
-        keys = [
-          ...keys.slice(readKeysMax),
-          ...left.map((key) => ({ pk: text(textIn(key, "pk")) })),
-        ];
-      }
-      return rows;
-    },
+    read,
     claim: (claims) => allEnded(claims.map(claimOne)),
     settle: (settlements) => allEnded(settlements.map(settleOne)),
     defer: (writes) => allEnded(writes.map(deferOne)),
@@ -286,15 +289,23 @@ export function createDynamoLedger(
       const items = await query("byState", [lineShard], { limit: 1000 });
       return items.map((item) => textIn(item, "name"));
     },
-    async list({ state, before, limit }) {
-      const items = await query("byState", stateShardsOf(state), {
+    async list({ before, limit, ...of }) {
+      const range = {
         ...(before === undefined
           ? {}
           : { before: justBefore(timeKey(before.acceptedAt, before.id)) }),
         descending: true,
         limit,
-      });
-      return items.map(fromItem);
+      };
+      if ("state" in of) {
+        return (await query("byState", stateShardsOf(of.state), range)).map(fromItem);
+      }
+      // The index is read for ids alone, which never change, and the rows as they stand now.
+      const ids = (await query("byNumber", [of.numberHash], range)).map((item) =>
+        textIn(item, "id"),
+      );
+      const rows = await read(ids);
+      return ids.flatMap((id) => rows.get(id) ?? []);
     },
     async ended(before, limit) {
       const states = callStates.filter((state) => state !== "DEFERRED" && state !== "DIALING");

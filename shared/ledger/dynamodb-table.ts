@@ -5,10 +5,12 @@ import type { CallRow, Claim, UnclaimedWrite } from "./call-ledger.ts";
  * The ledger in one DynamoDB table, by single-item conditional writes alone.
  *
  * Hash key `pk`: `call#` and the id, `key#` and an idempotency key, `hold#` and a name, `line#` and `pace#` and an
- * account, `count#` and a number's hash; one item is `sweep`. Two sparse indexes, each over shards so that no partition is hot: `byDue`
- * (`dueShard`, `dueKey`) has the rows that are due some time, each line's in shards of their own; `byState`
- * (`stateShard`, `stateKey`) every call, and the holds and the lines in a shard of their own each. Both sort keys begin with a time, padded so that text sorts as numbers do. `ttl` (seconds) lets DynamoDB delete what
- * is long past its retention, should no sweep have.
+ * account, `count#` and a number's hash; one item is `sweep`. Two sparse indexes, each over shards so that no
+ * partition is hot: `byDue` (`dueShard`, `dueKey`) has the rows that are due some time, each line's in shards of their
+ * own; `byState` (`stateShard`, `stateKey`) every call, and the holds and the lines in a shard of their own each. A
+ * third, `byNumber` (`numberHash`, `stateKey`), has the ids of all calls to a number. The sort keys begin with a time,
+ * padded so that text sorts as numbers do. `ttl` (seconds) lets DynamoDB delete what is long past its retention, should
+ * no sweep have.
  */
 export const dynamoTable = {
   hashKey: "pk",
@@ -31,6 +33,7 @@ export const dynamoTable = {
       ],
     },
     byState: { hashKey: "stateShard", rangeKey: "stateKey" },
+    byNumber: { hashKey: "numberHash", rangeKey: "stateKey", projected: ["id"] },
   },
 } as const;
 
@@ -118,6 +121,7 @@ export function fromItem(item: Item): CallRow {
     resent: item["resent"]?.BOOL === true,
     dueAt: optional("dueAt"),
     line: item["line"]?.S ?? null,
+    claimedAt: optional("claimedAt"),
     unknownSince: optional("unknownSince"),
     call: call === undefined ? null : JSON.parse(call),
     route: route === undefined ? null : JSON.parse(route),

@@ -60,9 +60,11 @@ export function createMemoryLedger(): CallLedger {
     async lines() {
       return [...new Set([...rows.values()].flatMap(({ line }) => line ?? []))];
     },
-    async list({ state, before, limit }) {
+    async list({ before, limit, ...of }) {
       return [...rows.values()]
-        .filter((row) => row.state === state)
+        .filter((row) =>
+          "state" in of ? row.state === of.state : row.numberHash === of.numberHash,
+        )
         .filter(
           (row) =>
             before === undefined ||

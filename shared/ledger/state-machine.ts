@@ -16,6 +16,7 @@ export function claimed(row: CallRow | undefined, claim: Claim): CallRow | undef
     dueAt: claim.deadline,
     line: null,
     route: claim.route,
+    claimedAt: claim.at,
     updatedAt: claim.at,
   } as const;
   if (row === undefined) {
@@ -94,6 +95,7 @@ function firstRow({ call, numberHash, numberTail }: UnclaimedWrite | Claim) {
     token: null,
     attempt: 0,
     resent: false,
+    claimedAt: null,
     unknownSince: null,
     call,
     route: null,

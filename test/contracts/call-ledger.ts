@@ -71,6 +71,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         resent: false,
         dueAt: 60_000,
         line: null,
+        claimedAt: 1000,
         unknownSince: null,
         call,
         route,
@@ -354,6 +355,22 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       const rest = await ledger.list({ state: "DEFERRED", before, limit: 2 });
       expect(rest.map(({ acceptedAt, call }) => [acceptedAt, call])).toEqual([[1, calls[1]]]);
       expect(await ledger.list({ state: "PARKED", limit: 2 })).toEqual([]);
+    });
+
+    it("lists the calls to a number, whatever became of them, newest first, page by page", async () => {
+      const calls = [3, 1, 2, 4].map((n) => aCall({ acceptedAt: n }));
+      const [third, first, second, other] = calls;
+      if (!third || !first || !second || !other) throw new Error("four calls were made");
+      await ledger.defer([deferralOf(third), deferralOf(other, { numberHash: "other" })]);
+      await ledger.claim([claimOf(first), claimOf(second)]);
+      await ledger.settle([settlementOf(second, { providerCallId: "CA1" })]);
+      const newest = await ledger.list({ numberHash: trace.numberHash, limit: 2 });
+      expect(newest).toEqual([await rowOf(third), await rowOf(second)]);
+      expect(newest[1]).toMatchObject({ providerCallId: "CA1", claimedAt: 1000 });
+      const before = { acceptedAt: 2, id: second.id };
+      const rest = await ledger.list({ numberHash: trace.numberHash, before, limit: 2 });
+      expect(rest.map(({ id }) => id)).toEqual([first.id]);
+      expect(await ledger.list({ numberHash: "nobody's", limit: 2 })).toEqual([]);
     });
 
     it("purges what ended long ago, and nothing that waits or dials", async () => {
