@@ -18,7 +18,7 @@ const accountSchema = z
       .refine((type) => typeNames.includes(type), `must be one of ${typesText}`)
       .optional(),
     /** Where the provider's API is for this account, such as that of a region. */
-    baseUrl: httpsUrl.optional(),
+    baseUrl: httpsUrl.overwrite((url) => url.replace(/\/+$/, "")).optional(),
     /** Longest that a provider may take to answer; 90 leaves a 120 s function time to record the outcome. */
     timeoutSeconds: z.int().min(1).max(90).default(30),
     /** Most requests under way at once from one delivery of the queue. */

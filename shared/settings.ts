@@ -27,12 +27,12 @@ function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): 
 }
 
 /** What the dialer needs. With a problem, it dials nobody and hands every delivery back. */
-export function readDialerSettings<Providers>(
+export function readDialerSettings<ProviderOf>(
   environment: Environment,
   bundledPlan: unknown,
-  createProviders: (routes: Route[]) => Providers,
+  createProviders: (routes: Route[]) => ProviderOf,
   log: Log,
-): Settings<ApiSettings & { providers: Providers; sweepSeconds: number }> {
+): Settings<ApiSettings & { providerOf: ProviderOf; sweepSeconds: number }> {
   return read(log, () => {
     const settings = apiSettings(environment, bundledPlan, log);
     const missing = missingSecrets(settings.plan, environment);
@@ -40,8 +40,8 @@ export function readDialerSettings<Providers>(
     const sweepSeconds = Number(environment["SWEEP_SECONDS"] ?? 60);
     if (!(sweepSeconds >= 1 && sweepSeconds <= 60))
       throw new Error("SWEEP_SECONDS must be 1 to 60");
-    const providers = createProviders(Object.values(settings.plan.agents));
-    return { ...settings, providers, sweepSeconds };
+    const providerOf = createProviders(Object.values(settings.plan.agents));
+    return { ...settings, providerOf, sweepSeconds };
   });
 }
 

@@ -3,6 +3,7 @@ import { type CallRequest, callId, errorsMax } from "../../shared/call.ts";
 import { expiryOf, mayBeCalled, routeOf } from "../../shared/dial-plan.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { Message } from "../../shared/message.ts";
+import { contextProblem } from "../../shared/providers/index.ts";
 import type { ApiSettings } from "../../shared/settings.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
 import type { Caller } from "../../shared/tokens.ts";
@@ -70,6 +71,8 @@ function planErrors(
   if (!mayBeCalled(request, plan)) {
     refuse("phone_number", "is at a destination that the dial plan does not permit");
   }
+  const unfit = route && contextProblem(request, route);
+  if (unfit !== undefined) refuse("context", unfit);
   if (route === undefined || errors.length > 0) return errors;
 
   const expiresAt = expiryOf({ acceptedAt }, plan);

@@ -8,13 +8,20 @@ import {
 } from "../../shared/dial-plan.ts";
 import type { CallRow, Hold } from "../../shared/ledger/call-ledger.ts";
 import { isIdempotent } from "../../shared/ledger/state-machine.ts";
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import {
+  accountNameOf,
+  contextProblem,
+  resendSecondsMax,
+  type Route,
+} from "../../shared/providers/index.ts";
 import type { Opening } from "../../shared/schedule/calling-hours.ts";
 import type { Schedule } from "../../shared/schedule/schedule.ts";
 import { heldBy, heldUntil, holdReason, isOfAccount } from "./holds.ts";
 
 /** A row due so soon counts as due, and is waited for. */
 export const waitMsMax = 5_000;
+/** A claim older than this is not dialed: whoever reads the row may count on it. */
+export const claimAgeMsMax = 10_000;
 /** The reason of a row that has been given a slot of its account's pace: its `dueAt` is the slot. */
 export const slotReason = "slot";
 
@@ -47,7 +54,20 @@ export interface Dial {
   waitedFor?: string;
   /** The row's token, where an idempotent provider is sent to again. */
   resendOf?: string;
+  /** No later than then, where the provider forgets what it has seen. */
+  resendUntil?: number;
   unknownSince?: number;
+}
+
+/** A call of unknown outcome that its provider is asked for. */
+export interface LookUp extends Pick<CallRow, "attempt" | "numberHash"> {
+  kind: "look_up";
+  call: Call;
+  token: string;
+  route: Route;
+  claimedAt: number;
+  /** Its time is over: not found now, it is parked. */
+  orPark: boolean;
 }
 
 /** What to do about a call, from what is known before anything is claimed. */
@@ -57,6 +77,7 @@ export type Decision =
   | Written
   /** An unknown outcome that stayed unknown: a person decides. */
   | { kind: "park"; token: string }
+  | LookUp
   | Dial;
 
 interface Known {
@@ -72,7 +93,7 @@ interface Known {
 export function decide(
   delivered: Call | undefined,
   row: CallRow | undefined,
-  known: Known,
+  known: Known & { canLookUp: (route: Route) => boolean },
 ): Decision {
   const call = row?.call ?? delivered;
   if (call === undefined || (row !== undefined && !isDue(row, known.now))) {
@@ -95,6 +116,10 @@ export function decideWaiting(
   if (route === undefined) return { kind: "write", state: "PARKED", reason: "no_route" };
   if (!mayBeCalled(call.request, plan)) {
     return { kind: "write", state: "REJECTED", reason: "destination_denied" };
+  }
+  // Refused at acceptance; the agent may have been given another route since.
+  if (contextProblem(call.request, route) !== undefined) {
+    return { kind: "write", state: "REJECTED", reason: "context_not_carried" };
   }
   const closed = waitForOpening(schedule.opening(call.request, route, dialAt, expiresAt), dialAt);
   if (closed !== undefined) return closed;
@@ -132,11 +157,24 @@ export function waitForOpening(opening: Opening, now: number): Written | undefin
   return { kind: "write", state: "DEFERRED", reason, dueAt: Math.ceil(opening.at) };
 }
 
-function decideUnknown(row: CallRow, call: Call, { plan, now }: Known): Decision {
-  const { token, route, unknownSince } = row;
-  if (token === null || route === null || unknownSince === null) return { kind: "acknowledge" };
-  const parkAt = unknownSince + plan.parkAfterSeconds * 1000;
-  if (now >= parkAt || !isIdempotent(route)) return { kind: "park", token };
+function decideUnknown(
+  row: CallRow,
+  call: Call,
+  { plan, now, canLookUp }: Parameters<typeof decide>[2],
+): Decision {
+  const { token, route, unknownSince, claimedAt, attempt, numberHash } = row;
+  if (token === null || route === null || unknownSince === null || claimedAt === null) {
+    return { kind: "acknowledge" };
+  }
+  const orPark = now >= unknownSince + plan.parkAfterSeconds * 1000;
+  if (canLookUp(route)) {
+    return { kind: "look_up", call, token, route, attempt, numberHash, claimedAt, orPark };
+  }
+  if (orPark) return { kind: "park", token };
+  const secondsMax = resendSecondsMax(route);
+  const resendUntil = secondsMax === undefined ? undefined : claimedAt + secondsMax * 1000;
+  const isOver = resendUntil !== undefined && (row.resent || now > resendUntil);
+  if (!isIdempotent(route) || isOver) return { kind: "acknowledge" };
   return {
     kind: "dial",
     call,
@@ -144,9 +182,10 @@ function decideUnknown(row: CallRow, call: Call, { plan, now }: Known): Decision
     timeoutSeconds: accountOf(route, plan).timeoutSeconds,
     dialAt: now,
     hasSlot: false,
-    attempt: row.attempt + 1,
+    attempt: attempt + 1,
     seenDueAt: null,
     resendOf: token,
+    ...(resendUntil === undefined ? {} : { resendUntil }),
     unknownSince,
   };
 }

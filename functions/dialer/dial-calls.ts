@@ -6,10 +6,11 @@ import { errorForLog } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
-import { decide, type Dial, waitForOpening } from "./decide.ts";
+import { claimAgeMsMax, decide, type Dial, type LookUp, waitForOpening } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { createHolds, heldUntil, holdReason } from "./holds.ts";
 import { inLanes } from "./lanes.ts";
+import { lookUpCalls } from "./look-up.ts";
 import { freshMoment, inLine, takeSlots, waitForMoment } from "./pace.ts";
 import { settlementOf } from "./settlement.ts";
 import {
@@ -22,8 +23,6 @@ import {
   writeUnclaimed,
 } from "./write-decisions.ts";
 
-/** A claim older than this is not dialed: whoever reads the row may count on it. */
-const claimAgeMsMax = 10_000;
 /** From claim to settlement, beside the provider's own time. */
 const claimOverheadMs = 25_000;
 /** Calls that an invocation has no time left for. */
@@ -67,14 +66,17 @@ export async function dialCalls(
   const writes: Unclaimed[] = [];
   const parks: Park[] = [];
   const dials: Dial[] = [];
+  const lookUps: LookUp[] = [];
+  const canLookUp = (route: Route) => settings.providerOf(route).lookUp !== undefined;
   for (const { id, call: delivered } of wanted) {
     const row = rows.get(id);
     const { fraction } = deps.random;
     const { plan, schedule } = settings;
-    const decision = decide(delivered, row, { plan, schedule, holds, now, fraction });
+    const decision = decide(delivered, row, { plan, schedule, holds, now, fraction, canLookUp });
     const call = row?.call ?? delivered;
     if (decision.kind === "acknowledge" || call === undefined) continue;
     if (decision.kind === "dial") dials.push(decision);
+    else if (decision.kind === "look_up") lookUps.push(decision);
     else if (decision.kind === "park") parks.push({ call, decision });
     else writes.push({ call, seenDueAt: row?.dueAt ?? null, decision });
   }
@@ -101,6 +103,8 @@ export async function dialCalls(
     },
   );
   await writeUnclaimed(late, deps).catch(again(late));
+  const lost = await lookUpCalls(lookUps, deps, deadline);
+  await writeParks(lost, deps).catch(again(lost));
   return results;
 }
 
@@ -142,6 +146,7 @@ function createAttempts(
       return "done";
     }
     const at = Math.max(clock.now(), moment, dialAt); // a timer may fire a millisecond early
+    if (at > (dial.resendUntil ?? at)) return "done"; // its row is due, and waits to be parked
     const before = await mayClaim(dial, at).catch(() => "again" as const);
     if (before !== "claim") return before;
 
@@ -166,7 +171,7 @@ function createAttempts(
 
   /** What came in between since the claim: surely nothing was placed. */
   async function notNow(
-    { call, route }: Dial,
+    { call, route, resendUntil }: Dial,
     claimedAt: number,
     moment: number,
   ): Promise<DialOutcome | undefined> {
@@ -175,7 +180,9 @@ function createAttempts(
     if (mayGo === undefined) return { kind: "not_placed", code: "pace" };
     const now = clock.now();
     // Frozen, or the ledger was slow: the sweep may be about to call this claim's outcome unknown.
-    if (now - claimedAt > claimAgeMsMax) return { kind: "not_placed", code: "claim_too_old" };
+    if (now - claimedAt > claimAgeMsMax || now > (resendUntil ?? now)) {
+      return { kind: "not_placed", code: "claim_too_old" };
+    }
     const closedBy = schedule.closedBy(call.request, route, now);
     if (closedBy === undefined) return undefined;
     const expiresAt = expiryOf(call, plan);
@@ -184,8 +191,9 @@ function createAttempts(
     return { kind: "not_placed", code: `hours:${closedBy}`, retryAfterSeconds };
   }
 
-  async function request({ call, route, timeoutSeconds }: Dial): Promise<DialOutcome> {
-    return settings.providers.dial(call, route, timeoutSeconds).catch((error: unknown) => {
+  async function request({ call, route, attempt, timeoutSeconds }: Dial): Promise<DialOutcome> {
+    const dialing = settings.providerOf(route).dial({ call, attempt, timeoutSeconds }, route);
+    return dialing.catch((error: unknown) => {
       log("alarm", "provider.threw", { call_id: call.id, error: errorForLog(error) });
       return { kind: "unknown", code: "provider_threw" } as const;
     });
@@ -268,7 +276,7 @@ function createAttempts(
     const { plan } = settings;
     const now = clock.now();
     // What this call's row does not depend on is kept count of once the row is written.
-    const holdsFirst = outcome.kind === "account_refused";
+    const holdsFirst = outcome.kind === "account_refused" || outcome.kind === "route_refused";
     if (holdsFirst) await keepHolds(call, route, outcome);
     const settlement = settlementOf(
       outcome,
@@ -279,6 +287,7 @@ function createAttempts(
         attempt,
         expiresAt: expiryOf(call, plan),
         parkAfterSeconds: plan.parkAfterSeconds,
+        canLookUp: settings.providerOf(route).lookUp !== undefined,
         ...(unknownSince === undefined ? {} : { unknownSince }),
       },
       now,

@@ -26,7 +26,7 @@ export interface DialerDeps {
 }
 
 export type DialerSettings = ApiSettings & {
-  providers: DialingProvider<Route>;
+  providerOf(route: Route): DialingProvider<Route>;
   /** How often the sweep's clock ticks; a sweep looks two of its periods ahead. */
   sweepSeconds: number;
 };

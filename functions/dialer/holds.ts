@@ -8,6 +8,8 @@ import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 const accountStrikesMax = 1;
 /** Equal refusals in a row, without a success, that look like a wrong URL or agent and not like bad calls. */
 const routeStrikesMax = 5;
+/** A refusal of what the route itself brings holds it at once. */
+const routeRefusalsMax = 1;
 
 function accountHoldName(route: Route): string {
   return `account:${accountNameOf(route)}`;
@@ -101,6 +103,9 @@ export function createHolds(
         case "rejected":
           await clear(account); // the account was good enough to judge the call
           return strike(routeHoldName(route), outcome.code, routeStrikesMax, now);
+        case "route_refused":
+          await clear(account);
+          return strike(routeHoldName(route), outcome.code, routeRefusalsMax, now);
         case "placed":
           await clear(account);
           return clear(routeHoldName(route));

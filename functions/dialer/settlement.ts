@@ -1,7 +1,7 @@
 import type { Settlement } from "../../shared/ledger/call-ledger.ts";
 import { isIdempotent } from "../../shared/ledger/state-machine.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import type { Route } from "../../shared/providers/index.ts";
+import { resendSecondsMax, type Route } from "../../shared/providers/index.ts";
 
 export interface Attempt {
   id: string;
@@ -11,6 +11,7 @@ export interface Attempt {
   attempt: number;
   /** When the outcome was first unknown, of a call that is sent again. */
   unknownSince?: number;
+  canLookUp: boolean;
   expiresAt: number;
   parkAfterSeconds: number;
 }
@@ -29,7 +30,7 @@ export function settlementOf(
   fraction: number,
   probeAt: number,
 ): Settlement {
-  const { id, token, route, unknownSince, expiresAt, parkAfterSeconds } = attempt;
+  const { id, token, unknownSince, expiresAt } = attempt;
   const base = { id, token, at: now };
   const waiting = (reason: string, dueAt: number): Settlement => ({
     ...base,
@@ -43,10 +44,8 @@ export function settlementOf(
     return { ...base, state: "PLACED", reason: "placed", ...found };
   }
   if (outcome.kind === "unknown" || unknownSince !== undefined) {
-    const parkAt = (unknownSince ?? now) + parkAfterSeconds * 1000;
-    const again = now + backoffMs(attempt.attempt, fraction);
-    const dueAt = isIdempotent(route) ? Math.min(again, parkAt) : parkAt;
-    return { ...base, state: "UNKNOWN", reason: outcome.code, dueAt: Math.round(dueAt) };
+    const dueAt = unknownDueAt(attempt, now, fraction);
+    return { ...base, state: "UNKNOWN", reason: outcome.code, dueAt };
   }
   switch (outcome.kind) {
     case "rejected":
@@ -55,6 +54,8 @@ export function settlementOf(
       return { ...base, state: "PARKED", reason: outcome.code };
     case "account_refused":
       return waiting("account_held", probeAt);
+    case "route_refused":
+      return waiting("route_held", probeAt);
     case "not_placed": {
       const { retryAfterSeconds } = outcome;
       // A little later than asked, so that what waits together does not come back together.
@@ -64,6 +65,34 @@ export function settlementOf(
       return waiting(outcome.code, now + backoffMs(attempt.attempt, fraction));
     }
   }
+}
+
+/** So soon a call is first looked for: a new one need not be in its provider's list at once. */
+const firstLookUpMs = 60_000;
+/** So soon a call is sent once more, where the provider remembers the first request for less than a minute. */
+const promptResendMs = 1000;
+
+/** When something is next to be done about a call whose outcome is unknown: sent again, looked for, or parked. */
+export function unknownDueAt(
+  {
+    route,
+    attempt,
+    unknownSince,
+    parkAfterSeconds,
+    canLookUp,
+  }: Pick<Attempt, "attempt" | "unknownSince" | "parkAfterSeconds" | "canLookUp"> & {
+    route: Route | null;
+  },
+  now: number,
+  fraction: number,
+): number {
+  const parkAt = (unknownSince ?? now) + parkAfterSeconds * 1000;
+  if (canLookUp) return Math.min(now + firstLookUpMs, parkAt);
+  if (route === null || !isIdempotent(route)) return parkAt;
+  if (resendSecondsMax(route) === undefined) {
+    return Math.min(Math.round(now + backoffMs(attempt, fraction)), parkAt);
+  }
+  return unknownSince === undefined ? Math.min(now + promptResendMs, parkAt) : parkAt;
 }
 
 /** Exponential from 5 s to 15 min with full jitter, at least a second. */

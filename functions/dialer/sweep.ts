@@ -1,11 +1,11 @@
 import type { DuePlace, DueRow } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
-import { isIdempotent } from "../../shared/ledger/state-machine.ts";
 import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
 import type { Message } from "../../shared/message.ts";
 import { slotReason } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { serveLine } from "./pace.ts";
+import { unknownDueAt } from "./settlement.ts";
 import { remind } from "./write-decisions.ts";
 
 type SweepMessage = Extract<Message, { kind: "sweep" }>;
@@ -100,35 +100,33 @@ async function remindOfDue(
   return after;
 }
 
+const lapsedTo = { state: "UNKNOWN", reason: "claim_lapsed" } as const;
+
 /** Claims whose holder has not settled in time: it may have dialed. */
 async function lapse(rows: DueRow[], now: number, deps: ReadyDeps): Promise<void> {
-  const { ledger, settings, log } = deps;
+  const { ledger, settings, random, log } = deps;
   if (rows.length === 0) return;
-  const parkAt = now + settings.plan.parkAfterSeconds * 1000;
-  const settled = await ledger.settle(
-    rows.map(({ id, token, route }) => ({
-      id,
-      token: token ?? "",
-      state: "UNKNOWN",
-      reason: "claim_lapsed",
-      dueAt: isIdempotent(route) ? now : parkAt,
-      at: now,
-    })),
-  );
+  const { plan, providerOf } = settings;
+  const settlements = rows.map(({ id, token, route, attempt }) => {
+    const parkAfterSeconds = plan.parkAfterSeconds;
+    const canLookUp = route !== null && providerOf(route).lookUp !== undefined;
+    const lapsed = { route, attempt, parkAfterSeconds, canLookUp };
+    const dueAt = unknownDueAt(lapsed, now, random.fraction());
+    return { id, token: token ?? "", dueAt, at: now, ...lapsedTo };
+  });
+  const settled = await ledger.settle(settlements);
   const unknown = rows.filter((_, index) => settled[index]);
   for (const { id, requestId, agentId, attempt } of unknown) {
     log("warning", "call.unknown", {
       call_id: id,
       request_id: requestId,
       agent_id: agentId,
-      state: "UNKNOWN",
-      reason: "claim_lapsed",
+      ...lapsedTo,
       attempt,
     });
   }
-  const again = unknown.filter(({ route }) => isIdempotent(route));
   await remind(
-    again.map(({ id, reason }) => ({ id, reason, dueAt: now })),
+    settlements.filter((_, index) => settled[index]),
     deps,
   );
 }

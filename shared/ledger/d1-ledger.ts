@@ -182,8 +182,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
       return results.map(({ line }) => line);
     },
     async list({ before, limit, ...of }) {
-      const [column, value] =
-        "state" in of ? ["state", of.state] : ["number_hash", of.numberHash];
+      const [column, value] = "state" in of ? ["state", of.state] : ["number_hash", of.numberHash];
       const { results } = await database
         .prepare(
           `SELECT * FROM calls WHERE ${column} = ?1 AND (accepted_at, id) < (?2, ?3)

@@ -242,10 +242,7 @@ export function createDynamoLedger(
         rows.set(row.id, row);
       }
       const left = UnprocessedKeys?.[table]?.Keys ?? [];
-      keys = [
-        ...keys.slice(readKeysMax),
-        ...left.map((key) => ({ pk: text(textIn(key, "pk")) })),
-      ];
+      keys = [...keys.slice(readKeysMax), ...left.map((key) => ({ pk: text(textIn(key, "pk")) }))];
     }
     return rows;
   }

@@ -1,5 +1,13 @@
 import * as z from "zod";
-import type { Call } from "../call.ts";
+import type { Call, CallRequest } from "../call.ts";
+
+/** One request to place a call. */
+export interface DialRequest {
+  call: Call;
+  /** Of this claim, counted from 1. */
+  attempt: number;
+  timeoutSeconds: number;
+}
 
 /** What a provider made of one request to place a call. */
 export type DialOutcome =
@@ -11,15 +19,42 @@ export type DialOutcome =
   | { kind: "not_placed"; code: string; retryAfterSeconds?: number | undefined }
   /** It says no to the account (401, 402): nothing was placed, and no other call would be. */
   | { kind: "account_refused"; code: string }
-  /** 403: no, and not said whether to the call or to the account. A person decides. */
+  /** It says no to what the route brings, such as the number that calls: no other call along it would be placed. */
+  | { kind: "route_refused"; code: string }
+  /** No, and not said whether to the call or to the account, as by a 403. A person decides. */
   | { kind: "forbidden"; code: string }
   /** The call may have been placed: never sent again, but to an idempotent provider. */
   | { kind: "unknown"; code: string };
 
+/** A call of unknown outcome. Times are milliseconds since the epoch. */
+export interface SoughtCall {
+  call: Call;
+  /** Of the claim whose outcome is unknown. */
+  attempt: number;
+  /** Placed between then, if at all, */
+  from: number;
+  /** and then. */
+  until: number;
+}
+
+/** What a provider's own records say of a sought call. */
+export type FoundCall =
+  /** One that carries our call's id. */
+  | { by: "id"; providerCallId: string }
+  /** All that were placed to its number in that time, which may be other calls. */
+  | { by: "number"; providerCallIds: string[] };
+
 /** Hands calls to one kind of dialing provider. `Route` is what the dial plan says of an agent. */
 export interface DialingProvider<Route> {
-  /** Makes exactly one request, and never throws for what the provider or the network does. */
-  dial(call: Call, route: Route, timeoutSeconds: number): Promise<DialOutcome>;
+  /** Makes exactly one request for the call, and never throws for what the provider or the network does. */
+  dial(request: DialRequest, route: Route): Promise<DialOutcome>;
+  /**
+   * Looks for a call in the provider's records; absent where it has none that could be asked. That nothing was
+   * found proves nothing: no provider promises that a new call is in its list at once.
+   *
+   * @throws where the provider could not be asked
+   */
+  lookUp?(sought: SoughtCall, route: Route): Promise<FoundCall | undefined>;
 }
 
 /** What every route has beside its provider's own fields. */
@@ -33,11 +68,21 @@ export const routeFields = {
 export interface ProviderType<Route extends { type: string; provider: string }> {
   name: Route["type"];
   /** A strict object of `routeFields`, `type` and the provider's own fields. */
-  routeSchema: z.ZodType<Route> & z.core.$ZodTypeDiscriminable;
+  routeSchema: z.ZodType<Route>;
   /** Names the account that is asked: a 401 or 402 holds all calls that go through it. */
   accountOf(route: Route): string;
   /** What a route's secrets are called after the account's name, such as `AUTH_TOKEN`. */
   secretsOf(route: Route): string[];
+  /**
+   * What is wrong with a call's context that a request along this route could not carry whole, in words for the
+   * client: refused at acceptance. Absent where any context is carried.
+   */
+  contextProblem?(request: CallRequest, route: Route): string | undefined;
+  /**
+   * A call of unknown outcome along an idempotent route is sent once more, no later than so long after its
+   * claim. Absent, it is sent again and again until it is parked.
+   */
+  resendSecondsMax?: number;
   /** @throws where the secret of one of the routes is malformed */
   create(options: ProviderOptions, routes: Route[]): DialingProvider<Route>;
 }

@@ -1,12 +1,17 @@
 import type * as z from "zod";
+import type { CallRequest } from "../call.ts";
 import type { DialingProvider, ProviderOptions, ProviderType } from "./dialing-provider.ts";
+import { elevenlabs } from "./elevenlabs.ts";
+import { livekit } from "./livekit.ts";
 import { retell } from "./retell.ts";
 import { simulator } from "./simulator.ts";
+import { telnyx } from "./telnyx.ts";
+import { twilio } from "./twilio.ts";
 import { vapi } from "./vapi.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every kind of dialing provider there is. */
-const known = [retell, simulator, vapi, webhook] as const;
+const known = [elevenlabs, livekit, retell, simulator, telnyx, twilio, vapi, webhook] as const;
 
 /**
  * Where an agent's calls go, as it is kept with each call: the account's name (`provider`), its `type` and
@@ -23,9 +28,7 @@ export function parseRoute(
   account: { type: string; baseUrl?: string | undefined },
 ): { route: Route } | { issues: z.core.$ZodIssue[] } {
   const { type, baseUrl } = account;
-  const schema = types.find(({ name }) => name === type)?.routeSchema;
-  if (schema === undefined) throw new Error("a route names a provider that is not there");
-  const { data, error } = schema.safeParse({
+  const { data, error } = typeOf({ type }).routeSchema.safeParse({
     ...fields,
     type,
     ...(baseUrl === undefined ? {} : { baseUrl }),
@@ -45,12 +48,22 @@ export function secretsOf(route: Route): string[] {
     .map((name) => secretName(route.provider, name));
 }
 
+/** What is wrong with a call's context that could not be carried whole along this route. */
+export function contextProblem(request: CallRequest, route: Route): string | undefined {
+  return typeOf(route).contextProblem?.(request, route);
+}
+
+/** How long after its claim a call along an idempotent route may be sent once more; undefined: any time. */
+export function resendSecondsMax(route: Route): number | undefined {
+  return typeOf(route).resendSecondsMax;
+}
+
 /** `twilio-eu` and `ACCOUNT_SID`: `TWILIO_EU_ACCOUNT_SID`. */
 function secretName(account: string, name: string): string {
   return `${account.toUpperCase().replaceAll("-", "_")}_${name}`;
 }
 
-/** One dialing provider for every route there is; throws where a secret is malformed. */
+/** Answers with the dialing provider of a route; throws where a secret of one of `routes` is malformed. */
 export function createProviders(
   {
     environment,
@@ -59,27 +72,25 @@ export function createProviders(
     environment: Record<string, string | undefined>;
   },
   routes: Route[],
-): DialingProvider<Route> {
+): (route: Route) => DialingProvider<Route> {
   const secret = (account: string, name: string) => environment[secretName(account, name)];
   const created = new Map(
     types.map((type) => [
-      type.name,
+      type,
       type.create(
         { ...options, secret },
         routes.filter((route) => route.type === type.name),
       ),
     ]),
   );
-  return {
-    async dial(call, route, timeoutSeconds) {
-      const provider = created.get(route.type);
-      if (provider === undefined) throw new Error("a route names a provider that is not there");
-      return provider.dial(call, route, timeoutSeconds);
-    },
+  return (route) => {
+    const provider = created.get(typeOf(route));
+    if (provider === undefined) throw new Error("a route names a provider that is not there");
+    return provider;
   };
 }
 
-function typeOf(route: Route): ProviderType<Route> {
+function typeOf(route: { type: string }): ProviderType<Route> {
   const type = types.find(({ name }) => name === route.type);
   if (type === undefined) throw new Error("a route names a provider that is not there");
   return type;

@@ -1,7 +1,11 @@
 import type { DialOutcome } from "./dialing-provider.ts";
 
-/** Most of an answer that is read. */
+/** Most that is read of what a provider answers to a call. */
 const answerBytesMax = 64 * 1024;
+/** Most that is read of its list of calls. */
+const listBytesMax = 4 * 1024 * 1024;
+/** How long a provider is given to look a call up. */
+const lookUpSecondsMax = 10;
 
 /** An answer that came, as far as it could be read in time. */
 export interface Answer {
@@ -35,6 +39,43 @@ export async function post(
   } catch (error) {
     return outcomeOfThrown(error);
   }
+}
+
+/** Sends one POST of JSON, as `post` does. */
+export function postJson(
+  send: typeof fetch,
+  url: string,
+  { headers, json }: { headers: Record<string, string>; json: unknown },
+  timeoutSeconds: number,
+): Promise<Answer | DialOutcome> {
+  const request = {
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(json),
+  };
+  return post(send, url, request, timeoutSeconds);
+}
+
+/**
+ * Asks a provider for what it has recorded: by GET, or by POST of `json` where its filters are sent so.
+ *
+ * @throws where that cannot be read, in words without the address
+ */
+export async function ask(
+  send: typeof fetch,
+  url: string,
+  { headers, json }: { headers: Record<string, string>; json?: unknown },
+): Promise<unknown> {
+  const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
+  const response = await send(url, {
+    ...body,
+    headers: json === undefined ? headers : { ...headers, "content-type": "application/json" },
+    redirect: "manual",
+    signal: AbortSignal.timeout(lookUpSecondsMax * 1000),
+  });
+  const text = await readAtMost(response, listBytesMax);
+  if (response.status !== 200) throw new Error(`the look-up was answered ${response.status}`);
+  if (text === undefined) throw new Error("the look-up's answer is too long");
+  return JSON.parse(text);
 }
 
 /**
@@ -75,6 +116,9 @@ export function outcomeOfJson(
 ): DialOutcome {
   const body = jsonIn(answer.text);
   const meant = exception(answer.status, body);
+  if (meant?.kind === "not_placed") {
+    return { ...meant, retryAfterSeconds: retryAfterSeconds(answer.headers, now) };
+  }
   if (meant !== undefined) return meant;
   if (answer.status < 200 || answer.status > 299) return outcomeOfStatus(answer, now);
   const providerCallId = callIdIn(body);

@@ -1,7 +1,8 @@
 import * as z from "zod";
-import { type ProviderType, routeFields } from "./dialing-provider.ts";
+import { isE164 } from "../phone-number.ts";
+import { type FoundCall, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
-import { outcomeOfJson, post } from "./post.ts";
+import { ask, outcomeOfJson, postJson } from "./post.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -10,7 +11,7 @@ const routeSchema = z.strictObject({
   /** The agent's id; without it, the agent that the calling number is bound to. */
   agent: z.string().min(1).max(200).optional(),
   /** The number that calls, E.164: bought from or imported into Retell. */
-  from: z.string().regex(/^\+[1-9]\d{6,14}$/, "must be an E.164 number"),
+  from: z.string().refine(isE164, "must be an E.164 number"),
 });
 
 /**
@@ -24,34 +25,53 @@ const routeSchema = z.strictObject({
  * ```
  *
  * 201 with `call_id`: placed. Errors are `{"status": "error", "message": …}` without a code: their status decides.
+ * A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`.
  */
 export const retell: ProviderType<z.infer<typeof routeSchema>> = {
   name: "retell",
   routeSchema,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
-  create: ({ secret, fetch, now }) => ({
-    async dial({ id, request }, route, timeoutSeconds) {
-      const { provider, baseUrl = "https://api.retellai.com", agent, from } = route;
-      const body = JSON.stringify({
-        from_number: from,
-        to_number: request.phone_number,
-        ...(agent === undefined ? {} : { override_agent_id: agent }),
-        retell_llm_dynamic_variables: request.context ?? {},
-        metadata: { call_id: id },
-      });
-      const headers = {
-        authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}`,
-        "content-type": "application/json",
-      };
-      const url = `${baseUrl}/v2/create-phone-call`;
-      const answer = await post(fetch, url, { headers, body }, timeoutSeconds);
-      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn);
-    },
-  }),
+  create({ secret, fetch, now }) {
+    const apiOf = ({ provider, baseUrl = "https://api.retellai.com" }: Account) => ({
+      url: baseUrl,
+      headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
+    });
+    return {
+      async dial({ call: { id, request }, timeoutSeconds }, route) {
+        const json = {
+          from_number: route.from,
+          to_number: request.phone_number,
+          ...(route.agent === undefined ? {} : { override_agent_id: route.agent }),
+          retell_llm_dynamic_variables: request.context ?? {},
+          metadata: { call_id: id },
+        };
+        const { url, headers } = apiOf(route);
+        const callUrl = `${url}/v2/create-phone-call`;
+        const answer = await postJson(fetch, callUrl, { headers, json }, timeoutSeconds);
+        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn);
+      },
+
+      async lookUp({ call: { id } }, route): Promise<FoundCall | undefined> {
+        const { url, headers } = apiOf(route);
+        const ofThisCall = { type: "string", op: "eq", key: "call_id", value: id };
+        const json = { filter_criteria: { metadata: [ofThisCall] }, limit: 10 };
+        const { items } = listSchema.parse(
+          await ask(fetch, `${url}/v3/list-calls`, { headers, json }),
+        );
+        const found = items.find(({ metadata }) => metadata?.["call_id"] === id);
+        return found && { by: "id", providerCallId: found.call_id };
+      },
+    };
+  },
 };
 
+type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
+
 const createdSchema = z.object({ call_id: z.string().min(1).max(200) });
+const listSchema = z.object({
+  items: z.array(createdSchema.extend({ metadata: z.record(z.string(), z.unknown()).nullish() })),
+});
 
 function callIdIn(body: unknown): string | undefined {
   return createdSchema.safeParse(body).data?.call_id;

@@ -13,7 +13,7 @@ export const simulator: ProviderType<z.infer<typeof routeSchema>> = {
   accountOf: ({ provider }) => provider,
   secretsOf: () => [],
   create: ({ print }) => ({
-    async dial({ id, request }) {
+    async dial({ call: { id, request } }) {
       const { phone_number, agent_id } = request;
       const masked = "•".repeat(phone_number.length - 3) + phone_number.slice(-2);
       print(`simulator: would dial +${masked} for agent ${agent_id} (${id})`);

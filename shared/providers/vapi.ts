@@ -1,7 +1,12 @@
 import * as z from "zod";
-import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
+import {
+  type DialOutcome,
+  type FoundCall,
+  type ProviderType,
+  routeFields,
+} from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
-import { outcomeOfJson, post } from "./post.ts";
+import { ask, outcomeOfJson, postJson } from "./post.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -26,32 +31,54 @@ const routeSchema = z.strictObject({
  * 201 with the call's `id`: placed; unless `subscriptionLimits.concurrencyBlocked` says that all lines were busy and the
  * call "does not connect" (docs.vapi.ai, call concurrency). A 400 whose message is an array is about
  * the fields of this call; a text is about a limit or the account, and where it is none that is known a person decides.
+ *
+ * A look-up lists the calls of that phone number and time, which has no filter on `externalId` and no cursor.
  */
 export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
   name: "vapi",
   routeSchema,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
-  create: ({ secret, fetch, now }) => ({
-    async dial({ id, request }, route, timeoutSeconds) {
-      const { provider, baseUrl = "https://api.vapi.ai", agent, from } = route;
-      const body = JSON.stringify({
-        assistantId: agent,
-        phoneNumberId: from,
-        customer: { number: request.phone_number, externalId: id },
-        assistantOverrides: { variableValues: request.context ?? {} },
-      });
-      const headers = {
-        authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}`,
-        "content-type": "application/json",
-      };
-      const answer = await post(fetch, `${baseUrl}/call`, { headers, body }, timeoutSeconds);
-      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
-    },
-  }),
+  create({ secret, fetch, now }) {
+    const apiOf = ({ provider, baseUrl = "https://api.vapi.ai" }: Account) => ({
+      url: `${baseUrl}/call`,
+      headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
+    });
+    return {
+      async dial({ call: { id, request }, timeoutSeconds }, route) {
+        const json = {
+          assistantId: route.agent,
+          phoneNumberId: route.from,
+          customer: { number: request.phone_number, externalId: id },
+          assistantOverrides: { variableValues: request.context ?? {} },
+        };
+        const { url, headers } = apiOf(route);
+        const answer = await postJson(fetch, url, { headers, json }, timeoutSeconds);
+        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      },
+
+      async lookUp({ call, from, until }, route): Promise<FoundCall | undefined> {
+        const { url, headers } = apiOf(route);
+        const query = new URLSearchParams({
+          phoneNumberId: route.from,
+          createdAtGe: new Date(from).toISOString(),
+          createdAtLe: new Date(until).toISOString(),
+          limit: "1000",
+        });
+        const calls = listSchema.parse(await ask(fetch, `${url}?${query.toString()}`, { headers }));
+        const found = calls.find(({ customer }) => customer?.externalId === call.id);
+        return found && { by: "id", providerCallId: found.id };
+      },
+    };
+  },
 };
 
+type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
+
 const createdSchema = z.object({ id: z.string().min(1).max(200) });
+const listSchema = z.array(
+  createdSchema.extend({ customer: z.object({ externalId: z.string().nullish() }).nullish() }),
+);
 const blockedSchema = z.object({
   subscriptionLimits: z.object({ concurrencyBlocked: z.literal(true) }),
 });

@@ -40,7 +40,7 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
     };
     const keys = new Map(routes.map(({ provider }) => [provider, keyFor(provider)]));
     return {
-      async dial(call, route, timeoutSeconds) {
+      async dial({ call, timeoutSeconds }, route) {
         const key = keys.get(route.provider) ?? keyFor(route.provider);
         const body = JSON.stringify(bodyOf(call));
         const headers = {

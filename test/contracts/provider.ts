@@ -1,77 +1,138 @@
 import { createServer, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Call } from "../../shared/call.ts";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import { createProviders, parseRoute } from "../../shared/providers/index.ts";
+import type { DialOutcome, FoundCall } from "../../shared/providers/dialing-provider.ts";
+import { contextProblem, createProviders, parseRoute } from "../../shared/providers/index.ts";
 import { aCall } from "../support/calls.ts";
-import { startReceiver } from "../support/receiver.ts";
+import { type Received, startReceiver } from "../support/receiver.ts";
 
-/** What the suite needs to know of a provider whose API is one POST of JSON. */
-export interface ProviderUnderTest {
+/** A request as the provider's reference has it. */
+interface ExpectedRequest {
+  path: string;
+  headers: Record<string, unknown>;
+  body?: unknown;
+}
+
+/** What the suite needs to know of a provider. */
+interface ProviderUnderTest {
   type: string;
+  /** Where the type says not enough. */
+  title?: string;
   /** The provider's own fields of a route. */
   fields: object;
   secrets: Record<string, string>;
-  /** Path, headers and body of the request for a call, as the provider's reference has them. */
-  request(call: Call): { path: string; headers: Record<string, string>; body: unknown };
+  /** The requests for the first attempt at a call, as a rule one. */
+  requests(call: Call): ExpectedRequest[];
+  /** Reads a request's body; JSON where it is absent. */
+  read?(text: string): unknown;
+  /** What every request but the last is answered. */
+  firstAnswer?: object;
   /** Answers from the provider's published reference (the page is named), and what they mean. */
   fixtures: { page: string; status: number; body: unknown; outcome: DialOutcome }[];
+  /** Where the provider can be asked for a call: answers of its records in turn, and what they say. */
+  lookUps?: {
+    page: string;
+    asks(call: Call): ExpectedRequest[];
+    answers(call: Call): unknown[];
+    found: FoundCall | undefined;
+  }[];
 }
+
+/** The time in which the suite seeks a call. */
+export const sought = {
+  from: Date.parse("2026-11-20T23:59:58.500Z"),
+  until: Date.parse("2026-11-21T00:00:40Z"),
+};
 
 /** What every adapter does, whatever its provider's API looks like. */
 export function describeProvider(provider: ProviderUnderTest): void {
-  const { type, fields, secrets, fixtures } = provider;
-  describe(`${type} as a dialing provider`, () => {
+  const { type, title = type, fields, secrets, fixtures, lookUps = [] } = provider;
+  const { read = (text): unknown => JSON.parse(text) } = provider;
+  const requestsMax = provider.requests(aCall()).length;
+  describe(`${title} as a dialing provider`, () => {
     const closing: (() => Promise<unknown>)[] = [];
     afterEach(async () => {
       for (const close of closing.splice(0)) await close();
     });
-    const dialAt = async (baseUrl: string, call = aCall(), timeoutSeconds = 1) => {
+    const routeAt = (baseUrl: string) => {
       const parsed = parseRoute({ provider: type, ...fields }, { type, baseUrl });
       if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
-      const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
-      return createProviders(options, [parsed.route]).dial(call, parsed.route, timeoutSeconds);
+      return parsed.route;
     };
-    /** Dials a receiver that answers so; answers with the outcome and all that the receiver was sent. */
+    const providerAt = (baseUrl: string) => {
+      const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
+      return createProviders(options, [routeAt(baseUrl)])(routeAt(baseUrl));
+    };
+    const dialAt = (baseUrl: string, call = aCall()) =>
+      providerAt(baseUrl).dial({ call, attempt: 1, timeoutSeconds: 1 }, routeAt(baseUrl));
+    /** Dials a receiver whose last answer is this; answers with the outcome and all that the receiver was sent. */
     async function dial(answer: Parameters<typeof startReceiver>[0], call = aCall()) {
-      const receiver = await startReceiver(answer);
+      const receiver = await startReceiver((request, response, received) => {
+        if (received.length >= requestsMax) answer(request, response, received);
+        else response.end(JSON.stringify(provider.firstAnswer));
+      });
       closing.push(receiver.close);
       return { outcome: await dialAt(receiver.url, call), received: receiver.received };
     }
+    /** Looks a call up at a receiver that answers so. */
+    async function lookUp(answer: Parameters<typeof startReceiver>[0], call = aCall()) {
+      const receiver = await startReceiver(answer);
+      closing.push(receiver.close);
+      const { lookUp: find } = providerAt(receiver.url);
+      const found = find?.({ call, attempt: 1, ...sought }, routeAt(receiver.url));
+      return { found: (await found?.catch(() => "not to be asked")) ?? "nothing", ...receiver };
+    }
+    const expectRequests = (received: Received[], expected: ExpectedRequest[]) => {
+      expect(received.map(({ path }) => path)).toEqual(expected.map(({ path }) => path));
+      for (const [index, { headers, body }] of expected.entries()) {
+        const { method, headers: sent, text = "" } = received[index] ?? {};
+        expect(method).toBe(body === undefined ? "GET" : "POST");
+        expect(sent).toMatchObject(headers);
+        expect(body === undefined ? text : read(text)).toEqual(body ?? "");
+      }
+    };
     const answering = (status: number, body: unknown, headers: Record<string, string> = {}) =>
       dial((_request, response) => {
         const text = typeof body === "string" ? body : JSON.stringify(body);
         response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
       });
 
-    it("makes one request, to the byte as the reference has it", async () => {
-      const call = aCall();
+    it("makes the requests that the reference has, and no other", async () => {
+      const call = aCall({ request: { ...aCall().request, context: {} } });
       const { received } = await dial((_request, response) => response.end("{}"), call);
-      const { path, headers, body } = provider.request(call);
-      expect(received).toHaveLength(1);
-      expect(received[0]?.path).toBe(path);
-      expect(received[0]?.headers).toMatchObject(headers);
-      expect(JSON.parse(received[0]?.text ?? "")).toEqual(body);
+      expectRequests(received, provider.requests(call));
     });
 
-    it("carries a context of 32 KiB with anything in it, whole", async () => {
-      const awkward = `"quotes" 'and' \n\r\t </Stream>&amp; \u0000 😀 \u2028`;
-      const context = { awkward, "key </Stream> 😀": "x", long: "ü".repeat(15_000) };
-      const call = aCall({ request: { ...aCall().request, context } });
-      const { received } = await dial((_request, response) => response.end("{}"), call);
-      expect(JSON.parse(received[0]?.text ?? "")).toEqual(provider.request(call).body);
-    });
+    const awkward = `"quotes" 'and' \n\r\t </Stream>&amp; 😀 \u2028`;
+    it.each<[string, Record<string, string>]>([
+      ["quotes, line breaks, tags and emoji", { awkward, "key </Stream> 😀": "x" }],
+      ["U+0000", { awkward: "a\u0000b" }],
+      ["32 KiB", { awkward, long: "ü".repeat(15_000) }],
+    ])(
+      "carries a context with %s whole, or says at acceptance that it cannot",
+      async (_, context) => {
+        const call = aCall({ request: { ...aCall().request, context } });
+        const problem = contextProblem(call.request, routeAt("https://example.com"));
+        if (problem !== undefined) {
+          expect(problem).toMatch(/^(must|is too)/);
+          return;
+        }
+        const { received } = await dial((_request, response) => response.end("{}"), call);
+        expectRequests(received, provider.requests(call));
+      },
+    );
 
-    it("puts neither number nor context into the address or a header", async () => {
+    it("puts neither number nor context into an address or a header", async () => {
       const { received } = await dial((_request, response) => response.end("{}"));
-      const { path, headers } = received[0] ?? {};
-      expect(JSON.stringify([path, headers])).not.toMatch(/2025550123|Zoë/);
+      const places = received.map(({ path, headers }) => [path, headers]);
+      expect(places).toHaveLength(requestsMax);
+      expect(JSON.stringify(places)).not.toMatch(/2025550123|Zo(ë|%C3%AB)/);
     });
 
     it.each(fixtures)("reads $status of $page as $outcome", async ({ status, body, outcome }) => {
       const answered = await answering(status, body);
       expect(answered.outcome).toEqual(outcome);
-      expect(answered.received).toHaveLength(1);
+      expect(answered.received).toHaveLength(requestsMax);
     });
 
     it.each<[number, Record<string, string>, string, DialOutcome]>([
@@ -100,7 +161,7 @@ export function describeProvider(provider: ProviderUnderTest): void {
     ])("takes %i %j %s as %j, after one request", async (status, headers, body, outcome) => {
       const answered = await answering(status, body, headers);
       expect(answered.outcome).toEqual(outcome);
-      expect(answered.received).toHaveLength(1);
+      expect(answered.received).toHaveLength(requestsMax);
     });
 
     it("takes Retry-After as a date", async () => {
@@ -126,12 +187,12 @@ export function describeProvider(provider: ProviderUnderTest): void {
         unknown("answer_unreadable"),
         unknown("answer_unreadable"),
       ]);
-      expect([hangs, resets, long, broken].map(({ received }) => received.length)).toEqual([
-        1, 1, 1, 1,
-      ]);
+      for (const { received } of [hangs, resets, long, broken]) {
+        expect(received).toHaveLength(requestsMax);
+      }
     });
 
-    it("does not know where a connection is dropped before the request was read", async () => {
+    it("makes no second request where a connection is dropped before it was read", async () => {
       let connections = 0;
       const server = createServer((socket: Socket) => {
         connections++;
@@ -141,11 +202,42 @@ export function describeProvider(provider: ProviderUnderTest): void {
       closing.push(() => new Promise((closed) => server.close(closed)));
       const address = server.address();
       const port = typeof address === "object" ? address?.port : 0;
-      expect(await dialAt(`http://127.0.0.1:${port}`)).toEqual({
-        kind: "unknown",
-        code: "connection_broken",
-      });
+      const outcome = await dialAt(`http://127.0.0.1:${port}`);
+      // Of two requests the second calls: where the first fails, surely nobody was.
+      expect(outcome).toEqual(
+        requestsMax === 1
+          ? { kind: "unknown", code: "connection_broken" }
+          : { kind: "not_placed", code: "dispatch_connection_broken" },
+      );
       expect(connections).toBe(1);
+    });
+
+    it.each(lookUps)("looks a call up as in $page: $found", async ({ asks, answers, found }) => {
+      const call = aCall();
+      const all = answers(call).map((one) => JSON.stringify(one));
+      const looked = await lookUp((_request, response, { length }) => {
+        response.writeHead(200, { "content-type": "application/json" }).end(all[length - 1] ?? "");
+      }, call);
+      expect(looked.found).toEqual(found ?? "nothing");
+      expectRequests(looked.received, asks(call));
+      expect(looked.received.map(({ path }) => path).join()).not.toContain("2025550123");
+    });
+
+    if (lookUps.length === 0) return;
+    it("finds nothing in an answer that is none", async () => {
+      const body = "x".repeat(10_000_000);
+      const answers = await Promise.all([
+        lookUp((_request, response) => response.end("<html>welcome</html>")),
+        lookUp((_request, response) => response.end("null")),
+        lookUp((_request, response) => response.end(body)),
+        lookUp((_request, response) => response.writeHead(429).end("{}")),
+        lookUp((_request, response) => response.writeHead(302, { location: "/other" }).end()),
+        lookUp((_request, response) => response.socket?.resetAndDestroy()),
+      ]);
+      for (const { found, received } of answers) {
+        expect(found).toBe("not to be asked");
+        expect(received).toHaveLength(1);
+      }
     });
   });
 }

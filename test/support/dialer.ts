@@ -6,11 +6,20 @@ import type { CallLedger, CallRow } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { type Message, messageSchema } from "../../shared/message.ts";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import type {
+  DialOutcome,
+  FoundCall,
+  SoughtCall,
+} from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";
 import type { CallQueue, Disposition } from "../../shared/queue/call-queue.ts";
 import { testPlan } from "./environment.ts";
+
+/** Providers of these types can be asked for a call here. */
+function hasRecords({ type }: Route): boolean {
+  return type === "twilio" || type === "vapi";
+}
 
 export interface LoggedEvent extends LogFields {
   level: string;
@@ -48,12 +57,13 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
       schedule: createSchedule(plan, log),
       hashKey: "5f".repeat(32),
       sweepSeconds: 60,
-      providers: {
-        async dial(call, route) {
+      providerOf: (route) => ({
+        async dial({ call }) {
           dialed.push({ call, route, at: now });
           return bench.answer(call, route);
         },
-      },
+        ...(hasRecords(route) ? { lookUp: (sought) => bench.find(sought, route) } : {}),
+      }),
     };
   };
   const settings = settingsFor(more.plan ?? {});
@@ -101,6 +111,8 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
     rows: memory,
     /** How the provider answers; a test sets it. */
     answer: async (_call: Call, _route: Route): Promise<DialOutcome> => ({ kind: "placed" }),
+    /** What a provider's records say of a call; a test sets it. */
+    find: async (_sought: SoughtCall, _route: Route): Promise<FoundCall | undefined> => undefined,
     now: () => now,
     advance(ms: number) {
       now += ms;

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 
 export interface Received {
+  method: string;
   path: string;
   headers: IncomingHttpHeaders;
   text: string;
@@ -20,8 +21,8 @@ export async function startReceiver(
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const text = Buffer.concat(chunks).toString();
-      const { url: path = "", headers } = request;
-      const one = { path, headers, text, id: idIn(text), at: Date.now() };
+      const { method = "", url: path = "", headers } = request;
+      const one = { method, path, headers, text, id: idIn(text), at: Date.now() };
       received.push(one);
       answer(one, response, received);
     });

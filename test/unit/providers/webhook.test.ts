@@ -1,10 +1,10 @@
 import { createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it } from "vitest";
-import { createProviders } from "../../shared/providers/index.ts";
-import { aCall } from "../support/calls.ts";
-import { startReceiver } from "../support/receiver.ts";
-import { freePort } from "../support/service.ts";
+import { createProviders, type Route } from "../../../shared/providers/index.ts";
+import { aCall } from "../../support/calls.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { freePort } from "../../support/service.ts";
 
 const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const call = aCall();
@@ -18,12 +18,16 @@ async function receiverThat(answer: Parameters<typeof startReceiver>[0]) {
   closing.push(receiver.close);
   return receiver;
 }
+const dialAlong = (
+  route: Route,
+  { environment = {}, timeoutSeconds = 1, print = (_line: string): void => undefined },
+) =>
+  createProviders(
+    { environment, fetch, now: Date.now, print },
+    [],
+  )(route).dial({ call, attempt: 1, timeoutSeconds }, route);
 const dial = (url: string, environment = {}, timeoutSeconds = 1) =>
-  createProviders({ environment, fetch, now: Date.now, print: () => undefined }, []).dial(
-    call,
-    { provider: "webhook", type: "webhook", url },
-    timeoutSeconds,
-  );
+  dialAlong({ provider: "webhook", type: "webhook", url }, { environment, timeoutSeconds });
 
 describe("the webhook", () => {
   it("posts the call, signed so that a Standard Webhooks library verifies it", async () => {
@@ -195,12 +199,9 @@ describe("the webhook", () => {
 describe("the simulator", () => {
   it("prints who would be called, but for two digits, and nothing of the context", async () => {
     const lines: string[] = [];
-    const providers = createProviders(
-      { environment: {}, fetch, now: Date.now, print: (line) => lines.push(line) },
-      [],
-    );
     const route = { provider: "simulator", type: "simulator" } as const;
-    expect(await providers.dial(call, route, 1)).toMatchObject({ kind: "placed" });
+    const outcome = await dialAlong(route, { print: (line) => void lines.push(line) });
+    expect(outcome).toMatchObject({ kind: "placed" });
     expect(lines).toEqual([
       `simulator: would dial +•••••••••23 for agent agent_sales (${call.id})`,
     ]);

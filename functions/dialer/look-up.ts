@@ -1,0 +1,135 @@
+import { accountOf } from "../../shared/dial-plan.ts";
+import type { CallRow } from "../../shared/ledger/call-ledger.ts";
+import { errorForLog } from "../../shared/log.ts";
+import type { FoundCall, SoughtCall } from "../../shared/providers/dialing-provider.ts";
+import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import { withTimeLimit } from "../../shared/time-limit.ts";
+import { claimAgeMsMax, type LookUp } from "./decide.ts";
+import type { ReadyDeps } from "./dialer.ts";
+import { inLanes } from "./lanes.ts";
+import { logDecision, type Park } from "./write-decisions.ts";
+
+/** For all that a provider is asked about one call. */
+const lookUpSecondsMax = 20;
+/** A look-up, the ledger's part in it, and what is left to acknowledge the message. */
+const timeNeededMs = 35_000;
+/** What our clock and the provider's may differ by. */
+const clockMarginMs = 5_000;
+/** Calls to one number that are compared; with more, what was found by number could be any of them. */
+const callsToNumberMax = 100;
+
+/**
+ * Asks the providers for calls of unknown outcome. Found, a call is PLACED; otherwise its row stays as it is, and the
+ * sweep reminds of it until its time is over.
+ *
+ * @returns those whose time is over, to be parked
+ */
+export async function lookUpCalls(
+  lookUps: LookUp[],
+  deps: ReadyDeps,
+  deadline: number,
+): Promise<Park[]> {
+  const { clock, settings, lanes, log } = deps;
+  const lost: Park[] = [];
+  /** Accounts that have failed to answer: asking them once more for each of many calls would only take time. */
+  const failing = new Set<string>();
+  await inLanes(
+    lookUps,
+    {
+      lanes,
+      group: ({ route }) => route.provider,
+      groupLanes: ({ route }) => accountOf(route, settings.plan).concurrency,
+    },
+    async (lookUp) => {
+      const { call, route, token, orPark } = lookUp;
+      if (clock.now() + timeNeededMs > deadline) return; // its row is due, and the sweep reminds again
+      const account = accountNameOf(route);
+      try {
+        if (!failing.has(account) && (await isPlaced(lookUp, deps))) return;
+      } catch (error) {
+        failing.add(account);
+        const fields = { call_id: call.id, provider: route.provider, error: errorForLog(error) };
+        log("warning", "look_up.failed", fields);
+      }
+      if (orPark) lost.push({ call, decision: { kind: "park", token } });
+    },
+  );
+  return lost;
+}
+
+/** Looks one call up, and settles it where it is found; throws where provider or ledger could not be asked. */
+async function isPlaced(lookUp: LookUp, deps: ReadyDeps): Promise<boolean> {
+  const { call, route, token, attempt } = lookUp;
+  const { ledger, clock, settings } = deps;
+  const provider = settings.providerOf(route);
+  const sought: SoughtCall = { call, attempt, ...timeOf(lookUp, deps) };
+  const found = await withTimeLimit(
+    provider.lookUp?.(sought, route) ?? Promise.resolve(undefined),
+    lookUpSecondsMax,
+  );
+  const providerCallId = found && (await ownOf(found, lookUp, deps));
+  if (providerCallId === undefined) return false;
+  const [settled] = await withTimeLimit(
+    ledger.settle([
+      { id: call.id, token, state: "PLACED", reason: "found", providerCallId, at: clock.now() },
+    ]),
+    5,
+  );
+  const fields = { reason: "found", provider: route.provider, attempt };
+  if (settled === true) logDecision(deps, call, "PLACED", fields);
+  return true;
+}
+
+/** When the request of a claim was under way, if it was sent. */
+function timeOf(
+  { claimedAt, route }: { claimedAt: number; route: Route },
+  { settings }: ReadyDeps,
+): Pick<SoughtCall, "from" | "until"> {
+  const limitMs = accountOf(route, settings.plan).timeoutSeconds * 1000;
+  return {
+    from: claimedAt - clockMarginMs,
+    until: claimedAt + claimAgeMsMax + limitMs + clockMarginMs,
+  };
+}
+
+/**
+ * The provider's id of the sought call. Found by our own id it is certain. Found by number it is ours where it is the
+ * only one that is no other row's, and no other row to that number might have been placed in that time.
+ */
+async function ownOf(
+  found: FoundCall,
+  lookUp: LookUp,
+  deps: ReadyDeps,
+): Promise<string | undefined> {
+  if (found.by === "id") return found.providerCallId;
+  const { call, route, numberHash } = lookUp;
+  const { ledger, clock, settings } = deps;
+  const rows = await withTimeLimit(ledger.list({ numberHash, limit: callsToNumberMax }), 5);
+  if (rows.length === callsToNumberMax) return undefined;
+  const others = rows.filter(({ id }) => id !== call.id);
+  const { from, until } = timeOf(lookUp, deps);
+  const overlaps = ({ claimedAt, route: other }: CallRow) => {
+    if (claimedAt === null || other === null) return false;
+    const time = timeOf({ claimedAt, route: other }, deps);
+    return time.from <= until && from <= time.until;
+  };
+  if (others.some((row) => unresolved.has(row.state) && overlaps(row))) return undefined;
+  const taken = new Set(others.map(({ providerCallId }) => providerCallId));
+  const [candidate, ...more] = found.providerCallIds.filter((id) => !taken.has(id));
+  if (candidate === undefined || more.length > 0) return undefined;
+  // Bound to one call for good, should another be looked up at this moment and not see this one.
+  const now = clock.now();
+  const bound = await withTimeLimit(
+    ledger.bindKey(
+      `provider call ${accountNameOf(route)} ${candidate}`,
+      { fingerprint: call.id, seed: "" },
+      now,
+      now + settings.plan.retentionDays * 86_400_000,
+    ),
+    5,
+  );
+  return bound.fingerprint === call.id ? candidate : undefined;
+}
+
+/** States of a call that has been claimed and may have been placed. */
+const unresolved = new Set<CallRow["state"]>(["DIALING", "UNKNOWN", "PARKED"]);

@@ -1,0 +1,214 @@
+import * as z from "zod";
+import type { CallRequest } from "../call.ts";
+import { isE164 } from "../phone-number.ts";
+import {
+  type DialOutcome,
+  type FoundCall,
+  type ProviderType,
+  routeFields,
+} from "./dialing-provider.ts";
+import { httpsUrl } from "./https-url.ts";
+import { ask, outcomeOfJson, post } from "./post.ts";
+
+const routeSchema = z
+  .strictObject({
+    ...routeFields,
+    type: z.literal("twilio"),
+    baseUrl: httpsUrl.optional(),
+    /** The number that calls: bought from Twilio or verified there. */
+    from: z.string().refine(isE164, "must be an E.164 number"),
+    /** Where the call's audio goes: a WebSocket of the user's own. */
+    stream: z
+      .url({ protocol: /^wss$/, error: "must be a wss:// URL" })
+      .refine((url) => !url.includes("?"), "must not have a query, which Twilio does not support")
+      .optional(),
+    /** Instead of a stream: where Twilio asks for TwiML once the call is answered. */
+    answerUrl: httpsUrl.optional(),
+  })
+  .refine(({ stream, answerUrl }) => (stream === undefined) !== (answerUrl === undefined), {
+    error: "must have either stream or answerUrl",
+  });
+
+/** Longest `Twiml` that Twilio takes (error 32018). */
+const twimlCharactersMax = 4000;
+/** Name and value of a `<Parameter>` together must be shorter (Twilio's reference of `<Stream>`). */
+const parameterCharactersMax = 500;
+/** Parameters of our own beside the context's. */
+const ownParameters = new Set(["call_id", "agent_id"]);
+
+/**
+ * Twilio: `POST /2010-04-01/Accounts/{AccountSid}/Calls.json` (https://www.twilio.com/docs/voice/api/call-resource),
+ * form-encoded, Basic authentication. Secrets: `TWILIO_ACCOUNT_SID` and `TWILIO_AUTH_TOKEN`; where `TWILIO_API_KEY_SID`
+ * is set too, the token is that key's secret.
+ *
+ * ```
+ * To=+12025550123&From=+12025550100&Twiml=<Response><Connect><Stream url="wss://…">
+ *   <Parameter name="first_name" value="Ada"/><Parameter name="call_id" value="call_…"/>…</Stream></Connect></Response>
+ * ```
+ *
+ * With `answerUrl`, `Url` is sent instead of `Twiml`, with `call_id` in its query: a context cannot go along.
+ *
+ * 201 with `sid`: placed, if only in Twilio's own queue: calls above the account's calls per second wait there for up to a
+ * day, past all calling hours, so `callsPerSecond` must not be more than the account has. Errors are `{code, message}`:
+ * see `exception`. The message may quote the number.
+ *
+ * No field of a call holds an id of ours, so a look-up finds calls by number and time. `StartTime>` takes a day in UTC, and
+ * `start_time` is empty while a call is queued: those are listed apart.
+ */
+export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
+  name: "twilio",
+  routeSchema,
+  accountOf: ({ provider }) => provider,
+  secretsOf: () => ["ACCOUNT_SID", "AUTH_TOKEN"],
+  contextProblem,
+  create({ secret, fetch, now }) {
+    const apiOf = ({ provider, baseUrl = "https://api.twilio.com" }: Account) => {
+      const accountSid = secret(provider, "ACCOUNT_SID") ?? "";
+      const user = secret(provider, "API_KEY_SID") ?? accountSid;
+      const credentials = `${user}:${secret(provider, "AUTH_TOKEN") ?? ""}`;
+      return {
+        baseUrl,
+        url: `${baseUrl}/2010-04-01/Accounts/${encodeURIComponent(accountSid)}/Calls.json`,
+        headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
+      };
+    };
+    return {
+      async dial({ call: { id, request }, timeoutSeconds }, route) {
+        const { url, headers } = apiOf(route);
+        const body = new URLSearchParams({
+          To: request.phone_number,
+          From: route.from,
+          ...instructions(id, request, route),
+        }).toString();
+        const form = { ...headers, "content-type": "application/x-www-form-urlencoded" };
+        const answer = await post(fetch, url, { headers: form, body }, timeoutSeconds);
+        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      },
+
+      async lookUp({ call, from, until }, route): Promise<FoundCall> {
+        const { baseUrl, url, headers } = apiOf(route);
+        const day = new Date(from).toISOString().slice(0, 10);
+        const queries = [{ "StartTime>": day }, { Status: "queued" }];
+        const found = new Set<string>();
+        for (const query of queries) {
+          // Our own number: the callee's would stand in the address.
+          const all = new URLSearchParams({ From: route.from, ...query, PageSize: "500" });
+          let page: string | undefined = `${url}?${all.toString()}`;
+          for (let pages = 0; page !== undefined; pages++) {
+            if (pages === pagesMax) throw new Error("the list of calls is too long");
+            const listed = listSchema.parse(await ask(fetch, page, { headers }));
+            for (const { sid, to, date_created } of listed.calls) {
+              const createdAt = Date.parse(date_created);
+              const inTime = createdAt >= from - 1000 && createdAt <= until; // whole seconds
+              if (to === call.request.phone_number && inTime) found.add(sid);
+            }
+            page = listed.next_page_uri ? baseUrl + listed.next_page_uri : undefined;
+          }
+        }
+        return { by: "number", providerCallIds: [...found] };
+      },
+    };
+  },
+};
+
+type TwilioRoute = z.infer<typeof routeSchema>;
+type Account = Pick<TwilioRoute, "provider" | "baseUrl">;
+
+/** Pages of 500 calls of one number and day that a look-up reads. */
+const pagesMax = 20;
+
+const createdSchema = z.object({ sid: z.string().min(1).max(200) });
+const errorSchema = z.object({ code: z.int().min(1) });
+const listSchema = z.object({
+  calls: z.array(
+    z.object({ sid: z.string().min(1).max(200), to: z.string(), date_created: z.string() }),
+  ),
+  next_page_uri: z
+    .string()
+    .regex(/^\/(?!\/)/)
+    .nullish(),
+});
+
+function callIdIn(body: unknown): string | undefined {
+  return createdSchema.safeParse(body).data?.sid;
+}
+
+/** What the call is to do: TwiML, or where it is to be had. */
+function instructions(
+  id: string,
+  request: CallRequest,
+  { stream, answerUrl }: TwilioRoute,
+): Record<string, string> {
+  if (stream !== undefined) return { Twiml: twimlOf(id, request, stream) };
+  const url = new URL(answerUrl ?? "");
+  url.searchParams.set("call_id", id);
+  return { Url: url.href };
+}
+
+function twimlOf(id: string, { agent_id, context = {} }: CallRequest, stream: string): string {
+  const parameters = Object.entries({ ...context, call_id: id, agent_id }).map(
+    ([name, value]) => `<Parameter name="${xmlText(name)}" value="${xmlText(value)}"/>`,
+  );
+  const inner = `<Stream url="${xmlText(stream)}">${parameters.join("")}</Stream>`;
+  return `<Response><Connect>${inner}</Connect></Response>`;
+}
+
+/**
+ * Text as it stands in an attribute; bare tabs and line breaks, also those that only XML 1.1 knows, would be read as
+ * spaces (XML 1.0, section 3.3.3; XML 1.1, section 2.11).
+ */
+function xmlText(text: string): string {
+  return text.replaceAll(
+    /[&<>"'\t\n\r\u0085\u2028]/g,
+    (character) => `&#${character.charCodeAt(0)};`,
+  );
+}
+
+/** Characters that no XML document can hold, escaped or not (XML 1.0, section 2.2). */
+// oxlint-disable-next-line no-control-regex -- it is they that are looked for
+const notInXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
+
+function contextProblem(request: CallRequest, { stream }: TwilioRoute): string | undefined {
+  const context = Object.entries(request.context ?? {});
+  if (context.length === 0) return undefined;
+  if (stream === undefined) return "must be empty: this agent's answerUrl cannot carry it";
+  for (const [name, value] of context) {
+    if (ownParameters.has(name)) return `must not have the key ${name}, which is the call's own`;
+    if (notInXml.test(name + value)) {
+      return "must not have control characters, which Twilio cannot carry";
+    }
+    if (name.length + value.length >= parameterCharactersMax) {
+      return `must have keys and values of less than ${parameterCharactersMax} characters together, each, for Twilio`;
+    }
+  }
+  const twiml = twimlOf(`call_${"0".repeat(32)}`, request, stream);
+  return twiml.length > twimlCharactersMax
+    ? `is too large for Twilio: ${twiml.length} characters as TwiML, at most ${twimlCharactersMax}`
+    : undefined;
+}
+
+/** By Twilio's error codes (https://www.twilio.com/docs/api/errors), where the status does not say it. */
+function exception(status: number, body: unknown): DialOutcome | undefined {
+  const number = status >= 400 && status <= 499 && errorSchema.safeParse(body).data?.code;
+  if (!number || status === 408 || status === 409) return undefined;
+  const code = `twilio_${number}`;
+  switch (number) {
+    case 20429: // too many requests at once
+    case 10004: // concurrent calls
+    case 86008:
+      return { kind: "not_placed", code };
+    case 20003: // authentication
+    case 20005: // account not active
+    case 10001:
+    case 21219: // a trial account's unverified number
+    case 573002:
+    case 573005:
+      return { kind: "account_refused", code };
+    case 21210: // the number that calls is not verified
+    case 21212: // or not valid
+    case 21213: // or missing
+      return { kind: "route_refused", code };
+    default:
+      return [400, 404, 422].includes(status) ? { kind: "rejected", code } : undefined;
+  }
+}

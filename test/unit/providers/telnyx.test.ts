@@ -1,0 +1,135 @@
+import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+import { describeProvider } from "../../contracts/provider.ts";
+
+const fields = { connection: "1494404757140276705", from: "+12025550100" };
+const secrets = { TELNYX_API_KEY: "key_4" };
+const headers = { authorization: "Bearer key_4", "content-type": "application/json" };
+
+/** Codes and titles of developers.telnyx.com/development/api-fundamentals, errors and limits. */
+const error = (
+  status: number,
+  one: { code: string; title: string; detail?: string; source?: { pointer: string } },
+  outcome: DialOutcome,
+) => ({
+  page: `developers.telnyx.com, errors: ${one.code} ${one.title} ${one.source?.pointer ?? ""}`,
+  status,
+  body: { errors: [one] },
+  outcome,
+});
+const fixtures = [
+  {
+    page: "developers.telnyx.com/api-reference/call-commands/dial",
+    status: 200,
+    body: {
+      data: {
+        call_control_id: "v3:MdI91X4lWFEs7IgbBEOT9M4AigoY08M0WWZFISt1Yw2axZ_IiE4pqg",
+        call_leg_id: "428c31b6-7af4-4bcb-b7f5-5013ef9657c1",
+        call_session_id: "428c31b6-7af4-4bcb-b7f5-5013ef9657c1",
+        is_alive: false,
+        record_type: "call",
+      },
+    },
+    outcome: {
+      kind: "placed",
+      providerCallId: "v3:MdI91X4lWFEs7IgbBEOT9M4AigoY08M0WWZFISt1Yw2axZ_IiE4pqg",
+    } as const,
+  },
+  error(
+    429,
+    {
+      code: "10011",
+      title: "Too many requests",
+      detail: "You have exceeded the maximum number of allowed requests.",
+    },
+    { kind: "not_placed", code: "http_429" },
+  ),
+  error(
+    429,
+    { code: "90103", title: "Dials per second limit" },
+    { kind: "not_placed", code: "http_429" },
+  ),
+  error(
+    403,
+    { code: "90010", title: "Dial failed", detail: "User channel limit exceeded D1" },
+    { kind: "not_placed", code: "concurrency_limit" },
+  ),
+  error(
+    403,
+    { code: "10010", title: "Authorization failed" },
+    { kind: "account_refused", code: "telnyx_10010" },
+  ),
+  error(403, { code: "90020", title: "No" }, { kind: "forbidden", code: "http_403" }),
+  error(
+    401,
+    { code: "10009", title: "Authentication failed" },
+    { kind: "account_refused", code: "http_401" },
+  ),
+  error(
+    422,
+    { code: "10016", title: "Phone number must be in +E164 format", source: { pointer: "/to" } },
+    { kind: "rejected", code: "telnyx_10016" },
+  ),
+  error(
+    422,
+    { code: "10016", title: "Phone number must be in +E164 format", source: { pointer: "/from" } },
+    { kind: "route_refused", code: "telnyx_10016" },
+  ),
+  error(
+    404,
+    { code: "10005", title: "Resource not found", source: { pointer: "/connection_id" } },
+    { kind: "route_refused", code: "telnyx_10005" },
+  ),
+  error(400, { code: "10015", title: "Bad Request" }, { kind: "rejected", code: "telnyx_10015" }),
+  error(408, { code: "10008", title: "Request timeout" }, { kind: "unknown", code: "http_408" }),
+  error(500, { code: "10007", title: "Unexpected error" }, { kind: "unknown", code: "http_500" }),
+];
+
+const read = (text: string): unknown => {
+  const { client_state, ...body }: { client_state: string } = JSON.parse(text);
+  return { ...body, client_state: JSON.parse(Buffer.from(client_state, "base64").toString()) };
+};
+
+describeProvider({
+  type: "telnyx",
+  title: "telnyx with an AI assistant",
+  fields: { ...fields, agent: "assistant-9" },
+  secrets,
+  read,
+  requests: ({ id, request }) => [
+    {
+      path: "/v2/calls",
+      headers,
+      body: {
+        connection_id: "1494404757140276705",
+        from: "+12025550100",
+        to: request.phone_number,
+        command_id: id,
+        client_state: { call_id: id },
+        assistant: { id: "assistant-9", dynamic_variables: request.context },
+      },
+    },
+  ],
+  fixtures,
+});
+
+describeProvider({
+  type: "telnyx",
+  title: "telnyx with an application",
+  fields,
+  secrets,
+  read,
+  requests: ({ id, request }) => [
+    {
+      path: "/v2/calls",
+      headers,
+      body: {
+        connection_id: "1494404757140276705",
+        from: "+12025550100",
+        to: request.phone_number,
+        command_id: id,
+        client_state: { call_id: id, agent_id: request.agent_id, context: request.context },
+      },
+    },
+  ],
+  fixtures,
+});

@@ -1,0 +1,283 @@
+import { DOMParser } from "@xmldom/xmldom";
+import * as fc from "fast-check";
+import { afterEach, describe, expect, it } from "vitest";
+import { contextProblem, createProviders, parseRoute } from "../../../shared/providers/index.ts";
+import { describeProvider, sought } from "../../contracts/provider.ts";
+import { aCall } from "../../support/calls.ts";
+import { startReceiver } from "../../support/receiver.ts";
+
+const secrets = { TWILIO_ACCOUNT_SID: "AC1", TWILIO_AUTH_TOKEN: "token_5" };
+const stream = "wss://voice.example.com/calls";
+const fields = { from: "+12025550100", stream };
+const headers = { authorization: `Basic ${Buffer.from("AC1:token_5").toString("base64")}` };
+const calls = "/2010-04-01/Accounts/AC1/Calls.json";
+
+/** Where the stream goes, and its parameters, as an XML parser reads them. */
+function readTwiml(twiml: string) {
+  const document = new DOMParser({
+    onError: (_level, message) => {
+      throw new Error(message);
+    },
+  }).parseFromString(twiml, "text/xml");
+  const [element] = document.getElementsByTagName("Stream");
+  const parameters = [...document.getElementsByTagName("Parameter")].map((one) => [
+    one.getAttribute("name"),
+    one.getAttribute("value"),
+  ]);
+  const path = [element?.parentNode?.parentNode, element?.parentNode, element];
+  return {
+    path: path.map((node) => node?.nodeName).join("/"),
+    url: element?.getAttribute("url"),
+    parameters: Object.fromEntries(parameters),
+  };
+}
+
+const read = (text: string): unknown => {
+  const { Twiml, ...form } = Object.fromEntries(new URLSearchParams(text));
+  return Twiml === undefined ? form : { ...form, twiml: readTwiml(Twiml) };
+};
+
+/** Codes of www.twilio.com/docs/api/errors; the body's shape as every example has it. */
+const error = (
+  status: number,
+  code: number,
+  kind: "rejected" | "account_refused" | "route_refused" | "not_placed" | "unknown",
+) => ({
+  page: `www.twilio.com/docs/api/errors/${code}`,
+  status,
+  body: { code, message: "… +12025550123 …", more_info: "…", status },
+  outcome: { kind, code: kind === "unknown" ? `http_${status}` : `twilio_${code}` },
+});
+const created = {
+  sid: "CAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+  account_sid: "AC1",
+  to: "+14158675309",
+  from: "+14158675308",
+  status: "queued",
+  start_time: null,
+  date_created: null,
+  queue_time: "1000",
+};
+const fixtures = [
+  {
+    page: "www.twilio.com/docs/voice/api/call-resource",
+    status: 201,
+    body: created,
+    outcome: { kind: "placed", providerCallId: created.sid } as const,
+  },
+  error(401, 20003, "account_refused"),
+  error(429, 20429, "not_placed"),
+  error(400, 10004, "not_placed"),
+  error(400, 21211, "rejected"),
+  error(400, 21214, "rejected"),
+  error(400, 21216, "rejected"),
+  error(400, 21217, "rejected"),
+  error(400, 21210, "route_refused"),
+  error(400, 573002, "account_refused"),
+  error(400, 573005, "account_refused"),
+  error(500, 20500, "unknown"),
+  error(503, 20429, "unknown"),
+  error(409, 20409, "unknown"),
+];
+
+const row = (sid: string, more: object = {}) => ({
+  sid,
+  to: "+12025550123",
+  from: "+12025550100",
+  status: "completed",
+  date_created: "Sat, 21 Nov 2026 00:00:03 +0000",
+  ...more,
+});
+const page = (rows: object[], next_page_uri: string | null = null) => ({
+  calls: rows,
+  next_page_uri,
+  page: 0,
+  page_size: 500,
+});
+const started = {
+  path: `${calls}?From=%2B12025550100&StartTime%3E=2026-11-20&PageSize=500`,
+  headers,
+};
+const queued = { path: `${calls}?From=%2B12025550100&Status=queued&PageSize=500`, headers };
+const next = `${calls}?From=%2B12025550100&PageToken=PA2`;
+
+describeProvider({
+  type: "twilio",
+  title: "twilio with a stream",
+  fields,
+  secrets,
+  read,
+  requests: ({ id, request }) => [
+    {
+      path: calls,
+      headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+      body: {
+        To: request.phone_number,
+        From: "+12025550100",
+        twiml: {
+          path: "Response/Connect/Stream",
+          url: stream,
+          parameters: { ...request.context, call_id: id, agent_id: request.agent_id },
+        },
+      },
+    },
+  ],
+  fixtures,
+  lookUps: [
+    {
+      page: "www.twilio.com/docs/voice/api/call-resource, read multiple",
+      asks: () => [started, queued],
+      answers: () => [
+        page([
+          row("CA_ours"),
+          row("CA_to_another", { to: "+12025550124" }),
+          row("CA_before", { date_created: "Fri, 20 Nov 2026 23:59:55 +0000" }),
+          row("CA_after", { date_created: "Sat, 21 Nov 2026 00:00:41 +0000" }),
+          row("CA_at_the_start", { date_created: "Fri, 20 Nov 2026 23:59:58 +0000" }),
+        ]),
+        page([]),
+      ],
+      found: { by: "number", providerCallIds: ["CA_ours", "CA_at_the_start"] },
+    },
+    {
+      page: "www.twilio.com/docs/voice/api/call-resource, still queued; on a second page",
+      asks: () => [started, { path: next, headers }, queued],
+      answers: () => [
+        page([row("CA_1", { to: "+12025550124" })], next),
+        page([row("CA_2")]),
+        page([row("CA_2"), row("CA_3", { status: "queued", start_time: null })]),
+      ],
+      found: { by: "number", providerCallIds: ["CA_2", "CA_3"] },
+    },
+    {
+      page: "www.twilio.com/docs/voice/api/call-resource, none",
+      asks: () => [started, queued],
+      answers: () => [page([]), page([])],
+      found: { by: "number", providerCallIds: [] },
+    },
+  ],
+});
+
+describeProvider({
+  type: "twilio",
+  title: "twilio with an answer URL",
+  fields: { from: "+12025550100", answerUrl: "https://voice.example.com/twiml?of=a%20b" },
+  secrets,
+  read,
+  requests: ({ id, request }) => [
+    {
+      path: calls,
+      headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+      body: {
+        To: request.phone_number,
+        From: "+12025550100",
+        Url: `https://voice.example.com/twiml?of=a+b&call_id=${id}`,
+      },
+    },
+  ],
+  fixtures,
+});
+
+describe("twilio", () => {
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+  });
+  function routeOf(more: object, baseUrl = "https://api.twilio.com") {
+    const parsed = parseRoute({ provider: "twilio", ...more }, { type: "twilio", baseUrl });
+    if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
+    return parsed.route;
+  }
+  const problemOf = (context: Record<string, string>, more: object = fields) =>
+    contextProblem({ ...aCall().request, context }, routeOf(more));
+  /** Dials a receiver; answers with what it was sent. */
+  async function sentOf(context: Record<string, string>, environment: Record<string, string>) {
+    const receiver = await startReceiver((_request, response) => response.end("{}"));
+    closing.push(receiver.close);
+    const route = routeOf(fields, receiver.url);
+    const call = aCall({ request: { ...aCall().request, context } });
+    const options = { environment, fetch, now: Date.now, print: () => undefined };
+    const provider = createProviders(options, [route])(route);
+    await provider.dial({ call, attempt: 1, timeoutSeconds: 2 }, route);
+    return { call, received: receiver.received[0] };
+  }
+
+  it("carries any context whole that it does not refuse, in at most 4,000 characters", async () => {
+    const text = fc.string({ unit: "binary", maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(text, text, { maxKeys: 12 }), async (context) => {
+        fc.pre(!Object.hasOwn(context, "__proto__"));
+        if (problemOf(context) !== undefined) return;
+        const { call, received } = await sentOf(context, secrets);
+        const twiml = new URLSearchParams(received?.text).get("Twiml") ?? "";
+        expect(twiml.length).toBeLessThanOrEqual(4000);
+        expect(readTwiml(twiml).parameters).toEqual({
+          ...context,
+          call_id: call.id,
+          agent_id: call.request.agent_id,
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    ["a key of the call's own", { call_id: "x" }, /^must not have the key call_id/],
+    ["another", { agent_id: "x" }, /^must not have the key agent_id/],
+    ["a control character", { name: "a\u0000b" }, /^must not have control characters/],
+    ["one in a key", { "a\u000bb": "x" }, /^must not have control characters/],
+    ["500 characters in one", { name: "x".repeat(496) }, /of less than 500 characters together/],
+    [
+      "more than 4,000 in all",
+      Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`name_${n}`, "x".repeat(400)])),
+      /^is too large for Twilio: \d{4} characters as TwiML, at most 4000$/,
+    ],
+    [
+      "more than 4,000 once escaped",
+      Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`name_${n}`, "&".repeat(100)])),
+      /^is too large for Twilio/,
+    ],
+  ])("refuses a context with %s", (_, context, problem) => {
+    expect(problemOf(context)).toMatch(problem);
+  });
+
+  it("takes what just fits, and with an answer URL no context at all", () => {
+    expect(problemOf({ name: "x".repeat(495) })).toBeUndefined();
+    expect(problemOf({ tab: "\t\r\n", emoji: "😀" })).toBeUndefined();
+    const answered = { from: "+12025550100", answerUrl: "https://voice.example.com/" };
+    expect(problemOf({}, answered)).toBeUndefined();
+    expect(problemOf({ name: "Ada" }, answered)).toMatch(/^must be empty: this agent's answerUrl/);
+  });
+
+  it.each([
+    [{ from: "+12025550100" }, /^must have either stream or answerUrl$/],
+    [{ ...fields, answerUrl: "https://voice.example.com/" }, /^must have either stream/],
+    [{ ...fields, stream: "https://voice.example.com/" }, /^must be a wss:\/\/ URL$/],
+    [{ ...fields, stream: `${stream}?x=1` }, /^must not have a query/],
+    [{ ...fields, from: "phone_1" }, /^must be an E.164 number$/],
+  ])("refuses the route %j", (more, problem) => {
+    expect(() => routeOf(more)).toThrow(problem);
+  });
+
+  it("authenticates by an API key where one is named", async () => {
+    const { received } = await sentOf({}, { ...secrets, TWILIO_API_KEY_SID: "SK1" });
+    const credentials = Buffer.from("SK1:token_5").toString("base64");
+    expect(received?.headers.authorization).toBe(`Basic ${credentials}`);
+    expect(received?.path).toBe(calls);
+  });
+
+  it("gives a list up that does not end", async () => {
+    const receiver = await startReceiver((_request, response) => {
+      response.end(JSON.stringify(page([], next)));
+    });
+    closing.push(receiver.close);
+    const route = routeOf(fields, receiver.url);
+    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
+    const found = createProviders(options, [route])(route).lookUp?.(
+      { call: aCall(), attempt: 1, ...sought },
+      route,
+    );
+    await expect(found).rejects.toThrow("too long");
+    expect(receiver.received).toHaveLength(20);
+  });
+});
