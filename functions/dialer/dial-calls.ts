@@ -146,7 +146,6 @@ function createAttempts(
       return "done";
     }
     const at = Math.max(clock.now(), moment, dialAt); // a timer may fire a millisecond early
-    if (at > (dial.resendUntil ?? at)) return "done"; // its row is due, and waits to be parked
     const before = await mayClaim(dial, at).catch(() => "again" as const);
     if (before !== "claim") return before;
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Call, CallRequest } from "../call.ts";
 
 /** One request to place a call. */
-export interface DialRequest {
+interface DialRequest {
   call: Call;
   /** Of this claim, counted from 1. */
   attempt: number;
