@@ -24,6 +24,11 @@ const routeSchema = z
       .optional(),
     /** Instead of a stream: where Twilio asks for TwiML once the call is answered. */
     answerUrl: httpsUrl.optional(),
+    /** The SID of an API key that is used instead of the account's auth token. */
+    apiKey: z
+      .string()
+      .regex(/^SK\w+$/, "must be the SID of an API key")
+      .optional(),
   })
   .refine(({ stream, answerUrl }) => (stream === undefined) !== (answerUrl === undefined), {
     error: "must have either stream or answerUrl",
@@ -38,8 +43,8 @@ const ownParameters = new Set(["call_id", "agent_id"]);
 
 /**
  * Twilio: `POST /2010-04-01/Accounts/{AccountSid}/Calls.json` (https://www.twilio.com/docs/voice/api/call-resource),
- * form-encoded, Basic authentication. Secrets: `TWILIO_ACCOUNT_SID` and `TWILIO_AUTH_TOKEN`; where `TWILIO_API_KEY_SID`
- * is set too, the token is that key's secret.
+ * form-encoded, Basic authentication. Secrets: `TWILIO_ACCOUNT_SID` and `TWILIO_AUTH_TOKEN`, which with `apiKey` is that
+ * key's secret.
  *
  * ```
  * To=+12025550123&From=+12025550100&Twiml=<Response><Connect><Stream url="wss://…">
@@ -62,10 +67,9 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
   secretsOf: () => ["ACCOUNT_SID", "AUTH_TOKEN"],
   contextProblem,
   create({ secret, fetch, now }) {
-    const apiOf = ({ provider, baseUrl = "https://api.twilio.com" }: Account) => {
+    const apiOf = ({ provider, baseUrl = "https://api.twilio.com", apiKey }: TwilioRoute) => {
       const accountSid = secret(provider, "ACCOUNT_SID") ?? "";
-      const user = secret(provider, "API_KEY_SID") ?? accountSid;
-      const credentials = `${user}:${secret(provider, "AUTH_TOKEN") ?? ""}`;
+      const credentials = `${apiKey ?? accountSid}:${secret(provider, "AUTH_TOKEN") ?? ""}`;
       return {
         baseUrl,
         url: `${baseUrl}/2010-04-01/Accounts/${encodeURIComponent(accountSid)}/Calls.json`,
@@ -112,7 +116,6 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
 };
 
 type TwilioRoute = z.infer<typeof routeSchema>;
-type Account = Pick<TwilioRoute, "provider" | "baseUrl">;
 
 /** Pages of 500 calls of one number and day that a look-up reads. */
 const pagesMax = 20;

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createToken } from "../../shared/tokens.ts";
+import { describeFailingProviders } from "../contracts/failing-providers.ts";
 import { describeService } from "../contracts/service.ts";
 import { aws } from "../support/platforms.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -13,6 +14,7 @@ import {
 } from "../support/service.ts";
 
 describeService(aws);
+describeFailingProviders(aws);
 
 /** Processes of the dialer's function below this service. */
 function dialerProcesses(service: RunningService): number[] {

@@ -1,4 +1,6 @@
+import { describeFailingProviders } from "../contracts/failing-providers.ts";
 import { describeService } from "../contracts/service.ts";
 import { cloudflare } from "../support/platforms.ts";
 
 describeService(cloudflare);
+describeFailingProviders(cloudflare);

@@ -90,6 +90,14 @@ describe("the dial plan", () => {
       { providers: { webhook: { baseUrl: "https://example.com" } } },
       /agents\.\*: Unrecognized key: "baseUrl"/,
     ],
+    [
+      { agents: { a: { provider: "livekit", agent: "caller", trunk: "ST_1" } } },
+      /agents\.a\.baseUrl: is required: set the account's baseUrl in providers/,
+    ],
+    [
+      { agents: { a: { provider: "twilio", from: "+12025550100" } } },
+      /agents\.a: must have either stream or answerUrl/,
+    ],
     [{ providers: { webhook: { callsPerSecond: 0 } } }, /providers\.webhook\.callsPerSecond: /],
     [{ providers: { webhook: { burst: 0, callsPerSecond: 1 } } }, /providers\.webhook\.burst: /],
     [

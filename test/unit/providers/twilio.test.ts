@@ -191,12 +191,12 @@ describe("twilio", () => {
   const problemOf = (context: Record<string, string>, more: object = fields) =>
     contextProblem({ ...aCall().request, context }, routeOf(more));
   /** Dials a receiver; answers with what it was sent. */
-  async function sentOf(context: Record<string, string>, environment: Record<string, string>) {
+  async function sentOf(context: Record<string, string>, more: object = {}) {
     const receiver = await startReceiver((_request, response) => response.end("{}"));
     closing.push(receiver.close);
-    const route = routeOf(fields, receiver.url);
+    const route = routeOf({ ...fields, ...more }, receiver.url);
     const call = aCall({ request: { ...aCall().request, context } });
-    const options = { environment, fetch, now: Date.now, print: () => undefined };
+    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
     const provider = createProviders(options, [route])(route);
     await provider.dial({ call, attempt: 1, timeoutSeconds: 2 }, route);
     return { call, received: receiver.received[0] };
@@ -208,7 +208,7 @@ describe("twilio", () => {
       fc.asyncProperty(fc.dictionary(text, text, { maxKeys: 12 }), async (context) => {
         fc.pre(!Object.hasOwn(context, "__proto__"));
         if (problemOf(context) !== undefined) return;
-        const { call, received } = await sentOf(context, secrets);
+        const { call, received } = await sentOf(context);
         const twiml = new URLSearchParams(received?.text).get("Twiml") ?? "";
         expect(twiml.length).toBeLessThanOrEqual(4000);
         expect(readTwiml(twiml).parameters).toEqual({
@@ -254,13 +254,14 @@ describe("twilio", () => {
     [{ ...fields, answerUrl: "https://voice.example.com/" }, /^must have either stream/],
     [{ ...fields, stream: "https://voice.example.com/" }, /^must be a wss:\/\/ URL$/],
     [{ ...fields, stream: `${stream}?x=1` }, /^must not have a query/],
+    [{ ...fields, apiKey: "AC1" }, /^must be the SID of an API key$/],
     [{ ...fields, from: "phone_1" }, /^must be an E.164 number$/],
   ])("refuses the route %j", (more, problem) => {
     expect(() => routeOf(more)).toThrow(problem);
   });
 
   it("authenticates by an API key where one is named", async () => {
-    const { received } = await sentOf({}, { ...secrets, TWILIO_API_KEY_SID: "SK1" });
+    const { received } = await sentOf({}, { apiKey: "SK1" });
     const credentials = Buffer.from("SK1:token_5").toString("base64");
     expect(received?.headers.authorization).toBe(`Basic ${credentials}`);
     expect(received?.path).toBe(calls);

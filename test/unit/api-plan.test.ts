@@ -79,6 +79,40 @@ describe("acceptance", () => {
     expect(await post({ expireAfterHours: 24 }, [newYork], friday)).toEqual([201]);
   });
 
+  it("refuses a context that the agent's provider could not carry whole, and says why", async () => {
+    const from = "+12025550100";
+    const plan = {
+      agents: {
+        streamed: { provider: "twilio", from, stream: "wss://example.com/" },
+        answered: { provider: "twilio", from, answerUrl: "https://example.com/" },
+        assisted: { provider: "vapi", agent: "asst_9", from: "phone_1" },
+      },
+    };
+    const large = Object.fromEntries(
+      Array.from({ length: 99 }, (_, n) => [`name_${n}`, "x".repeat(300)]),
+    );
+    const to = (agent_id: string, context: object) => ({ ...newYork, agent_id, context });
+    expect(await post(plan, [to("assisted", large), to("streamed", { name: "Ada" })])).toEqual([
+      201,
+    ]);
+    expect(
+      await post(plan, [
+        to("streamed", large),
+        to("streamed", { call_id: "x" }),
+        to("assisted", large),
+        to("answered", { name: "Ada" }),
+        to("answered", {}),
+      ]),
+    ).toEqual([
+      422,
+      expect.stringMatching(
+        /^\/0\/context: is too large for Twilio: \d+ characters as TwiML, at most 4000$/,
+      ),
+      "/1/context: must not have the key call_id, which is the call's own",
+      "/3/context: must be empty: this agent's answerUrl cannot carry it",
+    ]);
+  });
+
   it("accepts nothing with hours past the end of the table of time zones", async () => {
     expect(await post({ callingHours: nine }, [newYork], "2037-06-01T12:00Z")).toEqual([
       422,

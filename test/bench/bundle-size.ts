@@ -1,0 +1,53 @@
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build, type Plugin } from "esbuild";
+import { typeNames } from "../../shared/providers/index.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+/** All but what the smallest dialer has: a webhook, and the simulator of `npm start`. */
+const adapters = typeNames.filter((name) => name !== "webhook" && name !== "simulator");
+
+/** Leaves the adapters out, and with them what they alone import. */
+const withoutAdapters: Plugin = {
+  name: "without-adapters",
+  setup({ onLoad }) {
+    const filter = new RegExp(`shared/providers/(${adapters.join("|")})\\.ts$`);
+    onLoad({ filter }, ({ path }) => {
+      const [, name = ""] = filter.exec(path) ?? [];
+      return { contents: `export const ${name} = { name: "${name}" };` };
+    });
+  },
+};
+
+/** Gzipped bytes of the dialer's Worker, bundled as wrangler bundles it. */
+async function gzipBytes(plugins: Plugin[]): Promise<number> {
+  const { outputFiles } = await build({
+    entryPoints: [resolve(root, "functions/dialer/cloudflare.ts")],
+    bundle: true,
+    minify: true,
+    keepNames: true,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["node:*", "cloudflare:*"],
+    write: false,
+    logLevel: "error",
+    plugins,
+  });
+  return gzipSync(outputFiles[0]?.contents ?? "").byteLength;
+}
+
+/** By how many gzipped bytes all adapters together make the dialer's Worker larger. */
+export async function adapterGrowthBytes(): Promise<{ with: number; without: number }> {
+  return { with: await gzipBytes([]), without: await gzipBytes([withoutAdapters]) };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const bytes = await adapterGrowthBytes();
+  console.log(`The dialer's Worker, gzipped: ${bytes.with.toLocaleString("en")} B`);
+  console.log(`with webhook and simulator alone: ${bytes.without.toLocaleString("en")} B`);
+  console.log(
+    `${adapters.join(", ")}: ${(bytes.with - bytes.without).toLocaleString("en")} B together`,
+  );
+}

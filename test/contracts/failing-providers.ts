@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createToken } from "../../shared/tokens.ts";
+import { type Received, startReceiver } from "../support/receiver.ts";
+import {
+  makeStateDirectory,
+  type PlatformUnderTest,
+  type RunningService,
+  startService,
+  until,
+} from "../support/service.ts";
+
+const { token, sha256 } = createToken();
+const count = 24;
+/** Numbers 00 to 23 are of Vapi, from 24 on of Retell, from 48 on of Twilio. */
+const numberOf = (index: number) => `+13035550${String(100 + index)}`;
+
+type Provider = Awaited<ReturnType<typeof startProvider>>;
+
+/** A provider that keeps count of whom it has phoned, and answers as its own kind fails. */
+async function startProvider(
+  answer: (
+    request: Received,
+    response: Parameters<Parameters<typeof startReceiver>[0]>[1],
+    place: (number: string, id: string) => void,
+    phoned: { number: string; id: string; at: number }[],
+  ) => void,
+) {
+  const phoned: { number: string; id: string; at: number }[] = [];
+  const place = (number: string, id: string) => phoned.push({ number, id, at: Date.now() });
+  const receiver = await startReceiver((request, response) => {
+    answer(request, response, place, phoned);
+  });
+  return { phoned, ...receiver };
+}
+
+const isEven = (number: string) => Number(number.at(-1)) % 2 === 0;
+
+/** Answers 429 to the first two requests of a call, and then takes it; refuses numbers that end in 7. */
+const startVapi = () => {
+  const tries = new Map<string, number>();
+  return startProvider((request, response, place) => {
+    const body: { customer: { number: string; externalId: string } } = JSON.parse(request.text);
+    const { number, externalId } = body.customer;
+    const before = tries.get(externalId) ?? 0;
+    tries.set(externalId, before + 1);
+    if (number.endsWith("7")) {
+      response.writeHead(400).end('{"message":["customer.number must be …"],"statusCode":400}');
+    } else if (before < 2) response.writeHead(429, { "retry-after": "1" }).end("{}");
+    else {
+      place(number, externalId);
+      response.writeHead(201).end(JSON.stringify({ id: `vapi_${externalId}`, status: "queued" }));
+    }
+  });
+};
+
+/** Never answers; takes calls to even numbers all the same, and lists them. */
+const startRetell = () =>
+  startProvider((request, response, place, phoned) => {
+    if (request.path === "/v2/create-phone-call") {
+      const body: { to_number: string; metadata: { call_id: string } } = JSON.parse(request.text);
+      if (isEven(body.to_number)) place(body.to_number, body.metadata.call_id);
+      return;
+    }
+    const body: { filter_criteria: { metadata: { value: string }[] } } = JSON.parse(request.text);
+    const [filter] = body.filter_criteria.metadata;
+    const items = phoned
+      .filter(({ id }) => id === filter?.value)
+      .map(({ id }) => ({ call_id: `retell_${id}`, metadata: { call_id: id } }));
+    response.writeHead(200).end(JSON.stringify({ items, has_more: false }));
+  });
+
+/** Answers 500, after it has taken calls to even numbers; lists them without an id of ours. */
+const startTwilio = () =>
+  startProvider((request, response, place, phoned) => {
+    if (request.method === "POST") {
+      const form = new URLSearchParams(request.text);
+      const [, id = ""] = /"call_id" value="(\w+)"/.exec(form.get("Twiml") ?? "") ?? [];
+      const number = form.get("To") ?? "";
+      if (isEven(number)) place(number, id);
+      response.writeHead(500).end('{"code":20500,"message":"Internal Server Error"}');
+      return;
+    }
+    const isQueued = request.path.includes("Status=queued");
+    const calls = phoned.map(({ number, id, at }) => ({
+      sid: `twilio_${id}`,
+      to: number,
+      date_created: new Date(at).toUTCString().replace("GMT", "+0000"),
+    }));
+    response.writeHead(200).end(JSON.stringify({ calls: isQueued ? [] : calls }));
+  });
+
+/** The whole service among providers that fail, each in its own way. */
+export function describeFailingProviders(platform: PlatformUnderTest): void {
+  describe(`${platform.script} with three providers that fail`, () => {
+    let providers: { vapi: Provider; retell: Provider; twilio: Provider };
+    let service: RunningService;
+    let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
+    beforeAll(async () => {
+      directory = await makeStateDirectory();
+      providers = {
+        vapi: await startVapi(),
+        retell: await startRetell(),
+        twilio: await startTwilio(),
+      };
+      const { vapi, retell, twilio } = providers;
+      const limits = { timeoutSeconds: 2, concurrency: 5 };
+      const environment = {
+        API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
+        VAPI_API_KEY: "key",
+        RETELL_US_API_KEY: "key",
+        TWILIO_ACCOUNT_SID: "AC1",
+        TWILIO_AUTH_TOKEN: "key",
+        DIAL_PLAN: JSON.stringify({
+          agents: {
+            vapi: { provider: "vapi", agent: "asst_9", from: "phone_1" },
+            retell: { provider: "retell-us", from: "+12025550100" },
+            twilio: { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" },
+          },
+          providers: {
+            vapi: { baseUrl: vapi.url, ...limits },
+            "retell-us": { type: "retell", baseUrl: retell.url, ...limits },
+            twilio: { baseUrl: twilio.url, ...limits },
+          },
+          callingHours: { default: "always" },
+          destinations: { allow: ["*"] },
+          parkAfterSeconds: 12,
+        }),
+      };
+      service = await startService(platform, environment, directory.path);
+    });
+    afterAll(async () => {
+      await service.end("SIGTERM");
+      for (const provider of Object.values(providers)) await provider.close();
+      await directory.remove();
+    });
+
+    it("phones nobody twice, and parks exactly those that could not be known", async () => {
+      const { vapi, retell, twilio } = providers;
+      const calls = ["vapi", "retell", "twilio"].flatMap((agent_id, provider) =>
+        Array.from({ length: count }, (_, n) => ({
+          phone_number: numberOf(provider * count + n),
+          agent_id,
+          context: { name: `context ${n}` },
+        })),
+      );
+      // Two calls to one number at one time: Twilio phones both, and its list cannot tell them apart.
+      const twice = { phone_number: "+13035550190", agent_id: "twilio" };
+      const response = await fetch(`${service.address}/v1/calls/batch`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify([...calls, twice, twice]),
+      });
+      expect(response.status).toBe(201);
+      const ended = ["PLACED", "REJECTED", "PARKED"];
+      await until(
+        async () => {
+          const rows = await platform.rows(service);
+          return (
+            rows.length === calls.length + 2 && rows.every(({ state }) => ended.includes(state))
+          );
+        },
+        90_000,
+        1000,
+      );
+
+      const phoned = [vapi, retell, twilio].flatMap((provider) => provider.phoned);
+      const ids = phoned.map(({ id }) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      const requests = [...retell.to("/v2/create-phone-call"), ...twilio.received].filter(
+        ({ method, path }) => method === "POST" && path !== "/v3/list-calls",
+      );
+      expect(requests).toHaveLength(2 * count + 2); // what may have been placed was sent once
+      for (const { path } of [...retell.received, ...twilio.received]) {
+        expect(path).not.toMatch(/3035550/);
+      }
+
+      const rows = await platform.rows(service);
+      const stateOf = (number: string, { agent_id }: { agent_id: string }) => {
+        if (agent_id === "vapi") return number.endsWith("7") ? "REJECTED" : "PLACED";
+        return isEven(number) ? "PLACED" : "PARKED";
+      };
+      const expected = calls.map((call) => stateOf(call.phone_number, call));
+      const counted = (states: string[]) =>
+        Object.fromEntries(
+          ended.map((state) => [state, states.filter((one) => one === state).length]),
+        );
+      expect(counted(rows.map(({ state }) => state))).toEqual(
+        counted([...expected, "PARKED", "PARKED"]),
+      );
+      // Parked with the whole call, and none of them known to have been placed but the two of one number.
+      const parked = rows.filter(({ state }) => state === "PARKED");
+      for (const row of parked) {
+        const request = row.call?.request ?? {};
+        const isOfTwo = "phone_number" in request && request.phone_number === twice.phone_number;
+        if (isOfTwo) expect(request).toEqual(twice);
+        else expect(calls).toContainEqual(request);
+        expect(ids.includes(row.id)).toBe(isOfTwo);
+      }
+      for (const { id, state } of rows) if (state === "PLACED") expect(ids).toContain(id);
+      expect(service.output().match(/303555|context \d/)?.[0]).toBeUndefined();
+    });
+  });
+}
