@@ -48,10 +48,8 @@ export interface Dial {
   hasSlot: boolean;
   /** Of this claim, counted from 1. */
   attempt: number;
-  /** `dueAt` of its DEFERRED row; null where it has none. */
-  seenDueAt: number | null;
-  /** That row's reason. */
-  waitedFor?: string;
+  /** Its row as it was read, if it has one. */
+  row: CallRow | undefined;
   /** The row's token, where an idempotent provider is sent to again. */
   resendOf?: string;
   /** No later than then, where the provider forgets what it has seen. */
@@ -106,7 +104,7 @@ export function decide(
 /** Decides about a call that nobody has dialed, as if its time had come. */
 export function decideWaiting(
   call: Call,
-  row: Pick<CallRow, "dueAt" | "reason" | "attempt"> | undefined,
+  row: CallRow | undefined,
   { plan, schedule, holds, now, fraction }: Known,
 ): Written | Dial {
   const expiresAt = expiryOf(call, plan);
@@ -142,8 +140,7 @@ export function decideWaiting(
     dialAt,
     hasSlot: row?.reason === slotReason,
     attempt: (row?.attempt ?? 0) + 1,
-    seenDueAt: row?.dueAt ?? null,
-    ...(row === undefined ? {} : { waitedFor: row.reason }),
+    row,
   };
 }
 
@@ -183,7 +180,7 @@ function decideUnknown(
     dialAt: now,
     hasSlot: false,
     attempt: attempt + 1,
-    seenDueAt: null,
+    row,
     resendOf: token,
     ...(resendUntil === undefined ? {} : { resendUntil }),
     unknownSince,

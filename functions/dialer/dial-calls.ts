@@ -15,6 +15,7 @@ import { freshMoment, inLine, takeSlots, waitForMoment } from "./pace.ts";
 import { settlementOf } from "./settlement.ts";
 import {
   entryOf,
+  isEarly,
   logDecision,
   type Park,
   remind,
@@ -78,7 +79,7 @@ export async function dialCalls(
     if (decision.kind === "dial") dials.push(decision);
     else if (decision.kind === "look_up") lookUps.push(decision);
     else if (decision.kind === "park") parks.push({ call, decision });
-    else writes.push({ call, seenDueAt: row?.dueAt ?? null, decision });
+    else writes.push({ call, row, decision });
   }
 
   const again = (decided: { call: Call }[]) => (error: unknown) => {
@@ -154,7 +155,9 @@ function createAttempts(
       ...entryOf(call, deps),
       token,
       route,
+      attempt: dial.attempt,
       at,
+      ...(isEarly(dial.attempt) ? {} : { unrecorded: true }),
       deadline: at + timeoutSeconds * 1000 + claimOverheadMs,
       ...(resendOf === undefined ? {} : { resendOf }),
     };
@@ -200,10 +203,10 @@ function createAttempts(
 
   /** What stands in the way of a claim: expiry, too little time, closed hours, a hold that another call probes, a cap. */
   async function mayClaim(dial: Dial, now: number): Promise<Result | "claim"> {
-    const { call, route, resendOf, seenDueAt, waitedFor, timeoutSeconds } = dial;
+    const { call, route, resendOf, row, timeoutSeconds } = dial;
     const write = async (decision: Unclaimed["decision"]) => {
       // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
-      if (resendOf === undefined) await writeUnclaimed([{ call, seenDueAt, decision }], deps);
+      if (resendOf === undefined) await writeUnclaimed([{ call, row, decision }], deps);
       return "done" as const;
     };
     const defer = (reason: string, dueAt: number) =>
@@ -226,7 +229,7 @@ function createAttempts(
     if (free === now) return "claim";
     if (free < expiresAt) return defer(overCap, free);
     // A call under way may yet be taken back: it is looked at once more.
-    if (waitedFor !== overCap) return defer(overCap, Math.min(now + overCapDelayMs, expiresAt));
+    if (row?.reason !== overCap) return defer(overCap, Math.min(now + overCapDelayMs, expiresAt));
     return write({ kind: "write", state: "EXPIRED", reason: overCap });
   }
 

@@ -22,20 +22,20 @@ function paceOf(route: Route, plan: DialPlan): Pace | undefined {
 }
 
 /** Such a call waits in its account's line: in the order in which calls were accepted. */
-export function inLine({ call, route, seenDueAt }: Dial): Unclaimed {
+export function inLine({ call, route, row }: Dial): Unclaimed {
   const line = accountNameOf(route);
   const dueAt = call.acceptedAt;
   return {
     call,
-    seenDueAt,
+    row,
     decision: { kind: "write", state: "DEFERRED", reason: "pace", dueAt, line },
   };
 }
 
-function atSlot(call: Call, seenDueAt: number | null, slot: number): Unclaimed {
+function atSlot(call: Call, row: CallRow | undefined, slot: number): Unclaimed {
   return {
     call,
-    seenDueAt,
+    row,
     decision: { kind: "write", state: "DEFERRED", reason: slotReason, dueAt: slot },
   };
 }
@@ -94,7 +94,7 @@ export async function takeSlots(
     for (const [index, dial] of all.entries()) {
       const slot = slots[index];
       if (slot === undefined) writes.push(inLine(dial));
-      else if (slot > now + waitMsMax) writes.push(atSlot(dial.call, dial.seenDueAt, slot));
+      else if (slot > now + waitMsMax) writes.push(atSlot(dial.call, dial.row, slot));
       else going.push({ ...dial, dialAt: slot });
     }
   }
@@ -167,19 +167,19 @@ export async function serveLine(
     const rows = await ledger.read(line.map(({ id }) => id));
     const decideAt = (call: Call, row: CallRow, at: number) =>
       decideWaiting(call, row, { plan, schedule, holds, now: at, fraction: random.fraction });
-    const wanting: { call: Call; row: CallRow; dueAt: number }[] = [];
+    const wanting: { call: Call; row: CallRow }[] = [];
     const writes: Unclaimed[] = [];
     for (const { id } of line) {
       const row = rows.get(id);
       if (row?.line !== account || row.call === null || row.dueAt === null) continue;
-      const { call, dueAt } = row;
+      const { call } = row;
       const decision = decideAt(call, row, from);
-      if (decision.kind === "write") writes.push({ call, seenDueAt: dueAt, decision });
-      else if (accountNameOf(decision.route) === account) wanting.push({ call, row, dueAt });
+      if (decision.kind === "write") writes.push({ call, row, decision });
+      else if (accountNameOf(decision.route) === account) wanting.push({ call, row });
       else {
         const reason = "route_changed";
         const moved = { kind: "write", state: "DEFERRED", reason, dueAt: now } as const;
-        writes.push({ call, seenDueAt: dueAt, decision: moved });
+        writes.push({ call, row, decision: moved });
       }
     }
     const asking = probeAt === undefined ? wanting : wanting.slice(0, 1);
@@ -197,14 +197,14 @@ export async function serveLine(
               until: Math.max(from, slotsUntil(now, pace)),
             });
     let given = 0;
-    for (const { call, row, dueAt } of asking) {
+    for (const { call, row } of asking) {
       const slot = slots[given];
       if (slot === undefined) break;
       const decision = decideAt(call, row, slot);
       if (decision.kind === "dial") {
         given++;
-        writes.push(atSlot(call, dueAt, slot));
-      } else writes.push({ call, seenDueAt: dueAt, decision });
+        writes.push(atSlot(call, row, slot));
+      } else writes.push({ call, row, decision });
     }
     await writeUnclaimed(writes, deps);
     const isProbed = probeAt !== undefined && given > 0;

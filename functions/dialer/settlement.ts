@@ -1,6 +1,7 @@
 import type { Settlement } from "../../shared/ledger/call-ledger.ts";
 import { isIdempotent } from "../../shared/ledger/state-machine.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import { isEarly } from "./write-decisions.ts";
 import { resendSecondsMax, type Route } from "../../shared/providers/index.ts";
 
 export interface Attempt {
@@ -32,8 +33,10 @@ export function settlementOf(
 ): Settlement {
   const { id, token, unknownSince, expiresAt } = attempt;
   const base = { id, token, at: now };
+  const quiet = isEarly(attempt.attempt) ? {} : { unrecorded: true };
   const waiting = (reason: string, dueAt: number): Settlement => ({
     ...base,
+    ...quiet,
     state: "DEFERRED",
     reason,
     dueAt: Math.min(Math.round(dueAt), expiresAt),

@@ -1,5 +1,5 @@
 import type { Call } from "../../shared/call.ts";
-import type { Settlement, UnclaimedWrite } from "../../shared/ledger/call-ledger.ts";
+import type { CallRow, Settlement, UnclaimedWrite } from "../../shared/ledger/call-ledger.ts";
 import type { LogFields, LogLevel } from "../../shared/log.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
 import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
@@ -9,7 +9,7 @@ import type { ReadyDeps } from "./dialer.ts";
 /** A decision to be written over the row as it was read. */
 export interface Unclaimed {
   call: Call;
-  seenDueAt: number | null;
+  row: CallRow | undefined;
   decision: Written;
 }
 export type Park = { call: Call; decision: Extract<Decision, { kind: "park" }> };
@@ -19,9 +19,10 @@ export async function writeUnclaimed(writes: Unclaimed[], deps: ReadyDeps): Prom
   if (writes.length === 0) return;
   const at = deps.clock.now();
   const written = await deps.ledger.defer(
-    writes.map(({ call, seenDueAt, decision }): UnclaimedWrite => {
+    writes.map(({ call, row, decision }): UnclaimedWrite => {
       const { kind: _, ...decided } = decision;
-      return { ...entryOf(call, deps), ...decided, at, seenDueAt };
+      const quiet = isRecorded(row, decision) ? {} : { unrecorded: true };
+      return { ...entryOf(call, deps), ...decided, ...quiet, at, seenDueAt: row?.dueAt ?? null };
     }),
   );
   const made = writes.filter((_, index) => written[index] === true);
@@ -36,6 +37,22 @@ export async function writeUnclaimed(writes: Unclaimed[], deps: ReadyDeps): Prom
     ),
     deps,
   );
+}
+
+/** So many attempts, and so many steps, a history tells whole; after them only how a call ends. */
+const recordedAttemptsMax = 20;
+const recordedStepsMax = 100;
+
+/** Whether a claim, and what becomes of it, is worth telling in the call's history. */
+export function isEarly(attempt: number): boolean {
+  return attempt <= recordedAttemptsMax;
+}
+
+/** A wait for the same reason as before is not told again; a slot is how the wait for a pace ends. */
+function isRecorded(row: CallRow | undefined, { state, reason }: Written): boolean {
+  if (state !== "DEFERRED" || row === undefined) return true;
+  const before = row.reason === slotReason ? "pace" : row.reason;
+  return reason !== before && reason !== slotReason && row.history.length < recordedStepsMax;
 }
 
 /**

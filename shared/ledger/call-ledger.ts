@@ -18,6 +18,15 @@ type CallState =
   | "EXPIRED"
   | "CANCELLED";
 
+/** One step of a call's story, in which no number, name or context stands. */
+export interface HistoryEntry {
+  at: number;
+  state: CallState;
+  reason: string;
+  /** Until when it waits, where it does. */
+  dueAt?: number;
+}
+
 /** The ledger's row of one call. Times are milliseconds since the epoch. */
 export interface CallRow {
   id: string;
@@ -54,6 +63,8 @@ export interface CallRow {
   numberTail: string;
   acceptedAt: number;
   updatedAt: number;
+  /** What was written of it, oldest first, but for what was not worth recording. */
+  history: HistoryEntry[];
 }
 
 /** A call and what is kept of its number, as every first write of a row needs them. */
@@ -61,6 +72,8 @@ interface LedgerEntry {
   call: Call;
   numberHash: string;
   numberTail: string;
+  /** Repeats what its history says already, or comes after much that it says: the history stays as it is. */
+  unrecorded?: boolean;
 }
 
 /** The write-ahead intent to dial one call. */
@@ -68,6 +81,11 @@ export interface Claim extends LedgerEntry {
   /** Fresh and random for every call and attempt. */
   token: string;
   route: Route;
+  /**
+   * Counted from 1: one more than the row had when it was read. Refused where it has been claimed since, so that no
+   * two requests go by one number.
+   */
+  attempt: number;
   at: number;
   /** When the sweep may call the outcome unknown: past the provider's time limit and all waiting before it. */
   deadline: number;
@@ -98,6 +116,7 @@ export const settlementSchema = z.strictObject({
   dueAt: z.number().optional(),
   providerCallId: z.string().optional(),
   at: z.number(),
+  unrecorded: z.boolean().optional(),
 });
 export type Settlement = z.infer<typeof settlementSchema>;
 

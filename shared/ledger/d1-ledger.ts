@@ -1,7 +1,7 @@
-import type { BoundKey, CallLedger, CallRow, DueRow, Hold } from "./call-ledger.ts";
+import type { BoundKey, CallLedger, CallRow, DueRow, HistoryEntry, Hold } from "./call-ledger.ts";
 import { capDaysMax, freeAt } from "../schedule/frequency-cap.ts";
 import { slotsFrom } from "../schedule/pacing.ts";
-import { settleFrom } from "./state-machine.ts";
+import { claimEntryOf, entryOf, settleFrom } from "./state-machine.ts";
 
 /**
  * Most bytes of JSON in one bound parameter. D1 takes 100 parameters a statement and about 1 MB a value,
@@ -9,28 +9,37 @@ import { settleFrom } from "./state-machine.ts";
  */
 const parameterBytesMax = 400_000;
 
+/** What a write adds to a row's history: `entry`, where there is one. */
+const recordEntry = `history = iif(j.value->'entry' IS NULL, history,
+  json_insert(history, '$[#]', json(j.value->'entry')))`;
+const firstHistory = "iif(value->'entry' IS NULL, '[]', json_array(json(value->'entry')))";
+
 /** Claims fresh and due rows; ?1 the claims, ?2 the time. `WHERE true` keeps the upsert unambiguous. */
 const claimFresh = `
 INSERT INTO calls (id, state, reason, token, attempt, due_at, call, route, request_id, client, agent_id,
-  number_hash, number_tail, accepted_at, claimed_at, updated_at)
-SELECT value->>'$.call.id', 'DIALING', 'claimed', value->>'token', 1, value->>'deadline', value->'call',
+  number_hash, number_tail, accepted_at, claimed_at, updated_at, history)
+SELECT value->>'$.call.id', 'DIALING', 'claimed', value->>'token', value->>'attempt', value->>'deadline', value->'call',
   value->'route', value->>'$.call.requestId', value->>'$.call.client', value->>'$.call.request.agent_id',
-  value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at', value->>'at'
-FROM json_each(?1) WHERE value->>'resendOf' IS NULL
+  value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at', value->>'at', ${firstHistory}
+FROM json_each(?1) AS j WHERE value->>'resendOf' IS NULL
+  AND (value->>'attempt' = 1 OR EXISTS (SELECT 1 FROM calls WHERE calls.id = j.value->>'$.call.id'))
 ON CONFLICT (id) DO UPDATE SET state = 'DIALING', reason = 'claimed', token = excluded.token,
-  attempt = calls.attempt + 1, due_at = excluded.due_at, line = NULL, route = excluded.route,
-  claimed_at = excluded.claimed_at, updated_at = excluded.updated_at
-WHERE calls.state = 'DEFERRED' AND calls.due_at <= excluded.updated_at`;
+  attempt = excluded.attempt, due_at = excluded.due_at, line = NULL, route = excluded.route,
+  claimed_at = excluded.claimed_at, updated_at = excluded.updated_at,
+  history = iif(excluded.history = '[]', calls.history,
+    json_insert(calls.history, '$[#]', json(excluded.history->'$[0]')))
+WHERE calls.state = 'DEFERRED' AND calls.due_at <= excluded.updated_at AND calls.attempt + 1 = excluded.attempt`;
 
 // `CROSS JOIN` and `+state` keep the planner on the primary key: by the index on state, one claim would read
 // every row that is being dialed.
 
 /** Claims UNKNOWN rows of an idempotent provider, under the token as read, for the route they hold. */
 const claimResend = `
-UPDATE calls SET state = 'DIALING', reason = 'resent', token = j.value->>'token', attempt = attempt + 1,
-  due_at = j.value->>'deadline', resent = 1, claimed_at = j.value->>'at', updated_at = j.value->>'at'
+UPDATE calls SET state = 'DIALING', reason = 'resent', token = j.value->>'token', attempt = j.value->>'attempt',
+  due_at = j.value->>'deadline', resent = 1, claimed_at = j.value->>'at', updated_at = j.value->>'at', ${recordEntry}
 FROM json_each(?1) AS j
 WHERE calls.id = j.value->>'$.call.id' AND +state = 'UNKNOWN' AND token = j.value->>'resendOf'
+  AND attempt + 1 = j.value->>'attempt'
   AND route->>'idempotent' = 1`;
 
 const claimHeld = `
@@ -42,7 +51,7 @@ UPDATE calls SET state = j.value->>'state', reason = j.value->>'reason', due_at 
   unknown_since = iif(j.value->>'state' = 'DEFERRED', NULL,
     coalesce(unknown_since, iif(j.value->>'state' = 'UNKNOWN', j.value->>'at', NULL))),
   provider_call_id = coalesce(j.value->>'providerCallId', provider_call_id),
-  call = iif(j.value->>'state' = 'PLACED', NULL, call), updated_at = j.value->>'at'
+  call = iif(j.value->>'state' = 'PLACED', NULL, call), updated_at = j.value->>'at', ${recordEntry}
 FROM json_each(?1) AS j
 WHERE calls.id = j.value->>'id' AND token = j.value->>'token' AND (${Object.entries(settleFrom)
   .map(
@@ -58,17 +67,17 @@ WHERE +state = j.value->>'state' AND token = j.value->>'token'`;
 
 const deferFresh = `
 INSERT INTO calls (id, state, reason, attempt, due_at, line, call, request_id, client, agent_id, number_hash,
-  number_tail, accepted_at, updated_at)
+  number_tail, accepted_at, updated_at, history)
 SELECT value->>'$.call.id', value->>'state', value->>'reason', 0, value->>'dueAt', value->>'line', value->'call',
   value->>'$.call.requestId', value->>'$.call.client', value->>'$.call.request.agent_id',
-  value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at'
+  value->>'numberHash', value->>'numberTail', value->>'$.call.acceptedAt', value->>'at', ${firstHistory}
 FROM json_each(?1) WHERE value->>'seenDueAt' IS NULL
 ON CONFLICT (id) DO NOTHING
 RETURNING id`;
 
 const deferSeen = `
 UPDATE calls SET state = j.value->>'state', reason = j.value->>'reason', due_at = j.value->>'dueAt',
-  line = j.value->>'line', updated_at = j.value->>'at'
+  line = j.value->>'line', updated_at = j.value->>'at', ${recordEntry}
 FROM json_each(?1) AS j
 WHERE calls.id = j.value->>'$.call.id' AND +state = 'DEFERRED' AND +due_at = j.value->>'seenDueAt'
 RETURNING calls.id`;
@@ -133,16 +142,16 @@ export function createD1Ledger(database: D1Database): CallLedger {
       const statements = claims.some(({ resendOf }) => resendOf !== undefined)
         ? [claimFresh, claimResend, claimHeld]
         : [claimFresh, claimHeld];
-      return write(statements, claims, ({ call }) => call.id);
+      return write(statements, withEntries(claims, claimEntryOf), ({ call }) => call.id);
     },
     settle(settlements) {
-      return write([settle, settleHeld], settlements, ({ id }) => id);
+      return write([settle, settleHeld], withEntries(settlements, entryOf), ({ id }) => id);
     },
     defer(writes) {
       const statements = writes.some(({ seenDueAt }) => seenDueAt !== null)
         ? [deferFresh, deferSeen]
         : [deferFresh];
-      return write(statements, writes, ({ call }) => call.id);
+      return write(statements, withEntries(writes, entryOf), ({ call }) => call.id);
     },
     async due({ until, after, line = null, limit }) {
       const { results } = await database
@@ -309,6 +318,14 @@ export function createD1Ledger(database: D1Database): CallLedger {
   };
 }
 
+/** Writes, each beside what it adds to its row's history. */
+function withEntries<Write extends { unrecorded?: boolean | undefined }>(
+  writes: Write[],
+  entryFor: (write: Write) => HistoryEntry,
+) {
+  return writes.map((one) => (one.unrecorded === true ? one : { ...one, entry: entryFor(one) }));
+}
+
 /** JSON arrays of the items in their order, each small enough for one parameter. */
 function inChunks(items: unknown[]): string[] {
   const chunks: string[] = [];
@@ -350,6 +367,7 @@ interface D1Row {
   number_tail: string;
   accepted_at: number;
   updated_at: number;
+  history: string;
 }
 
 function fromD1(row: D1Row): CallRow {
@@ -374,6 +392,7 @@ function fromD1(row: D1Row): CallRow {
     numberTail: row.number_tail,
     acceptedAt: row.accepted_at,
     updatedAt: row.updated_at,
+    history: JSON.parse(row.history),
   };
 }
 

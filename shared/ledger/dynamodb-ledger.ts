@@ -21,6 +21,7 @@ import {
   dueShardsOf,
   firstAttributes,
   fromItem,
+  historyOf,
   type Item,
   justBefore,
   lineShard,
@@ -33,7 +34,7 @@ import {
   timeKey,
   updateOf,
 } from "./dynamodb-table.ts";
-import { isIdempotent, settleFrom } from "./state-machine.ts";
+import { claimEntryOf, entryOf, isIdempotent, settleFrom } from "./state-machine.ts";
 
 /** Most keys of one BatchGetItem. */
 const readKeysMax = 100;
@@ -85,12 +86,13 @@ export function createDynamoLedger(
   }
 
   async function claimOne(claim: Claim): Promise<boolean> {
-    const { call, token, route, at, deadline, resendOf } = claim;
+    const { call, token, route, attempt, at, deadline, resendOf } = claim;
     const resent = resendOf !== undefined;
     const set: Item = {
       state: text("DIALING"),
       reason: text(resent ? "resent" : "claimed"),
       token: text(token),
+      attempt: number(attempt),
       claimedAt: number(at),
       updatedAt: number(at),
       ...duePlace(call.id, deadline),
@@ -101,26 +103,30 @@ export function createDynamoLedger(
     };
     const first = resent ? {} : firstAttributes(claim);
     const values: Item = {
-      ":one": number(1),
-      ":zero": number(0),
+      ":before": number(attempt - 1),
       ...(resent
         ? { ":unknown": text("UNKNOWN"), ":read": text(resendOf), ":true": { BOOL: true } }
         : { ":deferred": text("DEFERRED"), ":at": number(at) }),
     };
-    const increment = "#attempt = if_not_exists(#attempt, :zero) + :one";
-    const update = updateOf(set, first, values, increment, ["line"]);
+    const update = updateOf({
+      set,
+      first,
+      values,
+      history: historyOf(claimEntryOf(claim), claim),
+      remove: ["line"],
+    });
     const done = await (resent
       ? updateCall(
           call.id,
           update,
           ["attempt", "state", "token", "idempotent"],
-          "#state = :unknown AND #token = :read AND #idempotent = :true",
+          "#state = :unknown AND #token = :read AND #idempotent = :true AND #attempt = :before",
         )
       : updateCall(
           call.id,
           update,
           ["attempt", "state", "dueAt"],
-          "attribute_not_exists(pk) OR (#state = :deferred AND #dueAt <= :at)",
+          `${attempt === 1 ? "attribute_not_exists(pk) OR " : ""}(#state = :deferred AND #dueAt <= :at AND #attempt = :before)`,
         ));
     return done || stands(call.id, "DIALING", token);
   }
@@ -147,7 +153,8 @@ export function createDynamoLedger(
       ...(state === "PLACED" ? ["call"] : []),
       ...(state === "DEFERRED" ? ["unknownSince"] : []),
     ];
-    const update = updateOf(set, first, values, undefined, remove);
+    const history = historyOf(entryOf(settlement), settlement);
+    const update = updateOf({ set, first, values, history, remove });
     const fromStates = from.map((_, index) => `:from${index}`).join();
     const done = await updateCall(
       id,
@@ -161,6 +168,7 @@ export function createDynamoLedger(
   async function deferOne(write: UnclaimedWrite): Promise<boolean> {
     const { call, state, reason, dueAt, line, at, seenDueAt } = write;
     if (line !== undefined) await openLine(line);
+    const history = historyOf(entryOf(write), write);
     const set: Item = {
       state: text(state),
       reason: text(reason),
@@ -174,6 +182,7 @@ export function createDynamoLedger(
         pk: text(`call#${call.id}`),
         ...firstAttributes(write),
         attempt: number(0),
+        history,
         ...set,
       };
       const ConditionExpression = "attribute_not_exists(pk)";
@@ -187,7 +196,7 @@ export function createDynamoLedger(
       ...(dueAt === undefined ? ["dueAt", "dueShard", "dueKey"] : []),
       ...(line === undefined ? ["line"] : []),
     ];
-    const update = updateOf(set, {}, values, undefined, remove);
+    const update = updateOf({ set, values, history, remove });
     const names = ["state", "dueAt"];
     const done = await updateCall(call.id, update, names, "#state = :deferred AND #dueAt = :seen");
     return done || isWritten(write);

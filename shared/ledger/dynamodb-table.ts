@@ -1,5 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { CallRow, Claim, UnclaimedWrite } from "./call-ledger.ts";
+import type { CallRow, Claim, HistoryEntry, UnclaimedWrite } from "./call-ledger.ts";
 
 /**
  * The ledger in one DynamoDB table, by single-item conditional writes alone.
@@ -80,17 +80,36 @@ function dueShardName(line: string | undefined): string {
   return line === undefined ? "due" : `line#${line}`;
 }
 
-/** Sets, sets where absent, and removes attributes, all under placeholder names. */
-export function updateOf(
-  set: Item,
-  first: Item,
-  values: Item,
-  extra: string | undefined,
-  remove: string[] = [],
-) {
-  const names: Record<string, string> = {};
-  const sets = extra === undefined ? [] : [extra];
-  const allValues: Item = { ...values };
+/** What a write adds to a row's history. */
+export function historyOf(
+  entry: HistoryEntry,
+  { unrecorded = false }: { unrecorded?: boolean | undefined },
+): AttributeValue {
+  return { L: unrecorded ? [] : [text(JSON.stringify(entry))] };
+}
+
+/**
+ * Sets, sets where absent, and removes attributes, all under placeholder names, and adds to the history.
+ *
+ * @param first set only where they are absent
+ * @param history what is added to it
+ */
+export function updateOf({
+  set,
+  first = {},
+  values,
+  history,
+  remove = [],
+}: {
+  set: Item;
+  first?: Item;
+  values: Item;
+  history: AttributeValue;
+  remove?: string[];
+}) {
+  const names: Record<string, string> = { "#history": "history" };
+  const sets = ["#history = list_append(if_not_exists(#history, :none), :entries)"];
+  const allValues: Item = { ...values, ":none": { L: [] }, ":entries": history };
   for (const [name, value] of Object.entries({ ...first, ...set })) {
     names[`#set_${name}`] = name;
     allValues[`:set_${name}`] = value;
@@ -133,6 +152,7 @@ export function fromItem(item: Item): CallRow {
     numberTail: textIn(item, "numberTail"),
     acceptedAt: numberIn(item, "acceptedAt"),
     updatedAt: numberIn(item, "updatedAt"),
+    history: (item["history"]?.L ?? []).map((entry) => JSON.parse(entry.S ?? "")),
   };
 }
 

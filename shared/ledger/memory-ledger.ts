@@ -1,7 +1,7 @@
-import type { BoundKey, CallLedger, CallRow, DueRow, Hold } from "./call-ledger.ts";
+import type { BoundKey, CallLedger, CallRow, DueRow, HistoryEntry, Hold } from "./call-ledger.ts";
 import { capDaysMax, freeAt } from "../schedule/frequency-cap.ts";
 import { grantSlots, slotsFrom } from "../schedule/pacing.ts";
-import { claimed, settled, unclaimed } from "./state-machine.ts";
+import { claimed, claimEntryOf, entryOf, settled, unclaimed } from "./state-machine.ts";
 
 /** A ledger in this process's memory, for tests. */
 export function createMemoryLedger(): CallLedger {
@@ -14,9 +14,17 @@ export function createMemoryLedger(): CallLedger {
   /** Times of counted calls, by number hash and call. */
   const counted = new Map<string, Map<string, number>>();
 
-  const write = (id: string, next: CallRow | undefined): boolean => {
-    if (next !== undefined) rows.set(id, next);
-    return next !== undefined;
+  const write = (
+    id: string,
+    next: CallRow | undefined,
+    entry: HistoryEntry,
+    { unrecorded = false }: { unrecorded?: boolean | undefined },
+  ): boolean => {
+    if (next === undefined) return false;
+    const stood = rows.get(id) === next; // by an earlier write of the same
+    const history = stood || unrecorded ? next.history : [...next.history, entry];
+    rows.set(id, stood ? next : { ...next, history });
+    return true;
   };
   const keyAt = (key: string, now: number): BoundKey | undefined => {
     const found = keys.get(key);
@@ -30,13 +38,19 @@ export function createMemoryLedger(): CallLedger {
       return new Map(found.map((row) => [row.id, row]));
     },
     async claim(claims) {
-      return claims.map((claim) => write(claim.call.id, claimed(rows.get(claim.call.id), claim)));
+      return claims.map((one) =>
+        write(one.call.id, claimed(rows.get(one.call.id), one), claimEntryOf(one), one),
+      );
     },
     async settle(settlements) {
-      return settlements.map((one) => write(one.id, settled(rows.get(one.id), one)));
+      return settlements.map((one) =>
+        write(one.id, settled(rows.get(one.id), one), entryOf(one), one),
+      );
     },
     async defer(writes) {
-      return writes.map((one) => write(one.call.id, unclaimed(rows.get(one.call.id), one)));
+      return writes.map((one) =>
+        write(one.call.id, unclaimed(rows.get(one.call.id), one), entryOf(one), one),
+      );
     },
     async due({ until, after, line = null, limit }) {
       return [...rows.values()]

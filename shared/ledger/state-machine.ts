@@ -1,4 +1,4 @@
-import type { CallRow, Claim, Settlement, UnclaimedWrite } from "./call-ledger.ts";
+import type { CallRow, Claim, HistoryEntry, Settlement, UnclaimedWrite } from "./call-ledger.ts";
 
 /**
  * The conditions under which a row may change, as pure functions of (row, write): the new row, the same row
@@ -19,26 +19,22 @@ export function claimed(row: CallRow | undefined, claim: Claim): CallRow | undef
     claimedAt: claim.at,
     updatedAt: claim.at,
   } as const;
+  const { attempt } = claim;
   if (row === undefined) {
-    // A resend is of a row that was read: gone means that its story has ended.
-    if (claim.resendOf !== undefined) return undefined;
-    return {
-      ...firstRow(claim),
-      ...dialing,
-      attempt: 1,
-    };
+    // It was read before: gone means that its story has ended.
+    if (attempt !== 1 || claim.resendOf !== undefined) return undefined;
+    return { ...firstRow(claim), ...dialing, attempt };
   }
   if (row.state === "DIALING" && row.token === claim.token) return row;
+  if (row.attempt + 1 !== attempt) return undefined;
   if (claim.resendOf !== undefined) {
     const allowed =
       row.state === "UNKNOWN" && row.token === claim.resendOf && isIdempotent(row.route);
     // At the account and the address that the first request went to, whatever the plan says by now.
-    return allowed
-      ? { ...row, ...dialing, route: row.route, attempt: row.attempt + 1, resent: true }
-      : undefined;
+    return allowed ? { ...row, ...dialing, route: row.route, attempt, resent: true } : undefined;
   }
   const due = row.state === "DEFERRED" && row.dueAt !== null && row.dueAt <= claim.at;
-  return due ? { ...row, ...dialing, attempt: row.attempt + 1 } : undefined;
+  return due ? { ...row, ...dialing, attempt } : undefined;
 }
 
 /** States that a settlement may leave, by the state it goes to. */
@@ -106,7 +102,29 @@ function firstRow({ call, numberHash, numberTail }: UnclaimedWrite | Claim) {
     numberHash,
     numberTail,
     acceptedAt: call.acceptedAt,
+    history: [],
   };
+}
+
+/** What a write adds to the history of the row that it was made to. */
+export function entryOf({
+  at,
+  state,
+  reason,
+  dueAt,
+  line,
+}: Omit<HistoryEntry, "dueAt"> & {
+  dueAt?: number | undefined;
+  line?: string | undefined;
+}): HistoryEntry {
+  // In a line it is a place, and no time.
+  const waits = (state === "DEFERRED" || state === "UNKNOWN") && line === undefined;
+  return { at, state, reason, ...(waits && dueAt !== undefined ? { dueAt } : {}) };
+}
+
+/** What a claim adds. */
+export function claimEntryOf({ at, resendOf }: Claim): HistoryEntry {
+  return { at, state: "DIALING", reason: resendOf === undefined ? "claimed" : "resent" };
 }
 
 /** Whether the route's provider drops a request it has seen under the same id. */

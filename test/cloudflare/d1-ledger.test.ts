@@ -35,7 +35,15 @@ describe("D1 as a call ledger", () => {
       url: "https://example.com",
       idempotent: true,
     } as const;
-    const claimOf = (call = aCall()) => ({ call, ...trace, token: "t", route, at: 1, deadline: 2 });
+    const claimOf = (call = aCall()) => ({
+      call,
+      ...trace,
+      token: "t",
+      route,
+      attempt: 1,
+      at: 1,
+      deadline: 2,
+    });
     const settlementOf = (id: string, state: "UNKNOWN" | "PLACED") =>
       ({ id, token: "t", state, reason: "x", at: 3, dueAt: 3 }) as const;
 

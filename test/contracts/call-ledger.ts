@@ -21,6 +21,7 @@ const claimOf = (call: Call, more: Partial<Claim> = {}): Claim => ({
   ...trace,
   token: "token_1",
   route,
+  attempt: 1,
   at: 1000,
   deadline: 60_000,
   ...more,
@@ -82,7 +83,41 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         ...trace,
         acceptedAt: call.acceptedAt,
         updatedAt: 1000,
+        history: [{ at: 1000, state: "DIALING", reason: "claimed" }],
       });
+    });
+
+    it("keeps the story of a call, each step once, but for what is not worth recording", async () => {
+      const call = aCall();
+      const first = deferralOf(call, { dueAt: 2000 });
+      await ledger.defer([first]);
+      await ledger.defer([first]); // refused: the row stands
+      const again = deferralOf(call, { dueAt: 3000, seenDueAt: 2000, at: 1500 });
+      await ledger.defer([{ ...again, unrecorded: true }]);
+      const line = { line: "vapi", dueAt: 1, seenDueAt: 3000, reason: "pace", at: 1600 };
+      await ledger.defer([deferralOf(call, line)]);
+      const claim = claimOf(call, { route: idempotentRoute, at: 4000 });
+      expect(await ledger.claim([claim])).toEqual([true]);
+      expect(await ledger.claim([claim])).toEqual([true]);
+      const unknown = { state: "UNKNOWN", reason: "time_out", dueAt: 7000, at: 5000 } as const;
+      await ledger.settle([settlementOf(call, unknown)]);
+      await ledger.settle([settlementOf(call, unknown)]);
+      const resend = {
+        token: "token_2",
+        resendOf: "token_1",
+        route: idempotentRoute,
+        attempt: 2,
+        at: 7000,
+      };
+      await ledger.claim([claimOf(call, { ...resend, unrecorded: true })]);
+      await ledger.settle([settlementOf(call, { token: "token_2", at: 8000 })]);
+      expect((await rowOf(call))?.history).toEqual([
+        { at: 1000, state: "DEFERRED", reason: "rate_limited", dueAt: 2000 },
+        { at: 1600, state: "DEFERRED", reason: "pace" },
+        { at: 4000, state: "DIALING", reason: "claimed" },
+        { at: 5000, state: "UNKNOWN", reason: "time_out", dueAt: 7000 },
+        { at: 8000, state: "PLACED", reason: "placed" },
+      ]);
     });
 
     it("lets one of many claimers have a call", async () => {
@@ -99,6 +134,19 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       await ledger.claim([claimOf(call)]);
       expect(await ledger.claim([claimOf(call)])).toEqual([true]);
       expect((await rowOf(call))?.attempt).toBe(1);
+    });
+
+    it("refuses a claim that was decided on before another attempt", async () => {
+      const call = aCall();
+      await ledger.claim([claimOf(call)]);
+      await ledger.settle([settlementOf(call, { state: "DEFERRED", dueAt: 3000 })]);
+      const late = claimOf(call, { token: "token_2", at: 4000 });
+      expect(await ledger.claim([late])).toEqual([false]);
+      expect(await ledger.claim([{ ...late, attempt: 3 }])).toEqual([false]);
+      expect((await rowOf(call))?.state).toBe("DEFERRED");
+      expect(await ledger.claim([{ ...late, attempt: 2 }])).toEqual([true]);
+      expect(await rowOf(call)).toMatchObject({ attempt: 2, token: "token_2" });
+      expect(await ledger.claim([claimOf(aCall(), { attempt: 2 })])).toEqual([false]);
     });
 
     it("claims a waiting call once it is due", async () => {
@@ -158,9 +206,9 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         const call = aCall();
         await ledger.claim([claimOf(call)]);
         await ledger.settle([settlementOf(call, { state, reason: "x", dueAt: 3000 })]);
-        expect(await ledger.claim([claimOf(call, { token: "token_2", at: 90_000 })])).toEqual([
-          false,
-        ]);
+        expect(
+          await ledger.claim([claimOf(call, { token: "token_2", attempt: 2, at: 90_000 })]),
+        ).toEqual([false]);
         expect(await ledger.defer([deferralOf(call)])).toEqual([false]);
         expect((await rowOf(call))?.state).toBe(state);
       }
@@ -187,7 +235,12 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       const call = aCall();
       await ledger.claim([claimOf(call, { route: idempotentRoute })]);
       await ledger.settle([settlementOf(call, { state: "UNKNOWN", reason: "x", dueAt: 3000 })]);
-      const resend = claimOf(call, { token: "token_2", at: 3000, resendOf: "token_1" });
+      const resend = claimOf(call, {
+        token: "token_2",
+        attempt: 2,
+        at: 3000,
+        resendOf: "token_1",
+      });
       expect(await ledger.claim([{ ...resend, resendOf: "another" }])).toEqual([false]);
       expect(await ledger.claim([resend])).toEqual([true]);
       expect(await ledger.claim([resend])).toEqual([true]);
@@ -211,7 +264,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       const call = aCall();
       await ledger.claim([claimOf(call)]);
       await ledger.settle([settlementOf(call, { state: "UNKNOWN", reason: "x", dueAt: 3000 })]);
-      const resend = { token: "token_2", resendOf: "token_1", route: idempotentRoute };
+      const resend = { token: "token_2", resendOf: "token_1", route: idempotentRoute, attempt: 2 };
       expect(await ledger.claim([claimOf(call, resend), claimOf(aCall(), resend)])).toEqual([
         false,
         false,
@@ -601,9 +654,12 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       const ids = fc.nat({ max: 2 });
       const token = fc.constantFrom("t1", "t2", "t3");
       const time = fc.nat({ max: 20 });
+      const unrecorded = fc.boolean();
       const write = fc.oneof(
         fc.record({
           kind: fc.constant("claim" as const),
+          unrecorded,
+          stale: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
           which: ids,
           token,
           at: time,
@@ -613,6 +669,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         }),
         fc.record({
           kind: fc.constant("settle" as const),
+          unrecorded,
           which: ids,
           token,
           at: time,
@@ -623,6 +680,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         }),
         fc.record({
           kind: fc.constant("defer" as const),
+          unrecorded,
           which: ids,
           at: time,
           dueAt: time,
@@ -636,22 +694,40 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
           const model = createMemoryLedger();
           const calls = [aCall(), aCall(), aCall()];
           const waits = (state: string) => state === "DEFERRED" || state === "UNKNOWN";
-          const run = (on: CallLedger, one: (typeof writes)[number], order: number) => {
+          const run = async (on: CallLedger, one: (typeof writes)[number], order: number) => {
             const call = calls[one.which] ?? aCall();
             if (one.kind === "claim") {
+              const before = (await model.read([call.id])).get(call.id)?.attempt ?? 0;
+              const attempt = one.stale ? before : before + 1;
               const resend = one.resendOf === undefined ? {} : { resendOf: one.resendOf };
-              const { at, deadline } = one;
+              const { at, deadline, unrecorded: quiet } = one;
               const to = one.idempotent ? idempotentRoute : route;
               return on.claim([
-                claimOf(call, { token: one.token, route: to, at, deadline, ...resend }),
+                claimOf(call, {
+                  token: one.token,
+                  route: to,
+                  attempt,
+                  at,
+                  deadline,
+                  unrecorded: quiet,
+                  ...resend,
+                }),
               ]);
             }
-            const { state, at } = one;
+            const { state, at, unrecorded: quiet } = one;
             const due = waits(state) ? { dueAt: one.dueAt } : {};
             if (one.kind === "settle") {
               const { id } = call;
               return on.settle([
-                { id, token: one.token, at, state: one.state, reason: "r", ...due },
+                {
+                  id,
+                  token: one.token,
+                  at,
+                  state: one.state,
+                  reason: "r",
+                  unrecorded: quiet,
+                  ...due,
+                },
               ]);
             }
             const { seenDueAt } = one;
@@ -667,6 +743,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
                 seenDueAt,
                 state: one.state,
                 reason: "r",
+                unrecorded: quiet,
                 at: deferredAt,
               },
             ]);
