@@ -2,7 +2,13 @@ import * as z from "zod";
 import type { Call, CallRequest } from "./call.ts";
 import { countryOf, hasNumbers } from "./phone-number.ts";
 import { httpsUrl } from "./providers/https-url.ts";
-import { parseRoute, type Route, secretsOf, typeNames } from "./providers/index.ts";
+import {
+  defaultCallsPerSecond,
+  parseRoute,
+  type Route,
+  secretsOf,
+  typeNames,
+} from "./providers/index.ts";
 import { dayOf, weeklyHoursSchema } from "./schedule/calling-hours.ts";
 import { frequencyCapSchema } from "./schedule/frequency-cap.ts";
 import { type Pace, paceOf } from "./schedule/pacing.ts";
@@ -18,7 +24,10 @@ const accountSchema = z
       .refine((type) => typeNames.includes(type), `must be one of ${typesText}`)
       .optional(),
     /** Where the provider's API is for this account, such as that of a region. */
-    baseUrl: httpsUrl.overwrite((url) => url.replace(/\/+$/, "")).optional(),
+    baseUrl: httpsUrl
+      .refine((url) => !/[?#]/.test(url), "must not have a query or a fragment")
+      .overwrite((url) => url.replace(/\/+$/, ""))
+      .optional(),
     /** Longest that a provider may take to answer; 90 leaves a 120 s function time to record the outcome. */
     timeoutSeconds: z.int().min(1).max(90).default(30),
     /** Most requests under way at once from one delivery of the queue. */
@@ -252,18 +261,33 @@ export function missingSecrets(
   return [...needed].filter((name) => !environment[name]);
 }
 
+/** Names of the secrets that no header can carry: with them every request would fail before it leaves. */
+export function malformedSecrets(
+  plan: DialPlan,
+  environment: Record<string, string | undefined>,
+): string[] {
+  const needed = new Set(Object.values(plan.agents).flatMap(secretsOf));
+  return [...needed].filter((name) => !/^[\x21-\x7e]*$/.test(environment[name] ?? ""));
+}
+
 /** The route of an agent: its own, or that of `*`. */
 export function routeOf(agentId: string, { agents }: DialPlan): Route | undefined {
   return Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
 }
+
+const defaultAccount = accountSchema.parse({});
 
 /** The settings of the account that a route dials through; no `pace` where it takes calls as they come. */
 export function accountOf(
   route: Route,
   { providers }: DialPlan,
 ): { timeoutSeconds: number; concurrency: number; pace?: Pace } {
-  const { timeoutSeconds, concurrency, callsPerSecond, burst } =
-    providers[route.provider] ?? accountSchema.parse({});
+  const {
+    timeoutSeconds,
+    concurrency,
+    callsPerSecond = defaultCallsPerSecond(route),
+    burst,
+  } = providers[route.provider] ?? defaultAccount;
   const account = { timeoutSeconds, concurrency };
   return callsPerSecond === undefined
     ? account

@@ -1,4 +1,4 @@
-import { type DialPlan, missingSecrets, parseDialPlan } from "./dial-plan.ts";
+import { type DialPlan, malformedSecrets, missingSecrets, parseDialPlan } from "./dial-plan.ts";
 import type { Log } from "./log.ts";
 import type { Route } from "./providers/index.ts";
 import { createSchedule, type Schedule } from "./schedule/schedule.ts";
@@ -37,6 +37,10 @@ export function readDialerSettings<ProviderOf>(
     const settings = apiSettings(environment, bundledPlan, log);
     const missing = missingSecrets(settings.plan, environment);
     if (missing.length > 0) throw new Error(`the dial plan needs ${missing.join(", ")}`);
+    const malformed = malformedSecrets(settings.plan, environment);
+    if (malformed.length > 0) {
+      throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces`);
+    }
     const sweepSeconds = Number(environment["SWEEP_SECONDS"] ?? 60);
     if (!(sweepSeconds >= 1 && sweepSeconds <= 60))
       throw new Error("SWEEP_SECONDS must be 1 to 60");

@@ -160,16 +160,14 @@ function decideUnknown(
   { plan, now, canLookUp }: Parameters<typeof decide>[2],
 ): Decision {
   const { token, route, unknownSince, claimedAt, attempt, numberHash } = row;
-  if (token === null || route === null || unknownSince === null || claimedAt === null) {
-    return { kind: "acknowledge" };
-  }
+  if (token === null || route === null || unknownSince === null) return { kind: "acknowledge" };
   const orPark = now >= unknownSince + plan.parkAfterSeconds * 1000;
-  if (canLookUp(route)) {
+  if (canLookUp(route) && claimedAt !== null) {
     return { kind: "look_up", call, token, route, attempt, numberHash, claimedAt, orPark };
   }
   if (orPark) return { kind: "park", token };
   const secondsMax = resendSecondsMax(route);
-  const resendUntil = secondsMax === undefined ? undefined : claimedAt + secondsMax * 1000;
+  const resendUntil = secondsMax === undefined ? undefined : (claimedAt ?? 0) + secondsMax * 1000;
   const isOver = resendUntil !== undefined && (row.resent || now > resendUntil);
   if (!isIdempotent(route) || isOver) return { kind: "acknowledge" };
   return {

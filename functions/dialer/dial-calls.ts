@@ -24,6 +24,8 @@ import {
   writeUnclaimed,
 } from "./write-decisions.ts";
 
+/** So long a provider that forgets still remembers after the last moment of a resend. */
+const resendMarginMs = 10_000;
 /** From claim to settlement, beside the provider's own time. */
 const claimOverheadMs = 25_000;
 /** Calls that an invocation has no time left for. */
@@ -193,12 +195,22 @@ function createAttempts(
     return { kind: "not_placed", code: `hours:${closedBy}`, retryAfterSeconds };
   }
 
-  async function request({ call, route, attempt, timeoutSeconds }: Dial): Promise<DialOutcome> {
-    const dialing = settings.providerOf(route).dial({ call, attempt, timeoutSeconds }, route);
-    return dialing.catch((error: unknown) => {
-      log("alarm", "provider.threw", { call_id: call.id, error: errorForLog(error) });
-      return { kind: "unknown", code: "provider_threw" } as const;
-    });
+  async function request(dial: Dial): Promise<DialOutcome> {
+    const { call, route, attempt, resendOf, resendUntil } = dial;
+    // What is repeated must have ended before the provider forgets what it repeats.
+    const left = ((resendUntil ?? Infinity) + resendMarginMs - clock.now()) / 1000;
+    const what = {
+      call,
+      attempt: resendOf === undefined ? attempt : attempt - 1,
+      timeoutSeconds: Math.min(dial.timeoutSeconds, left),
+    };
+    return settings
+      .providerOf(route)
+      .dial(what, route)
+      .catch((error: unknown) => {
+        log("alarm", "provider.threw", { call_id: call.id, error: errorForLog(error) });
+        return { kind: "unknown", code: "provider_threw" } as const;
+      });
   }
 
   /** What stands in the way of a claim: expiry, too little time, closed hours, a hold that another call probes, a cap. */
@@ -278,7 +290,9 @@ function createAttempts(
     const { plan } = settings;
     const now = clock.now();
     // What this call's row does not depend on is kept count of once the row is written.
-    const holdsFirst = outcome.kind === "account_refused" || outcome.kind === "route_refused";
+    const holdsFirst =
+      outcome.kind === "account_refused" ||
+      (outcome.kind === "route_refused" && dial.resendOf === undefined);
     if (holdsFirst) await keepHolds(call, route, outcome);
     const settlement = settlementOf(
       outcome,
@@ -311,7 +325,9 @@ function createAttempts(
     if (dueAt !== undefined && written === "written") {
       await remind([{ id: call.id, reason, dueAt }], deps);
     }
-    if (!holdsFirst) await keepHolds(call, route, outcome);
+    // What a repeated request is answered may be about the first one: only a success says something.
+    const isAnswer = dial.resendOf === undefined || outcome.kind === "placed";
+    if (!holdsFirst && isAnswer) await keepHolds(call, route, outcome);
     return written === "lost" ? "again" : "done";
   }
 

@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { accountOf } from "../../shared/dial-plan.ts";
 import type { CallRow } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
@@ -15,6 +16,8 @@ const lookUpSecondsMax = 20;
 const timeNeededMs = 35_000;
 /** What our clock and the provider's may differ by. */
 const clockMarginMs = 5_000;
+/** What an index of the ledger may lag behind. */
+const indexMarginMs = 10_000;
 /** Calls to one number that are compared; with more, what was found by number could be any of them. */
 const callsToNumberMax = 100;
 
@@ -44,30 +47,45 @@ export async function lookUpCalls(
       const { call, route, token, orPark } = lookUp;
       if (clock.now() + timeNeededMs > deadline) return; // its row is due, and the sweep reminds again
       const account = accountNameOf(route);
+      let found: FoundCall | undefined;
       try {
-        if (!failing.has(account) && (await isPlaced(lookUp, deps))) return;
+        if (!failing.has(account)) found = await ask(lookUp, deps);
       } catch (error) {
-        failing.add(account);
+        // An answer that cannot be read may be about this call alone.
+        if (!(error instanceof z.ZodError || error instanceof SyntaxError)) failing.add(account);
         const fields = { call_id: call.id, provider: route.provider, error: errorForLog(error) };
         log("warning", "look_up.failed", fields);
       }
-      if (orPark) lost.push({ call, decision: { kind: "park", token } });
+      try {
+        const isPlaced = found !== undefined && (await settleFound(found, lookUp, deps));
+        if (!isPlaced && orPark) lost.push({ call, decision: { kind: "park", token } });
+      } catch (error) {
+        // What was found is not forgotten: its row stays due, and is looked after again.
+        log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
+      }
     },
   );
   return lost;
 }
 
-/** Looks one call up, and settles it where it is found; throws where provider or ledger could not be asked. */
-async function isPlaced(lookUp: LookUp, deps: ReadyDeps): Promise<boolean> {
-  const { call, route, token, attempt } = lookUp;
-  const { ledger, clock, settings } = deps;
-  const provider = settings.providerOf(route);
+/** @throws where the provider could not be asked */
+async function ask(lookUp: LookUp, deps: ReadyDeps): Promise<FoundCall | undefined> {
+  const { call, route, attempt } = lookUp;
+  const provider = deps.settings.providerOf(route);
   const sought: SoughtCall = { call, attempt, ...timeOf(lookUp, deps) };
-  const found = await withTimeLimit(
-    provider.lookUp?.(sought, route) ?? Promise.resolve(undefined),
-    lookUpSecondsMax,
-  );
-  const providerCallId = found && (await ownOf(found, lookUp, deps));
+  const asking = provider.lookUp?.(sought, route) ?? Promise.resolve(undefined);
+  return withTimeLimit(asking, lookUpSecondsMax);
+}
+
+/**
+ * Settles a call as the one that was found, if it surely is.
+ *
+ * @throws where the ledger could not be asked
+ */
+async function settleFound(found: FoundCall, lookUp: LookUp, deps: ReadyDeps): Promise<boolean> {
+  const { call, route, token, attempt } = lookUp;
+  const { ledger, clock } = deps;
+  const providerCallId = await ownOf(found, lookUp, deps);
   if (providerCallId === undefined) return false;
   const [settled] = await withTimeLimit(
     ledger.settle([
@@ -94,7 +112,8 @@ function timeOf(
 
 /**
  * The provider's id of the sought call. Found by our own id it is certain. Found by number it is ours where it is the
- * only one that is no other row's, and no other row to that number might have been placed in that time.
+ * only one that is no other row's, and no other row to that number might have been placed in that time, nor has been
+ * under an id that the list does not show: another account's provider may have called through this one's carrier.
  */
 async function ownOf(
   found: FoundCall,
@@ -104,16 +123,25 @@ async function ownOf(
   if (found.by === "id") return found.providerCallId;
   const { call, route, numberHash } = lookUp;
   const { ledger, clock, settings } = deps;
+  const { from, until } = timeOf(lookUp, deps);
+  // Another call's row may be some moments late in the ledger's index of numbers.
+  if (clock.now() < until + indexMarginMs) return undefined;
   const rows = await withTimeLimit(ledger.list({ numberHash, limit: callsToNumberMax }), 5);
   if (rows.length === callsToNumberMax) return undefined;
   const others = rows.filter(({ id }) => id !== call.id);
-  const { from, until } = timeOf(lookUp, deps);
   const overlaps = ({ claimedAt, route: other }: CallRow) => {
-    if (claimedAt === null || other === null) return false;
+    if (other === null) return false; // never claimed
+    if (claimedAt === null) return true; // claimed before that was kept
     const time = timeOf({ claimedAt, route: other }, deps);
     return time.from <= until && from <= time.until;
   };
-  if (others.some((row) => unresolved.has(row.state) && overlaps(row))) return undefined;
+  const isOfAccount = (other: Route | null) =>
+    other !== null && accountNameOf(other) === accountNameOf(route);
+  const isHidden = (row: CallRow) =>
+    row.state === "PLACED" && !(row.providerCallId !== null && isOfAccount(row.route));
+  if (others.some((row) => (unresolved.has(row.state) || isHidden(row)) && overlaps(row))) {
+    return undefined;
+  }
   const taken = new Set(others.map(({ providerCallId }) => providerCallId));
   const [candidate, ...more] = found.providerCallIds.filter((id) => !taken.has(id));
   if (candidate === undefined || more.length > 0) return undefined;

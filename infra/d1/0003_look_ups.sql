@@ -2,3 +2,6 @@
 ALTER TABLE calls ADD COLUMN claimed_at INTEGER;
 
 CREATE INDEX calls_number ON calls (number_hash, accepted_at, id);
+
+-- About when, for calls that were claimed before that was kept.
+UPDATE calls SET claimed_at = updated_at WHERE token IS NOT NULL;

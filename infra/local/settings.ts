@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
-import { missingSecrets, parseDialPlan } from "../../shared/dial-plan.ts";
+import { malformedSecrets, missingSecrets, parseDialPlan } from "../../shared/dial-plan.ts";
 import { createToken, parseTokens } from "../../shared/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 
@@ -47,6 +47,9 @@ export async function readLocalSettings(defaults: {
     const plan = parseDialPlan(undefined, environment);
     const missing = missingSecrets(plan, given);
     if (missing.length > 0) fail(`The dial plan needs ${missing.join(", ")} in the environment.`);
+    const malformed = malformedSecrets(plan, given);
+    if (malformed.length > 0)
+      fail(`${malformed.join(", ")} must be printable ASCII without spaces.`);
     for (const name of missingSecrets(plan, {})) environment[name] = given[name] ?? "";
   } catch (error) {
     fail(error instanceof Error ? error.message : "The settings are unreadable.");

@@ -4,7 +4,7 @@ import type { Call, CallRequest } from "../call.ts";
 /** One request to place a call. */
 interface DialRequest {
   call: Call;
-  /** Of this claim, counted from 1. */
+  /** Counted from 1; where an unknown outcome is sent once more, that of the request that is repeated. */
   attempt: number;
   timeoutSeconds: number;
 }
@@ -78,6 +78,11 @@ export interface ProviderType<Route extends { type: string; provider: string }> 
    * client: refused at acceptance. Absent where any context is carried.
    */
   contextProblem?(request: CallRequest, route: Route): string | undefined;
+  /**
+   * Calls a second of an account for which the plan says nothing; absent where it takes them as they come. Carriers
+   * queue what is above their rate, past all calling hours: one a second is what they give a new account.
+   */
+  callsPerSecond?: number;
   /**
    * A call of unknown outcome along an idempotent route is sent once more, no later than so long after its
    * claim. Absent, it is sent again and again until it is parked.

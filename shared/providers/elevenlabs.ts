@@ -39,6 +39,7 @@ const routeSchema = z.strictObject({
 export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
   name: "elevenlabs",
   routeSchema,
+  callsPerSecond: 1,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   contextProblem: ({ context = {} }) =>
@@ -68,16 +69,17 @@ export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
         return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
       },
 
-      async lookUp({ call }, route): Promise<FoundCall | undefined> {
+      async lookUp({ call, from }, route): Promise<FoundCall | undefined> {
         const { url, headers } = apiOf(route);
         const query = new URLSearchParams({ user_id: call.id, page_size: "10" });
         const listed = listSchema.parse(
           await ask(fetch, `${url}/conversations?${query.toString()}`, { headers }),
         );
-        for (const { conversation_id } of listed.conversations) {
+        for (const { conversation_id, start_time_unix_secs: startedAt } of listed.conversations) {
+          if (startedAt * 1000 < from - 1000) continue; // of an earlier attempt
           const address = `${url}/conversations/${encodeURIComponent(conversation_id)}`;
-          const conversation = conversationSchema.parse(await ask(fetch, address, { headers }));
-          if (conversation.user_id === call.id) {
+          const conversation = conversationSchema.safeParse(await ask(fetch, address, { headers }));
+          if (conversation.data?.user_id === call.id) {
             return { by: "id", providerCallId: conversation_id };
           }
         }
@@ -97,7 +99,12 @@ const createdSchema = z.object({
   sip_call_id: id,
 });
 const listSchema = z.object({
-  conversations: z.array(z.object({ conversation_id: z.string().min(1).max(200) })).max(10),
+  conversations: z.array(
+    z.object({
+      conversation_id: z.string().min(1).max(200),
+      start_time_unix_secs: z.number(),
+    }),
+  ),
 });
 const conversationSchema = z.object({ user_id: z.string().nullish() });
 

@@ -53,6 +53,11 @@ export function contextProblem(request: CallRequest, route: Route): string | und
   return typeOf(route).contextProblem?.(request, route);
 }
 
+/** Calls a second of a route's account for which the plan says nothing; undefined: as they come. */
+export function defaultCallsPerSecond(route: Route): number | undefined {
+  return typeOf(route).callsPerSecond;
+}
+
 /** How long after its claim a call along an idempotent route may be sent once more; undefined: any time. */
 export function resendSecondsMax(route: Route): number | undefined {
   return typeOf(route).resendSecondsMax;

@@ -50,6 +50,7 @@ const tokenSeconds = 600;
 export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
   name: "livekit",
   routeSchema,
+  callsPerSecond: 1,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY", "API_SECRET"],
   create({ secret, fetch, now }) {
@@ -109,9 +110,9 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
         const room = roomOf(call.id, attempt);
         const headers = await headersFor(provider, { video: { roomAdmin: true, room } });
         const url = `${baseUrl}/twirp/livekit.RoomService/ListParticipants`;
-        const { participants } = roomSchema.parse(
-          await ask(fetch, url, { headers, json: { room } }),
-        );
+        const answer = await ask(fetch, url, { headers, json: { room } });
+        if (answer === undefined) return undefined; // the room has ended, or there never was one
+        const { participants } = roomSchema.parse(answer);
         const callee = participants.find(({ identity }) => identity === calleeIdentity);
         if (callee === undefined) return undefined;
         return { by: "id", providerCallId: callee.attributes?.["sip.callID"] ?? callee.sid };
@@ -136,7 +137,8 @@ const roomSchema = z.object({
 });
 const errorSchema = z.object({
   code: z.string().regex(/^\w{1,40}$/),
-  meta: z.object({ sip_status_code: z.string().optional() }).optional(),
+  msg: z.string().default(""),
+  meta: z.object({ sip_status_code: z.coerce.string().optional() }).optional(),
 });
 
 function dispatchIdIn(body: unknown): string | undefined {
@@ -162,6 +164,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   if (error === undefined) return undefined;
   const sipStatus = error.meta?.sip_status_code;
   if (sipStatus !== undefined) return outcomeOfSip(sipStatus);
+  if (/\bsip status\b/i.test(error.msg)) return { kind: "unknown", code: "sip" };
   const code = `livekit_${error.code}`;
   switch (error.code) {
     case "resource_exhausted":

@@ -1,7 +1,7 @@
 import type { DialOutcome } from "./dialing-provider.ts";
 
-/** Most that is read of what a provider answers to a call. */
-const answerBytesMax = 64 * 1024;
+/** Most that is read of what a provider answers to a call, which may repeat its context. */
+const answerBytesMax = 1024 * 1024;
 /** Most that is read of its list of calls. */
 const listBytesMax = 4 * 1024 * 1024;
 /** How long a provider is given to look a call up. */
@@ -11,7 +11,7 @@ const lookUpSecondsMax = 10;
 export interface Answer {
   status: number;
   headers: Headers;
-  /** Undefined where it broke off, took too long or was longer than 64 KiB. */
+  /** Undefined where it broke off, took too long or was longer than 1 MiB. */
   text: string | undefined;
 }
 
@@ -58,7 +58,8 @@ export function postJson(
 /**
  * Asks a provider for what it has recorded: by GET, or by POST of `json` where its filters are sent so.
  *
- * @throws where that cannot be read, in words without the address
+ * @returns undefined where it has nothing of that name (404)
+ * @throws where its answer cannot be read, in words without the address
  */
 export async function ask(
   send: typeof fetch,
@@ -73,6 +74,7 @@ export async function ask(
     signal: AbortSignal.timeout(lookUpSecondsMax * 1000),
   });
   const text = await readAtMost(response, listBytesMax);
+  if (response.status === 404) return undefined;
   if (response.status !== 200) throw new Error(`the look-up was answered ${response.status}`);
   if (text === undefined) throw new Error("the look-up's answer is too long");
   return JSON.parse(text);

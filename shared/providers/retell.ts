@@ -21,7 +21,7 @@ const routeSchema = z.strictObject({
  *
  * ```json
  * {"from_number": "+12025550100", "to_number": "+12025550123", "override_agent_id": "agent_…",
- *  "retell_llm_dynamic_variables": {"first_name": "Ada"}, "metadata": {"call_id": "call_…"}}
+ *  "retell_llm_dynamic_variables": {"first_name": "Ada"}, "metadata": {"call_id": "call_…", "attempt": "1"}}
  * ```
  *
  * 201 with `call_id`: placed. Errors are `{"status": "error", "message": …}` without a code: their status decides.
@@ -30,6 +30,7 @@ const routeSchema = z.strictObject({
 export const retell: ProviderType<z.infer<typeof routeSchema>> = {
   name: "retell",
   routeSchema,
+  callsPerSecond: 1,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   create({ secret, fetch, now }) {
@@ -38,13 +39,13 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
       headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
     });
     return {
-      async dial({ call: { id, request }, timeoutSeconds }, route) {
+      async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
         const json = {
           from_number: route.from,
           to_number: request.phone_number,
           ...(route.agent === undefined ? {} : { override_agent_id: route.agent }),
           retell_llm_dynamic_variables: request.context ?? {},
-          metadata: { call_id: id },
+          metadata: { call_id: id, attempt: String(attempt) },
         };
         const { url, headers } = apiOf(route);
         const callUrl = `${url}/v2/create-phone-call`;
@@ -52,14 +53,16 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
         return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn);
       },
 
-      async lookUp({ call: { id } }, route): Promise<FoundCall | undefined> {
+      async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {
         const { url, headers } = apiOf(route);
         const ofThisCall = { type: "string", op: "eq", key: "call_id", value: id };
         const json = { filter_criteria: { metadata: [ofThisCall] }, limit: 10 };
         const { items } = listSchema.parse(
           await ask(fetch, `${url}/v3/list-calls`, { headers, json }),
         );
-        const found = items.find(({ metadata }) => metadata?.["call_id"] === id);
+        const found = items.find(
+          ({ metadata }) => metadata?.["call_id"] === id && metadata["attempt"] === String(attempt),
+        );
         return found && { by: "id", providerCallId: found.call_id };
       },
     };

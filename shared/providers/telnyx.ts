@@ -23,7 +23,7 @@ const routeSchema = z.strictObject({
  * `Authorization: Bearer` and the account's secret `TELNYX_API_KEY`.
  *
  * ```json
- * {"connection_id": "…", "from": "+12025550100", "to": "+12025550123", "command_id": "call_…",
+ * {"connection_id": "…", "from": "+12025550100", "to": "+12025550123", "command_id": "call_…-1",
  *  "client_state": "eyJjYWxsX2lkIjoiY2FsbF/igKYifQ==",
  *  "assistant": {"id": "assistant-…", "dynamic_variables": {"first_name": "Ada"}}}
  * ```
@@ -33,18 +33,19 @@ const routeSchema = z.strictObject({
  *
  * 200 with `data.call_control_id`: placed. Further commands with one `command_id` are ignored for 60 s
  * (developers.telnyx.com, receiving webhooks), so an unknown outcome is sent once more within 45 s of its claim, which
- * is at most 10 s old when a request leaves. Errors are `errors[].code`: 10009 authentication, 10010 authorization, 10011
+ * is at most 10 s old when a request leaves; an attempt that surely was not placed is followed by one of another id. Errors are `errors[].code`: 10009 authentication, 10010 authorization, 10011
  * and 90103 too many requests; 403 with "channel limit exceeded" is the account's concurrency. What is wrong with `from`
  * or `connection_id`, by `source.pointer`, is wrong with the route.
  */
 export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
   name: "telnyx",
   routeSchema,
+  callsPerSecond: 1,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   resendSecondsMax: 45,
   create: ({ secret, fetch, now }) => ({
-    async dial({ call: { id, request }, timeoutSeconds }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
       const { provider, baseUrl = "https://api.telnyx.com", connection, from, agent } = route;
       const { phone_number, agent_id, context = {} } = request;
       const state = agent === undefined ? { call_id: id, agent_id, context } : { call_id: id };
@@ -52,7 +53,7 @@ export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
         connection_id: connection,
         from,
         to: phone_number,
-        command_id: id,
+        command_id: `${id}-${attempt}`,
         client_state: Buffer.from(JSON.stringify(state)).toString("base64"),
         ...(agent === undefined ? {} : { assistant: { id: agent, dynamic_variables: context } }),
       };

@@ -20,10 +20,14 @@ const routeSchema = z
     /** Where the call's audio goes: a WebSocket of the user's own. */
     stream: z
       .url({ protocol: /^wss$/, error: "must be a wss:// URL" })
-      .refine((url) => !url.includes("?"), "must not have a query, which Twilio does not support")
+      .max(500, "must be at most 500 characters")
+      .refine((url) => !/[?#@]/.test(url), "must not have a query, a fragment or a user")
       .optional(),
     /** Instead of a stream: where Twilio asks for TwiML once the call is answered. */
-    answerUrl: httpsUrl.optional(),
+    answerUrl: z
+      .url({ protocol: /^https$/, error: "must be an https URL" })
+      .max(500, "must be at most 500 characters")
+      .optional(),
     /** The SID of an API key that is used instead of the account's auth token. */
     apiKey: z
       .string()
@@ -57,12 +61,13 @@ const ownParameters = new Set(["call_id", "agent_id"]);
  * day, past all calling hours, so `callsPerSecond` must not be more than the account has. Errors are `{code, message}`:
  * see `exception`. The message may quote the number.
  *
- * No field of a call holds an id of ours, so a look-up finds calls by number and time. `StartTime>` takes a day in UTC, and
- * `start_time` is empty while a call is queued: those are listed apart.
+ * No field of a call holds an id of ours, so a look-up finds calls by number and time. `StartTime>` takes a day, or a time as
+ * Twilio's own SDK sends it, in UTC; `start_time` is empty while a call is queued, so those are listed apart.
  */
 export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
   name: "twilio",
   routeSchema,
+  callsPerSecond: 1,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["ACCOUNT_SID", "AUTH_TOKEN"],
   contextProblem,
@@ -91,8 +96,11 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
 
       async lookUp({ call, from, until }, route): Promise<FoundCall> {
         const { baseUrl, url, headers } = apiOf(route);
-        const day = new Date(from).toISOString().slice(0, 10);
-        const queries = [{ "StartTime>": day }, { Status: "queued" }];
+        // Those that are queued first: what is dialed meanwhile is in the second list.
+        const queries = [
+          { Status: "queued" },
+          { "StartTime>": new Date(from).toISOString().replace(/\.\d+Z$/, "Z") },
+        ];
         const found = new Set<string>();
         for (const query of queries) {
           // Our own number: the callee's would stand in the address.
@@ -102,7 +110,7 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
             if (pages === pagesMax) throw new Error("the list of calls is too long");
             const listed = listSchema.parse(await ask(fetch, page, { headers }));
             for (const { sid, to, date_created } of listed.calls) {
-              const createdAt = Date.parse(date_created);
+              const createdAt = date_created ? Date.parse(date_created) : from;
               const inTime = createdAt >= from - 1000 && createdAt <= until; // whole seconds
               if (to === call.request.phone_number && inTime) found.add(sid);
             }
@@ -117,14 +125,19 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
 
 type TwilioRoute = z.infer<typeof routeSchema>;
 
-/** Pages of 500 calls of one number and day that a look-up reads. */
-const pagesMax = 20;
+/** Pages of 500 calls of one number that a look-up reads. */
+const pagesMax = 10;
 
 const createdSchema = z.object({ sid: z.string().min(1).max(200) });
 const errorSchema = z.object({ code: z.int().min(1) });
 const listSchema = z.object({
   calls: z.array(
-    z.object({ sid: z.string().min(1).max(200), to: z.string(), date_created: z.string() }),
+    z.object({
+      sid: z.string().min(1).max(200),
+      to: z.string().nullish(),
+      /** RFC 2822; may be empty while a call is queued. */
+      date_created: z.string().nullish(),
+    }),
   ),
   next_page_uri: z
     .string()
@@ -176,6 +189,7 @@ function contextProblem(request: CallRequest, { stream }: TwilioRoute): string |
   if (context.length === 0) return undefined;
   if (stream === undefined) return "must be empty: this agent's answerUrl cannot carry it";
   for (const [name, value] of context) {
+    if (name === "") return "must not have an empty key, for Twilio";
     if (ownParameters.has(name)) return `must not have the key ${name}, which is the call's own`;
     if (notInXml.test(name + value)) {
       return "must not have control characters, which Twilio cannot carry";

@@ -32,11 +32,13 @@ const routeSchema = z.strictObject({
  * call "does not connect" (docs.vapi.ai, call concurrency). A 400 whose message is an array is about
  * the fields of this call; a text is about a limit or the account, and where it is none that is known a person decides.
  *
- * A look-up lists the calls of that phone number and time, which has no filter on `externalId` and no cursor.
+ * A look-up lists the calls of that phone number and time, which has no filter on `externalId` and no
+ * cursor: page by page by time.
  */
 export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
   name: "vapi",
   routeSchema,
+  callsPerSecond: 1,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   create({ secret, fetch, now }) {
@@ -59,30 +61,58 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
 
       async lookUp({ call, from, until }, route): Promise<FoundCall | undefined> {
         const { url, headers } = apiOf(route);
-        const query = new URLSearchParams({
-          phoneNumberId: route.from,
-          createdAtGe: new Date(from).toISOString(),
-          createdAtLe: new Date(until).toISOString(),
-          limit: "1000",
-        });
-        const calls = listSchema.parse(await ask(fetch, `${url}?${query.toString()}`, { headers }));
-        const found = calls.find(({ customer }) => customer?.externalId === call.id);
-        return found && { by: "id", providerCallId: found.id };
+        let latest: Record<string, string> = { createdAtLe: new Date(until).toISOString() };
+        for (let pages = 0; pages < pagesMax; pages++) {
+          const query = new URLSearchParams({
+            phoneNumberId: route.from,
+            createdAtGe: new Date(from).toISOString(),
+            ...latest,
+            limit: String(pageCalls),
+          });
+          const calls = listSchema.parse(
+            await ask(fetch, `${url}?${query.toString()}`, { headers }),
+          );
+          const found = calls.find(
+            (one) => one.customer?.externalId === call.id && !hasNotStarted(one),
+          );
+          if (found !== undefined) return { by: "id", providerCallId: found.id };
+          const [earliest] = calls.map(({ createdAt }) => createdAt).toSorted();
+          if (earliest === undefined || calls.length < pageCalls) return undefined;
+          latest = { createdAtLt: earliest };
+        }
+        return undefined;
       },
     };
   },
 };
 
+/** Calls of one page, each with its transcript, and pages that are looked at. */
+const pageCalls = 50;
+const pagesMax = 10;
+
 type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
 
 const createdSchema = z.object({ id: z.string().min(1).max(200) });
-const listSchema = z.array(
-  createdSchema.extend({ customer: z.object({ externalId: z.string().nullish() }).nullish() }),
-);
 const blockedSchema = z.object({
   subscriptionLimits: z.object({ concurrencyBlocked: z.literal(true) }),
 });
+const listSchema = z.array(
+  createdSchema.extend({
+    createdAt: z.string(),
+    customer: z.object({ externalId: z.string().nullish() }).nullish(),
+    endedReason: z.string().nullish(),
+    subscriptionLimits: z.unknown().optional(),
+  }),
+);
 const refusedSchema = z.object({ message: z.string() });
+
+/** An earlier attempt that was blocked, or one that Vapi took and could not start, is listed as well. */
+function hasNotStarted(call: z.infer<typeof listSchema>[number]): boolean {
+  return (
+    blockedSchema.safeParse(call).success ||
+    call.endedReason?.startsWith("call.start.error") === true
+  );
+}
 
 function callIdIn(body: unknown): string | undefined {
   return createdSchema.safeParse(body).data?.id;

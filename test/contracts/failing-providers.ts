@@ -103,7 +103,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
         twilio: await startTwilio(),
       };
       const { vapi, retell, twilio } = providers;
-      const limits = { timeoutSeconds: 2, concurrency: 5 };
+      const limits = { timeoutSeconds: 2, concurrency: 5, callsPerSecond: 10, burst: 5 };
       const environment = {
         API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
         VAPI_API_KEY: "key",
@@ -123,7 +123,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
           },
           callingHours: { default: "always" },
           destinations: { allow: ["*"] },
-          parkAfterSeconds: 12,
+          parkAfterSeconds: 30,
         }),
       };
       service = await startService(platform, environment, directory.path);

@@ -58,9 +58,9 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
       hashKey: "5f".repeat(32),
       sweepSeconds: 60,
       providerOf: (route) => ({
-        async dial({ call }) {
+        async dial({ call, attempt, timeoutSeconds }) {
           dialed.push({ call, route, at: now });
-          return bench.answer(call, route);
+          return bench.answer(call, route, attempt, timeoutSeconds);
         },
         ...(hasRecords(route) ? { lookUp: (sought) => bench.find(sought, route) } : {}),
       }),
@@ -110,7 +110,12 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
     /** The ledger, unwrapped by any fault. */
     rows: memory,
     /** How the provider answers; a test sets it. */
-    answer: async (_call: Call, _route: Route): Promise<DialOutcome> => ({ kind: "placed" }),
+    answer: async (
+      _call: Call,
+      _route: Route,
+      _attempt: number,
+      _timeoutSeconds: number,
+    ): Promise<DialOutcome> => ({ kind: "placed" }),
     /** What a provider's records say of a call; a test sets it. */
     find: async (_sought: SoughtCall, _route: Route): Promise<FoundCall | undefined> => undefined,
     now: () => now,

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   accountOf,
   mayBeCalled,
+  malformedSecrets,
   missingSecrets,
   parseDialPlan,
   routeOf,
@@ -98,6 +99,10 @@ describe("the dial plan", () => {
       { agents: { a: { provider: "twilio", from: "+12025550100" } } },
       /agents\.a: must have either stream or answerUrl/,
     ],
+    [
+      { providers: { vapi: { baseUrl: "https://example.com/?x=1" } } },
+      /providers\.vapi\.baseUrl: must not have a query or a fragment/,
+    ],
     [{ providers: { webhook: { callsPerSecond: 0 } } }, /providers\.webhook\.callsPerSecond: /],
     [{ providers: { webhook: { burst: 0, callsPerSecond: 1 } } }, /providers\.webhook\.burst: /],
     [
@@ -160,6 +165,31 @@ describe("the dial plan", () => {
     for (const host of ["127.0.0.1:9900", "localhost", "[::1]:1"]) {
       expect(missingSecrets(to(`http://${host}/dial`), {})).toEqual([]);
     }
+  });
+
+  it("takes one call a second of a carrier's account, unless the plan says otherwise", () => {
+    const agents = {
+      carrier: { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" },
+      own: { provider: "webhook", url: "https://example.com/dial" },
+    };
+    const paceOf = (agent: string, providers = {}) => {
+      const paced = parsed({ agents, providers });
+      const route = routeOf(agent, paced);
+      return route && accountOf(route, paced).pace?.intervalUs;
+    };
+    expect(paceOf("carrier")).toBe(1_000_000);
+    expect(paceOf("carrier", { twilio: { concurrency: 5 } })).toBe(1_000_000);
+    expect(paceOf("carrier", { twilio: { callsPerSecond: 10 } })).toBe(100_000);
+    expect(paceOf("own")).toBeUndefined();
+  });
+
+  it("names secrets that no header could carry", () => {
+    const agents = { "*": { provider: "vapi", agent: "asst_9", from: "phone_1" } };
+    const keyed = parsed({ agents });
+    for (const VAPI_API_KEY of ["key\n", "a key", "key\u200b", "clé"]) {
+      expect(malformedSecrets(keyed, { VAPI_API_KEY })).toEqual(["VAPI_API_KEY"]);
+    }
+    expect(malformedSecrets(keyed, { VAPI_API_KEY: "k-e_y.1+/=" })).toEqual([]);
   });
 
   it("has several accounts of one provider, each with its own secrets and limits", () => {

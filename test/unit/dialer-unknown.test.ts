@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import type { Call } from "../../shared/call.ts";
 import type { DialOutcome, FoundCall } from "../../shared/providers/dialing-provider.ts";
 import { aCall } from "../support/calls.ts";
@@ -15,12 +16,15 @@ const agents = {
   twilio: { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" },
   telnyx: { provider: "telnyx", connection: "149", from: "+12025550100" },
 };
+/** Fast enough that no call waits for another. */
+const fast = { callsPerSecond: 1000, burst: 1000 };
+const providers = { vapi: fast, twilio: fast, telnyx: fast };
 const callTo = (agent_id: keyof typeof agents, more: Partial<Call> = {}) =>
   aCall({ request: { phone_number: "+12025550123", agent_id }, ...more });
 
 /** A dialer whose providers answer so that a call may have been placed. */
 function createBench(plan: object = {}) {
-  const bench = createDialerBench({ plan: { agents, ...plan } });
+  const bench = createDialerBench({ plan: { agents, providers, ...plan } });
   bench.answer = async () => unknown;
   /** When the provider was asked for which call, in seconds after the start. */
   const asked: { id: string; after: number }[] = [];
@@ -103,6 +107,67 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     expect(JSON.stringify(bench.events)).not.toContain("2025550123");
   });
 
+  it("is looked for, though what is answered of another cannot be read", async () => {
+    const { bench, answering } = createBench();
+    const calls = Array.from({ length: 40 }, () => callTo("vapi"));
+    const unreadable = new Set(calls.slice(0, 20).map(({ id }) => id));
+    answering((id) => {
+      if (unreadable.has(id)) z.string().parse(1);
+      return byId(`provider_${id}`);
+    });
+    await bench.send(...calls.map(messageOf));
+    await bench.run(370);
+    for (const { id } of calls) {
+      expect((await bench.row(id))?.state).toBe(unreadable.has(id) ? "PARKED" : "PLACED");
+    }
+  });
+
+  it("is not parked once it was found, though the ledger failed to take that", async () => {
+    const { bench, answering } = createBench({ parkAfterSeconds: 90 });
+    const call = callTo("vapi");
+    answering((_id, after) => (after < 85 ? undefined : byId("019a")));
+    let failures = 0;
+    bench.breakLedger({
+      async settle(settlements) {
+        const places = settlements.some(({ state }) => state === "PLACED");
+        if (places && failures++ < 2) throw new Error("throttled");
+        return bench.rows.settle(settlements);
+      },
+    });
+    await bench.send(messageOf(call));
+    await bench.run(400);
+    expect(failures).toBeGreaterThanOrEqual(2);
+    expect(await bench.row(call.id)).toMatchObject({ state: "PLACED", providerCallId: "019a" });
+  });
+
+  it("is asked for under the attempt whose outcome is unknown, whoever made it", async () => {
+    const { bench } = createBench();
+    const [slow, call] = [callTo("vapi"), callTo("vapi")];
+    const attempts: number[] = [];
+    bench.find = async ({ call: { id }, attempt }) => {
+      if (id === call.id) attempts.push(attempt);
+      return undefined;
+    };
+    const dialed: number[] = [];
+    bench.answer = async ({ id }, _route, attempt) => {
+      if (id === slow.id) await bench.sleep(8000);
+      else dialed.push(attempt);
+      return id === call.id && dialed.length === 1
+        ? { kind: "not_placed", code: "http_429" }
+        : unknown;
+    };
+    bench.deps.lanes = 1;
+    // One delivery stands behind a slow call, while another tries this one and is told to wait.
+    await bench.send(messageOf(slow), messageOf(call));
+    const first = bench.deliver();
+    await new Promise((next) => setImmediate(next));
+    await bench.send(messageOf(call));
+    await Promise.all([first, bench.deliver()]);
+    await bench.run(120);
+    expect(dialed).toEqual([1, 2]);
+    expect(new Set(attempts)).toEqual(new Set([2]));
+  });
+
   it("is parked where it could never be asked", async () => {
     const { bench, answering } = createBench();
     const call = callTo("twilio");
@@ -180,6 +245,29 @@ describe("a call that is looked for by its number", () => {
       (bench) => other(bench, placed),
     );
     expect(two.row).toMatchObject({ state: "PLACED", providerCallId: "CA2" });
+  });
+
+  it("is not known beside a call that another provider may have placed through the carrier", async () => {
+    const { row } = await found(
+      () => byNumber("CA_of_Vapi"),
+      async (bench) => {
+        bench.answer = async () => ({ kind: "placed", providerCallId: "019b" });
+        await bench.send(messageOf(callTo("vapi")));
+        await bench.deliver();
+        bench.answer = async () => unknown;
+      },
+    );
+    expect(row?.state).toBe("PARKED");
+  });
+
+  it("is not known before its time is over, when the ledger's index may lack another's row", async () => {
+    const { bench, asked, answering } = createBench({ parkAfterSeconds: 20 });
+    const call = callTo("twilio");
+    answering(() => byNumber("CA1"));
+    await bench.send(messageOf(call));
+    await bench.run(60);
+    expect(asked.length).toBeGreaterThan(0);
+    expect((await bench.row(call.id))?.state).toBe("PARKED");
   });
 
   it("is not known where another unknown call to the number overlaps it", async () => {
@@ -271,7 +359,7 @@ describe("a call of unknown outcome at Telnyx, which remembers a command for a m
         fc.integer({ min: 0, max: 60_000 }),
         fc.integer({ min: 0, max: 20_000 }),
         async (lateness, answerMs, ledgerMs) => {
-          const { bench } = createBench({ providers: { telnyx: { timeoutSeconds: 60 } } });
+          const { bench } = createBench({ providers: { telnyx: { ...fast, timeoutSeconds: 60 } } });
           bench.answer = async () => {
             await bench.sleep(answerMs);
             return unknown;
@@ -297,6 +385,38 @@ describe("a call of unknown outcome at Telnyx, which remembers a command for a m
       ),
       { numRuns: 60 },
     );
+  });
+});
+
+describe("what a repeated request is answered", () => {
+  it("holds no route, as it may be about the first one", async () => {
+    const { bench } = createBench();
+    const repeated = new Set<string>();
+    bench.answer = async ({ id }) => {
+      if (repeated.has(id)) return { kind: "rejected", code: "telnyx_10015" };
+      repeated.add(id);
+      return unknown;
+    };
+    await bench.send(...Array.from({ length: 8 }, () => messageOf(callTo("telnyx"))));
+    await bench.run(60);
+    expect(bench.dialed).toHaveLength(16);
+    expect(bench.eventsOf("route.held")).toEqual([]);
+  });
+
+  it("is waited for no longer than the provider remembers the first", async () => {
+    const { bench } = createBench({ providers: { telnyx: { ...fast, timeoutSeconds: 60 } } });
+    const limits: number[] = [];
+    bench.answer = async (_call, _route, _attempt, timeoutSeconds) => {
+      limits.push(timeoutSeconds);
+      await bench.sleep(30_000);
+      return unknown;
+    };
+    await bench.send(messageOf(callTo("telnyx")));
+    await bench.simulate(120);
+    expect(limits).toHaveLength(2);
+    expect(limits[0]).toBe(60);
+    expect(limits[1]).toBeLessThanOrEqual(25);
+    expect(limits[1]).toBeGreaterThan(15);
   });
 });
 

@@ -1,9 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { contextProblem, parseRoute } from "../../../shared/providers/index.ts";
-import { describeProvider } from "../../contracts/provider.ts";
+import { describeProvider, sought } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
 
 const fields = { agent: "agent_9", from: "phnum_1" };
+const row = (conversation_id: string, more: object = {}) => ({
+  agent_id: "agent_9",
+  conversation_id,
+  start_time_unix_secs: Math.ceil(sought.from / 1000),
+  status: "initiated",
+  ...more,
+});
 const headers = { "xi-api-key": "key_3" };
 const conversations = "/v1/convai/conversations";
 
@@ -84,8 +91,9 @@ describe.each(["twilio", "sip-trunk"])("through %s", (through) => {
         answers: ({ id }) => [
           {
             conversations: [
-              { agent_id: "agent_9", conversation_id: "conv_1", status: "done" },
-              { agent_id: "agent_9", conversation_id: "conv_2", status: "initiated" },
+              row("conv_0", { start_time_unix_secs: sought.from / 1000 - 3 }), // an earlier attempt
+              row("conv_1"),
+              row("conv_2"),
             ],
             has_more: false,
           },

@@ -85,6 +85,18 @@ describeProvider({
     error(401, "unauthenticated", { kind: "account_refused", code: "sip_407" }, "407"),
     error(403, "permission_denied", { kind: "forbidden", code: "sip_403" }, "403"),
     error(412, "failed_precondition", { kind: "unknown", code: "sip_503" }, "503"),
+    {
+      page: "the same, with the SIP status as a number",
+      status: 429,
+      body: { code: "resource_exhausted", msg: "…", meta: { sip_status_code: 486 } },
+      outcome: placed,
+    },
+    {
+      page: "the same, with the SIP status in the message alone",
+      status: 429,
+      body: { code: "resource_exhausted", msg: "sip status 486: Busy Here" },
+      outcome: { kind: "unknown", code: "sip" },
+    },
     error(429, "resource_exhausted", { kind: "not_placed", code: "livekit_resource_exhausted" }),
     error(401, "unauthenticated", { kind: "account_refused", code: "livekit_unauthenticated" }),
     error(403, "permission_denied", { kind: "account_refused", code: "livekit_permission_denied" }),
@@ -139,22 +151,34 @@ describe("livekit", () => {
   afterEach(async () => {
     for (const close of closing.splice(0)) await close();
   });
+  function providerAt(baseUrl: string) {
+    const parsed = parseRoute({ provider: "livekit", ...fields }, { type: "livekit", baseUrl });
+    if ("issues" in parsed) throw new Error("the route was refused");
+    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
+    const { route } = parsed;
+    return { provider: createProviders(options, [route])(route), route };
+  }
   async function dial(
     answer: Parameters<typeof startReceiver>[0],
     { attempt = 1, timeoutSeconds = 3 } = {},
   ) {
     const receiver = await startReceiver(answer);
     closing.push(receiver.close);
-    const parsed = parseRoute(
-      { provider: "livekit", ...fields },
-      { type: "livekit", baseUrl: receiver.url },
-    );
-    if ("issues" in parsed) throw new Error("the route was refused");
-    const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
-    const provider = createProviders(options, [parsed.route])(parsed.route);
-    const outcome = await provider.dial({ call: aCall(), attempt, timeoutSeconds }, parsed.route);
+    const { provider, route } = providerAt(receiver.url);
+    const outcome = await provider.dial({ call: aCall(), attempt, timeoutSeconds }, route);
     return { outcome, received: receiver.received };
   }
+
+  it("finds nothing in a room that has ended", async () => {
+    const receiver = await startReceiver((_request, response) => {
+      const body = { code: "not_found", msg: "requested room does not exist" };
+      response.writeHead(404).end(JSON.stringify(body));
+    });
+    closing.push(receiver.close);
+    const { provider, route } = providerAt(receiver.url);
+    const sought = { call: aCall(), attempt: 1, from: 0, until: 1 };
+    expect(await provider.lookUp?.(sought, route)).toBeUndefined();
+  });
 
   it("signs each request with a token that permits that alone, for a short time", async () => {
     const { received } = await dial((_request, response) =>

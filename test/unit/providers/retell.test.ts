@@ -35,7 +35,7 @@ describeProvider({
         to_number: request.phone_number,
         override_agent_id: "agent_9",
         retell_llm_dynamic_variables: request.context,
-        metadata: { call_id: id },
+        metadata: { call_id: id, attempt: "1" },
       },
     },
   ],
@@ -71,7 +71,8 @@ describeProvider({
         {
           items: [
             { call_id: "Jabr9TXY", call_status: "ended", metadata: { call_id: "call_other" } },
-            { call_id: "Kabr9TXY", call_status: "registered", metadata: { call_id: id } },
+            { call_id: "Labr9TXY", call_status: "ended", metadata: { call_id: id, attempt: "2" } },
+            { call_id: "Kabr9TXY", call_status: "ended", metadata: { call_id: id, attempt: "1" } },
           ],
           has_more: false,
         },

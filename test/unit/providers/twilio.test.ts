@@ -95,7 +95,7 @@ const page = (rows: object[], next_page_uri: string | null = null) => ({
   page_size: 500,
 });
 const started = {
-  path: `${calls}?From=%2B12025550100&StartTime%3E=2026-11-20&PageSize=500`,
+  path: `${calls}?From=%2B12025550100&StartTime%3E=2026-11-20T23%3A59%3A58Z&PageSize=500`,
   headers,
 };
 const queued = { path: `${calls}?From=%2B12025550100&Status=queued&PageSize=500`, headers };
@@ -126,32 +126,37 @@ describeProvider({
   lookUps: [
     {
       page: "www.twilio.com/docs/voice/api/call-resource, read multiple",
-      asks: () => [started, queued],
+      asks: () => [queued, started],
       answers: () => [
+        page([]),
         page([
           row("CA_ours"),
           row("CA_to_another", { to: "+12025550124" }),
+          row("CA_to_nobody", { to: null }),
           row("CA_before", { date_created: "Fri, 20 Nov 2026 23:59:55 +0000" }),
           row("CA_after", { date_created: "Sat, 21 Nov 2026 00:00:41 +0000" }),
           row("CA_at_the_start", { date_created: "Fri, 20 Nov 2026 23:59:58 +0000" }),
         ]),
-        page([]),
       ],
       found: { by: "number", providerCallIds: ["CA_ours", "CA_at_the_start"] },
     },
     {
       page: "www.twilio.com/docs/voice/api/call-resource, still queued; on a second page",
-      asks: () => [started, { path: next, headers }, queued],
+      asks: () => [queued, started, { path: next, headers }],
       answers: () => [
+        page([
+          row("CA_2"),
+          row("CA_3", { status: "queued", start_time: null }),
+          row("CA_4", { status: "queued", date_created: null }),
+        ]),
         page([row("CA_1", { to: "+12025550124" })], next),
         page([row("CA_2")]),
-        page([row("CA_2"), row("CA_3", { status: "queued", start_time: null })]),
       ],
-      found: { by: "number", providerCallIds: ["CA_2", "CA_3"] },
+      found: { by: "number", providerCallIds: ["CA_2", "CA_3", "CA_4"] },
     },
     {
       page: "www.twilio.com/docs/voice/api/call-resource, none",
-      asks: () => [started, queued],
+      asks: () => [queued, started],
       answers: () => [page([]), page([])],
       found: { by: "number", providerCallIds: [] },
     },
@@ -222,6 +227,7 @@ describe("twilio", () => {
   });
 
   it.each<[string, Record<string, string>, RegExp]>([
+    ["an empty key", { "": "x" }, /^must not have an empty key/],
     ["a key of the call's own", { call_id: "x" }, /^must not have the key call_id/],
     ["another", { agent_id: "x" }, /^must not have the key agent_id/],
     ["a control character", { name: "a\u0000b" }, /^must not have control characters/],
@@ -254,6 +260,9 @@ describe("twilio", () => {
     [{ ...fields, answerUrl: "https://voice.example.com/" }, /^must have either stream/],
     [{ ...fields, stream: "https://voice.example.com/" }, /^must be a wss:\/\/ URL$/],
     [{ ...fields, stream: `${stream}?x=1` }, /^must not have a query/],
+    [{ ...fields, stream: `${stream}#x` }, /^must not have a query, a fragment or a user/],
+    [{ ...fields, stream: `${stream}/${"x".repeat(500)}` }, /^must be at most 500 characters/],
+    [{ from: "+12025550100", answerUrl: "http://localhost/" }, /^must be an https URL/],
     [{ ...fields, apiKey: "AC1" }, /^must be the SID of an API key$/],
     [{ ...fields, from: "phone_1" }, /^must be an E.164 number$/],
   ])("refuses the route %j", (more, problem) => {
@@ -279,6 +288,6 @@ describe("twilio", () => {
       route,
     );
     await expect(found).rejects.toThrow("too long");
-    expect(receiver.received).toHaveLength(20);
+    expect(receiver.received).toHaveLength(10);
   });
 });

@@ -1,12 +1,20 @@
 import { describeProvider, sought } from "../../contracts/provider.ts";
 
-const [from, until] = [sought.from, sought.until].map((time) =>
-  encodeURIComponent(new Date(time).toISOString()),
-);
+const time = (at: number) => new Date(at).toISOString();
+const listPath = (name: string, value: string) =>
+  `/call?phoneNumberId=phone_1&createdAtGe=${encodeURIComponent(time(sought.from))}` +
+  `&${name}=${encodeURIComponent(value)}&limit=50`;
 const list = {
-  path: `/call?phoneNumberId=phone_1&createdAtGe=${from}&createdAtLe=${until}&limit=1000`,
+  path: listPath("createdAtLe", time(sought.until)),
   headers: { authorization: "Bearer key_1" },
 };
+const row = (externalId: string, more: object = {}) => ({
+  id: "019a9046-0000",
+  createdAt: "2026-11-21T00:00:00.000Z",
+  status: "ended",
+  customer: { number: "+12025550123", externalId },
+  ...more,
+});
 
 describeProvider({
   type: "vapi",
@@ -93,17 +101,33 @@ describeProvider({
       asks: () => [list],
       answers: ({ id }) => [
         [
-          { id: "019a9046-0001", status: "ended", customer: { number: "+12025550123" } },
-          { id: "019a9046-0002", status: "queued", customer: { externalId: id } },
-          { id: "019a9046-0003", status: "ended", customer: { externalId: "call_other" } },
+          row("019a9046-0001"),
+          // An earlier attempt that was blocked, and one that Vapi took and could not start.
+          row(id, { subscriptionLimits: { concurrencyBlocked: true } }),
+          row(id, { endedReason: "call.start.error-subscription-insufficient-credits" }),
+          row(id, { id: "019a9046-0002", subscriptionLimits: { concurrencyBlocked: false } }),
+          row("call_other"),
         ],
+      ],
+      found: { by: "id", providerCallId: "019a9046-0002" },
+    },
+    {
+      page: "docs.vapi.ai/api-reference/calls/list, on a second page",
+      asks: () => [list, { ...list, path: listPath("createdAtLt", "2026-11-20T23:59:59.001Z") }],
+      answers: ({ id }) => [
+        Array.from({ length: 50 }, (_, n) =>
+          row("call_other", {
+            createdAt: `2026-11-20T23:59:59.0${String(50 - n).padStart(2, "0")}Z`,
+          }),
+        ),
+        [row(id, { id: "019a9046-0002" })],
       ],
       found: { by: "id", providerCallId: "019a9046-0002" },
     },
     {
       page: "docs.vapi.ai/api-reference/calls/list, not among them",
       asks: () => [list],
-      answers: () => [[{ id: "019a9046-0001", status: "ended" }]],
+      answers: () => [[{ id: "019a9046-0001", createdAt: "2026-11-21T00:00:00Z" }]],
       found: undefined,
     },
   ],
