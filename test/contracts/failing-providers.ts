@@ -65,7 +65,7 @@ const startRetell = () =>
     const [filter] = body.filter_criteria.metadata;
     const items = phoned
       .filter(({ id }) => id === filter?.value)
-      .map(({ id }) => ({ call_id: `retell_${id}`, metadata: { call_id: id } }));
+      .map(({ id }) => ({ call_id: `retell_${id}`, metadata: { call_id: id, attempt: "1" } }));
     response.writeHead(200).end(JSON.stringify({ items, has_more: false }));
   });
 
