@@ -6,17 +6,21 @@ import type { SlotRequest } from "../schedule/pacing.ts";
 
 /**
  * Where a call stands. DEFERRED waits; DIALING has been claimed by one holder, who alone may dial;
- * UNKNOWN may have been placed; PARKED waits for a person's decision; the others are final.
+ * UNKNOWN may have been placed; PARKED waits for a person's decision; the others are final. REDIALED: an
+ * operator has had another call made in its stead.
  */
-type CallState =
-  | "DEFERRED"
-  | "DIALING"
-  | "UNKNOWN"
-  | "PARKED"
-  | "PLACED"
-  | "REJECTED"
-  | "EXPIRED"
-  | "CANCELLED";
+export const callStates = [
+  "DEFERRED",
+  "DIALING",
+  "UNKNOWN",
+  "PARKED",
+  "PLACED",
+  "REJECTED",
+  "EXPIRED",
+  "CANCELLED",
+  "REDIALED",
+] as const;
+export type CallState = (typeof callStates)[number];
 
 /** One step of a call's story, in which no number, name or context stands. */
 export interface HistoryEntry {
@@ -25,6 +29,8 @@ export interface HistoryEntry {
   reason: string;
   /** Until when it waits, where it does. */
   dueAt?: number;
+  /** The operator who did it, by the token's id. */
+  by?: string;
 }
 
 /** The ledger's row of one call. Times are milliseconds since the epoch. */
@@ -55,6 +61,8 @@ export interface CallRow {
   /** The route it was last claimed for. */
   route: Route | null;
   providerCallId: string | null;
+  /** The id of the call that was made in its stead. */
+  redialedAs: string | null;
   requestId: string;
   client: string;
   agentId: string;
@@ -95,7 +103,7 @@ export interface Claim extends LedgerEntry {
 
 /** A decision about a call that nobody has claimed. */
 export interface UnclaimedWrite extends LedgerEntry {
-  state: "DEFERRED" | "EXPIRED" | "REJECTED" | "PARKED";
+  state: "DEFERRED" | "EXPIRED" | "REJECTED" | "PARKED" | "CANCELLED";
   reason: string;
   /** With DEFERRED. */
   dueAt?: number;
@@ -119,6 +127,42 @@ export const settlementSchema = z.strictObject({
   unrecorded: z.boolean().optional(),
 });
 export type Settlement = z.infer<typeof settlementSchema>;
+
+/** What an operator has decided about one call. */
+export interface OperatorAct {
+  id: string;
+  to: "PLACED" | "CANCELLED" | "REDIALED";
+  /** With REDIALED: the id of the call that is made in its stead. */
+  redialedAs?: string;
+  /** The operator's token's id. */
+  by: string;
+  at: number;
+}
+
+/**
+ * What an operator has ordered for calls to come: `hold agent X` and `hold account X` keep calls waiting until the
+ * order is dropped; `cancel agent X` and `cancel request X` end those that were accepted up to `at`.
+ */
+export interface Order {
+  name: string;
+  at: number;
+  by: string;
+  /** Null: until it is dropped. */
+  expiresAt: number | null;
+}
+
+/** One thing that an operator did. */
+export interface LoggedAct {
+  id: string;
+  at: number;
+  by: string;
+  /** Such as `redial`, `hold` or `reveal`. */
+  act: string;
+  /** The call, agent, account or request that it was done to; never a number. */
+  target: string;
+  /** How many it concerned. */
+  count?: number;
+}
 
 /** A place in the order of due rows. */
 export interface DuePlace {
@@ -196,9 +240,13 @@ export interface CallLedger {
   swept(at: number): Promise<void>;
   /** Every line in which a call waits, and perhaps some that are empty by now. */
   lines(): Promise<string[]>;
-  /** Rows of a state, or of a number by its keyed hash, newest acceptance first, those before `before`. */
+  /** True: the call stands so, by this act or by an earlier one of the same. */
+  act(acts: OperatorAct[]): Promise<boolean[]>;
+  /** Adds to the history of those rows that there are. */
+  note(notes: { id: string; entry: HistoryEntry }[]): Promise<void>;
+  /** Rows of a state, a request, or a number by its keyed hash; newest acceptance first, those before `before`. */
   list(
-    query: ({ state: CallState } | { numberHash: string }) & {
+    query: ({ state: CallState } | { requestId: string } | { numberHash: string }) & {
       before?: { acceptedAt: number; id: string } | undefined;
       limit: number;
     },
@@ -207,6 +255,27 @@ export interface CallLedger {
   ended(before: number, limit: number): Promise<Pick<CallRow, "id" | "state">[]>;
   /** Deletes those of the ids that still are such rows, and the keys and counts that have expired by `now`. */
   purge(ids: string[], before: number, now: number): Promise<void>;
+
+  /** How many calls came into each state, but DIALING, in each hour of [from, until), by hours since the epoch. */
+  counts(from: number, until: number): Promise<{ hour: number; state: CallState; count: number }[]>;
+  /** How many rows stand in a state, as far as `most`; more are not counted. */
+  standing(state: CallState, most: number): Promise<number>;
+
+  /** The orders that stand at `now`. */
+  orders(now: number): Promise<Order[]>;
+  /** Gives an order, or gives it anew. */
+  giveOrder(order: Order): Promise<void>;
+  dropOrder(name: string): Promise<void>;
+  /** Those of the hashed numbers that are on the do-not-call list. */
+  doNotCall(numberHashes: string[]): Promise<Set<string>>;
+  addDoNotCall(numberHashes: string[], at: number): Promise<void>;
+  dropDoNotCall(numberHashes: string[]): Promise<void>;
+  logAct(act: LoggedAct): Promise<void>;
+  /** What operators did, newest first, before `before`. */
+  acts(query: {
+    before?: { at: number; id: string } | undefined;
+    limit: number;
+  }): Promise<LoggedAct[]>;
 
   /** What an unexpired key stands for. */
   readKey(key: string, now: number): Promise<BoundKey | undefined>;

@@ -1,13 +1,31 @@
-import type { BoundKey, CallLedger, CallRow, DueRow, HistoryEntry, Hold } from "./call-ledger.ts";
+import type {
+  BoundKey,
+  CallLedger,
+  CallRow,
+  CallState,
+  DueRow,
+  HistoryEntry,
+  Hold,
+} from "./call-ledger.ts";
 import { capDaysMax, freeAt } from "../schedule/frequency-cap.ts";
 import { slotsFrom } from "../schedule/pacing.ts";
-import { claimEntryOf, entryOf, settleFrom } from "./state-machine.ts";
+import { createD1Operator } from "./d1-operator.ts";
+import {
+  actEntryOf,
+  actFrom,
+  claimEntryOf,
+  entryOf,
+  operatorReason,
+  settleFrom,
+} from "./state-machine.ts";
 
 /**
  * Most bytes of JSON in one bound parameter. D1 takes 100 parameters a statement and about 1 MB a value,
  * so rows travel as JSON arrays, several statements of one transaction where they are large.
  */
 const parameterBytesMax = 400_000;
+
+const quoted = (state: string) => `'${state}'`;
 
 /** What a write adds to a row's history: `entry`, where there is one. */
 const recordEntry = `history = iif(j.value->'entry' IS NULL, history,
@@ -56,7 +74,7 @@ FROM json_each(?1) AS j
 WHERE calls.id = j.value->>'id' AND token = j.value->>'token' AND (${Object.entries(settleFrom)
   .map(
     ([to, from]) =>
-      `(j.value->>'state' = '${to}' AND state IN (${from.map((state) => `'${state}'`).join(", ")})` +
+      `(j.value->>'state' = '${to}' AND state IN (${from.map(quoted).join(", ")})` +
       `${to === "DEFERRED" || to === "REJECTED" ? " AND resent = 0" : ""})`,
   )
   .join(" OR ")})`;
@@ -64,6 +82,23 @@ WHERE calls.id = j.value->>'id' AND token = j.value->>'token' AND (${Object.entr
 const settleHeld = `
 SELECT calls.id FROM json_each(?1) AS j CROSS JOIN calls ON calls.id = j.value->>'id'
 WHERE +state = j.value->>'state' AND token = j.value->>'token'`;
+
+/** Acts of operators; ?1 them. */
+const act = `
+UPDATE calls SET state = j.value->>'to', reason = '${operatorReason}', due_at = NULL, line = NULL,
+  redialed_as = j.value->>'redialedAs', call = iif(j.value->>'to' = 'PLACED', NULL, call),
+  updated_at = j.value->>'at', ${recordEntry}
+FROM json_each(?1) AS j
+WHERE calls.id = j.value->>'id' AND (${Object.entries(actFrom)
+  .map(([to, from]) => `(j.value->>'to' = '${to}' AND +state IN (${from.map(quoted).join(", ")}))`)
+  .join(" OR ")})`;
+
+const actHeld = `
+SELECT calls.id FROM json_each(?1) AS j CROSS JOIN calls ON calls.id = j.value->>'id'
+WHERE +state = j.value->>'to' AND redialed_as IS j.value->>'redialedAs'`;
+
+const note = `
+UPDATE calls SET ${recordEntry} FROM json_each(?1) AS j WHERE calls.id = j.value->>'id'`;
 
 const deferFresh = `
 INSERT INTO calls (id, state, reason, attempt, due_at, line, call, request_id, client, agent_id, number_hash,
@@ -153,6 +188,13 @@ export function createD1Ledger(database: D1Database): CallLedger {
         : [deferFresh];
       return write(statements, withEntries(writes, entryOf), ({ call }) => call.id);
     },
+    act(acts) {
+      const writes = acts.map((one) => ({ ...one, entry: actEntryOf(one) }));
+      return write([act, actHeld], writes, ({ id }) => id);
+    },
+    async note(notes) {
+      await database.prepare(note).bind(JSON.stringify(notes)).run();
+    },
     async due({ until, after, line = null, limit }) {
       const { results } = await database
         .prepare(
@@ -191,7 +233,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
       return results.map(({ line }) => line);
     },
     async list({ before, limit, ...of }) {
-      const [column, value] = "state" in of ? ["state", of.state] : ["number_hash", of.numberHash];
+      const [column, value] = placeOf(of);
       const { results } = await database
         .prepare(
           `SELECT * FROM calls WHERE ${column} = ?1 AND (accepted_at, id) < (?2, ?3)
@@ -214,6 +256,9 @@ export function createD1Ledger(database: D1Database): CallLedger {
     async purge(ids, before, now) {
       await database.batch([
         database.prepare("DELETE FROM idempotency_keys WHERE expires_at <= ?1").bind(now),
+        database.prepare("DELETE FROM orders WHERE expires_at <= ?1").bind(now),
+        database.prepare("DELETE FROM operator_acts WHERE at < ?1").bind(before),
+        database.prepare("DELETE FROM state_counts WHERE hour < ?1 / 3600000").bind(before),
         database
           .prepare("DELETE FROM counted_calls WHERE at <= ?1")
           .bind(now - capDaysMax * 86_400_000),
@@ -226,6 +271,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
       ]);
     },
 
+    ...createD1Operator(database),
     async readKey(key, now) {
       return (await selectKey(key, now).first<BoundKey>()) ?? undefined;
     },
@@ -318,6 +364,12 @@ export function createD1Ledger(database: D1Database): CallLedger {
   };
 }
 
+/** The column of an index, and the value in it, that a list is of. */
+function placeOf(of: { state: CallState } | { requestId: string } | { numberHash: string }) {
+  if ("state" in of) return ["state", of.state];
+  return "requestId" in of ? ["request_id", of.requestId] : ["number_hash", of.numberHash];
+}
+
 /** Writes, each beside what it adds to its row's history. */
 function withEntries<Write extends { unrecorded?: boolean | undefined }>(
   writes: Write[],
@@ -360,6 +412,7 @@ interface D1Row {
   call: string | null;
   route: string | null;
   provider_call_id: string | null;
+  redialed_as: string | null;
   request_id: string;
   client: string;
   agent_id: string;
@@ -385,6 +438,7 @@ function fromD1(row: D1Row): CallRow {
     call: callFrom(row.call),
     route: routeFrom(row.route),
     providerCallId: row.provider_call_id,
+    redialedAs: row.redialed_as,
     requestId: row.request_id,
     client: row.client,
     agentId: row.agent_id,

@@ -5,18 +5,21 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import type {
-  CallLedger,
-  CallRow,
-  Claim,
-  DueRow,
-  Settlement,
-  UnclaimedWrite,
+import {
+  type CallLedger,
+  type CallRow,
+  type CallState,
+  callStates,
+  type Claim,
+  type DueRow,
+  type HistoryEntry,
+  type OperatorAct,
+  type Settlement,
+  type UnclaimedWrite,
 } from "./call-ledger.ts";
 import { createDynamoItems } from "./dynamodb-items.ts";
 import { createDynamoLimits } from "./dynamodb-limits.ts";
 import {
-  callStates,
   duePlace,
   dueShardsOf,
   firstAttributes,
@@ -34,7 +37,22 @@ import {
   timeKey,
   updateOf,
 } from "./dynamodb-table.ts";
-import { claimEntryOf, entryOf, isIdempotent, settleFrom } from "./state-machine.ts";
+import { createDynamoCounts, createDynamoOperator } from "./dynamodb-operator.ts";
+import {
+  actEntryOf,
+  actFrom,
+  claimEntryOf,
+  entryOf,
+  isIdempotent,
+  operatorReason,
+  settleFrom,
+} from "./state-machine.ts";
+
+/** A call that came into another state. */
+interface Entered {
+  state: CallState;
+  at: number;
+}
 
 /** Most keys of one BatchGetItem. */
 const readKeysMax = 100;
@@ -131,7 +149,7 @@ export function createDynamoLedger(
     return done || stands(call.id, "DIALING", token);
   }
 
-  async function settleOne(settlement: Settlement): Promise<boolean> {
+  async function settleOne(settlement: Settlement, entered: Entered[]): Promise<boolean> {
     const { id, token, state, reason, dueAt, providerCallId, at } = settlement;
     const from = settleFrom[state];
     const set: Item = {
@@ -162,10 +180,38 @@ export function createDynamoLedger(
       ["state", "token", ...(notResent ? ["resent"] : [])],
       `#token = :token AND #state IN (${fromStates})${notResent ? " AND #resent = :false" : ""}`,
     );
+    if (done) entered.push({ state, at });
     return done || stands(id, state, token);
   }
 
-  async function deferOne(write: UnclaimedWrite): Promise<boolean> {
+  async function actOne(act: OperatorAct, entered: Entered[]): Promise<boolean> {
+    const { id, to, redialedAs, at } = act;
+    const set: Item = {
+      state: text(to),
+      reason: text(operatorReason),
+      updatedAt: number(at),
+      stateShard: text(stateShard(id, to)),
+      ttl: ttlAt(at),
+      ...(redialedAs === undefined ? {} : { redialedAs: text(redialedAs) }),
+    };
+    const from = actFrom[to];
+    const values = Object.fromEntries(from.map((state, n) => [`:from${n}`, text(state)]));
+    const remove = ["dueAt", "dueShard", "dueKey", "line", ...(to === "PLACED" ? ["call"] : [])];
+    const update = updateOf({ set, values, history: historyOf(actEntryOf(act), {}), remove });
+    const fromStates = from.map((_, n) => `:from${n}`).join();
+    const done = await updateCall(id, update, ["state"], `#state IN (${fromStates})`);
+    if (done) entered.push({ state: to, at });
+    if (done) return true;
+    const item = await get(`call#${id}`);
+    return item?.["state"]?.S === to && item["redialedAs"]?.S === redialedAs;
+  }
+
+  async function noteOne({ id, entry }: { id: string; entry: HistoryEntry }): Promise<void> {
+    const update = updateOf({ set: {}, values: {}, history: historyOf(entry, {}) });
+    await updateCall(id, update, [], "attribute_exists(pk)");
+  }
+
+  async function deferOne(write: UnclaimedWrite, entered: Entered[]): Promise<boolean> {
     const { call, state, reason, dueAt, line, at, seenDueAt } = write;
     if (line !== undefined) await openLine(line);
     const history = historyOf(entryOf(write), write);
@@ -189,6 +235,7 @@ export function createDynamoLedger(
       const done = await conditional(() =>
         client.send(new PutItemCommand({ TableName: table, Item, ConditionExpression })),
       );
+      if (done) entered.push({ state, at });
       return done || isWritten(write);
     }
     const values = { ":deferred": text("DEFERRED"), ":seen": number(seenDueAt) };
@@ -199,6 +246,7 @@ export function createDynamoLedger(
     const update = updateOf({ set, values, history, remove });
     const names = ["state", "dueAt"];
     const done = await updateCall(call.id, update, names, "#state = :deferred AND #dueAt = :seen");
+    if (done && state !== "DEFERRED") entered.push({ state, at });
     return done || isWritten(write);
   }
 
@@ -256,12 +304,29 @@ export function createDynamoLedger(
     return rows;
   }
 
+  const addToCounts = createDynamoCounts(client, table, retentionMs);
+
+  /** Makes writes, and counts those that brought a call into another state. A count that fails is given up. */
+  async function counted(writes: (entered: Entered[]) => Promise<boolean>[]): Promise<boolean[]> {
+    const entered: Entered[] = [];
+    try {
+      return await allEnded(writes(entered));
+    } finally {
+      await addToCounts(entered).catch(() => undefined);
+    }
+  }
+
   const ttlAt = (at: number) => number(Math.ceil((at + retentionMs + ttlGraceMs) / 1000));
   return {
     read,
     claim: (claims) => allEnded(claims.map(claimOne)),
-    settle: (settlements) => allEnded(settlements.map(settleOne)),
-    defer: (writes) => allEnded(writes.map(deferOne)),
+    settle: (settlements) =>
+      counted((entered) => settlements.map((one) => settleOne(one, entered))),
+    defer: (writes) => counted((entered) => writes.map((one) => deferOne(one, entered))),
+    act: (acts) => counted((entered) => acts.map((one) => actOne(one, entered))),
+    async note(notes) {
+      await Promise.all(notes.map(noteOne));
+    },
     async due({ until, after, line, limit }) {
       const items = await query("byDue", dueShardsOf(line), {
         ...(after === undefined ? {} : { after: `${timeKey(after.dueAt, after.id)}!` }),
@@ -307,9 +372,10 @@ export function createDynamoLedger(
         return (await query("byState", stateShardsOf(of.state), range)).map(fromItem);
       }
       // The index is read for ids alone, which never change, and the rows as they stand now.
-      const ids = (await query("byNumber", [of.numberHash], range)).map((item) =>
-        textIn(item, "id"),
-      );
+      const items = await ("requestId" in of
+        ? query("byRequest", [of.requestId], range)
+        : query("byNumber", [of.numberHash], range));
+      const ids = items.map((item) => textIn(item, "id"));
       const rows = await read(ids);
       return ids.flatMap((id) => rows.get(id) ?? []);
     },
@@ -344,6 +410,7 @@ export function createDynamoLedger(
       );
     },
     ...createDynamoLimits(client, table, access),
+    ...createDynamoOperator(client, table, access, retentionMs),
   };
 }
 

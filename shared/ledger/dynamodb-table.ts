@@ -1,14 +1,21 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { CallRow, Claim, HistoryEntry, UnclaimedWrite } from "./call-ledger.ts";
+import {
+  type CallRow,
+  callStates,
+  type Claim,
+  type HistoryEntry,
+  type UnclaimedWrite,
+} from "./call-ledger.ts";
 
 /**
  * The ledger in one DynamoDB table, by single-item conditional writes alone.
  *
  * Hash key `pk`: `call#` and the id, `key#` and an idempotency key, `hold#` and a name, `line#` and `pace#` and an
- * account, `count#` and a number's hash; one item is `sweep`. Two sparse indexes, each over shards so that no
+ * account, `count#` and `never#` and a number's hash, `order#` and a name, `act#` and an id, `counts#` and an hour; one item
+ * is `sweep`. Two sparse indexes, each over shards so that no
  * partition is hot: `byDue` (`dueShard`, `dueKey`) has the rows that are due some time, each line's in shards of their
- * own; `byState` (`stateShard`, `stateKey`) every call, and the holds and the lines in a shard of their own each. A
- * third, `byNumber` (`numberHash`, `stateKey`), has the ids of all calls to a number. The sort keys begin with a time,
+ * own; `byState` (`stateShard`, `stateKey`) every call, and holds, lines, orders and acts in a shard of their own each.
+ * `byNumber` and `byRequest` have the ids of all calls to a number and of a request. The sort keys begin with a time,
  * padded so that text sorts as numbers do. `ttl` (seconds) lets DynamoDB delete what is long past its retention, should
  * no sweep have.
  */
@@ -34,17 +41,16 @@ export const dynamoTable = {
     },
     byState: { hashKey: "stateShard", rangeKey: "stateKey" },
     byNumber: { hashKey: "numberHash", rangeKey: "stateKey", projected: ["id"] },
+    byRequest: { hashKey: "requestId", rangeKey: "stateKey", projected: ["id"] },
   },
 } as const;
 
 const shardCount = 8;
 const shards = Array.from({ length: shardCount }, (_, shard) => shard);
-export const callStates = [
-  ...(["DEFERRED", "DIALING", "UNKNOWN", "PARKED"] as const),
-  ...(["PLACED", "REJECTED", "EXPIRED", "CANCELLED"] as const),
-];
 export const holdShard = "HOLD";
 export const lineShard = "LINE";
+export const orderShard = "ORDER";
+export const actShard = "ACT";
 export type Item = Record<string, AttributeValue>;
 
 /** What a row has from its first write on. */
@@ -145,6 +151,7 @@ export function fromItem(item: Item): CallRow {
     call: call === undefined ? null : JSON.parse(call),
     route: route === undefined ? null : JSON.parse(route),
     providerCallId: item["providerCallId"]?.S ?? null,
+    redialedAs: item["redialedAs"]?.S ?? null,
     requestId: textIn(item, "requestId"),
     client: textIn(item, "client"),
     agentId: textIn(item, "agentId"),

@@ -1,19 +1,48 @@
-import type { BoundKey, CallLedger, CallRow, DueRow, HistoryEntry, Hold } from "./call-ledger.ts";
+import type {
+  BoundKey,
+  CallLedger,
+  CallRow,
+  CallState,
+  DueRow,
+  HistoryEntry,
+  Hold,
+  LoggedAct,
+  Order,
+} from "./call-ledger.ts";
 import { capDaysMax, freeAt } from "../schedule/frequency-cap.ts";
 import { grantSlots, slotsFrom } from "../schedule/pacing.ts";
-import { claimed, claimEntryOf, entryOf, settled, unclaimed } from "./state-machine.ts";
+import {
+  acted,
+  actEntryOf,
+  claimed,
+  claimEntryOf,
+  entryOf,
+  settled,
+  unclaimed,
+} from "./state-machine.ts";
+
+const hourMs = 3_600_000;
 
 /** A ledger in this process's memory, for tests. */
 export function createMemoryLedger(): CallLedger {
   const rows = new Map<string, CallRow>();
   const keys = new Map<string, BoundKey & { expiresAt: number }>();
   const holds = new Map<string, Hold>();
+  const hours = new Map<string, { hour: number; state: CallState; count: number }>();
+  const orders = new Map<string, Order>();
+  const notCalled = new Set<string>();
+  const acts = new Map<string, LoggedAct>();
   let sweptAt: number | undefined;
   /** The theoretical arrival time of each account's next call. */
   const arrivals = new Map<string, number>();
   /** Times of counted calls, by number hash and call. */
   const counted = new Map<string, Map<string, number>>();
 
+  const countState = ({ state, updatedAt }: CallRow) => {
+    const hour = Math.floor(updatedAt / hourMs);
+    const key = `${hour} ${state}`;
+    hours.set(key, { hour, state, count: (hours.get(key)?.count ?? 0) + 1 });
+  };
   const write = (
     id: string,
     next: CallRow | undefined,
@@ -21,7 +50,9 @@ export function createMemoryLedger(): CallLedger {
     { unrecorded = false }: { unrecorded?: boolean | undefined },
   ): boolean => {
     if (next === undefined) return false;
-    const stood = rows.get(id) === next; // by an earlier write of the same
+    const before = rows.get(id);
+    const stood = before === next; // by an earlier write of the same
+    if (before?.state !== next.state && next.state !== "DIALING") countState(next);
     const history = stood || unrecorded ? next.history : [...next.history, entry];
     rows.set(id, stood ? next : { ...next, history });
     return true;
@@ -52,6 +83,15 @@ export function createMemoryLedger(): CallLedger {
         write(one.call.id, unclaimed(rows.get(one.call.id), one), entryOf(one), one),
       );
     },
+    async act(all) {
+      return all.map((one) => write(one.id, acted(rows.get(one.id), one), actEntryOf(one), {}));
+    },
+    async note(notes) {
+      for (const { id, entry } of notes) {
+        const row = rows.get(id);
+        if (row !== undefined) rows.set(id, { ...row, history: [...row.history, entry] });
+      }
+    },
     async due({ until, after, line = null, limit }) {
       return [...rows.values()]
         .filter((row) => row.line === line)
@@ -76,9 +116,12 @@ export function createMemoryLedger(): CallLedger {
     },
     async list({ before, limit, ...of }) {
       return [...rows.values()]
-        .filter((row) =>
-          "state" in of ? row.state === of.state : row.numberHash === of.numberHash,
-        )
+        .filter((row) => {
+          if ("state" in of) return row.state === of.state;
+          return "requestId" in of
+            ? row.requestId === of.requestId
+            : row.numberHash === of.numberHash;
+        })
         .filter(
           (row) =>
             before === undefined ||
@@ -103,6 +146,46 @@ export function createMemoryLedger(): CallLedger {
         const row = rows.get(id);
         if (row !== undefined && isEnded(row, before)) rows.delete(id);
       }
+    },
+
+    async counts(from, until) {
+      return [...hours.values()]
+        .filter(({ hour }) => hour * hourMs >= from && hour * hourMs < until)
+        .toSorted((a, b) => a.hour - b.hour || (a.state < b.state ? -1 : 1));
+    },
+    async standing(state, most) {
+      const all = [...rows.values()].filter((row) => row.state === state);
+      return Math.min(all.length, most);
+    },
+    async orders(now) {
+      return [...orders.values()].filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    },
+    async giveOrder(order) {
+      orders.set(order.name, order);
+    },
+    async dropOrder(name) {
+      orders.delete(name);
+    },
+    async doNotCall(hashes) {
+      return new Set(hashes.filter((hash) => notCalled.has(hash)));
+    },
+    async addDoNotCall(hashes) {
+      for (const hash of hashes) notCalled.add(hash);
+    },
+    async dropDoNotCall(hashes) {
+      for (const hash of hashes) notCalled.delete(hash);
+    },
+    async logAct(act) {
+      acts.set(act.id, act);
+    },
+    async acts({ before, limit }) {
+      return [...acts.values()]
+        .filter(
+          ({ at, id }) =>
+            before === undefined || at < before.at || (at === before.at && id < before.id),
+        )
+        .toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1))
+        .slice(0, limit);
     },
 
     async readKey(key, now) {

@@ -1,4 +1,11 @@
-import type { CallRow, Claim, HistoryEntry, Settlement, UnclaimedWrite } from "./call-ledger.ts";
+import type {
+  CallRow,
+  Claim,
+  HistoryEntry,
+  OperatorAct,
+  Settlement,
+  UnclaimedWrite,
+} from "./call-ledger.ts";
 
 /**
  * The conditions under which a row may change, as pure functions of (row, write): the new row, the same row
@@ -39,7 +46,7 @@ export function claimed(row: CallRow | undefined, claim: Claim): CallRow | undef
 
 /** States that a settlement may leave, by the state it goes to. */
 export const settleFrom: Record<Settlement["state"], readonly CallRow["state"][]> = {
-  PLACED: ["DIALING", "UNKNOWN", "PARKED"], // a late success wins
+  PLACED: ["DIALING", "UNKNOWN", "PARKED", "REDIALED", "CANCELLED"], // a late success wins
   DEFERRED: ["DIALING", "UNKNOWN"],
   REJECTED: ["DIALING", "UNKNOWN"],
   UNKNOWN: ["DIALING"],
@@ -96,6 +103,7 @@ function firstRow({ call, numberHash, numberTail }: UnclaimedWrite | Claim) {
     call,
     route: null,
     providerCallId: null,
+    redialedAs: null,
     requestId: call.requestId,
     client: call.client,
     agentId: call.request.agent_id,
@@ -104,6 +112,38 @@ function firstRow({ call, numberHash, numberTail }: UnclaimedWrite | Claim) {
     acceptedAt: call.acceptedAt,
     history: [],
   };
+}
+
+/** States that an operator may take a call out of, by the state that it comes to. */
+export const actFrom: Record<OperatorAct["to"], readonly CallRow["state"][]> = {
+  PLACED: ["PARKED"],
+  CANCELLED: ["DEFERRED", "PARKED"],
+  REDIALED: ["PARKED", "REJECTED", "EXPIRED"],
+};
+
+/** The reason of a row that an operator has decided on. */
+export const operatorReason = "operator";
+
+export function acted(row: CallRow | undefined, act: OperatorAct): CallRow | undefined {
+  if (row === undefined) return undefined;
+  const { to, redialedAs = null, at } = act;
+  if (row.state === to && row.redialedAs === redialedAs) return row;
+  if (!actFrom[to].includes(row.state)) return undefined;
+  return {
+    ...row,
+    state: to,
+    reason: operatorReason,
+    dueAt: null,
+    line: null,
+    redialedAs,
+    call: to === "PLACED" ? null : row.call,
+    updatedAt: at,
+  };
+}
+
+/** What an operator's act adds to the history. */
+export function actEntryOf({ to: state, by, at }: OperatorAct): HistoryEntry {
+  return { at, state, reason: operatorReason, by };
 }
 
 /** What a write adds to the history of the row that it was made to. */

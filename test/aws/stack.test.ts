@@ -97,6 +97,12 @@ describe("the AWS stack", () => {
             Projection: Match.objectLike({ ProjectionType: "INCLUDE" }),
           }),
           Match.objectLike({ IndexName: "byState" }),
+          ...["byNumber", "byRequest"].map((IndexName) =>
+            Match.objectLike({
+              IndexName,
+              Projection: { ProjectionType: "INCLUDE", NonKeyAttributes: ["id"] },
+            }),
+          ),
         ],
         Replicas: [
           Match.objectLike({

@@ -4,6 +4,7 @@ import type { Call } from "../../shared/call.ts";
 import type {
   CallLedger,
   Claim,
+  OperatorAct,
   Settlement,
   UnclaimedWrite,
 } from "../../shared/ledger/call-ledger.ts";
@@ -77,6 +78,7 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
         call,
         route,
         providerCallId: null,
+        redialedAs: null,
         requestId: call.requestId,
         client: call.client,
         agentId: call.request.agent_id,
@@ -426,6 +428,178 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       expect(await ledger.list({ numberHash: "nobody's", limit: 2 })).toEqual([]);
     });
 
+    it("lists the calls of a request, page by page", async () => {
+      const calls = [1, 2, 3].map((n) => aCall({ acceptedAt: n, requestId: "req_7" }));
+      await ledger.defer([...calls, aCall()].map((call) => deferralOf(call)));
+      const newest = await ledger.list({ requestId: "req_7", limit: 2 });
+      expect(newest.map(({ id }) => id)).toEqual([calls[2]?.id, calls[1]?.id]);
+      const before = { acceptedAt: 2, id: calls[1]?.id ?? "" };
+      const rest = await ledger.list({ requestId: "req_7", before, limit: 2 });
+      expect(rest.map(({ id }) => id)).toEqual([calls[0]?.id]);
+    });
+
+    const actOf = (call: Call, more: Partial<OperatorAct> = {}): OperatorAct => ({
+      id: call.id,
+      to: "CANCELLED",
+      by: "ops",
+      at: 9000,
+      ...more,
+    });
+
+    it("lets an operator cancel what waits, and close what is parked, and nothing else", async () => {
+      const [waiting, parked, dialing, placed] = [aCall(), aCall(), aCall(), aCall()];
+      const line = { line: "vapi", dueAt: 1 };
+      await ledger.defer([deferralOf(waiting, line)]);
+      await ledger.claim([parked, dialing, placed].map((call) => claimOf(call)));
+      await ledger.settle([settlementOf(parked, { state: "PARKED" }), settlementOf(placed)]);
+      const calls = [waiting, parked, dialing, placed, aCall()];
+      const acts = calls.map((call) => actOf(call));
+      expect(await ledger.act(acts)).toEqual([true, true, false, false, false]);
+      expect(await ledger.act(acts)).toEqual([true, true, false, false, false]);
+      expect(await rowOf(waiting)).toMatchObject({
+        state: "CANCELLED",
+        reason: "operator",
+        dueAt: null,
+        line: null,
+        call: waiting,
+        updatedAt: 9000,
+      });
+      expect((await rowOf(waiting))?.history.at(-1)).toEqual({
+        at: 9000,
+        state: "CANCELLED",
+        reason: "operator",
+        by: "ops",
+      });
+      expect((await rowOf(parked))?.history).toHaveLength(3);
+      expect(await ledger.claim([claimOf(waiting, { at: 99_000 })])).toEqual([false]);
+      expect(await ledger.due({ until: 99_000, line: "vapi", limit: 9 })).toEqual([]);
+      expect((await rowOf(dialing))?.state).toBe("DIALING");
+    });
+
+    it("lets an operator say that a parked call was placed, and forgets whom it was to", async () => {
+      const [parked, waiting] = [aCall(), aCall()];
+      await ledger.claim([claimOf(parked)]);
+      await ledger.settle([settlementOf(parked, { state: "PARKED" })]);
+      await ledger.defer([deferralOf(waiting)]);
+      const acts = [parked, waiting].map((call) => actOf(call, { to: "PLACED" }));
+      expect(await ledger.act(acts)).toEqual([true, false]);
+      expect(await rowOf(parked)).toMatchObject({ state: "PLACED", call: null, numberTail: "23" });
+    });
+
+    it("has one call made in another's stead, however many ask", async () => {
+      const [parked, rejected, expired, waiting] = [aCall(), aCall(), aCall(), aCall()];
+      await ledger.claim([parked, rejected].map((call) => claimOf(call)));
+      const states = ["PARKED", "REJECTED"] as const;
+      await ledger.settle(
+        [parked, rejected].map((call, n) => settlementOf(call, { state: states[n] ?? "PARKED" })),
+      );
+      await ledger.defer([deferralOf(expired, { state: "EXPIRED" }), deferralOf(waiting)]);
+      const redial = (call: Call, redialedAs: string) =>
+        actOf(call, { to: "REDIALED", redialedAs });
+      const many = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => ledger.act([redial(parked, `call_${n}`)])),
+      );
+      expect(many.flat().filter(Boolean)).toHaveLength(1);
+      const winner = `call_${many.findIndex(([won]) => won)}`;
+      expect(await rowOf(parked)).toMatchObject({
+        state: "REDIALED",
+        redialedAs: winner,
+        call: parked,
+      });
+      expect(await ledger.act([redial(parked, winner)])).toEqual([true]);
+      const others = [rejected, expired, waiting].map((call) => redial(call, "call_new"));
+      expect(await ledger.act(others)).toEqual([true, true, false]);
+      // The provider may yet say that it had placed it.
+      expect(await ledger.settle([settlementOf(parked, { at: 9500 })])).toEqual([true]);
+      expect(await rowOf(parked)).toMatchObject({ state: "PLACED", redialedAs: winner });
+    });
+
+    it("adds notes to the history of a call that is there", async () => {
+      const call = aCall();
+      await ledger.defer([deferralOf(call)]);
+      const entry = { at: 2000, state: "UNKNOWN", reason: "not_found" } as const;
+      await ledger.note([
+        { id: call.id, entry },
+        { id: aCall().id, entry },
+      ]);
+      expect((await rowOf(call))?.history.at(-1)).toEqual(entry);
+      expect(await rowOf(call)).toMatchObject({ state: "DEFERRED", updatedAt: 1000 });
+    });
+
+    it("counts what comes into each state, by the hour", async () => {
+      const hour = 3_600_000;
+      const calls = Array.from({ length: 5 }, () => aCall());
+      const [one, two, three, four, five] = calls;
+      if (!one || !two || !three || !four || !five) throw new Error("five calls were made");
+      await ledger.defer([one, two].map((call) => deferralOf(call, { at: hour + 1 })));
+      await ledger.defer([deferralOf(one, { at: hour + 2, seenDueAt: 5000 })]); // waits on
+      await ledger.claim([three, four].map((call) => claimOf(call, { at: hour + 3 })));
+      await ledger.settle([three, four].map((call) => settlementOf(call, { at: 2 * hour })));
+      await ledger.settle([settlementOf(three, { at: 2 * hour })]); // the same again
+      await ledger.defer([deferralOf(five, { state: "EXPIRED", at: 3 * hour })]);
+      await ledger.act([actOf(two, { at: 2 * hour + 5 })]);
+      expect(await ledger.counts(hour, 3 * hour)).toEqual([
+        { hour: 1, state: "DEFERRED", count: 2 },
+        { hour: 2, state: "CANCELLED", count: 1 },
+        { hour: 2, state: "PLACED", count: 2 },
+      ]);
+      expect(await ledger.counts(3 * hour, 4 * hour)).toEqual([
+        { hour: 3, state: "EXPIRED", count: 1 },
+      ]);
+      expect(await ledger.standing("PLACED", 10)).toBe(2);
+      expect(await ledger.standing("PLACED", 1)).toBe(1);
+      expect(await ledger.standing("PARKED", 10)).toBe(0);
+    });
+
+    it("keeps orders until they are dropped or have expired", async () => {
+      const hold = { name: "hold agent a", at: 1000, by: "ops", expiresAt: null };
+      const cancel = { name: "cancel request req_1", at: 1000, by: "ops", expiresAt: 5000 };
+      await ledger.giveOrder(hold);
+      await ledger.giveOrder(cancel);
+      await ledger.giveOrder({ ...cancel, at: 2000 });
+      const names = async (now: number) =>
+        (await ledger.orders(now)).map((order) => order.name).toSorted();
+      expect(await names(4999)).toEqual([cancel.name, hold.name]);
+      expect((await ledger.orders(1)).find((order) => order.name === cancel.name)?.at).toBe(2000);
+      expect(await names(5000)).toEqual([hold.name]);
+      expect(await ledger.orders(5000)).toEqual([hold]);
+      await ledger.dropOrder(hold.name);
+      await ledger.dropOrder("no such order");
+      expect(await names(5000)).toEqual([]);
+    });
+
+    it("keeps the list of numbers that are never called", async () => {
+      const hashes = Array.from({ length: 250 }, (_, n) => `hash_${n}`);
+      await ledger.addDoNotCall(hashes, 1000);
+      await ledger.addDoNotCall(["hash_1"], 2000);
+      expect(await ledger.doNotCall(["hash_1", "other", "hash_249"])).toEqual(
+        new Set(["hash_1", "hash_249"]),
+      );
+      expect((await ledger.doNotCall(hashes)).size).toBe(250);
+      await ledger.dropDoNotCall(["hash_1", "other"]);
+      expect(await ledger.doNotCall(["hash_1"])).toEqual(new Set());
+      expect(await ledger.doNotCall([])).toEqual(new Set());
+    });
+
+    it("tells what operators did, newest first, page by page", async () => {
+      const acts = [3, 1, 2].map((at) => ({
+        id: `act_${at}`,
+        at,
+        by: "ops",
+        act: "hold",
+        target: "a",
+      }));
+      for (const act of acts) await ledger.logAct(act);
+      await ledger.logAct({ id: "act_4", at: 4, by: "ops", act: "cancel", target: "b", count: 7 });
+      const newest = await ledger.acts({ limit: 2 });
+      expect(newest.map(({ at, count }) => [at, count])).toEqual([
+        [4, 7],
+        [3, undefined],
+      ]);
+      const rest = await ledger.acts({ before: { at: 3, id: "act_3" }, limit: 9 });
+      expect(rest).toEqual([acts[2], acts[1]]);
+    });
+
     it("purges what ended long ago, and nothing that waits or dials", async () => {
       const accepted = { acceptedAt: 500 };
       const [placed, parked] = [aCall(accepted), aCall(accepted)];
@@ -688,6 +862,13 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
           line: fc.option(fc.constantFrom("a", "b"), { nil: undefined }),
           seenDueAt: fc.option(time),
         }),
+        fc.record({
+          kind: fc.constant("act" as const),
+          which: ids,
+          at: time,
+          to: fc.constantFrom(...(["PLACED", "CANCELLED", "REDIALED"] as const)),
+          redialedAs: fc.constantFrom("call_1", "call_2"),
+        }),
       );
       await fc.assert(
         fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 25 }), async (writes) => {
@@ -713,6 +894,11 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
                   ...resend,
                 }),
               ]);
+            }
+            if (one.kind === "act") {
+              const { to, at, redialedAs } = one;
+              const as = to === "REDIALED" ? { redialedAs } : {};
+              return on.act([{ id: call.id, to, by: "ops", at, ...as }]);
             }
             const { state, at, unrecorded: quiet } = one;
             const due = waits(state) ? { dueAt: one.dueAt } : {};

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
+import { callStates } from "../../shared/ledger/call-ledger.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import type { PlatformUnderTest } from "./service.ts";
 
@@ -41,16 +42,6 @@ export const cloudflare: PlatformUnderTest = {
   },
 };
 
-const states = [
-  "DEFERRED",
-  "DIALING",
-  "UNKNOWN",
-  "PARKED",
-  "PLACED",
-  "REJECTED",
-  "EXPIRED",
-] as const;
-
 export const aws: PlatformUnderTest = {
   name: "AWS",
   script: "start:aws",
@@ -63,7 +54,9 @@ export const aws: PlatformUnderTest = {
       endpoint,
     });
     const ledger = createDynamoLedger(client, "outbound-calls", 0);
-    const pages = await Promise.all(states.map((state) => ledger.list({ state, limit: 20_000 })));
+    const pages = await Promise.all(
+      callStates.map((state) => ledger.list({ state, limit: 20_000 })),
+    );
     client.destroy();
     return pages.flat();
   },

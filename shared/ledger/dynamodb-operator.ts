@@ -1,0 +1,226 @@
+import {
+  BatchGetItemCommand,
+  DeleteItemCommand,
+  type DynamoDBClient,
+  PutItemCommand,
+  QueryCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import {
+  type CallLedger,
+  type CallState,
+  callStates,
+  type LoggedAct,
+  type Order,
+} from "./call-ledger.ts";
+import type { DynamoItems } from "./dynamodb-items.ts";
+import {
+  actShard,
+  dynamoTable,
+  type Item,
+  justBefore,
+  number,
+  numberIn,
+  orderShard,
+  stateShardsOf,
+  text,
+  textIn,
+  timeKey,
+} from "./dynamodb-table.ts";
+
+/** The part of the ledger that operators write, and that counts calls for them. */
+type OperatorRecords = Pick<
+  CallLedger,
+  | "counts"
+  | "standing"
+  | "orders"
+  | "giveOrder"
+  | "dropOrder"
+  | "doNotCall"
+  | "addDoNotCall"
+  | "dropDoNotCall"
+  | "logAct"
+  | "acts"
+>;
+
+const hourMs = 3_600_000;
+
+/** Adds what came into which state to the hours' counts: some may be missing where a function has died. */
+export function createDynamoCounts(client: DynamoDBClient, table: string, retentionMs: number) {
+  return async (entered: { state: CallState; at: number }[]): Promise<void> => {
+    const hours = new Map<number, Map<CallState, number>>();
+    for (const { state, at } of entered) {
+      if (state === "DIALING") continue;
+      const hour = Math.floor(at / hourMs);
+      const counts = hours.get(hour) ?? new Map<CallState, number>();
+      hours.set(hour, counts.set(state, (counts.get(state) ?? 0) + 1));
+    }
+    await Promise.all(
+      [...hours].map(([hour, counts]) => {
+        const states = [...counts];
+        return client.send(
+          new UpdateItemCommand({
+            TableName: table,
+            Key: { pk: text(`counts#${hour}`) },
+            UpdateExpression: `SET #ttl = :ttl ADD ${states.map((_, n) => `#state${n} :count${n}`).join(", ")}`,
+            ExpressionAttributeNames: {
+              "#ttl": dynamoTable.ttl,
+              ...Object.fromEntries(states.map(([state], n) => [`#state${n}`, state])),
+            },
+            ExpressionAttributeValues: {
+              ":ttl": number(Math.ceil((hour * hourMs + retentionMs) / 1000)),
+              ...Object.fromEntries(states.map(([, count], n) => [`:count${n}`, number(count)])),
+            },
+          }),
+        );
+      }),
+    );
+  };
+}
+
+export function createDynamoOperator(
+  client: DynamoDBClient,
+  table: string,
+  { query }: DynamoItems,
+  retentionMs: number,
+): OperatorRecords {
+  /** Those items of the keys that there are. */
+  async function readAll(keys: string[]): Promise<Item[]> {
+    const items: Item[] = [];
+    let left = keys;
+    while (left.length > 0) {
+      const page = left.slice(0, 100).map((pk) => ({ pk: text(pk) }));
+      const { Responses, UnprocessedKeys } = await client.send(
+        new BatchGetItemCommand({
+          RequestItems: { [table]: { Keys: page, ConsistentRead: true } },
+        }),
+      );
+      items.push(...(Responses?.[table] ?? []));
+      const again = UnprocessedKeys?.[table]?.Keys ?? [];
+      left = [...left.slice(100), ...again.map((key) => textIn(key, "pk"))];
+    }
+    return items;
+  }
+  const put = (Item: Item) => client.send(new PutItemCommand({ TableName: table, Item }));
+  const remove = (pk: string) =>
+    client.send(new DeleteItemCommand({ TableName: table, Key: { pk: text(pk) } }));
+
+  return {
+    async counts(from, until) {
+      const first = Math.ceil(from / hourMs);
+      const hours = Array.from(
+        { length: Math.max(0, Math.ceil(until / hourMs) - first) },
+        (_, n) => first + n,
+      );
+      const items = await readAll(hours.map((hour) => `counts#${hour}`));
+      const byHour = items.map((item) => ({
+        hour: Number(textIn(item, "pk").split("#")[1]),
+        item,
+      }));
+      return byHour
+        .toSorted((a, b) => a.hour - b.hour)
+        .flatMap(({ hour, item }) =>
+          callStates
+            .filter((state) => item[state] !== undefined)
+            .toSorted()
+            .map((state) => ({ hour, state, count: numberIn(item, state) })),
+        );
+    },
+    async standing(state, most) {
+      const { hashKey } = dynamoTable.indexes.byState;
+      const counted = await Promise.all(
+        stateShardsOf(state).map(async (shard) => {
+          let count = 0;
+          let start: Item | undefined;
+          do {
+            const page = await client.send(
+              new QueryCommand({
+                TableName: table,
+                IndexName: "byState",
+                Select: "COUNT",
+                KeyConditionExpression: "#hash = :shard",
+                ExpressionAttributeNames: { "#hash": hashKey },
+                ExpressionAttributeValues: { ":shard": text(shard) },
+                Limit: most,
+                ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+              }),
+            );
+            count += page.Count ?? 0;
+            start = page.LastEvaluatedKey;
+          } while (start !== undefined && count < most);
+          return count;
+        }),
+      );
+      return Math.min(
+        counted.reduce((sum, count) => sum + count, 0),
+        most,
+      );
+    },
+    async orders(now) {
+      const items = await query("byState", [orderShard], { limit: 1000 });
+      return items
+        .map((item): Order => ({
+          name: textIn(item, "name"),
+          at: numberIn(item, "at"),
+          by: textIn(item, "by"),
+          expiresAt: item["expiresAt"] === undefined ? null : numberIn(item, "expiresAt"),
+        }))
+        .filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    },
+    async giveOrder({ name, at, by, expiresAt }) {
+      await put({
+        pk: text(`order#${name}`),
+        name: text(name),
+        at: number(at),
+        by: text(by),
+        stateShard: text(orderShard),
+        stateKey: text(name),
+        ...(expiresAt === null
+          ? {}
+          : { expiresAt: number(expiresAt), ttl: number(Math.ceil(expiresAt / 1000)) }),
+      });
+    },
+    async dropOrder(name) {
+      await remove(`order#${name}`);
+    },
+    async doNotCall(hashes) {
+      const items = await readAll([...new Set(hashes)].map((hash) => `never#${hash}`));
+      return new Set(items.map((item) => textIn(item, "pk").slice("never#".length)));
+    },
+    async addDoNotCall(hashes, at) {
+      await Promise.all(hashes.map((hash) => put({ pk: text(`never#${hash}`), at: number(at) })));
+    },
+    async dropDoNotCall(hashes) {
+      await Promise.all(hashes.map((hash) => remove(`never#${hash}`)));
+    },
+    async logAct({ id, at, by, act, target, count }) {
+      await put({
+        pk: text(`act#${id}`),
+        id: text(id),
+        at: number(at),
+        by: text(by),
+        act: text(act),
+        target: text(target),
+        ...(count === undefined ? {} : { count: number(count) }),
+        stateShard: text(actShard),
+        stateKey: text(timeKey(at, id)),
+        ttl: number(Math.ceil((at + retentionMs) / 1000)),
+      });
+    },
+    async acts({ before, limit }) {
+      const items = await query("byState", [actShard], {
+        ...(before === undefined ? {} : { before: justBefore(timeKey(before.at, before.id)) }),
+        descending: true,
+        limit,
+      });
+      return items.map((item): LoggedAct => ({
+        id: textIn(item, "id"),
+        at: numberIn(item, "at"),
+        by: textIn(item, "by"),
+        act: textIn(item, "act"),
+        target: textIn(item, "target"),
+        ...(item["count"] === undefined ? {} : { count: numberIn(item, "count") }),
+      }));
+    },
+  };
+}
