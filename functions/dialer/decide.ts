@@ -6,8 +6,9 @@ import {
   mayBeCalled,
   routeOf,
 } from "../../shared/dial-plan.ts";
-import type { CallRow, Hold } from "../../shared/ledger/call-ledger.ts";
-import { isIdempotent } from "../../shared/ledger/state-machine.ts";
+import type { CallRow, Hold, Order } from "../../shared/ledger/call-ledger.ts";
+import { isIdempotent, operatorReason } from "../../shared/ledger/state-machine.ts";
+import { holdingOrder, isCancelled } from "../../shared/orders.ts";
 import {
   accountNameOf,
   contextProblem,
@@ -35,7 +36,7 @@ export type Written =
       /** The line in which it waits, at its place `dueAt`. */
       line?: string;
     }
-  | { kind: "write"; state: "EXPIRED" | "REJECTED" | "PARKED"; reason: string };
+  | { kind: "write"; state: "EXPIRED" | "REJECTED" | "PARKED" | "CANCELLED"; reason: string };
 
 export interface Dial {
   kind: "dial";
@@ -58,7 +59,7 @@ export interface Dial {
 }
 
 /** A call of unknown outcome that its provider is asked for. */
-export interface LookUp extends Pick<CallRow, "attempt" | "numberHash"> {
+export interface LookUp extends Pick<CallRow, "attempt" | "numberHash" | "history"> {
   kind: "look_up";
   call: Call;
   token: string;
@@ -82,6 +83,7 @@ interface Known {
   plan: DialPlan;
   schedule: Schedule;
   holds: readonly Hold[];
+  orders: readonly Order[];
   now: number;
   /** Random, 0 ≤ fraction < 1. */
   fraction: () => number;
@@ -105,10 +107,12 @@ export function decide(
 export function decideWaiting(
   call: Call,
   row: CallRow | undefined,
-  { plan, schedule, holds, now, fraction }: Known,
+  { plan, schedule, holds, orders, now, fraction }: Known,
 ): Written | Dial {
   const expiresAt = expiryOf(call, plan);
   const dialAt = Math.max(now, row?.dueAt ?? 0);
+  const ordered = byOrder(call, routeOf(call.request.agent_id, plan), orders);
+  if (ordered?.state === "CANCELLED") return ordered;
   if (dialAt >= expiresAt) return { kind: "write", state: "EXPIRED", reason: "expired" };
   const route = routeOf(call.request.agent_id, plan);
   if (route === undefined) return { kind: "write", state: "PARKED", reason: "no_route" };
@@ -119,6 +123,7 @@ export function decideWaiting(
   if (contextProblem(call.request, route) !== undefined) {
     return { kind: "write", state: "REJECTED", reason: "context_not_carried" };
   }
+  if (ordered !== undefined) return ordered;
   const closed = waitForOpening(schedule.opening(call.request, route, dialAt, expiresAt), dialAt);
   if (closed !== undefined) return closed;
   const held = heldBy(route, holds);
@@ -144,6 +149,21 @@ export function decideWaiting(
   };
 }
 
+/** What an operator's order means for a call: it is cancelled, or waits in the order's line, where it costs no message. */
+export function byOrder(
+  call: Call,
+  route: Route | undefined,
+  orders: readonly Order[],
+): Written | undefined {
+  if (isCancelled(call, orders)) {
+    return { kind: "write", state: "CANCELLED", reason: operatorReason };
+  }
+  const held = route && holdingOrder(call, route, orders);
+  if (held === undefined) return undefined;
+  const waits = { reason: "operator_hold", dueAt: call.acceptedAt, line: held.name };
+  return { kind: "write", state: "DEFERRED", ...waits };
+}
+
 /** What closed calling hours mean for a call: it waits for them, or ends where they never open in its time. */
 export function waitForOpening(opening: Opening, now: number): Written | undefined {
   if (opening.at === undefined) {
@@ -159,11 +179,12 @@ function decideUnknown(
   call: Call,
   { plan, now, canLookUp }: Parameters<typeof decide>[2],
 ): Decision {
-  const { token, route, unknownSince, claimedAt, attempt, numberHash } = row;
+  const { token, route, unknownSince, claimedAt, attempt, numberHash, history } = row;
   if (token === null || route === null || unknownSince === null) return { kind: "acknowledge" };
   const orPark = now >= unknownSince + plan.parkAfterSeconds * 1000;
   if (canLookUp(route) && claimedAt !== null) {
-    return { kind: "look_up", call, token, route, attempt, numberHash, claimedAt, orPark };
+    const asked = { call, token, route, attempt, numberHash, history, claimedAt };
+    return { kind: "look_up", ...asked, orPark };
   }
   if (orPark) return { kind: "park", token };
   const secondsMax = resendSecondsMax(route);

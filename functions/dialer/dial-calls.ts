@@ -1,12 +1,20 @@
 import DataLoader from "dataloader";
 import type { Call } from "../../shared/call.ts";
 import { accountOf, expiryOf } from "../../shared/dial-plan.ts";
-import type { Claim, Hold, Settlement } from "../../shared/ledger/call-ledger.ts";
+import type { Claim, Hold, Order, Settlement } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
+import { neverCalled } from "../../shared/orders.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
-import { claimAgeMsMax, decide, type Dial, type LookUp, waitForOpening } from "./decide.ts";
+import {
+  byOrder,
+  claimAgeMsMax,
+  decide,
+  type Dial,
+  type LookUp,
+  waitForOpening,
+} from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { createHolds, heldUntil, holdReason } from "./holds.ts";
 import { inLanes } from "./lanes.ts";
@@ -28,6 +36,7 @@ import {
 const resendMarginMs = 10_000;
 /** From claim to settlement, beside the provider's own time. */
 const claimOverheadMs = 25_000;
+const ordersAgeMsMax = 5_000;
 /** Calls that an invocation has no time left for. */
 const noTimeDelayMs = 5_000;
 
@@ -61,9 +70,10 @@ export async function dialCalls(
   const results = new Map<string, Result>(wanted.map(({ id }) => [id, "done"]));
   if (wanted.length === 0) return results;
   const { ledger, clock, settings } = deps;
+  const ids = wanted.map(({ id }) => id);
   const read = () =>
-    withTimeLimit(Promise.all([ledger.read(wanted.map(({ id }) => id)), ledger.holds()]), 5);
-  const [rows, holds] = await read().catch(read);
+    withTimeLimit(Promise.all([ledger.read(ids), ledger.holds(), ledger.orders(clock.now())]), 5);
+  const [rows, holds, orders] = await read().catch(read);
 
   const now = clock.now();
   const writes: Unclaimed[] = [];
@@ -75,7 +85,15 @@ export async function dialCalls(
     const row = rows.get(id);
     const { fraction } = deps.random;
     const { plan, schedule } = settings;
-    const decision = decide(delivered, row, { plan, schedule, holds, now, fraction, canLookUp });
+    const decision = decide(delivered, row, {
+      plan,
+      schedule,
+      holds,
+      orders,
+      now,
+      fraction,
+      canLookUp,
+    });
     const call = row?.call ?? delivered;
     if (decision.kind === "acknowledge" || call === undefined) continue;
     if (decision.kind === "dial") dials.push(decision);
@@ -130,6 +148,20 @@ function createAttempts(
     (batch: readonly Settlement[]) => ledger.settle([...batch]),
     shared,
   );
+  const never = new DataLoader(async (hashes: readonly string[]) => {
+    const found = await neverCalled([...hashes], ledger, settings.hashKey);
+    return hashes.map((hash) => found.has(hash));
+  }, shared);
+  let orders: { read: Promise<Order[]>; at: number } | undefined;
+  /** The operator's orders, no older than some seconds: a lane may be minutes behind its delivery's beginning. */
+  async function ordersNow(): Promise<Order[]> {
+    const now = clock.now();
+    if (orders === undefined || now - orders.at > ordersAgeMsMax) {
+      orders = { read: withTimeLimit(ledger.orders(now), 5), at: now };
+    }
+    return orders.read;
+  }
+
   /** Set by the first claim that can neither be made nor read back: the rest is handed back untouched. */
   let ledgerDown = false;
 
@@ -149,7 +181,10 @@ function createAttempts(
       return "done";
     }
     const at = Math.max(clock.now(), moment, dialAt); // a timer may fire a millisecond early
-    const before = await mayClaim(dial, at).catch(() => "again" as const);
+    const before = await mayClaim(dial, at).catch((error: unknown) => {
+      log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
+      return "again" as const;
+    });
     if (before !== "claim") return before;
 
     const token = random.token();
@@ -221,6 +256,8 @@ function createAttempts(
       if (resendOf === undefined) await writeUnclaimed([{ call, row, decision }], deps);
       return "done" as const;
     };
+    const ordered = byOrder(call, route, await ordersNow());
+    if (ordered !== undefined) return write(ordered);
     const defer = (reason: string, dueAt: number) =>
       write({ kind: "write", state: "DEFERRED", reason, dueAt });
     // Decided long ago, perhaps: a lane may have been minutes away.
@@ -235,6 +272,10 @@ function createAttempts(
     const held = await holds.waitFor(route, now);
     if (held !== undefined) {
       return defer(holdReason(held), heldUntil(held.probeAt, random.fraction()));
+    }
+    const { numberHash } = entryOf(call, deps);
+    if ((await withTimeLimit(never.load(numberHash), 5)) === true) {
+      return write({ kind: "write", state: "REJECTED", reason: "do_not_call" });
     }
     if (resendOf !== undefined) return "claim"; // counted when it was first sent
     const free = await countAt(call, route, now);

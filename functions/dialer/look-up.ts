@@ -58,6 +58,7 @@ export async function lookUpCalls(
       }
       try {
         const isPlaced = found !== undefined && (await settleFound(found, lookUp, deps));
+        if (!isPlaced) await noteMiss(lookUp, deps);
         if (!isPlaced && orPark) lost.push({ call, decision: { kind: "park", token } });
       } catch (error) {
         // What was found is not forgotten: its row stays due, and is looked after again.
@@ -66,6 +67,16 @@ export async function lookUpCalls(
     },
   );
   return lost;
+}
+
+/** So many steps a history has at most before look-ups are no longer told in it. */
+const recordedStepsMax = 40;
+
+/** Tells in the call's history that it was looked for. */
+async function noteMiss({ call: { id }, history }: LookUp, { ledger, clock }: ReadyDeps) {
+  if (history.length >= recordedStepsMax) return;
+  const entry = { at: clock.now(), state: "UNKNOWN", reason: "not_found" } as const;
+  await withTimeLimit(ledger.note([{ id, entry }]), 5);
 }
 
 /** @throws where the provider could not be asked */

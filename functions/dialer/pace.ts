@@ -1,6 +1,6 @@
 import type { Call } from "../../shared/call.ts";
 import { accountOf, type DialPlan } from "../../shared/dial-plan.ts";
-import type { CallRow, DuePlace, Hold } from "../../shared/ledger/call-ledger.ts";
+import type { CallRow, DuePlace, Hold, Order } from "../../shared/ledger/call-ledger.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import type { Pace } from "../../shared/schedule/pacing.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
@@ -141,7 +141,7 @@ export async function freshMoment(
  */
 export async function serveLine(
   account: string,
-  holds: readonly Hold[],
+  { holds, orders }: { holds: readonly Hold[]; orders: readonly Order[] },
   deps: ReadyDeps,
 ): Promise<void> {
   const { ledger, clock, random, settings } = deps;
@@ -166,7 +166,14 @@ export async function serveLine(
     after = { dueAt: last.dueAt, id: last.id };
     const rows = await ledger.read(line.map(({ id }) => id));
     const decideAt = (call: Call, row: CallRow, at: number) =>
-      decideWaiting(call, row, { plan, schedule, holds, now: at, fraction: random.fraction });
+      decideWaiting(call, row, {
+        plan,
+        schedule,
+        holds,
+        orders,
+        now: at,
+        fraction: random.fraction,
+      });
     const wanting: { call: Call; row: CallRow }[] = [];
     const writes: Unclaimed[] = [];
     for (const { id } of line) {

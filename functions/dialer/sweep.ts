@@ -1,18 +1,23 @@
-import type { DuePlace, DueRow } from "../../shared/ledger/call-ledger.ts";
+import { expiryOf } from "../../shared/dial-plan.ts";
+import type { DuePlace, DueRow, Hold, Order } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
 import type { Message } from "../../shared/message.ts";
-import { slotReason } from "./decide.ts";
+import { isCancelled, isHoldLine } from "../../shared/orders.ts";
+import { decideWaiting, slotReason } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { serveLine } from "./pace.ts";
 import { unknownDueAt } from "./settlement.ts";
-import { remind } from "./write-decisions.ts";
+import { remind, type Unclaimed, writeUnclaimed } from "./write-decisions.ts";
 
 type SweepMessage = Extract<Message, { kind: "sweep" }>;
 
 /** So far ahead a sweep looks. */
 const horizonSweeps = 2;
 const pageRows = 500;
+/** Rows of an operator's hold that are looked at in one go, whole calls, and how often in one sweep. */
+const holdPageRows = 200;
+const holdPagesMax = 50;
 /** Pages of one message; the rest goes into a message of its own. */
 const pagesMax = 10;
 
@@ -35,8 +40,15 @@ export async function sweep({ after, since }: SweepMessage, deps: ReadyDeps): Pr
   });
   if (after !== undefined) return;
   await attempt(async () => {
-    const [lines, holds] = await Promise.all([ledger.lines(), ledger.holds()]);
-    for (const line of lines) await attempt(() => serveLine(line, holds, deps));
+    const [lines, holds, orders] = await Promise.all([
+      ledger.lines(),
+      ledger.holds(),
+      ledger.orders(deps.clock.now()),
+    ]);
+    for (const line of lines) {
+      const serve = isHoldLine(line) ? serveHold : serveLine;
+      await attempt(() => serve(line, { holds, orders }, deps));
+    }
   });
   await attempt(() => purge(deps));
 }
@@ -129,6 +141,43 @@ async function lapse(rows: DueRow[], now: number, deps: ReadyDeps): Promise<void
     settlements.filter((_, index) => settled[index]),
     deps,
   );
+}
+
+/**
+ * While an operator's hold stands, ends those of its calls whose time is over; once it is dropped, decides on each anew.
+ */
+async function serveHold(
+  line: string,
+  known: { holds: Hold[]; orders: Order[] },
+  deps: ReadyDeps,
+): Promise<void> {
+  const { ledger, clock, random, settings } = deps;
+  const { plan, schedule } = settings;
+  const stands = known.orders.some(({ name }) => name === line);
+  for (let page = 0; page < holdPagesMax; page++) {
+    const now = clock.now();
+    const waiting = await ledger.due({ line, until: Number.MAX_SAFE_INTEGER, limit: holdPageRows });
+    const rows = await ledger.read(waiting.map(({ id }) => id));
+    const writes = waiting.flatMap(({ id }): Unclaimed[] => {
+      const row = rows.get(id);
+      if (row?.line !== line || row.call === null) return [];
+      const { call } = row;
+      if (stands && now < expiryOf(call, plan) && !isCancelled(call, known.orders)) return [];
+      const fraction = random.fraction;
+      const seen = { ...row, dueAt: null };
+      const decision = decideWaiting(call, seen, { plan, schedule, ...known, now, fraction });
+      const released = {
+        kind: "write",
+        state: "DEFERRED",
+        reason: "released",
+        dueAt: now,
+      } as const;
+      return [{ call, row, decision: decision.kind === "write" ? decision : released }];
+    });
+    await writeUnclaimed(writes, deps);
+    // Oldest first: behind one whose time is not over, none's is.
+    if (waiting.length < holdPageRows || writes.length < waiting.length) return;
+  }
 }
 
 /** Deletes what is past its retention; what nobody has resolved is said first, so that it is never silent. */

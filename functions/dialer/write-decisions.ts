@@ -105,6 +105,7 @@ const events: Record<string, [LogLevel, string]> = {
   DEFERRED: ["info", "call.deferred"],
   REJECTED: ["info", "call.rejected"],
   EXPIRED: ["warning", "call.expired"],
+  CANCELLED: ["info", "call.cancelled"],
   UNKNOWN: ["warning", "call.unknown"],
   PARKED: ["alarm", "call.parked"],
 };
