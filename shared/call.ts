@@ -109,6 +109,8 @@ export const callSchema = z.strictObject({
   /** Milliseconds since the epoch. */
   acceptedAt: z.number(),
   request: acceptedRequestSchema,
+  /** The call in whose stead an operator had this one made. */
+  redialOf: z.string().optional(),
 });
 
 export type Call = z.infer<typeof callSchema>;

@@ -53,9 +53,18 @@ export function readDialerSettings<ProviderOf>(
  * Whose a token is, by `API_TOKENS`. Missing or unreadable, it is nobody's: every request is answered 401.
  */
 export function readTokens({ API_TOKENS }: Environment, log: Log) {
+  return callersOf("API_TOKENS", API_TOKENS, log);
+}
+
+/** Whose an operator's token is, by `OPERATOR_TOKENS`; undefined where that is not set: there is no operator then. */
+export function readOperators({ OPERATOR_TOKENS }: Environment, log: Log) {
+  return OPERATOR_TOKENS ? callersOf("OPERATOR_TOKENS", OPERATOR_TOKENS, log) : undefined;
+}
+
+function callersOf(name: string, json: string | undefined, log: Log) {
   const tokens = read(log, () => {
-    if (!API_TOKENS) throw new Error("API_TOKENS is not set: every request is answered 401");
-    return parseTokens(API_TOKENS);
+    if (!json) throw new Error(`${name} is not set: every request is answered 401`);
+    return parseTokens(json, name);
   });
   return (token: string, now: number): Caller | undefined =>
     "value" in tokens ? callerOf(token, tokens.value, now) : undefined;

@@ -31,16 +31,16 @@ export interface Caller {
   agents: string[];
 }
 
-/** Parses `API_TOKENS`; throws what is wrong with it, without its text. */
-export function parseTokens(json: string): z.infer<typeof tokensSchema> {
+/** Parses the tokens that stand in a variable of this name; throws what is wrong with them, without their text. */
+export function parseTokens(json: string, name = "API_TOKENS"): z.infer<typeof tokensSchema> {
   let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {
-    throw new Error("API_TOKENS is not JSON"); // the parser's own message quotes the text
+    throw new Error(`${name} is not JSON`); // the parser's own message quotes the text
   }
   const parsed = tokensSchema.safeParse(value);
-  if (!parsed.success) throw new Error(`API_TOKENS: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Error(`${name}: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 

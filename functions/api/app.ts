@@ -8,6 +8,7 @@ import type { ApiSettings, Settings } from "../../shared/settings.ts";
 import type { Caller } from "../../shared/tokens.ts";
 import { authenticate } from "./authenticate.ts";
 import { createCalls } from "./create-calls.ts";
+import { createOperator } from "./operator.ts";
 import { errorsOf, problem, unprocessable } from "./problem.ts";
 import { readJson } from "./read-json.ts";
 
@@ -18,9 +19,12 @@ const batchBytesMax = 4 * 1024 * 1024;
 
 export interface ApiDeps {
   queue: CallQueue;
-  ledger: Pick<CallLedger, "readKey" | "bindKey">;
+  /** Made by the first request that needs it. */
+  ledger(): Promise<CallLedger>;
   settings: Settings<ApiSettings>;
   callerOf(token: string, now: number): Caller | undefined;
+  /** Whose an operator's token is; absent, there is no operator. */
+  operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
   clock: { now(): number };
   /** 128 random bits in hex. */
   randomId(): string;
@@ -74,6 +78,7 @@ export function createApp(deps: ApiDeps) {
       problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
     );
   }
+  if (deps.operatorOf !== undefined) app.route("/operator", createOperator(deps, deps.operatorOf));
   app.get("/healthz", (c) => c.text("ok\n"));
   app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
   app.onError((error, c) => {

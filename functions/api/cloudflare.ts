@@ -3,7 +3,7 @@ import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
-import { readApiSettings, readTokens } from "../../shared/settings.ts";
+import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/worker-env.ts";
 import { createApp } from "./app.ts";
 
@@ -11,11 +11,13 @@ let app: ReturnType<typeof createApp> | undefined;
 
 function wire(env: WorkerEnv) {
   const environment = stringsOf(env);
+  const ledger = createD1Ledger(env.LEDGER);
   return createApp({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
-    ledger: createD1Ledger(env.LEDGER),
+    ledger: async () => ledger,
     settings: readApiSettings(environment, dialPlan, log),
     callerOf: readTokens(environment, log),
+    operatorOf: readOperators(environment, log),
     clock: { now: Date.now },
     randomId: () => randomBytes(16).toString("hex"),
     log,

@@ -44,13 +44,13 @@ export async function seedOf(
     .update(c.get("body"))
     .digest("hex");
   const now = deps.clock.now();
+  const stand = async () => {
+    const ledger = await deps.ledger();
+    if (refusals.length > 0) return ledger.readKey(key, now);
+    return ledger.bindKey(key, { fingerprint, seed }, now, now + keyLifetimeMs);
+  };
   try {
-    const standing = await withTimeLimit(
-      refusals.length > 0
-        ? deps.ledger.readKey(key, now)
-        : deps.ledger.bindKey(key, { fingerprint, seed }, now, now + keyLifetimeMs),
-      ledgerSecondsMax,
-    );
+    const standing = await withTimeLimit(stand(), ledgerSecondsMax);
     if (standing === undefined) return unprocessable(c, refusals);
     if (standing.fingerprint === fingerprint) return standing.seed;
   } catch (error) {

@@ -5,28 +5,28 @@ import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws-platform.t
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
-import { readApiSettings, readTokens } from "../../shared/settings.ts";
+import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { createApp } from "./app.ts";
 import { adaptEvent } from "./lambda-event.ts";
 
 const platform = createAwsPlatform(process.env, log);
 
-/** The ledger's client is loaded by the first request that has an Idempotency-Key. */
-async function ledger(): Promise<CallLedger> {
+/** The ledger's client is loaded by the first request that has an Idempotency-Key, or is an operator's. */
+async function createLedger(retentionMs: number): Promise<CallLedger> {
   const { createDynamoLedger } = await import("../../shared/ledger/dynamodb-ledger.ts");
-  return createDynamoLedger(await platform.dynamo(), platform.table, 0);
+  return createDynamoLedger(await platform.dynamo(), platform.table, retentionMs);
 }
 
 const wire = everyFiveMinutes(async () => {
   const environment = await platform.environment();
+  const settings = readApiSettings(environment, dialPlan, log);
+  const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;
   const app = createApp({
     queue: createSqsQueue(platform),
-    ledger: {
-      readKey: async (...words) => (await ledger()).readKey(...words),
-      bindKey: async (...words) => (await ledger()).bindKey(...words),
-    },
-    settings: readApiSettings(environment, dialPlan, log),
+    ledger: () => createLedger(retentionMs),
+    settings,
     callerOf: readTokens(environment, log),
+    operatorOf: readOperators(environment, log),
     clock: { now: Date.now },
     randomId: () => randomBytes(16).toString("hex"),
     log,

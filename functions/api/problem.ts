@@ -9,6 +9,7 @@ const titles = {
   401: "Unauthorized",
   404: "Not found",
   405: "Method not allowed",
+  409: "Conflict",
   422: "Unprocessable request",
   500: "Internal error",
   503: "Service unavailable",
@@ -37,14 +38,17 @@ export function unprocessable(c: Context, errors: ProblemError[]): Response {
 }
 
 /** The errors of a body that does not fit its schema: the first hundred, in document order. */
-export function errorsOf(issues: readonly z.core.$ZodIssue[]): ProblemError[] {
+export function errorsOf(
+  issues: readonly z.core.$ZodIssue[],
+  unknownKey = "is not a field of a call: phone_number, agent_id, context or timezone",
+): ProblemError[] {
   const errors = issues.slice(0, errorsMax).flatMap((issue): ProblemError[] => {
     if (issue.code !== "unrecognized_keys") {
       return [{ pointer: pointerOf(issue.path), detail: issue.message }];
     }
     return issue.keys.slice(0, errorsMax).map((key) => ({
       pointer: pointerOf([...issue.path, key]),
-      detail: "is not a field of a call: phone_number, agent_id, context or timezone",
+      detail: unknownKey,
     }));
   });
   return errors.slice(0, errorsMax);

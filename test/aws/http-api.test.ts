@@ -5,7 +5,9 @@ import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.
 import type { handler as lambdaHandler } from "../../functions/api/lambda.ts";
 import { type Message, messageSchema } from "../../shared/message.ts";
 import { deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
+import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
+import { describeOperatorApi } from "../contracts/operator-api.ts";
 import { apiEnvironment } from "../support/environment.ts";
 
 const bucket = "outbound-calls";
@@ -49,7 +51,9 @@ async function queued(count: number): Promise<Message[]> {
 
 interface Parts {
   method: string;
+  /** Without the query. */
   path: string;
+  query: URLSearchParams;
   headers: Record<string, string>;
   /** As API Gateway passes it: text, or base64 where it is no UTF-8. */
   body: string | null;
@@ -64,9 +68,11 @@ async function partsOf(path: string, init: RequestInit = {}): Promise<Parts> {
   const headers = Object.fromEntries(request.headers);
   // What only the Request made up: the client sent no content type.
   if (!new Headers(init.headers).has("content-type")) delete headers["content-type"];
+  const { pathname, searchParams } = new URL(request.url);
   return {
     method,
-    path,
+    path: pathname,
+    query: searchParams,
     headers,
     body: bytes.length === 0 ? null : bytes.toString(isBase64Encoded ? "base64" : "utf8"),
     isBase64Encoded,
@@ -77,14 +83,18 @@ async function partsOf(path: string, init: RequestInit = {}): Promise<Parts> {
 const events: Record<string, (parts: Parts) => object> = {
   "an HTTP API's default stage": (parts) => payload2(parts, "$default", parts.path),
   "an HTTP API's named stage": (parts) => payload2(parts, "prod", `/prod${parts.path}`),
-  "a REST API": ({ method, path, ...rest }) => ({
+  "a REST API": ({ method, path, query, ...rest }) => ({
     resource: "/{proxy+}",
     path,
     httpMethod: method,
     multiValueHeaders: Object.fromEntries(
       Object.entries(rest.headers).map(([name, value]) => [name, [value]]),
     ),
-    queryStringParameters: null,
+    queryStringParameters: query.size === 0 ? null : Object.fromEntries(query),
+    multiValueQueryStringParameters:
+      query.size === 0
+        ? null
+        : Object.fromEntries([...query].map(([name, value]) => [name, [value]])),
     requestContext: {
       stage: "prod",
       path: `/prod${path}`,
@@ -93,10 +103,13 @@ const events: Record<string, (parts: Parts) => object> = {
     },
     ...rest,
   }),
-  "a load balancer": ({ method, path, ...rest }) => ({
+  "a load balancer": ({ method, path, query, ...rest }) => ({
     path,
     httpMethod: method,
-    queryStringParameters: {},
+    // A load balancer passes names and values on as they stood in the address.
+    queryStringParameters: Object.fromEntries(
+      [...query].map((pair) => pair.map((part) => encodeURIComponent(part))),
+    ),
     requestContext: { elb: { targetGroupArn: "arn:aws:elasticloadbalancing:…" } },
     ...rest,
     body: rest.body ?? "",
@@ -104,7 +117,7 @@ const events: Record<string, (parts: Parts) => object> = {
 };
 
 function payload2(
-  { method, headers, body, isBase64Encoded }: Parts,
+  { method, query, headers, body, isBase64Encoded }: Parts,
   stage: string,
   rawPath: string,
 ) {
@@ -119,7 +132,7 @@ function payload2(
     version: "2.0",
     routeKey: "$default",
     rawPath,
-    rawQueryString: "",
+    rawQueryString: query.toString(),
     headers,
     requestContext: { stage, domainName: "api.test", http },
     body,
@@ -128,9 +141,10 @@ function payload2(
 }
 
 for (const [name, eventOf] of Object.entries(events)) {
-  describeHttpApi(`Lambda behind ${name}`, () => ({
+  const createApi = () => ({
     queued,
-    async request(path, init) {
+    ledger: () => createDynamoLedger(engines.dynamo, "ledger", 86_400_000),
+    async request(path: string, init?: RequestInit) {
       const event = eventOf(await partsOf(path, init));
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as much of an event as AWS documents
       const answer = await handler(event as LambdaEvent);
@@ -143,5 +157,7 @@ for (const [name, eventOf] of Object.entries(events)) {
         ),
       });
     },
-  }));
+  });
+  describeHttpApi(`Lambda behind ${name}`, createApi);
+  describeOperatorApi(`Lambda behind ${name}`, createApi);
 }

@@ -1,19 +1,21 @@
 import { createExecutionContext } from "cloudflare:test";
 import { expect } from "vitest";
 import { messageSchema } from "../../shared/message.ts";
+import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
+import { describeOperatorApi } from "../contracts/operator-api.ts";
 import { testEnv } from "./env.ts";
 import worker, { delivered } from "./worker.ts";
 
-describeHttpApi("Cloudflare Workers", () => ({
-  request: async (path, init) =>
+const createApi = () => ({
+  request: async (path: string, init?: RequestInit) =>
     worker.fetch(
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the runtime fills in `cf`
       new Request(`https://api.test${path}`, init) as Request<unknown, IncomingRequestCfProperties>,
       testEnv,
       createExecutionContext(),
     ),
-  async queued(count) {
+  async queued(count: number) {
     // With nothing expected, long enough for what was queued to have come.
     if (count === 0) await new Promise((next) => setTimeout(next, 50));
     else
@@ -21,4 +23,8 @@ describeHttpApi("Cloudflare Workers", () => ({
     const bodies = await Promise.all(delivered.splice(0).map((one) => one.open()));
     return bodies.map((body) => messageSchema.parse(body));
   },
-}));
+  ledger: () => createD1Ledger(testEnv.LEDGER),
+});
+
+describeHttpApi("Cloudflare Workers", createApi);
+describeOperatorApi("Cloudflare Workers", createApi);

@@ -9,6 +9,7 @@ export const tokens = {
   shop: tokenOf("shop"),
   salesOnly: tokenOf("salesOnly"),
   ended: tokenOf("ended"),
+  operator: tokenOf("operator"),
 };
 
 const entry = (id: keyof typeof tokens, more: object = {}) => ({
@@ -36,6 +37,7 @@ export const apiEnvironment = {
     entry("salesOnly", { agents: ["agent_sales"] }),
     entry("ended", { notAfter: "2026-01-01" }),
   ]),
+  OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
   HASH_KEY: "5f".repeat(32),
   DIAL_PLAN: JSON.stringify(testPlan),
 };

@@ -10,9 +10,10 @@ function createBench(environment: Record<string, string | undefined> = apiEnviro
   const events: object[] = [];
   const log: ApiDeps["log"] = (level, event, fields) => events.push({ level, event, ...fields });
   const queue = createMemoryQueue(Date.now);
+  const ledger = createMemoryLedger();
   const deps: ApiDeps = {
     queue,
-    ledger: createMemoryLedger(),
+    ledger: async () => ledger,
     settings: readApiSettings(environment, {}, log),
     callerOf: readTokens(environment, log),
     clock: { now: Date.now },
@@ -83,7 +84,7 @@ describe("the API, when something fails", () => {
 
   it("answers 503 where a key cannot be kept, and queues nothing", async () => {
     const { deps, queue, post } = createBench();
-    deps.ledger = { readKey: boom, bindKey: boom };
+    deps.ledger = async () => ({ ...createMemoryLedger(), readKey: boom, bindKey: boom });
     const response = await post({ "idempotency-key": "k" });
     expect(response.status).toBe(503);
     expect(await response.text()).toContain("Nothing was accepted");

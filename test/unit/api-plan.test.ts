@@ -11,9 +11,10 @@ async function post(plan: object, calls: object[], now = "2026-06-01T12:00Z") {
   const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...plan }) };
   const log = () => undefined;
   const queue = createMemoryQueue(Date.now);
+  const ledger = createMemoryLedger();
   const app = createApp({
     queue,
-    ledger: createMemoryLedger(),
+    ledger: async () => ledger,
     settings: readApiSettings(environment, {}, log),
     callerOf: readTokens(environment, log),
     clock: { now: () => Date.parse(now) },

@@ -1,0 +1,105 @@
+import * as z from "zod";
+import { callStates } from "../../shared/ledger/call-ledger.ts";
+import { isE164 } from "../../shared/phone-number.ts";
+
+/** Most numbers that are put onto the do-not-call list, or taken from it, by one request. */
+const numbersMax = 10_000;
+/** Most calls of one page. */
+const pageCallsMax = 200;
+
+const phoneNumber = z.string().refine(isE164, "must be an E.164 number such as +12025550123");
+const instant = z.iso
+  .datetime({ offset: true, error: "must be an instant such as 2026-11-21T09:00:00Z" })
+  .transform((text) => Date.parse(text));
+const limit = z.coerce.number().int().min(1).max(pageCallsMax).default(50);
+const name = z.string().min(1).max(300);
+
+/** A place to go on from, as an earlier answer gave it. */
+const cursor = z
+  .string()
+  .transform((text, { addIssue }) => {
+    const [, time, id] = /^(\d{1,15})~(\w{1,100})$/.exec(text) ?? [];
+    if (time === undefined || id === undefined) addIssue("must be a cursor of an earlier answer");
+    return { time: Number(time), id: id ?? "" };
+  })
+  .optional();
+
+/** Which calls are listed: those of a state or of a request, and of them those that fit all the rest. */
+export const listQuerySchema = z
+  .strictObject({
+    state: z.enum(callStates).optional(),
+    request_id: name.optional(),
+    agent_id: name.optional(),
+    provider: name.optional(),
+    reason: name.optional(),
+    /** Accepted in [from, until). */
+    from: instant.optional(),
+    until: instant.optional(),
+    cursor,
+    limit,
+  })
+  .refine(({ state, request_id }) => state !== undefined || request_id !== undefined, {
+    path: ["state"],
+    error: "is required, unless request_id is sent",
+  });
+
+/** Calls to a number, which stands in no address. */
+export const searchSchema = z.strictObject({ phone_number: phoneNumber, cursor, limit });
+
+export const redialSchema = z.strictObject({
+  /** Of a PARKED call: the operator knows that it was not placed. */
+  not_placed: z.boolean().optional(),
+});
+
+/** What a PARKED call was found to be. */
+export const resolveSchema = z.strictObject({ outcome: z.enum(["placed", "not_placed"]) });
+
+const oneOf = (what: { [key: string]: unknown }) =>
+  Object.values(what).filter(Boolean).length === 1;
+
+export const cancelSchema = z
+  .strictObject({ request_id: name.optional(), agent_id: name.optional(), cursor })
+  .refine(({ request_id, agent_id }) => oneOf({ request_id, agent_id }), {
+    error: "must have either request_id or agent_id",
+  });
+
+export const holdSchema = z
+  .strictObject({
+    agent_id: name.optional(),
+    /** Of the dial plan's providers. */
+    account: name.optional(),
+  })
+  .refine(({ agent_id, account }) => oneOf({ agent_id, account }), {
+    error: "must have either agent_id or account",
+  });
+
+export const releaseSchema = z
+  .strictObject({
+    agent_id: name.optional(),
+    account: name.optional(),
+    /** The name of a hold that the service has put on by itself. */
+    hold: name.optional(),
+  })
+  .refine(({ agent_id, account, hold }) => oneOf({ agent_id, account, hold }), {
+    error: "must have one of agent_id, account and hold",
+  });
+
+export const countsQuerySchema = z.strictObject({
+  /** So many hours up to now. */
+  hours: z.coerce.number().int().min(1).max(168).default(24),
+});
+
+export const doNotCallSchema = z
+  .strictObject({
+    add: z.array(phoneNumber).max(numbersMax).default([]),
+    remove: z.array(phoneNumber).max(numbersMax).default([]),
+    /** The list was made under another HASH_KEY, and all of it is sent anew. */
+    renew: z.boolean().default(false),
+  })
+  .refine(({ add, remove }) => add.length + remove.length > 0, {
+    error: "must have numbers to add or to remove",
+  });
+
+export const checkSchema = z.strictObject({ phone_number: phoneNumber });
+
+export const actsQuerySchema = z.strictObject({ cursor, limit });
