@@ -274,7 +274,7 @@ function createAttempts(
       return defer(holdReason(held), heldUntil(held.probeAt, random.fraction()));
     }
     const { numberHash } = entryOf(call, deps);
-    if ((await withTimeLimit(never.load(numberHash), 5)) === true) {
+    if (await withTimeLimit(never.load(numberHash), 5)) {
       return write({ kind: "write", state: "REJECTED", reason: "do_not_call" });
     }
     if (resendOf !== undefined) return "claim"; // counted when it was first sent

@@ -17,6 +17,7 @@ new OutboundCallsStack(app, "OutboundCalls", {
   bundles,
   stage: text("stage"),
   basePath: text("basePath"),
+  operator: text("operator") === "true",
   alarmEmail: text("alarmEmail"),
 });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

@@ -33,6 +33,8 @@ export interface OutboundCallsProps {
   stage?: string | undefined;
   /** The base path that a custom domain puts in front. */
   basePath?: string | undefined;
+  /** Operators may see and decide through the API, which then reads and writes calls. */
+  operator?: boolean | undefined;
   /** Who is told of alarms. */
   alarmEmail?: string | undefined;
 }
@@ -154,27 +156,29 @@ export class OutboundCallsStack extends Stack {
       role.addToPolicy(new iam.PolicyStatement({ actions: actionNames, resources }));
     const objects = bucket.arnForObjects("messages/*");
     allow(api.role, ["s3:PutObject"], [objects]);
-    // The API reads and writes idempotency keys, and no call.
-    api.role.addToPolicy(
-      new iam.PolicyStatement({
-        actions: ["dynamodb:GetItem", "dynamodb:PutItem"],
-        resources: [table.tableArn],
-        conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["key#*"] } },
-      }),
-    );
     allow(dialer.role, ["s3:PutObject", "s3:GetObject"], [objects]);
-    allow(
-      dialer.role,
-      ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"].map(
-        (name) => `dynamodb:${name}`,
-      ),
-      [table.tableArn],
-    );
-    allow(
-      dialer.role,
-      ["dynamodb:Query"],
-      Object.keys(indexes).map((index) => `${table.tableArn}/index/${index}`),
-    );
+    const allowLedger = (role: iam.Role) => {
+      const onItems = ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"];
+      allow(
+        role,
+        onItems.map((name) => `dynamodb:${name}`),
+        [table.tableArn],
+      );
+      const arns = Object.keys(indexes).map((index) => `${table.tableArn}/index/${index}`);
+      allow(role, ["dynamodb:Query"], arns);
+    };
+    allowLedger(dialer.role);
+    if (props.operator === true) allowLedger(api.role);
+    else {
+      // The API reads and writes idempotency keys, and no call.
+      api.role.addToPolicy(
+        new iam.PolicyStatement({
+          actions: ["dynamodb:GetItem", "dynamodb:PutItem"],
+          resources: [table.tableArn],
+          conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["key#*"] } },
+        }),
+      );
+    }
     for (const [source, batchSize, maxConcurrency] of [
       [queue, 25, 20],
       [deadQueue, 1, 2], // a batch of ten thousand calls is as many writes

@@ -42,8 +42,12 @@ export async function readLocalSettings(defaults: {
   const made = given["API_TOKENS"] ? undefined : createToken();
   environment["API_TOKENS"] =
     given["API_TOKENS"] || JSON.stringify([{ id: "local", sha256: made?.sha256 }]);
+  const madeOperator = given["OPERATOR_TOKENS"] ? undefined : createToken();
+  environment["OPERATOR_TOKENS"] =
+    given["OPERATOR_TOKENS"] || JSON.stringify([{ id: "local", sha256: madeOperator?.sha256 }]);
   try {
     parseTokens(environment["API_TOKENS"]);
+    parseTokens(environment["OPERATOR_TOKENS"], "OPERATOR_TOKENS");
     const plan = parseDialPlan(undefined, environment);
     const missing = missingSecrets(plan, given);
     if (missing.length > 0) fail(`The dial plan needs ${missing.join(", ")} in the environment.`);
@@ -64,6 +68,8 @@ export async function readLocalSettings(defaults: {
 Outbound Calls is ready at ${address}
 Dialing: ${given["DIAL_PLAN"] ? "as DIAL_PLAN says" : "simulated, nobody is phoned"}; state: ${stateDirectory}
 Token: ${made?.token ?? "one of API_TOKENS"}
+
+OUTBOUND_CALLS_URL=${address} OUTBOUND_CALLS_OPERATOR_TOKEN=${madeOperator?.token ?? "$OPERATOR_TOKEN"} npm run calls -- list --state PLACED
 
 curl -i ${address}/v1/calls -H "Authorization: Bearer ${token}" -H "Content-Type: application/json" -d '{"phone_number": "+12025550123", "agent_id": "agent_1"}'
 `,

@@ -74,6 +74,16 @@ describe("the AWS stack", () => {
     expect(JSON.stringify(template.toJSON())).not.toContain("service-role/AWSLambda");
   });
 
+  it("lets the API reach calls only where operators are to have it", () => {
+    const other = new OutboundCallsStack(new App(), "WithOperator", { bundles, operator: true });
+    const policies = Object.values(Template.fromStack(other).findResources("AWS::IAM::Policy")).map(
+      (policy) => JSON.stringify(policy),
+    );
+    const [api = ""] = policies.filter((policy) => policy.includes('"Ref":"apirole'));
+    expect(api).toMatch(/"dynamodb:UpdateItem".*"dynamodb:Query"/);
+    expect(api).not.toContain("ProviderSecrets");
+  });
+
   it("lets the API reach idempotency keys alone, and no provider's secret", () => {
     const policies = resources("AWS::IAM::Policy").map((policy) => JSON.stringify(policy));
     const api = policies.filter((policy) => policy.includes('"Ref":"apirole'));
