@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "../../infra/calls.ts";
 import { createToken } from "../../shared/tokens.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import {
@@ -11,6 +12,7 @@ import {
 } from "../support/service.ts";
 
 const { token, sha256 } = createToken();
+const operator = createToken();
 const parkAfterSeconds = 8;
 
 const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
@@ -29,7 +31,9 @@ function answer(
   const before = received.filter(({ id }) => id === request.id).length - 1;
   switch (request.path) {
     case "/fails":
-      response.writeHead(500).end("a page about the failure");
+      // Until an operator has it made again.
+      if (received.filter(({ path }) => path === "/fails").length > 1) response.end();
+      else response.writeHead(500).end("a page about the failure");
       break;
     case "/resets":
       response.socket?.resetAndDestroy();
@@ -68,6 +72,7 @@ type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 const environmentFor = ({ url }: Receiver) => ({
   API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
+  OPERATOR_TOKENS: JSON.stringify([{ id: "ops", sha256: operator.sha256 }]),
   DIAL_PLAN: JSON.stringify({
     agents: {
       ...Object.fromEntries(
@@ -241,6 +246,76 @@ export function describeService(platform: PlatformUnderTest): void {
       expect(receiver.to("/refuses")).toHaveLength(1);
     });
 
+    /** `npm run calls`, as an operator runs it. */
+    const calls = async (...words: string[]) => {
+      const out: string[] = [];
+      const code = await run([...words, "--json"], {
+        environment: {
+          OUTBOUND_CALLS_URL: service.address,
+          OUTBOUND_CALLS_OPERATOR_TOKEN: operator.token,
+        },
+        fetch,
+        print: (line) => out.push(line),
+        complain: (line) => out.push(line),
+        isInteractive: false,
+      });
+      return { code, answers: out.map((line): Record<string, unknown> => JSON.parse(line)) };
+    };
+
+    it("lets an operator find a parked call, and have it made again, once", async () => {
+      const { answers } = await calls("list", "--state", "PARKED", "--agent", "fails");
+      expect(answers).toHaveLength(1);
+      const id = String(answers[0]?.["id"]);
+      const redials = await Promise.all([
+        calls("redial", id, "--not-placed"),
+        calls("redial", id, "--not-placed"),
+      ]);
+      expect(redials.map(({ code }) => code)).toEqual([0, 0]);
+      const made = new Set(redials.map((one) => one.answers[0]?.["id"]));
+      expect(made.size).toBe(1);
+      await until(() => receiver.to("/fails").length === 2, 20_000);
+      expect(receiver.to("/fails")[1]?.id).toBe([...made][0]);
+      await new Promise((next) => setTimeout(next, 3000));
+      expect(receiver.to("/fails")).toHaveLength(2);
+      const story = await calls("show", id);
+      expect(story.answers[0]).toMatchObject({ state: "REDIALED", redialed_as: [...made][0] });
+    });
+
+    it("keeps the calls of an agent that an operator holds, ends those that are cancelled", async () => {
+      await calls("hold", "--agent", "held");
+      await post(service, "/v1/calls/batch", callsTo("held", 20));
+      const waiting = async () =>
+        (await calls("list", "--state", "DEFERRED", "--agent", "held")).answers;
+      await until(async () => (await waiting()).length === 20, 20_000, 500);
+      const [one, two] = await waiting();
+      const cancelled = await calls("cancel", String(one?.["id"]), String(two?.["id"]));
+      expect(cancelled.code).toBe(0);
+      expect(receiver.received.filter(({ text }) => text.includes('"agent_id":"held"'))).toEqual(
+        [],
+      );
+      await calls("release", "--agent", "held");
+      const heldOnes = () =>
+        receiver.received.filter(({ text }) => text.includes('"agent_id":"held"'));
+      await until(() => heldOnes().length === 18, 30_000);
+      await new Promise((next) => setTimeout(next, 2000));
+      expect(heldOnes()).toHaveLength(18);
+      expect(heldOnes().map(({ id }) => id)).not.toContain(one?.["id"]);
+    });
+
+    it("phones nobody on the do-not-call list", async () => {
+      const [never] = callsTo("never", 1);
+      await calls("never", "add", never?.phone_number ?? "");
+      await post(service, "/v1/calls", never);
+      const rejected = async () =>
+        (await calls("list", "--state", "REJECTED", "--agent", "never")).answers;
+      await until(async () => (await rejected()).length === 1, 20_000, 500);
+      expect((await rejected())[0]).toMatchObject({ reason: "do_not_call", number_tail: "00" });
+      expect(receiver.received.filter(({ text }) => text.includes('"never"'))).toEqual([]);
+      await calls("never", "remove", never?.phone_number ?? "");
+      const { answers } = await calls("stats");
+      expect(answers[0]).toMatchObject({ standing: { PARKED: 3 } });
+    });
+
     it("answers over a real connection as the contract says", async () => {
       const valid = callsTo("x", 1)[0];
       const bearer = { authorization: `Bearer ${token}` };
@@ -309,6 +384,7 @@ export function describeService(platform: PlatformUnderTest): void {
       expect(log.match(/303555\d{4}/)?.[0]).toBeUndefined();
       expect(counted(/context of/g)).toBe(0);
       expect(log.split(token)).toHaveLength(1);
+      expect(log.split(operator.token)).toHaveLength(1);
       const lines = log.split("\n").filter((line) => line.startsWith("{"));
       for (const line of lines)
         expect(JSON.parse(line)).toMatchObject({ event: expect.any(String) });
