@@ -20,7 +20,7 @@ export const cloudflare: PlatformUnderTest = {
   name: "Cloudflare",
   script: "start",
   prefix: "",
-  /** By the command that README.md gives an operator. */
+  /** Past the service, by wrangler's own command. */
   async rows({ stateDirectory }) {
     const words = ["wrangler", "d1", "execute", "LEDGER", "--local", "--json", "--persist-to"];
     const read = () =>
