@@ -7,6 +7,7 @@ import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { ApiSettings, Settings } from "../../shared/settings.ts";
 import type { Caller } from "../../shared/tokens.ts";
 import { authenticate } from "./authenticate.ts";
+import documents from "./documents.json" with { type: "json" };
 import { createCalls } from "./create-calls.ts";
 import { createOperator } from "./operator.ts";
 import { errorsOf, problem, unprocessable } from "./problem.ts";
@@ -79,6 +80,11 @@ export function createApp(deps: ApiDeps) {
     );
   }
   if (deps.operatorOf !== undefined) app.route("/operator", createOperator(deps, deps.operatorOf));
+  app.get("/openapi.json", (c) => c.json(documents.public));
+  app.get("/docs", (c) => {
+    c.header("content-security-policy", documents.pagePolicy);
+    return c.html(documents.page);
+  });
   app.get("/healthz", (c) => c.text("ok\n"));
   app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
   app.onError((error, c) => {

@@ -103,3 +103,46 @@ export const doNotCallSchema = z
 export const checkSchema = z.strictObject({ phone_number: phoneNumber });
 
 export const actsQuerySchema = z.strictObject({ cursor, limit });
+
+const time = z.iso.datetime();
+
+/** A call as it is shown: of the number its last two digits, of the context nothing. */
+export const callViewSchema = z.strictObject({
+  id: z.string(),
+  state: z.enum(callStates),
+  reason: z.string(),
+  agent_id: z.string(),
+  provider: z.string().nullable(),
+  request_id: z.string(),
+  client: z.string(),
+  number_tail: z.string(),
+  attempt: z.int(),
+  due_at: time.nullable(),
+  accepted_at: time,
+  updated_at: time,
+  provider_call_id: z.string().nullable(),
+  redial_of: z.string().nullable(),
+  redialed_as: z.string().nullable(),
+  can_be_revealed: z.boolean(),
+});
+
+export const callStorySchema = z.strictObject({
+  ...callViewSchema.shape,
+  history: z.array(
+    z.strictObject({
+      at: time,
+      state: z.enum(["ACCEPTED", ...callStates]),
+      reason: z.string(),
+      due_at: time.nullable(),
+      by: z.string().nullable(),
+    }),
+  ),
+});
+
+export const revealedSchema = z.strictObject({
+  phone_number: z.string(),
+  context: z.record(z.string(), z.string()),
+  timezone: z.string().nullable(),
+});
+
+export const redialedSchema = z.strictObject({ id: z.string(), redial_of: z.string() });

@@ -16,6 +16,7 @@ import { withTimeLimit } from "../../shared/time-limit.ts";
 import type { Caller } from "../../shared/tokens.ts";
 import type { ApiDeps, ApiEnv } from "./app.ts";
 import { authenticate } from "./authenticate.ts";
+import documents from "./documents.json" with { type: "json" };
 import {
   actsQuerySchema,
   cancelSchema,
@@ -335,6 +336,7 @@ export function createOperator(
     return c.json({ acts: acts.map((one) => ({ ...one, at: timeOf(one.at) })), ...cursorOf(next) });
   });
 
+  operator.get("/openapi.json", (c) => c.json(documents.operator));
   operator.notFound((c) => problem(c, 404, "There is nothing of this name for operators."));
   return operator;
 }

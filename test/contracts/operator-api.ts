@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
+import { callStorySchema, callViewSchema } from "../../functions/api/operator-schemas.ts";
 import type { Call } from "../../shared/call.ts";
 import type { CallLedger, CallRow } from "../../shared/ledger/call-ledger.ts";
 import type { Message } from "../../shared/message.ts";
@@ -113,6 +114,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       const listed = await ask(`/calls?state=PARKED&agent_id=${agent}&limit=2`);
       expect(listed.status).toBe(200);
       expect(listed.body.calls).toHaveLength(2);
+      for (const one of listed.body.calls) expect(() => callViewSchema.parse(one)).not.toThrow();
       const next = await ask(
         `/calls?state=PARKED&agent_id=${agent}&limit=2&cursor=${listed.body.cursor}`,
       );
@@ -171,6 +173,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
         ["DIALING", "claimed"],
         ["PARKED", "r"],
       ]);
+      expect(() => callStorySchema.parse(shown.body)).not.toThrow();
       expect(JSON.stringify(shown.body)).not.toMatch(/2025550123|Zoë/);
       expect((await ask(`/calls/${aCall().id}`)).status).toBe(404);
     });
@@ -360,8 +363,11 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     });
 
     it("tells what operators did, newest first, without numbers", async () => {
+      const nextMoment = () => new Promise((next) => setTimeout(next, 3));
       await ask("/cancel", { request_id: requestId });
+      await nextMoment();
       await ask("/do-not-call", { add: ["+13035550008"] });
+      await nextMoment();
       await ask("/do-not-call", { remove: ["+13035550008"] });
       const first = (await ask("/acts?limit=2")).body;
       expect(first.acts.map(({ act, target }) => [act, target])).toEqual([

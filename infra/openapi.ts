@@ -1,0 +1,492 @@
+/**
+ * `npm run openapi` writes functions/api/documents.json: the OpenAPI documents that the API serves, made from the schemas
+ * by which it judges requests, and the page that shows the public one to readers.
+ */
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as z from "zod";
+import * as operator from "../functions/api/operator-schemas.ts";
+import { callRequestSchema } from "../shared/call.ts";
+
+type Json = Record<string, unknown>;
+
+/** A schema of ours as JSON Schema, with what is said of its fields for readers. */
+function jsonSchema(
+  schema: z.ZodType,
+  about: Record<string, Json> = {},
+  io: "input" | "output" = "output",
+) {
+  const { $schema: _, ...made } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  const properties = Object.entries(made.properties ?? {}).map(([name, property]) => [
+    name,
+    { ...(typeof property === "object" ? property : {}), ...about[name] },
+  ]);
+  return {
+    ...made,
+    ...(properties.length === 0 ? {} : { properties: Object.fromEntries(properties) }),
+  };
+}
+
+const number = {
+  description: "E.164, at a destination that the dial plan permits",
+  pattern: "^\\+[1-9]\\d{6,14}$",
+  examples: ["+12025550123"],
+};
+const callSchema = {
+  ...jsonSchema(callRequestSchema, {
+    phone_number: number,
+    agent_id: {
+      description: "An agent of the dial plan, and of the token",
+      pattern: undefined,
+      minLength: 1,
+      maxLength: 128,
+      examples: ["agent_sales"],
+    },
+    context: {
+      description:
+        "What the agent is told: at most 100 strings by name, 32 KiB as JSON, as far as the provider can carry it",
+      propertyNames: undefined,
+      maxProperties: 100,
+      examples: [{ first_name: "Ada" }],
+    },
+    timezone: {
+      description:
+        "The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there",
+      examples: ["America/New_York"],
+    },
+  }),
+  description: "One call to be made.",
+};
+
+const problemSchema = {
+  description: "RFC 9457. What is wrong and where, never what the value was.",
+  ...jsonSchema(
+    z.object({
+      title: z.string(),
+      status: z.int(),
+      detail: z.string(),
+      errors: z
+        .array(
+          z.object({
+            pointer: z.string().optional(),
+            header: z.string().optional(),
+            detail: z.string(),
+          }),
+        )
+        .optional(),
+    }),
+  ),
+};
+const problemExample = (status: number, title: string, detail: string, errors?: Json[]) => ({
+  title,
+  status,
+  detail,
+  ...(errors === undefined ? {} : { errors }),
+});
+const problemAnswer = (description: string, example: Json, headers: Json = {}) => ({
+  description,
+  headers: { "X-Request-Id": requestIdHeader, ...headers },
+  content: {
+    "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" }, example },
+  },
+});
+const requestIdHeader = {
+  description: "The id of this request in the log and the ledger",
+  schema: { type: "string", examples: ["req_03f1a9c2d4e5f60718293a4b5c6d7e8f"] },
+};
+const retryAfterHeader = { description: "Seconds", schema: { type: "integer" } };
+const challengeHeader = { schema: { type: "string", examples: ["Bearer"] } };
+
+const answers = {
+  Unauthorized: problemAnswer(
+    "No valid token was sent.",
+    problemExample(401, "Unauthorized", "Send the token as Authorization: Bearer <token>."),
+    { "WWW-Authenticate": challengeHeader },
+  ),
+  Unprocessable: problemAnswer(
+    "Something is wrong with the request, and nothing of it was accepted: a field, the content type, JSON, a size, an Idempotency-Key that was used for another request. The first hundred errors are named.",
+    problemExample(422, "Unprocessable request", "Nothing was accepted: see errors.", [
+      { pointer: "/3/phone_number", detail: "must be an E.164 number such as +12025550123" },
+    ]),
+  ),
+  Failed: problemAnswer(
+    "The service failed, and may have accepted the request: repeat it only under the same Idempotency-Key.",
+    problemExample(500, "Internal error", "The service failed. Its log has the request id."),
+  ),
+  Unavailable: problemAnswer(
+    "The queue or the ledger cannot be reached, or the service is not configured. The detail says whether the request may have been accepted; then repeat it only under the same Idempotency-Key.",
+    problemExample(
+      503,
+      "Service unavailable",
+      "The ledger cannot be reached. Nothing was accepted: send the request again.",
+    ),
+    { "Retry-After": retryAfterHeader },
+  ),
+};
+const ref = (name: keyof typeof answers | "NotFound" | "Conflict") => ({
+  $ref: `#/components/responses/${name}`,
+});
+
+const licence = { name: "MIT", identifier: "MIT" };
+const bearer = {
+  type: "http",
+  scheme: "bearer",
+  description: "A token that `npm run token` made",
+};
+const first = { phone_number: "+12025550123", agent_id: "agent_sales" };
+const example = { ...first, context: { first_name: "Ada" }, timezone: "America/New_York" };
+
+const accepting = (operationId: string, summary: string, schema: Json, body: unknown) => ({
+  post: {
+    operationId,
+    summary,
+    description:
+      "201 without a body once every call of the request is on the queue: a batch is accepted whole or not at all. Each call is then dialed once, at a permitted hour where the phone rings, or the operator is told why not.",
+    parameters: [
+      {
+        name: "Idempotency-Key",
+        in: "header",
+        description:
+          "For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with whatever you may have to repeat.",
+        schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
+        example: "campaign-7-part-1",
+      },
+    ],
+    requestBody: { required: true, content: { "application/json": { schema, example: body } } },
+    responses: {
+      "201": {
+        description: "Accepted: every call of the request is on the queue.",
+        headers: { "X-Request-Id": requestIdHeader },
+      },
+      "401": ref("Unauthorized"),
+      "422": ref("Unprocessable"),
+      "500": ref("Failed"),
+      "503": ref("Unavailable"),
+    },
+  },
+});
+
+/** The two public endpoints. */
+export function publicDocument() {
+  const callRef = { $ref: "#/components/schemas/Call" };
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Outbound Calls",
+      version: "1",
+      summary: "Accepts phone calls for voice agents.",
+      description:
+        "Gets each person dialed once, at a permitted hour in their own time zone, or tells the operator why not. What a gateway in front answers by itself, such as 413 or 429, is not of this API.",
+      license: licence,
+    },
+    servers: [{ url: "/", description: "Where this document was served" }],
+    security: [{ bearer: [] }],
+    paths: {
+      "/v1/calls": accepting("createCall", "Accept one call", callRef, example),
+      "/v1/calls/batch": accepting(
+        "createCalls",
+        "Accept up to 10,000 calls",
+        {
+          type: "array",
+          items: callRef,
+          minItems: 1,
+          maxItems: 10_000,
+          description: "At most 4 MiB. Equal numbers are separate calls.",
+        },
+        [example, { ...first, phone_number: "+12025550124" }],
+      ),
+    },
+    components: {
+      securitySchemes: { bearer },
+      schemas: { Call: callSchema, Problem: problemSchema },
+      responses: answers,
+    },
+  };
+}
+
+const callRef = { $ref: "#/components/schemas/Call" };
+const cursorSchema = {
+  type: "string",
+  description: "Where to go on from; absent where there is no more",
+};
+const listOf = (name: string, items: Json) => ({
+  type: "object",
+  required: [name],
+  properties: { [name]: { type: "array", items }, cursor: cursorSchema },
+});
+const json = (schema: Json, description = "Done.") => ({
+  description,
+  content: { "application/json": { schema } },
+});
+const withErrors = (responses: Json, ...more: ("NotFound" | "Conflict")[]) => ({
+  ...responses,
+  "401": ref("Unauthorized"),
+  ...(more.includes("NotFound") ? { "404": ref("NotFound") } : {}),
+  ...(more.includes("Conflict") ? { "409": ref("Conflict") } : {}),
+  "422": ref("Unprocessable"),
+  "500": ref("Failed"),
+  "503": ref("Unavailable"),
+});
+const idParameter = {
+  name: "id",
+  in: "path",
+  required: true,
+  schema: { type: "string" },
+  example: "call_9f0b2c1d3e4f5061728394a5b6c7d8e9",
+};
+const queryOf = (schema: z.ZodObject | z.ZodType, about: Record<string, Json>) => {
+  const { properties = {}, required = [] } = jsonSchema(schema, about, "input");
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    schema: property,
+  }));
+};
+const posted = (schema: z.ZodType, about: Record<string, Json> = {}) => ({
+  required: true,
+  content: { "application/json": { schema: jsonSchema(schema, about, "input") } },
+});
+const page = { limit: { type: "integer", minimum: 1, maximum: 200, default: 50 } };
+const instant = { type: "string", format: "date-time" };
+const nothing = {
+  required: false,
+  content: { "application/json": { schema: { type: "object" } } },
+};
+
+/** What operators see and decide. */
+export function operatorDocument() {
+  const action = (
+    operationId: string,
+    summary: string,
+    requestBody: Json,
+    responses: Json,
+    parameters: Json[] = [],
+  ) => ({
+    post: {
+      operationId,
+      summary,
+      ...(parameters.length === 0 ? {} : { parameters }),
+      requestBody,
+      responses,
+    },
+  });
+  const ofCall = (
+    operationId: string,
+    summary: string,
+    requestBody: Json,
+    done: Json = { "200": json(callRef) },
+  ) =>
+    action(operationId, summary, requestBody, withErrors(done, "NotFound", "Conflict"), [
+      idParameter,
+    ]);
+  const read = (operationId: string, summary: string, schema: Json, parameters: Json[] = []) => ({
+    get: {
+      operationId,
+      summary,
+      parameters,
+      responses: withErrors({ "200": json(schema, "What was asked for.") }),
+    },
+  });
+  const counted = { type: "object", properties: {}, additionalProperties: true };
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Outbound Calls: operators",
+      version: "1",
+      summary: "What became of calls, and what is to become of them.",
+      license: licence,
+    },
+    servers: [{ url: "/", description: "Where this document was served" }],
+    security: [{ bearer: [] }],
+    paths: {
+      "/operator/calls": read(
+        "listCalls",
+        "List calls of a state or a request",
+        listOf("calls", callRef),
+        queryOf(operator.listQuerySchema, { ...page, from: instant, until: instant }),
+      ),
+      "/operator/calls/search": action(
+        "searchCalls",
+        "List calls to a number",
+        posted(operator.searchSchema, { ...page, phone_number: number }),
+        withErrors({ "200": json(listOf("calls", callRef)) }),
+      ),
+      "/operator/calls/{id}": {
+        get: {
+          operationId: "showCall",
+          summary: "One call and its story",
+          parameters: [idParameter],
+          responses: withErrors(
+            { "200": json({ $ref: "#/components/schemas/CallWithHistory" }) },
+            "NotFound",
+          ),
+        },
+      },
+      "/operator/calls/{id}/reveal": ofCall(
+        "revealCall",
+        "Its number and context; recorded",
+        nothing,
+        {
+          "200": json({ $ref: "#/components/schemas/Revealed" }),
+        },
+      ),
+      "/operator/calls/{id}/redial": ofCall(
+        "redialCall",
+        "Have another call made in its stead",
+        posted(operator.redialSchema),
+        { "201": json({ $ref: "#/components/schemas/Redialed" }) },
+      ),
+      "/operator/calls/{id}/resolve": ofCall(
+        "resolveCall",
+        "Say what a parked call was",
+        posted(operator.resolveSchema),
+      ),
+      "/operator/calls/{id}/cancel": ofCall("cancelCall", "Cancel a waiting call", nothing),
+      "/operator/cancel": action(
+        "cancelCalls",
+        "Cancel what waits of a request or an agent",
+        posted(operator.cancelSchema),
+        withErrors({
+          "200": json({
+            type: "object",
+            required: ["cancelled"],
+            properties: { cancelled: { type: "integer" }, cursor: cursorSchema },
+          }),
+        }),
+      ),
+      "/operator/hold": action(
+        "hold",
+        "Keep calls waiting",
+        posted(operator.holdSchema),
+        withErrors({ "200": json(counted) }),
+      ),
+      "/operator/release": action(
+        "release",
+        "Let them go",
+        posted(operator.releaseSchema),
+        withErrors({ "200": json(counted) }),
+      ),
+      "/operator/holds": read("listHolds", "What is held", counted),
+      "/operator/counts": read(
+        "countCalls",
+        "Calls by state and hour",
+        counted,
+        queryOf(operator.countsQuerySchema, {
+          hours: { type: "integer", minimum: 1, maximum: 168, default: 24 },
+        }),
+      ),
+      "/operator/acts": read(
+        "listActs",
+        "What operators did",
+        listOf("acts", counted),
+        queryOf(operator.actsQuerySchema, page),
+      ),
+      "/operator/do-not-call": action(
+        "changeDoNotCall",
+        "Add numbers to the do-not-call list, or take them from it",
+        posted(operator.doNotCallSchema),
+        withErrors({ "200": json(counted) }, "Conflict"),
+      ),
+      "/operator/do-not-call/check": action(
+        "checkDoNotCall",
+        "Whether a number is on it",
+        posted(operator.checkSchema, { phone_number: number }),
+        withErrors({
+          "200": json({ type: "object", properties: { listed: { type: "boolean" } } }),
+        }),
+      ),
+    },
+    components: {
+      securitySchemes: { bearer },
+      schemas: {
+        Call: jsonSchema(operator.callViewSchema),
+        CallWithHistory: jsonSchema(operator.callStorySchema),
+        Revealed: jsonSchema(operator.revealedSchema),
+        Redialed: jsonSchema(operator.redialedSchema),
+        Problem: problemSchema,
+      },
+      responses: {
+        ...answers,
+        NotFound: problemAnswer(
+          "There is none.",
+          problemExample(404, "Not found", "There is no call of this id."),
+        ),
+        Conflict: problemAnswer(
+          "It is not for a call that stands so.",
+          problemExample(
+            409,
+            "Conflict",
+            "The call is PLACED; this is for calls that are DEFERRED.",
+          ),
+        ),
+      },
+    },
+  };
+}
+
+const escaped = (text: unknown) =>
+  String(text).replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
+code,pre{font:14px/1.4 ui-monospace,monospace}pre{overflow-x:auto;padding:.75rem;border:1px solid #8888;border-radius:.4rem}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35rem .5rem;border-bottom:1px solid #8885}`;
+
+/** The public document for readers, in one page that asks for nothing else. */
+function readersPage(): string {
+  const { info, paths, components } = publicDocument();
+  const rows = (cells: [unknown, unknown][]) =>
+    cells
+      .map(
+        ([name, text]) =>
+          `<tr><th scope="row"><code>${escaped(name)}</code></th><td>${escaped(text)}</td></tr>`,
+      )
+      .join("");
+  const answersOf = (responses: Json) =>
+    Object.entries(responses).map(([status, answer]): [string, string] => {
+      const name = String(Object(answer).$ref ?? "")
+        .split("/")
+        .at(-1);
+      const known = Object.entries(components.responses).find(([one]) => one === name);
+      return [status, known?.[1].description ?? String(Object(answer).description)];
+    });
+  const fields = Object.entries(components.schemas.Call.properties ?? {}).map(
+    ([name, field]): [string, string] => {
+      const isRequired = ["phone_number", "agent_id"].includes(name);
+      return [
+        name,
+        `${isRequired ? "required" : "optional"}: ${String(Object(field).description)}`,
+      ];
+    },
+  );
+  const sections = Object.entries(paths).map(([path, { post }]) => {
+    const body = JSON.stringify(post.requestBody.content["application/json"].example, null, 2);
+    const curl = `curl -i "$URL${path}" \\
+  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: campaign-7-part-1" \\
+  -d '${body}'`;
+    return `<section><h2><code>POST ${escaped(path)}</code></h2><p>${escaped(post.summary)}. ${escaped(post.description)}</p>
+<pre tabindex="0">${escaped(curl)}</pre><table><caption>Answers</caption>${rows(answersOf(post.responses))}</table></section>`;
+  });
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${escaped(info.title)}</title><style>${style}</style></head><body><main><h1>${escaped(info.title)}</h1>
+<p>${escaped(info.summary)} ${escaped(info.description)}</p><p><a href="openapi.json">OpenAPI 3.1 document</a></p>
+<h2>A call</h2><table>${rows(fields)}</table>${sections.join("")}</main></body></html>`;
+}
+
+/** What the API serves of itself. */
+export function documents() {
+  const digest = createHash("sha256").update(style).digest("base64");
+  return {
+    public: publicDocument(),
+    operator: operatorDocument(),
+    page: readersPage(),
+    pagePolicy: `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const path = resolve(import.meta.dirname, "../functions/api/documents.json");
+  await writeFile(path, `${JSON.stringify(documents())}\n`);
+}

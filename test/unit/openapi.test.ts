@@ -1,0 +1,98 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { generateApi } from "swagger-typescript-api";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createApp } from "../../functions/api/app.ts";
+import documents from "../../functions/api/documents.json" with { type: "json" };
+import { documents as documentsMade } from "../../infra/openapi.ts";
+import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
+import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
+import { apiEnvironment, tokens } from "../support/environment.ts";
+
+const queue = createMemoryQueue(Date.now);
+const ledger = createMemoryLedger();
+const log = () => undefined;
+const app = createApp({
+  queue,
+  ledger: async () => ledger,
+  settings: readApiSettings(apiEnvironment, {}, log),
+  callerOf: readTokens(apiEnvironment, log),
+  operatorOf: readOperators(apiEnvironment, log),
+  clock: { now: Date.now },
+  randomId: () => randomBytes(16).toString("hex"),
+  log,
+});
+
+describe("the OpenAPI documents", () => {
+  it("are what the schemas make (else: npm run openapi)", () => {
+    expect(documents).toEqual(JSON.parse(JSON.stringify(documentsMade())));
+  });
+
+  it.each(["public", "operator"] as const)(
+    "of the %s endpoints have nothing for a linter to say",
+    async (name) => {
+      const config = await createConfig({ extends: ["recommended-strict"] });
+      const source = JSON.stringify(documents[name]);
+      const problems = await lintFromString({ source, config });
+      expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+    },
+  );
+
+  it("are served, the operator's to operators alone", async () => {
+    const open = await app.request("/openapi.json");
+    expect([open.status, await open.json()]).toEqual([200, documents.public]);
+    expect((await app.request("/operator/openapi.json")).status).toBe(401);
+    const headers = { authorization: `Bearer ${tokens.operator}` };
+    expect(await (await app.request("/operator/openapi.json", { headers })).json()).toEqual(
+      documents.operator,
+    );
+  });
+
+  it("are shown to readers on a page that asks no other host for anything", async () => {
+    const response = await app.request("/docs");
+    const html = await response.text();
+    expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+    expect(response.headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-/,
+    );
+    expect(html).not.toMatch(/<script|<link|src=|https?:/i);
+    for (const word of ["/v1/calls/batch", "phone_number", "Idempotency-Key", "422"]) {
+      expect(html).toContain(word);
+    }
+  });
+});
+
+describe("a client generated from /openapi.json", () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  it("posts a call and a batch", async () => {
+    const input = join(directory, "openapi.json");
+    await writeFile(input, await (await app.request("/openapi.json")).text());
+    await generateApi({ input, output: directory, fileName: "client.ts", silent: true });
+    const { Api } = await import(join(directory, "client.ts"));
+    const { v1 } = new Api({
+      baseUrl: "https://calls.example.com",
+      baseApiParams: { headers: { authorization: `Bearer ${tokens.crm}` } },
+      customFetch: async (address: string, init: RequestInit) => app.request(address, init),
+    });
+    const call = {
+      phone_number: "+12025550123",
+      agent_id: "agent_sales",
+      context: { name: "Ada" },
+    };
+    const one = await v1.createCall(call, { headers: { "Idempotency-Key": "one" } });
+    const batch = await v1.createCalls([call, call]);
+    expect([one.status, batch.status]).toEqual([201, 201]);
+    expect(queue.take()).toHaveLength(2);
+    const wrong = v1.createCall({ phone_number: "555", agent_id: "agent_sales" });
+    await expect(wrong).rejects.toMatchObject({ status: 422 });
+  });
+});
