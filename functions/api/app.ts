@@ -10,6 +10,7 @@ import { authenticate } from "./authenticate.ts";
 import documents from "./documents.json" with { type: "json" };
 import { createCalls } from "./create-calls.ts";
 import { createOperator } from "./operator.ts";
+import page from "./page.json" with { type: "json" };
 import { errorsOf, problem, unprocessable } from "./problem.ts";
 import { readJson } from "./read-json.ts";
 
@@ -17,6 +18,13 @@ import { readJson } from "./read-json.ts";
 const callBytesMax = 64 * 1024;
 /** Largest body of a batch: what passes API Gateway and Lambda (6 MB) as base64. */
 const batchBytesMax = 4 * 1024 * 1024;
+
+const pageHeaders = {
+  "content-security-policy": page.policy,
+  "cache-control": "no-cache",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
 
 export interface ApiDeps {
   queue: CallQueue;
@@ -79,7 +87,15 @@ export function createApp(deps: ApiDeps) {
       problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
     );
   }
-  if (deps.operatorOf !== undefined) app.route("/operator", createOperator(deps, deps.operatorOf));
+  if (deps.operatorOf !== undefined) {
+    // The page holds no secret; what it shows, it asks for with a token.
+    const part = (path: string, type: string, body: string) =>
+      app.get(path, (c) => c.body(body, 200, { "content-type": type, ...pageHeaders }));
+    part("/operator", "text/html; charset=utf-8", page.html);
+    part("/operator/page.js", "text/javascript; charset=utf-8", page.script);
+    part("/operator/page.css", "text/css; charset=utf-8", page.style);
+    app.route("/operator", createOperator(deps, deps.operatorOf));
+  }
   app.get("/openapi.json", (c) => c.json(documents.public));
   app.get("/docs", (c) => {
     c.header("content-security-policy", documents.pagePolicy);

@@ -1,0 +1,79 @@
+/** What the page shows of a call: see `callViewSchema`. */
+export interface CallView {
+  id: string;
+  state: string;
+  reason: string;
+  agent_id: string;
+  provider: string | null;
+  request_id: string;
+  number_tail: string;
+  attempt: number;
+  due_at: string | null;
+  accepted_at: string;
+  updated_at: string;
+  provider_call_id: string | null;
+  redial_of: string | null;
+  redialed_as: string | null;
+  can_be_revealed: boolean;
+}
+
+export interface Step {
+  at: string;
+  state: string;
+  reason: string;
+  due_at: string | null;
+  by: string | null;
+}
+
+export interface Counts {
+  counts: { hour: string; state: string; count: number }[];
+  standing: Record<string, number>;
+  standing_most: number;
+}
+
+export interface Holds {
+  orders: { name: string; at: string; by: string }[];
+  holds: { name: string; code: string; probe_at: string }[];
+  agents: string[];
+  accounts: string[];
+}
+
+export interface Revealed {
+  phone_number: string;
+  context: Record<string, string>;
+}
+
+/** An answer that is none of success; its words are for people. */
+export class AskError extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const base = location.pathname.replace(/\/+$/, "");
+
+/** Asks the operator's API, as the page's own address has it. */
+export async function ask<Answer>(token: string, path: string, body?: object): Promise<Answer> {
+  const response = await fetch(base + path, {
+    method: body === undefined ? "GET" : "POST",
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch(() => {
+    throw new AskError(0, "The service cannot be reached.");
+  });
+  const answer: Answer & { detail?: string; errors?: { pointer: string; detail: string }[] } =
+    await response.json().catch(() => ({}));
+  if (response.ok) return answer;
+  const errors = (answer.errors ?? []).map(
+    ({ pointer, detail }) => `${pointer.slice(1)} ${detail}`,
+  );
+  throw new AskError(
+    response.status,
+    [answer.detail ?? `HTTP ${response.status}`, ...errors].join(" "),
+  );
+}

@@ -1,0 +1,27 @@
+import { env } from "node:process";
+import { type Browser, chromium } from "playwright-core";
+
+/**
+ * A headless Chromium: that of CHROMIUM_PATH, or on Linux the one that comes with the packages, beside the libraries
+ * that a bare machine lacks.
+ */
+export async function startBrowser(): Promise<Browser> {
+  const args =
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking " +
+    "--disable-component-update --disable-sync";
+  if (env["CHROMIUM_PATH"] !== undefined) {
+    return chromium.launch({ executablePath: env["CHROMIUM_PATH"], args: args.split(" ") });
+  }
+  const before = { ...env };
+  env["AWS_EXECUTION_ENV"] = "AWS_Lambda_nodejs22.x"; // has the package unpack its libraries, and say where
+  const { default: packaged } = await import("@sparticuz/chromium");
+  const executablePath = await packaged.executablePath();
+  const libraries = env["LD_LIBRARY_PATH"] ?? "";
+  for (const name of Object.keys(env)) if (!(name in before)) delete env[name];
+  Object.assign(env, before);
+  return chromium.launch({
+    executablePath,
+    args: args.split(" "),
+    env: { ...before, LD_LIBRARY_PATH: libraries },
+  });
+}
