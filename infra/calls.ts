@@ -11,7 +11,7 @@ import { callStates } from "../shared/ledger/call-ledger.ts";
 
 const usage = `npm run calls -- COMMAND [OPTIONS]
 
-  list     --state STATE | --request ID | --number +12025550123
+  list     --state STATE | --request ID | --number +12025550123, or several
            [--agent A] [--provider P] [--reason R] [--from TIME] [--until TIME] [--limit N]
   show     ID [--reveal]                      one call's story; with its number and context
   redial   ID… | --state STATE [as list]      [--not-placed], which parked calls demand
@@ -71,6 +71,21 @@ const options = {
   help: { type: "boolean" },
 } as const;
 
+const choosing = ["state", "request", "number", "agent", "provider", "reason", "from", "until"];
+/** What each command knows of them. */
+const optionsOf: Record<string, string[]> = {
+  list: [...choosing, "limit"],
+  show: ["reveal"],
+  redial: [...choosing, "not-placed"],
+  resolve: [...choosing, "placed", "not-placed"],
+  cancel: ["request", "agent"],
+  hold: ["agent", "account"],
+  release: ["agent", "account", "hold"],
+  stats: ["hours"],
+  never: ["file", "renew"],
+  acts: ["limit"],
+};
+
 function parse(words: string[]) {
   try {
     return parseArgs({ args: words, options, allowPositionals: true, strict: true });
@@ -89,8 +104,11 @@ export async function run(words: string[], terminal: Terminal): Promise<number> 
       terminal.print(usage);
       return command === "" && values.help !== true ? 1 : 0;
     }
-    const perform = commands[command];
+    const perform = Object.hasOwn(commands, command) ? commands[command] : undefined;
     if (perform === undefined) throw new Failure(`There is no command ${command}.\n\n${usage}`);
+    const known = new Set(["json", ...(optionsOf[command] ?? [])]);
+    const strange = Object.keys(values).find((name) => !known.has(name));
+    if (strange !== undefined) throw new Failure(`${command} has no option --${strange}.`);
     return await perform(rest, values, createClient(terminal), terminal);
   } catch (error) {
     if (!(error instanceof Failure || error instanceof Refusal)) throw error;
@@ -185,6 +203,9 @@ const commands: Record<
 
   async cancel(ids, values, ask, terminal) {
     if (ids.length > 0) {
+      if (Object.keys(values).some((name) => name !== "json")) {
+        throw new Failure("cancel takes either ids, or --request or --agent.");
+      }
       return forEach(ids, values, ask, terminal, (id) => ask(`/calls/${id}/cancel`, {}));
     }
     const what = chosen(
@@ -282,8 +303,9 @@ const commands: Record<
     const bar = barOf(all.length, values, terminal);
     for (let start = 0; start < all.length; start += numbersMax) {
       const some = all.slice(start, start + numbersMax);
-      const renew = values.renew === true && start === 0 ? { renew: true } : {};
-      await ask("/do-not-call", { [verb]: some, ...renew });
+      const isLast = start + numbersMax >= all.length;
+      const renew = values.renew === true && isLast ? { renew: true } : {};
+      await ask("/do-not-call", { [verb]: some, ...renew, ...(isLast ? {} : { more: true }) });
       bar.update(start + some.length);
     }
     bar.stop();
@@ -317,32 +339,18 @@ const storyColumns = ["at", "state", "reason", "due_at", "by"];
 /** The calls that a list's options choose, page after page. */
 async function* callsOf(values: Values, ask: Client): AsyncGenerator<Json> {
   const { state, request, number, agent, provider, reason, from, until } = values;
+  const filters = { state, request_id: request, agent_id: agent, provider, reason, from, until };
+  const given = Object.entries(filters).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, value]],
+  );
   let cursor: string | undefined;
   do {
-    let page: Json;
-    if (number === undefined) {
-      const query = new URLSearchParams();
-      const parts = {
-        state,
-        request_id: request,
-        agent_id: agent,
-        provider,
-        reason,
-        from,
-        until,
-        cursor,
-      };
-      for (const [name, value] of Object.entries(parts))
-        if (value !== undefined) query.set(name, value);
-      query.set("limit", "200");
-      page = await ask(`/calls?${query.toString()}`);
-    } else {
-      page = await ask("/calls/search", {
-        phone_number: number,
-        limit: 200,
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-    }
+    const place: [string, string][] = cursor === undefined ? [] : [["cursor", cursor]];
+    const query = new URLSearchParams([...given, ...place, ["limit", "200"]]);
+    const page =
+      number === undefined
+        ? await ask(`/calls?${query.toString()}`)
+        : await ask("/calls/search", { phone_number: number, ...Object.fromEntries(query) });
     yield* listIn(page, "calls");
     cursor = page["cursor"] === undefined ? undefined : textOf(page["cursor"]);
   } while (cursor !== undefined);
@@ -367,20 +375,24 @@ async function forEach(
   const bar = barOf(chosenIds.length, values, terminal);
   const refused: string[] = [];
   let done = 0;
+  let failure: Failure | undefined;
   for (const id of chosenIds) {
     try {
       const answer = await perform(encodeURIComponent(id));
       if (values.json === true) terminal.print(JSON.stringify(answer));
       done++;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      refused.push(`${id}: ${error.message}`);
+      if (error instanceof Refusal) refused.push(`${id}: ${error.message}`);
+      else if (error instanceof Failure) failure = new Failure(`${id}: ${error.message}`);
+      else throw error;
     }
     bar.update(done + refused.length);
+    if (failure !== undefined) break; // the service is unwell: what is left is left as it is
   }
   bar.stop();
   for (const line of refused) terminal.complain(line);
   if (values.json !== true) terminal.print(`${done} done, ${refused.length} refused.`);
+  if (failure !== undefined) throw failure;
   return refused.length > 0 ? 2 : 0;
 }
 

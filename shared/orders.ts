@@ -8,9 +8,12 @@ export type Holdable = { agent: string } | { account: string };
 /** What an operator may cancel the waiting calls of. */
 export type Cancellable = { agent: string } | { request: string };
 
+/** What the names of all holds begin with, and no other order's. */
+export const holdPrefix = "hold ";
+
 /** The order that holds them; also the line in which their calls wait meanwhile. */
 export function holdOrderOf(what: Holdable): string {
-  return "agent" in what ? `hold agent ${what.agent}` : `hold account ${what.account}`;
+  return holdPrefix + ("agent" in what ? `agent ${what.agent}` : `account ${what.account}`);
 }
 
 export function cancelOrderOf(what: Cancellable): string {
@@ -19,7 +22,16 @@ export function cancelOrderOf(what: Cancellable): string {
 
 /** Whether a line is that of an operator's hold, and not of an account's pace. */
 export function isHoldLine(line: string): boolean {
-  return line.startsWith("hold ");
+  return line.startsWith(holdPrefix);
+}
+
+/** Names of the orders that may cancel these calls. */
+export function cancelNamesOf(calls: readonly Call[]): string[] {
+  const names = calls.flatMap(({ requestId, request }) => [
+    cancelOrderOf({ request: requestId }),
+    cancelOrderOf({ agent: request.agent_id }),
+  ]);
+  return [...new Set(names)];
 }
 
 /** Whether an operator has cancelled a call, by its request or, up to the order's time, its agent. */

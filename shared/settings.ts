@@ -57,14 +57,24 @@ export function readTokens({ API_TOKENS }: Environment, log: Log) {
 }
 
 /** Whose an operator's token is, by `OPERATOR_TOKENS`; undefined where that is not set: there is no operator then. */
-export function readOperators({ OPERATOR_TOKENS }: Environment, log: Log) {
-  return OPERATOR_TOKENS ? callersOf("OPERATOR_TOKENS", OPERATOR_TOKENS, log) : undefined;
+export function readOperators({ OPERATOR_TOKENS, API_TOKENS }: Environment, log: Log) {
+  if (!OPERATOR_TOKENS) return undefined;
+  return callersOf("OPERATOR_TOKENS", OPERATOR_TOKENS, log, API_TOKENS);
 }
 
-function callersOf(name: string, json: string | undefined, log: Log) {
+/** @param others tokens of which none may be among these: none is for both */
+function callersOf(
+  name: "API_TOKENS" | "OPERATOR_TOKENS",
+  json: string | undefined,
+  log: Log,
+  others?: string,
+) {
   const tokens = read(log, () => {
     if (!json) throw new Error(`${name} is not set: every request is answered 401`);
-    return parseTokens(json, name);
+    const parsed = parseTokens(json, name);
+    const both = parsed.find(({ sha256 }) => others?.toLowerCase().includes(sha256.toLowerCase()));
+    if (both !== undefined) throw new Error(`${name}: ${both.id} is a token of API_TOKENS too`);
+    return parsed;
   });
   return (token: string, now: number): Caller | undefined =>
     "value" in tokens ? callerOf(token, tokens.value, now) : undefined;

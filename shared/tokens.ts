@@ -32,7 +32,10 @@ export interface Caller {
 }
 
 /** Parses the tokens that stand in a variable of this name; throws what is wrong with them, without their text. */
-export function parseTokens(json: string, name = "API_TOKENS"): z.infer<typeof tokensSchema> {
+export function parseTokens(
+  json: string,
+  name: "API_TOKENS" | "OPERATOR_TOKENS" = "API_TOKENS",
+): z.infer<typeof tokensSchema> {
   let value: unknown;
   try {
     value = JSON.parse(json);
@@ -41,6 +44,10 @@ export function parseTokens(json: string, name = "API_TOKENS"): z.infer<typeof t
   }
   const parsed = tokensSchema.safeParse(value);
   if (!parsed.success) throw new Error(`${name}: ${z.prettifyError(parsed.error)}`);
+  const limited = parsed.data.some(({ agents }) => !agents.includes("*"));
+  if (limited && name === "OPERATOR_TOKENS") {
+    throw new Error(`${name}: an operator sees all agents; agents cannot be given`);
+  }
   return parsed.data;
 }
 

@@ -60,7 +60,7 @@ export function createApp(deps: ApiDeps) {
     const requestId = `req_${deps.randomId()}`;
     c.set("requestId", requestId);
     await next();
-    c.header("x-request-id", requestId);
+    c.header("x-request-id", c.get("requestId"));
   });
 
   const authenticated = authenticate((token) => deps.callerOf(token, deps.clock.now()));

@@ -12,7 +12,8 @@ const ledgerSecondsMax = 5; // with two sends of 10 s it stays within what a gat
 
 /**
  * The seed that this request's call ids are made of, or the answer that ends it. Without an
- * `Idempotency-Key` the seed is random; with one, it is what the key's first request was given.
+ * `Idempotency-Key` the seed is random; with one, it is what the key's first request was given, whose id this one
+ * has from then on: its calls are that request's, and are cancelled with it.
  *
  * A request that the plan refuses binds no key. A repeat of one that was accepted is let through even where
  * the plan has changed since: its calls are on the queue, and the dialer decides about them.
@@ -26,7 +27,7 @@ export async function seedOf(
   path: string,
   refusals: ProblemError[],
 ): Promise<string | Response> {
-  const seed = deps.randomId();
+  const seed = `${deps.randomId()} ${c.get("requestId")}`;
   const header = c.req.header("idempotency-key");
   if (header === undefined) return refusals.length > 0 ? unprocessable(c, refusals) : seed;
   if (!/^[\x20-\x7e]{1,255}$/.test(header)) {
@@ -52,7 +53,11 @@ export async function seedOf(
   try {
     const standing = await withTimeLimit(stand(), ledgerSecondsMax);
     if (standing === undefined) return unprocessable(c, refusals);
-    if (standing.fingerprint === fingerprint) return standing.seed;
+    if (standing.fingerprint === fingerprint) {
+      const [, first = c.get("requestId")] = standing.seed.split(" ");
+      c.set("requestId", first);
+      return standing.seed;
+    }
   } catch (error) {
     const request_id = c.get("requestId");
     deps.log("alarm", "ledger.unreachable", { request_id, error: errorForLog(error) });

@@ -24,27 +24,29 @@ const cursor = z
   })
   .optional();
 
+const filters = {
+  state: z.enum(callStates).optional(),
+  request_id: name.optional(),
+  agent_id: name.optional(),
+  provider: name.optional(),
+  reason: name.optional(),
+  /** Accepted in [from, until). */
+  from: instant.optional(),
+  until: instant.optional(),
+  cursor,
+  limit,
+};
+
 /** Which calls are listed: those of a state or of a request, and of them those that fit all the rest. */
 export const listQuerySchema = z
-  .strictObject({
-    state: z.enum(callStates).optional(),
-    request_id: name.optional(),
-    agent_id: name.optional(),
-    provider: name.optional(),
-    reason: name.optional(),
-    /** Accepted in [from, until). */
-    from: instant.optional(),
-    until: instant.optional(),
-    cursor,
-    limit,
-  })
+  .strictObject(filters)
   .refine(({ state, request_id }) => state !== undefined || request_id !== undefined, {
     path: ["state"],
     error: "is required, unless request_id is sent",
   });
 
-/** Calls to a number, which stands in no address. */
-export const searchSchema = z.strictObject({ phone_number: phoneNumber, cursor, limit });
+/** Calls to a number, which stands in no address, and of them those that fit all the rest. */
+export const searchSchema = z.strictObject({ phone_number: phoneNumber, ...filters });
 
 export const redialSchema = z.strictObject({
   /** Of a PARKED call: the operator knows that it was not placed. */
@@ -54,18 +56,23 @@ export const redialSchema = z.strictObject({
 /** What a PARKED call was found to be. */
 export const resolveSchema = z.strictObject({ outcome: z.enum(["placed", "not_placed"]) });
 
+/** `*` in a plan stands for every agent that it does not name, and is none itself. */
+const agentId = name.refine(
+  (text) => text !== "*",
+  "must name one agent; an account may be held instead",
+);
 const oneOf = (what: { [key: string]: unknown }) =>
   Object.values(what).filter(Boolean).length === 1;
 
 export const cancelSchema = z
-  .strictObject({ request_id: name.optional(), agent_id: name.optional(), cursor })
+  .strictObject({ request_id: name.optional(), agent_id: agentId.optional(), cursor })
   .refine(({ request_id, agent_id }) => oneOf({ request_id, agent_id }), {
     error: "must have either request_id or agent_id",
   });
 
 export const holdSchema = z
   .strictObject({
-    agent_id: name.optional(),
+    agent_id: agentId.optional(),
     /** Of the dial plan's providers. */
     account: name.optional(),
   })
@@ -95,6 +102,12 @@ export const doNotCallSchema = z
     remove: z.array(phoneNumber).max(numbersMax).default([]),
     /** The list was made under another HASH_KEY, and all of it is sent anew. */
     renew: z.boolean().default(false),
+    /** More of the same list is to come: it is whole with the request that does not say so. */
+    more: z.boolean().default(false),
+  })
+  .refine(({ add, renew }) => !renew || add.length > 0, {
+    path: ["renew"],
+    error: "is for a list that is sent anew: there is nothing to add",
   })
   .refine(({ add, remove }) => add.length + remove.length > 0, {
     error: "must have numbers to add or to remove",

@@ -2,7 +2,6 @@ import { zValidator } from "@hono/zod-validator";
 import { type Context, Hono } from "hono";
 import type * as z from "zod";
 import type { Call } from "../../shared/call.ts";
-import { routeOf } from "../../shared/dial-plan.ts";
 import {
   type CallLedger,
   type CallRow,
@@ -35,9 +34,9 @@ import { readJson } from "./read-json.ts";
 
 /** Room for the do-not-call list's ten thousand numbers. */
 const bodyBytesMax = 512 * 1024;
-/** Rows that one answer's filters look at, whole calls, in pages. */
-const scanPageRows = 200;
-const scanPagesMax = 5;
+/** Rows that one answer's filters look at, whole calls, and in one go. */
+const scanRowsMax = 1000;
+const scanPageRows = 50;
 /** Rows of a state are counted so far. */
 const standingMost = 500;
 const sendSecondsMax = 10;
@@ -56,9 +55,13 @@ export function createOperator(
   const { clock } = deps;
   operator.use(authenticate((token) => operatorOf(token, clock.now())));
   operator.use(async (c, next) => {
+    // Without its settings the service knows neither how long to keep what is written, nor whose a number's hash is.
+    if ("problem" in deps.settings) return notConfigured(c);
     await next();
     c.header("cache-control", "no-store");
   });
+  const settings = "value" in deps.settings ? deps.settings.value : undefined;
+  const hashKey = settings?.hashKey ?? "";
   const record = async (
     c: Context<ApiEnv>,
     act: string,
@@ -91,30 +94,16 @@ export function createOperator(
   const read = readJson(bodyBytesMax);
 
   operator.get("/calls", query(listQuerySchema), async (c) => {
-    const { state, request_id, agent_id, provider, reason, from, until, cursor, limit } =
-      c.req.valid("query");
-    const of = request_id === undefined ? { state: state ?? "PARKED" } : { requestId: request_id };
-    const fits = (row: CallRow) =>
-      (state === undefined || row.state === state) &&
-      (agent_id === undefined || row.agentId === agent_id) &&
-      (provider === undefined || row.route?.provider === provider) &&
-      (reason === undefined || row.reason === reason);
-    const start = cursor ?? (until === undefined ? undefined : { time: until, id: "" });
-    const found = await scan(await deps.ledger(), of, { start, from, fits, limit });
-    return c.json({ calls: found.rows.map(viewOf), ...cursorOf(found.next) });
+    const filters = c.req.valid("query");
+    const { state = "PARKED", request_id } = filters;
+    const of = request_id === undefined ? { state } : { requestId: request_id };
+    return c.json(await pageOf(await deps.ledger(), of, filters));
   });
 
   operator.post("/calls/search", read, body(searchSchema), async (c) => {
-    const { phone_number, cursor, limit } = c.req.valid("json");
-    const { settings } = deps;
-    if ("problem" in settings) return notConfigured(c);
-    const { numberHash } = traceOfNumber(phone_number, settings.value.hashKey);
-    const found = await scan(
-      await deps.ledger(),
-      { numberHash },
-      { start: cursor, fits: () => true, limit },
-    );
-    return c.json({ calls: found.rows.map(viewOf), ...cursorOf(found.next) });
+    const { phone_number, ...filters } = c.req.valid("json");
+    const { numberHash } = traceOfNumber(phone_number, hashKey);
+    return c.json(await pageOf(await deps.ledger(), { numberHash }, filters));
   });
 
   operator.get("/calls/:id", async (c) => {
@@ -166,10 +155,9 @@ export function createOperator(
       return unprocessable(c, [{ pointer: "/not_placed", detail }]);
     }
     await record(c, "redial", row.id);
-    const redialedAs = await redialIdOf(c, row);
-    if (redialedAs === undefined)
-      return conflict(c, (await rowOf(row.id)) ?? row, actFrom.REDIALED);
-    const call: Call = { ...row.call, id: redialedAs, acceptedAt: clock.now(), redialOf: row.id };
+    const redial = await redialOf(c, row);
+    if (redial === undefined) return conflict(c, (await rowOf(row.id)) ?? row, actFrom.REDIALED);
+    const call: Call = { ...row.call, ...redial, redialOf: row.id };
     // Under an id that stands in the ledger: sent again by whoever asks again, it is dialed once.
     const send = () => withTimeLimit(deps.queue.send({ kind: "call", call }), sendSecondsMax);
     try {
@@ -178,26 +166,34 @@ export function createOperator(
       const detail = "The queue did not confirm the call. Redial it again: it will be made once.";
       return problem(c, 503, detail, { headers: { "retry-after": "5" } });
     }
-    return c.json({ id: redialedAs, redial_of: row.id }, 201);
+    return c.json({ id: redial.id, redial_of: row.id }, 201);
   });
 
-  /** The id of the call that is made in a row's stead: of whoever was first to ask. */
-  const redialIdOf = async (c: Context<ApiEnv>, row: CallRow): Promise<string | undefined> => {
-    if (row.state === "REDIALED") return row.redialedAs ?? undefined;
+  /**
+   * The call that is made in a row's stead: whoever was first to ask has given it its id and its time. Asked again
+   * weeks later, it is too old to be dialed, though the ledger may have forgotten it.
+   */
+  const redialOf = async (
+    c: Context<ApiEnv>,
+    row: CallRow,
+  ): Promise<Pick<Call, "id" | "acceptedAt"> | undefined> => {
+    const made = ({ state, redialedAs, updatedAt }: CallRow) =>
+      state === "REDIALED" && redialedAs !== null
+        ? { id: redialedAs, acceptedAt: updatedAt }
+        : undefined;
+    if (row.state === "REDIALED") return made(row);
     const redialedAs = `call_${deps.randomId()}`;
+    const at = clock.now();
     const by = c.get("caller").tokenId;
     const ledger = await deps.ledger();
-    const act = { id: row.id, to: "REDIALED", redialedAs, by, at: clock.now() } as const;
-    const [done] = await ledger.act([act]);
-    if (done === true) return redialedAs;
+    const [done] = await ledger.act([{ id: row.id, to: "REDIALED", redialedAs, by, at }]);
+    if (done === true) return { id: redialedAs, acceptedAt: at };
     const now = await rowOf(row.id);
-    return now?.state === "REDIALED" ? (now.redialedAs ?? undefined) : undefined;
+    return now && made(now);
   };
 
   operator.post("/cancel", read, body(cancelSchema), async (c) => {
     const { request_id, agent_id, cursor } = c.req.valid("json");
-    const { settings } = deps;
-    if ("problem" in settings) return notConfigured(c);
     const ledger = await deps.ledger();
     const by = c.get("caller").tokenId;
     const now = clock.now();
@@ -205,34 +201,36 @@ export function createOperator(
     const name = cancelOrderOf(what);
     if (cursor === undefined) {
       // Calls that no dialer has seen yet have no row to be cancelled: the order is for them.
-      const expiresAt = now + settings.value.plan.expireAfterHours * 3_600_000;
+      const lifeMs = (settings?.plan.expireAfterHours ?? 0) * 3_600_000;
       await record(c, "cancel", name);
-      await ledger.giveOrder({ name, at: now, by, expiresAt });
+      await ledger.giveOrder({ name, at: now, by, expiresAt: Math.ceil(now + lifeMs) });
+    } else {
+      const [order] = await ledger.ordersNamed([name], now);
+      if (order === undefined || cursor.time > order.at + 1) {
+        const detail = "must be of an answer to this very order";
+        return unprocessable(c, [{ pointer: "/cursor", detail }]);
+      }
     }
     const of =
       request_id === undefined ? { state: "DEFERRED" as const } : { requestId: request_id };
     const fits = (row: CallRow) =>
       row.state === "DEFERRED" && (agent_id === undefined || row.agentId === agent_id);
     const start = cursor ?? { time: now + 1, id: "" };
-    const found = await scan(ledger, of, { start, fits, limit: scanPageRows });
+    const found = await scan(ledger, of, { start, fits, limit: scanRowsMax });
     const acts = found.rows.map(({ id }) => ({ id, to: "CANCELLED" as const, by, at: now }));
     const done = acts.length === 0 ? [] : await ledger.act(acts);
-    return c.json({ cancelled: done.filter(Boolean).length, ...cursorOf(found.next) });
+    const count = done.filter(Boolean).length;
+    if (cursor !== undefined) await record(c, "cancel", name, { count });
+    return c.json({ cancelled: count, ...cursorOf(found.next) });
   });
 
   operator.get("/holds", async (c) => {
-    const { settings } = deps;
     const ledger = await deps.ledger();
-    const [orders, holds] = await Promise.all([ledger.orders(clock.now()), ledger.holds()]);
-    const plan = "problem" in settings ? undefined : settings.value.plan;
-    const accounts = new Set(Object.values(plan?.agents ?? {}).map(({ provider }) => provider));
+    const [orders, holds] = await Promise.all([ledger.holdOrders(), ledger.holds()]);
+    const agents = settings?.plan.agents ?? {};
+    const accounts = new Set(Object.values(agents).map(({ provider }) => provider));
     return c.json({
-      orders: orders.map(({ name, at, by, expiresAt }) => ({
-        name,
-        at: timeOf(at),
-        by,
-        expires_at: timeOf(expiresAt),
-      })),
+      orders: orders.map(({ name, at, by }) => ({ name, at: timeOf(at), by })),
       holds: holds
         .filter(({ probeAt }) => probeAt !== null)
         .map(({ name, code, count, probeAt }) => ({
@@ -241,20 +239,20 @@ export function createOperator(
           count,
           probe_at: timeOf(probeAt),
         })),
-      agents: Object.keys(plan?.agents ?? {}),
+      agents: Object.keys(agents).filter((name) => name !== "*"),
+      /** Whether there are agents that the plan does not name. */
+      other_agents: Object.hasOwn(agents, "*"),
       accounts: [...accounts].toSorted(),
     });
   });
 
   operator.post("/hold", read, body(holdSchema), async (c) => {
     const { agent_id, account } = c.req.valid("json");
-    const { settings } = deps;
-    if ("problem" in settings) return notConfigured(c);
-    const { plan } = settings.value;
-    if (agent_id !== undefined && routeOf(agent_id, plan) === undefined) {
+    const agents = settings?.plan.agents ?? {};
+    if (agent_id !== undefined && !Object.hasOwn(agents, agent_id) && !Object.hasOwn(agents, "*")) {
       return unprocessable(c, [{ pointer: "/agent_id", detail: "is no agent of the dial plan" }]);
     }
-    const accounts = Object.values(plan.agents).map(({ provider }) => provider);
+    const accounts = Object.values(agents).map(({ provider }) => provider);
     if (account !== undefined && !accounts.includes(account)) {
       const detail = "is no account that an agent of the dial plan goes through";
       return unprocessable(c, [{ pointer: "/account", detail }]);
@@ -296,34 +294,31 @@ export function createOperator(
   });
 
   operator.post("/do-not-call", read, body(doNotCallSchema), async (c) => {
-    const { add, remove, renew } = c.req.valid("json");
-    const { settings } = deps;
-    if ("problem" in settings) return notConfigured(c);
-    const { hashKey } = settings.value;
+    const { add, remove, renew, more } = c.req.valid("json");
     const ledger = await deps.ledger();
     const { any, own } = listMarks(hashKey);
     const marks = await ledger.doNotCall([any, own]);
-    if (marks.has(any) && !marks.has(own) && !renew) {
+    const isOfOtherKey = marks.has(any) && !marks.has(own);
+    if (isOfOtherKey && !renew && !more) {
       const detail = "The list was made under another HASH_KEY: send all of it again, with renew.";
       return problem(c, 409, detail);
     }
     const hashesOf = (numbers: string[]) =>
       numbers.map((number) => traceOfNumber(number, hashKey).numberHash);
     await record(c, "do_not_call", "list", { count: add.length + remove.length });
+    const now = clock.now();
+    if (!marks.has(any)) await ledger.addDoNotCall([any, own], now);
     if (remove.length > 0) await ledger.dropDoNotCall(hashesOf(remove));
-    // The mark last: until all of it is there, a list made under another key lets nobody be dialed.
-    if (add.length > 0) await ledger.addDoNotCall(hashesOf(add), clock.now());
-    await ledger.addDoNotCall([any, own], clock.now());
+    if (add.length > 0) await ledger.addDoNotCall(hashesOf(add), now);
+    // Until all of it is there, a list that was made under another key lets nobody be dialed.
+    if (isOfOtherKey && !more) await ledger.addDoNotCall([own], now);
     return c.json({ added: add.length, removed: remove.length });
   });
 
   operator.post("/do-not-call/check", read, body(checkSchema), async (c) => {
-    const { settings } = deps;
-    if ("problem" in settings) return notConfigured(c);
-    const { numberHash } = traceOfNumber(c.req.valid("json").phone_number, settings.value.hashKey);
-    return c.json({
-      listed: (await (await deps.ledger()).doNotCall([numberHash])).has(numberHash),
-    });
+    const { numberHash } = traceOfNumber(c.req.valid("json").phone_number, hashKey);
+    const found = await (await deps.ledger()).doNotCall([numberHash]);
+    return c.json({ listed: found.has(numberHash) });
   });
 
   operator.get("/acts", query(actsQuerySchema), async (c) => {
@@ -345,6 +340,24 @@ const notAsked = "is not a field of this request";
 /** States in which something may yet happen to a call, or has to. */
 const openStates = new Set<CallRow["state"]>(["DEFERRED", "DIALING", "UNKNOWN", "PARKED"]);
 
+/** A page of the rows that filters leave. */
+async function pageOf(
+  ledger: CallLedger,
+  of: Parameters<typeof scan>[1],
+  filters: z.infer<typeof listQuerySchema>,
+) {
+  const { state, request_id, agent_id, provider, reason, from, until, cursor, limit } = filters;
+  const fits = (row: CallRow) =>
+    (state === undefined || row.state === state) &&
+    (request_id === undefined || row.requestId === request_id) &&
+    (agent_id === undefined || row.agentId === agent_id) &&
+    (provider === undefined || row.route?.provider === provider) &&
+    (reason === undefined || row.reason === reason);
+  const start = cursor ?? (until === undefined ? undefined : { time: until, id: "" });
+  const found = await scan(ledger, of, { start, from, fits, limit });
+  return { calls: found.rows.map(viewOf), ...cursorOf(found.next) };
+}
+
 /** Rows that fit, newest acceptance first, and the place to go on from where there may be more. */
 async function scan(
   ledger: CallLedger,
@@ -358,19 +371,19 @@ async function scan(
 ): Promise<{ rows: CallRow[]; next: Cursor }> {
   const rows: CallRow[] = [];
   let before = start;
-  for (let page = 0; page < scanPagesMax; page++) {
+  for (let looked = 0; looked < scanRowsMax; looked += scanPageRows) {
     const found = await ledger.list({
       ...of,
       before: before && { acceptedAt: before.time, id: before.id },
       limit: scanPageRows,
     });
+    if (found.length === 0) return { rows, next: undefined };
     for (const row of found) {
       if (row.acceptedAt < from) return { rows, next: undefined };
       before = { time: row.acceptedAt, id: row.id };
       if (fits(row)) rows.push(row);
       if (rows.length === limit) return { rows, next: before };
     }
-    if (found.length < scanPageRows) return { rows, next: undefined };
   }
   return { rows, next: before };
 }

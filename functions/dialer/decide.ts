@@ -7,8 +7,7 @@ import {
   routeOf,
 } from "../../shared/dial-plan.ts";
 import type { CallRow, Hold, Order } from "../../shared/ledger/call-ledger.ts";
-import { isIdempotent, operatorReason } from "../../shared/ledger/state-machine.ts";
-import { holdingOrder, isCancelled } from "../../shared/orders.ts";
+import { isIdempotent } from "../../shared/ledger/state-machine.ts";
 import {
   accountNameOf,
   contextProblem,
@@ -17,6 +16,7 @@ import {
 } from "../../shared/providers/index.ts";
 import type { Opening } from "../../shared/schedule/calling-hours.ts";
 import type { Schedule } from "../../shared/schedule/schedule.ts";
+import { byOrder } from "./operator-orders.ts";
 import { heldBy, heldUntil, holdReason, isOfAccount } from "./holds.ts";
 
 /** A row due so soon counts as due, and is waited for. */
@@ -147,21 +147,6 @@ export function decideWaiting(
     attempt: (row?.attempt ?? 0) + 1,
     row,
   };
-}
-
-/** What an operator's order means for a call: it is cancelled, or waits in the order's line, where it costs no message. */
-export function byOrder(
-  call: Call,
-  route: Route | undefined,
-  orders: readonly Order[],
-): Written | undefined {
-  if (isCancelled(call, orders)) {
-    return { kind: "write", state: "CANCELLED", reason: operatorReason };
-  }
-  const held = route && holdingOrder(call, route, orders);
-  if (held === undefined) return undefined;
-  const waits = { reason: "operator_hold", dueAt: call.acceptedAt, line: held.name };
-  return { kind: "write", state: "DEFERRED", ...waits };
 }
 
 /** What closed calling hours mean for a call: it waits for them, or ends where they never open in its time. */

@@ -1,25 +1,25 @@
 import DataLoader from "dataloader";
 import type { Call } from "../../shared/call.ts";
 import { accountOf, expiryOf } from "../../shared/dial-plan.ts";
-import type { Claim, Hold, Order, Settlement } from "../../shared/ledger/call-ledger.ts";
+import type { Claim, Hold, Settlement } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
-import { neverCalled } from "../../shared/orders.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
 import {
-  byOrder,
   claimAgeMsMax,
   decide,
   type Dial,
   type LookUp,
   waitForOpening,
+  type Written,
 } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { createHolds, heldUntil, holdReason } from "./holds.ts";
 import { inLanes } from "./lanes.ts";
 import { lookUpCalls } from "./look-up.ts";
-import { freshMoment, inLine, takeSlots, waitForMoment } from "./pace.ts";
+import { freshMoment, inLine, takeSlots } from "./pace.ts";
+import { createOperatorCheck, ordersFor } from "./operator-orders.ts";
 import { settlementOf } from "./settlement.ts";
 import {
   entryOf,
@@ -36,7 +36,6 @@ import {
 const resendMarginMs = 10_000;
 /** From claim to settlement, beside the provider's own time. */
 const claimOverheadMs = 25_000;
-const ordersAgeMsMax = 5_000;
 /** Calls that an invocation has no time left for. */
 const noTimeDelayMs = 5_000;
 
@@ -71,9 +70,10 @@ export async function dialCalls(
   if (wanted.length === 0) return results;
   const { ledger, clock, settings } = deps;
   const ids = wanted.map(({ id }) => id);
-  const read = () =>
-    withTimeLimit(Promise.all([ledger.read(ids), ledger.holds(), ledger.orders(clock.now())]), 5);
-  const [rows, holds, orders] = await read().catch(read);
+  const read = () => withTimeLimit(Promise.all([ledger.read(ids), ledger.holds()]), 5);
+  const [rows, holds] = await read().catch(read);
+  const calls = wanted.flatMap(({ id, call }) => rows.get(id)?.call ?? call ?? []);
+  const orders = await withTimeLimit(ordersFor(calls, deps), 5);
 
   const now = clock.now();
   const writes: Unclaimed[] = [];
@@ -111,7 +111,7 @@ export async function dialCalls(
   await writeUnclaimed(writes, deps).catch(again(writes));
   await writeParks(parks, deps).catch(again(parks));
   const late: Unclaimed[] = [];
-  const dialOnce = createAttempts(holds, deps, deadline, late);
+  const dialOnce = createAttempts(holds, calls, deps, deadline, late);
   await inLanes(
     going.toSorted((a, b) => a.dialAt - b.dialAt),
     {
@@ -136,6 +136,7 @@ export async function dialCalls(
  */
 function createAttempts(
   read: readonly Hold[],
+  calls: readonly Call[],
   deps: ReadyDeps,
   deadline: number,
   late: Unclaimed[],
@@ -148,20 +149,7 @@ function createAttempts(
     (batch: readonly Settlement[]) => ledger.settle([...batch]),
     shared,
   );
-  const never = new DataLoader(async (hashes: readonly string[]) => {
-    const found = await neverCalled([...hashes], ledger, settings.hashKey);
-    return hashes.map((hash) => found.has(hash));
-  }, shared);
-  let orders: { read: Promise<Order[]>; at: number } | undefined;
-  /** The operator's orders, no older than some seconds: a lane may be minutes behind its delivery's beginning. */
-  async function ordersNow(): Promise<Order[]> {
-    const now = clock.now();
-    if (orders === undefined || now - orders.at > ordersAgeMsMax) {
-      orders = { read: withTimeLimit(ledger.orders(now), 5), at: now };
-    }
-    return orders.read;
-  }
-
+  const check = createOperatorCheck(calls, deps);
   /** Set by the first claim that can neither be made nor read back: the rest is handed back untouched. */
   let ledgerDown = false;
 
@@ -169,11 +157,21 @@ function createAttempts(
     if (ledgerDown) return "again";
     const { call, route, timeoutSeconds, dialAt, resendOf } = dial;
     let moment: number | undefined;
+    let ordered: Written | undefined;
     try {
-      moment = await waitForMoment(dial, deps);
+      await clock.sleep(Math.max(0, dialAt - clock.now()));
+      // Beside one another: a moment that waits for an answer is soon void.
+      [moment, ordered] = await Promise.all([
+        freshMoment(route, undefined, deps),
+        check(call, route),
+      ]);
     } catch (error) {
       log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
       return "again";
+    }
+    if (ordered !== undefined) {
+      if (resendOf === undefined) late.push({ call, row: dial.row, decision: ordered });
+      return "done";
     }
     if (moment === undefined) {
       // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
@@ -256,8 +254,6 @@ function createAttempts(
       if (resendOf === undefined) await writeUnclaimed([{ call, row, decision }], deps);
       return "done" as const;
     };
-    const ordered = byOrder(call, route, await ordersNow());
-    if (ordered !== undefined) return write(ordered);
     const defer = (reason: string, dueAt: number) =>
       write({ kind: "write", state: "DEFERRED", reason, dueAt });
     // Decided long ago, perhaps: a lane may have been minutes away.
@@ -272,10 +268,6 @@ function createAttempts(
     const held = await holds.waitFor(route, now);
     if (held !== undefined) {
       return defer(holdReason(held), heldUntil(held.probeAt, random.fraction()));
-    }
-    const { numberHash } = entryOf(call, deps);
-    if (await withTimeLimit(never.load(numberHash), 5)) {
-      return write({ kind: "write", state: "REJECTED", reason: "do_not_call" });
     }
     if (resendOf !== undefined) return "claim"; // counted when it was first sent
     const free = await countAt(call, route, now);

@@ -171,4 +171,7 @@ async function ownOf(
 }
 
 /** States of a call that has been claimed and may have been placed. */
-const unresolved = new Set<CallRow["state"]>(["DIALING", "UNKNOWN", "PARKED"]);
+const unresolved = new Set<CallRow["state"]>([
+  ...(["DIALING", "UNKNOWN", "PARKED"] as const),
+  ...(["REDIALED", "CANCELLED"] as const), // by an operator, who may err
+]);

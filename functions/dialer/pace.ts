@@ -1,12 +1,13 @@
 import type { Call } from "../../shared/call.ts";
 import { accountOf, type DialPlan } from "../../shared/dial-plan.ts";
-import type { CallRow, DuePlace, Hold, Order } from "../../shared/ledger/call-ledger.ts";
+import type { CallRow, DuePlace, Hold } from "../../shared/ledger/call-ledger.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import type { Pace } from "../../shared/schedule/pacing.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
 import { decideWaiting, type Dial, slotReason, waitMsMax } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { probeOf } from "./holds.ts";
+import { ordersFor } from "./operator-orders.ts";
 import { type Unclaimed, writeUnclaimed } from "./write-decisions.ts";
 
 /** A moment given for a request that is older is void: requests that come late must not go all at once. */
@@ -101,20 +102,6 @@ export async function takeSlots(
   return { going, writes };
 }
 
-/**
- * Waits until a call's time has come and its account takes a request.
- *
- * @returns the moment; undefined where the account has none in the next seconds
- */
-export async function waitForMoment(
-  { route, dialAt }: Dial,
-  deps: ReadyDeps,
-): Promise<number | undefined> {
-  const { clock } = deps;
-  await clock.sleep(Math.max(0, dialAt - clock.now()));
-  return freshMoment(route, undefined, deps);
-}
-
 /** The moment given for a request, or another one where it is void by now; waits for that. */
 export async function freshMoment(
   route: Route,
@@ -141,7 +128,7 @@ export async function freshMoment(
  */
 export async function serveLine(
   account: string,
-  { holds, orders }: { holds: readonly Hold[]; orders: readonly Order[] },
+  holds: readonly Hold[],
   deps: ReadyDeps,
 ): Promise<void> {
   const { ledger, clock, random, settings } = deps;
@@ -165,6 +152,8 @@ export async function serveLine(
     if (last === undefined) return;
     after = { dueAt: last.dueAt, id: last.id };
     const rows = await ledger.read(line.map(({ id }) => id));
+    const calls = [...rows.values()].flatMap(({ call }) => call ?? []);
+    const orders = await ordersFor(calls, deps);
     const decideAt = (call: Call, row: CallRow, at: number) =>
       decideWaiting(call, row, {
         plan,

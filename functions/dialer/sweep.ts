@@ -1,11 +1,12 @@
 import { expiryOf } from "../../shared/dial-plan.ts";
-import type { DuePlace, DueRow, Hold, Order } from "../../shared/ledger/call-ledger.ts";
+import type { DuePlace, DueRow, Hold } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
 import type { Message } from "../../shared/message.ts";
 import { isCancelled, isHoldLine } from "../../shared/orders.ts";
 import { decideWaiting, slotReason } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
+import { ordersFor } from "./operator-orders.ts";
 import { serveLine } from "./pace.ts";
 import { unknownDueAt } from "./settlement.ts";
 import { remind, type Unclaimed, writeUnclaimed } from "./write-decisions.ts";
@@ -40,14 +41,10 @@ export async function sweep({ after, since }: SweepMessage, deps: ReadyDeps): Pr
   });
   if (after !== undefined) return;
   await attempt(async () => {
-    const [lines, holds, orders] = await Promise.all([
-      ledger.lines(),
-      ledger.holds(),
-      ledger.orders(deps.clock.now()),
-    ]);
+    const [lines, holds] = await Promise.all([ledger.lines(), ledger.holds()]);
     for (const line of lines) {
       const serve = isHoldLine(line) ? serveHold : serveLine;
-      await attempt(() => serve(line, { holds, orders }, deps));
+      await attempt(() => serve(line, holds, deps));
     }
   });
   await attempt(() => purge(deps));
@@ -146,26 +143,30 @@ async function lapse(rows: DueRow[], now: number, deps: ReadyDeps): Promise<void
 /**
  * While an operator's hold stands, ends those of its calls whose time is over; once it is dropped, decides on each anew.
  */
-async function serveHold(
-  line: string,
-  known: { holds: Hold[]; orders: Order[] },
-  deps: ReadyDeps,
-): Promise<void> {
+async function serveHold(line: string, holds: readonly Hold[], deps: ReadyDeps): Promise<void> {
   const { ledger, clock, random, settings } = deps;
   const { plan, schedule } = settings;
-  const stands = known.orders.some(({ name }) => name === line);
+  let after: DuePlace | undefined;
   for (let page = 0; page < holdPagesMax; page++) {
-    const now = clock.now();
-    const waiting = await ledger.due({ line, until: Number.MAX_SAFE_INTEGER, limit: holdPageRows });
+    const waiting = await ledger.due({
+      line,
+      until: Number.MAX_SAFE_INTEGER,
+      after,
+      limit: holdPageRows,
+    });
     const rows = await ledger.read(waiting.map(({ id }) => id));
+    const calls = [...rows.values()].flatMap(({ call }) => call ?? []);
+    const orders = await ordersFor(calls, deps);
+    const stands = orders.some(({ name }) => name === line);
+    const now = clock.now();
+    const { fraction } = random;
     const writes = waiting.flatMap(({ id }): Unclaimed[] => {
       const row = rows.get(id);
       if (row?.line !== line || row.call === null) return [];
       const { call } = row;
-      if (stands && now < expiryOf(call, plan) && !isCancelled(call, known.orders)) return [];
-      const fraction = random.fraction;
+      if (stands && now < expiryOf(call, plan) && !isCancelled(call, orders)) return [];
       const seen = { ...row, dueAt: null };
-      const decision = decideWaiting(call, seen, { plan, schedule, ...known, now, fraction });
+      const decision = decideWaiting(call, seen, { plan, schedule, holds, orders, now, fraction });
       const released = {
         kind: "write",
         state: "DEFERRED",
@@ -175,8 +176,11 @@ async function serveHold(
       return [{ call, row, decision: decision.kind === "write" ? decision : released }];
     });
     await writeUnclaimed(writes, deps);
+    const last = waiting.at(-1);
+    if (last === undefined || waiting.length < holdPageRows) return;
     // Oldest first: behind one whose time is not over, none's is.
-    if (waiting.length < holdPageRows || writes.length < waiting.length) return;
+    if (stands && writes.length < waiting.length) return;
+    after = { dueAt: last.dueAt, id: last.id };
   }
 }
 

@@ -33,6 +33,8 @@ CREATE TABLE orders (
   expires_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX orders_expiry ON orders (expires_at) WHERE expires_at IS NOT NULL;
+
 -- Numbers that are never called, by their keyed hash.
 CREATE TABLE do_not_call (
   number_hash TEXT PRIMARY KEY,

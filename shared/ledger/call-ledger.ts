@@ -261,8 +261,10 @@ export interface CallLedger {
   /** How many rows stand in a state, as far as `most`; more are not counted. */
   standing(state: CallState, most: number): Promise<number>;
 
-  /** The orders that stand at `now`. */
-  orders(now: number): Promise<Order[]>;
+  /** Every hold that has been ordered. */
+  holdOrders(): Promise<Order[]>;
+  /** Those of the named orders that stand at `now`. */
+  ordersNamed(names: string[], now: number): Promise<Order[]>;
   /** Gives an order, or gives it anew. */
   giveOrder(order: Order): Promise<void>;
   dropOrder(name: string): Promise<void>;

@@ -1,3 +1,4 @@
+import { holdPrefix } from "../orders.ts";
 import type { CallLedger, CallState, LoggedAct, Order } from "./call-ledger.ts";
 
 /** The part of the ledger that operators write, and that counts calls for them. */
@@ -5,7 +6,8 @@ type OperatorRecords = Pick<
   CallLedger,
   | "counts"
   | "standing"
-  | "orders"
+  | "holdOrders"
+  | "ordersNamed"
   | "giveOrder"
   | "dropOrder"
   | "doNotCall"
@@ -35,13 +37,22 @@ export function createD1Operator(database: D1Database): OperatorRecords {
         .first<{ count: number }>();
       return found?.count ?? 0;
     },
-    async orders(now) {
+    async holdOrders() {
+      const { results } = await database
+        .prepare(
+          "SELECT name, at, by, expires_at AS expiresAt FROM orders WHERE name >= ?1 AND name < ?2",
+        )
+        .bind(holdPrefix, `${holdPrefix}\u{10ffff}`)
+        .all<Order>();
+      return results;
+    },
+    async ordersNamed(names, now) {
       const { results } = await database
         .prepare(
           `SELECT name, at, by, expires_at AS expiresAt FROM orders
-           WHERE expires_at IS NULL OR expires_at > ?1`,
+           WHERE name IN (SELECT value FROM json_each(?1)) AND (expires_at IS NULL OR expires_at > ?2)`,
         )
-        .bind(now)
+        .bind(JSON.stringify(names), now)
         .all<Order>();
       return results;
     },

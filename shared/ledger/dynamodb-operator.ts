@@ -6,6 +6,7 @@ import {
   QueryCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
+import { holdPrefix } from "../orders.ts";
 import {
   type CallLedger,
   type CallState,
@@ -33,7 +34,8 @@ type OperatorRecords = Pick<
   CallLedger,
   | "counts"
   | "standing"
-  | "orders"
+  | "holdOrders"
+  | "ordersNamed"
   | "giveOrder"
   | "dropOrder"
   | "doNotCall"
@@ -44,6 +46,16 @@ type OperatorRecords = Pick<
 >;
 
 const hourMs = 3_600_000;
+const writesAtOnce = 100;
+
+function orderOf(item: Item): Order {
+  return {
+    name: textIn(item, "name"),
+    at: numberIn(item, "at"),
+    by: textIn(item, "by"),
+    expiresAt: item["expiresAt"] === undefined ? null : numberIn(item, "expiresAt"),
+  };
+}
 
 /** Adds what came into which state to the hours' counts: some may be missing where a function has died. */
 export function createDynamoCounts(client: DynamoDBClient, table: string, retentionMs: number) {
@@ -128,12 +140,15 @@ export function createDynamoOperator(
     },
     async standing(state, most) {
       const { hashKey } = dynamoTable.indexes.byState;
-      const counted = await Promise.all(
-        stateShardsOf(state).map(async (shard) => {
-          let count = 0;
-          let start: Item | undefined;
-          do {
-            const page = await client.send(
+      let left = stateShardsOf(state).map((shard): { shard: string; start?: Item } => ({ shard }));
+      let count = 0;
+      // A share of it from each shard at a time: what is counted is read, and paid for.
+      while (left.length > 0 && count < most) {
+        const limit = Math.ceil((most - count) / left.length);
+        const pages = await Promise.all(
+          left.map(async ({ shard, start }) => ({
+            shard,
+            page: await client.send(
               new QueryCommand({
                 TableName: table,
                 IndexName: "byState",
@@ -141,31 +156,25 @@ export function createDynamoOperator(
                 KeyConditionExpression: "#hash = :shard",
                 ExpressionAttributeNames: { "#hash": hashKey },
                 ExpressionAttributeValues: { ":shard": text(shard) },
-                Limit: most,
+                Limit: limit,
                 ...(start === undefined ? {} : { ExclusiveStartKey: start }),
               }),
-            );
-            count += page.Count ?? 0;
-            start = page.LastEvaluatedKey;
-          } while (start !== undefined && count < most);
-          return count;
-        }),
-      );
-      return Math.min(
-        counted.reduce((sum, count) => sum + count, 0),
-        most,
-      );
+            ),
+          })),
+        );
+        count += pages.reduce((sum, { page }) => sum + (page.Count ?? 0), 0);
+        left = pages.flatMap(({ shard, page: { LastEvaluatedKey: start } }) =>
+          start === undefined ? [] : [{ shard, start }],
+        );
+      }
+      return Math.min(count, most);
     },
-    async orders(now) {
-      const items = await query("byState", [orderShard], { limit: 1000 });
-      return items
-        .map((item): Order => ({
-          name: textIn(item, "name"),
-          at: numberIn(item, "at"),
-          by: textIn(item, "by"),
-          expiresAt: item["expiresAt"] === undefined ? null : numberIn(item, "expiresAt"),
-        }))
-        .filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    async holdOrders() {
+      return (await query("byState", [orderShard], { limit: 100_000 })).map(orderOf);
+    },
+    async ordersNamed(names, now) {
+      const items = await readAll([...new Set(names)].map((name) => `order#${name}`));
+      return items.map(orderOf).filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
     },
     async giveOrder({ name, at, by, expiresAt }) {
       await put({
@@ -173,8 +182,10 @@ export function createDynamoOperator(
         name: text(name),
         at: number(at),
         by: text(by),
-        stateShard: text(orderShard),
-        stateKey: text(name),
+        // Holds are listed; what is cancelled is asked for by name.
+        ...(name.startsWith(holdPrefix)
+          ? { stateShard: text(orderShard), stateKey: text(name) }
+          : {}),
         ...(expiresAt === null
           ? {}
           : { expiresAt: number(expiresAt), ttl: number(Math.ceil(expiresAt / 1000)) }),
@@ -188,10 +199,16 @@ export function createDynamoOperator(
       return new Set(items.map((item) => textIn(item, "pk").slice("never#".length)));
     },
     async addDoNotCall(hashes, at) {
-      await Promise.all(hashes.map((hash) => put({ pk: text(`never#${hash}`), at: number(at) })));
+      for (let start = 0; start < hashes.length; start += writesAtOnce) {
+        const some = hashes.slice(start, start + writesAtOnce);
+        await Promise.all(some.map((hash) => put({ pk: text(`never#${hash}`), at: number(at) })));
+      }
     },
     async dropDoNotCall(hashes) {
-      await Promise.all(hashes.map((hash) => remove(`never#${hash}`)));
+      for (let start = 0; start < hashes.length; start += writesAtOnce) {
+        const some = hashes.slice(start, start + writesAtOnce);
+        await Promise.all(some.map((hash) => remove(`never#${hash}`)));
+      }
     },
     async logAct({ id, at, by, act, target, count }) {
       await put({

@@ -9,6 +9,7 @@ import type {
   LoggedAct,
   Order,
 } from "./call-ledger.ts";
+import { holdPrefix } from "../orders.ts";
 import { capDaysMax, freeAt } from "../schedule/frequency-cap.ts";
 import { grantSlots, slotsFrom } from "../schedule/pacing.ts";
 import {
@@ -157,8 +158,15 @@ export function createMemoryLedger(): CallLedger {
       const all = [...rows.values()].filter((row) => row.state === state);
       return Math.min(all.length, most);
     },
-    async orders(now) {
-      return [...orders.values()].filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    async holdOrders() {
+      return [...orders.values()].filter(({ name }) => name.startsWith(holdPrefix));
+    },
+    async ordersNamed(names, now) {
+      return [...new Set(names)].flatMap((name) => {
+        const order = orders.get(name);
+        const stands = order !== undefined && (order.expiresAt ?? now + 1) > now;
+        return stands ? [order] : [];
+      });
     },
     async giveOrder(order) {
       orders.set(order.name, order);

@@ -7,9 +7,9 @@ import { testEnv } from "./env.ts";
 describeCallLedger("D1", async () => {
   const { LEDGER } = testEnv;
   await LEDGER.batch(
-    ["calls", "idempotency_keys", "holds", "paces", "counted_calls", "sweeps"].map((table) =>
-      LEDGER.prepare(`DELETE FROM ${table}`),
-    ),
+    "calls idempotency_keys holds paces counted_calls sweeps state_counts orders do_not_call operator_acts"
+      .split(" ")
+      .map((table) => LEDGER.prepare(`DELETE FROM ${table}`)),
   );
   return createD1Ledger(LEDGER);
 });

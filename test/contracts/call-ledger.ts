@@ -557,15 +557,27 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       await ledger.giveOrder(hold);
       await ledger.giveOrder(cancel);
       await ledger.giveOrder({ ...cancel, at: 2000 });
-      const names = async (now: number) =>
-        (await ledger.orders(now)).map((order) => order.name).toSorted();
-      expect(await names(4999)).toEqual([cancel.name, hold.name]);
-      expect((await ledger.orders(1)).find((order) => order.name === cancel.name)?.at).toBe(2000);
-      expect(await names(5000)).toEqual([hold.name]);
-      expect(await ledger.orders(5000)).toEqual([hold]);
+      const names = [cancel.name, hold.name, "cancel agent a", cancel.name];
+      const standing = async (now: number) =>
+        (await ledger.ordersNamed(names, now)).toSorted((a, b) => a.at - b.at);
+      expect(await standing(4999)).toEqual([hold, { ...cancel, at: 2000 }]);
+      expect(await standing(5000)).toEqual([hold]);
+      expect(await ledger.ordersNamed(["hold agent"], 1)).toEqual([]);
+      expect(await ledger.holdOrders()).toEqual([hold]);
       await ledger.dropOrder(hold.name);
       await ledger.dropOrder("no such order");
-      expect(await names(5000)).toEqual([]);
+      expect(await ledger.holdOrders()).toEqual([]);
+      expect(await ledger.ordersNamed([], 1)).toEqual([]);
+    });
+
+    it("finds a hold among any number of cancellations", async () => {
+      const names = Array.from({ length: 1200 }, (_, n) => `cancel request req_${n}`);
+      for (const one of ["hold account z", ...names]) {
+        const expiresAt = one === "hold account z" ? null : 9;
+        await ledger.giveOrder({ name: one, at: 1, by: "ops", expiresAt });
+      }
+      expect((await ledger.holdOrders()).map((order) => order.name)).toEqual(["hold account z"]);
+      expect(await ledger.ordersNamed(names.slice(0, 150), 1)).toHaveLength(150);
     });
 
     it("keeps the list of numbers that are never called", async () => {

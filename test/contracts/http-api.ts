@@ -397,11 +397,20 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
 
       it("gives a repeated call its id again, and queues it again", async () => {
         const headers = withKey(freshKey());
-        for (let n = 0; n < 3; n++)
-          expect((await post("/v1/calls", valid, headers)).status).toBe(201);
+        const requestIds = new Set<string | null>();
+        for (let n = 0; n < 3; n++) {
+          const { status, headers: answered } = await post("/v1/calls", valid, headers);
+          expect(status).toBe(201);
+          requestIds.add(answered.get("x-request-id"));
+        }
         const messages = await api.queued(3);
         expect(messages).toHaveLength(3);
         expect(new Set(messages.map(idOf)).size).toBe(1);
+        // One request, however often it is sent: what is cancelled of it is all of it.
+        expect(requestIds.size).toBe(1);
+        for (const message of messages) {
+          expect(message).toMatchObject({ call: { requestId: [...requestIds][0] } });
+        }
       });
 
       it("gives twenty at once one id", async () => {

@@ -4,7 +4,7 @@ import { callStorySchema, callViewSchema } from "../../functions/api/operator-sc
 import type { Call } from "../../shared/call.ts";
 import type { CallLedger, CallRow } from "../../shared/ledger/call-ledger.ts";
 import type { Message } from "../../shared/message.ts";
-import { cancelOrderOf, holdOrderOf, neverCalled } from "../../shared/orders.ts";
+import { cancelOrderOf, holdOrderOf, listMarks, neverCalled } from "../../shared/orders.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
 import { aCall } from "../support/calls.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
@@ -163,6 +163,14 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect(found.body.calls.map(({ id }) => id)).toContain(call.id);
       expect((await search("+12025550199")).body.calls).toEqual([]);
       expect((await search("2025550123")).status).toBe(422);
+      const other = await callIn("EXPIRED");
+      const filtered = async (more: object) => {
+        const { body } = await ask("/calls/search", { phone_number: "+12025550123", ...more });
+        return body.calls.map(({ id }) => id);
+      };
+      expect(await filtered({ agent_id: agent, state: "EXPIRED" })).toEqual([other.id]);
+      expect(await filtered({ request_id: requestId, reason: "r" })).toEqual([call.id]);
+      expect(await filtered({ agent_id: agent, provider: "vapi" })).toEqual([]);
     });
 
     it("shows one call with its story", async () => {
@@ -217,7 +225,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
           client: call.client,
           request: call.request,
         });
-        expect(message.call.acceptedAt).toBeGreaterThanOrEqual(call.acceptedAt);
+        expect(message.call.acceptedAt).toBe((await rowOf(call))?.updatedAt);
       }
       expect(await rowOf(call)).toMatchObject({ state: "REDIALED", redialedAs });
       const { history } = (await ask(`/calls/${call.id}`)).body;
@@ -271,8 +279,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       ]);
       expect((await rowOf(waiting))?.state).toBe("CANCELLED");
       expect((await rowOf(parked))?.state).toBe("PARKED");
-      const orders = await ledger.orders(Date.now());
-      const order = orders.find((one) => one.name === cancelOrderOf({ request: requestId }));
+      const [order] = await ledger.ordersNamed([cancelOrderOf({ request: requestId })], Date.now());
       expect(order).toMatchObject({ by: "operator", expiresAt: expect.any(Number) });
     });
 
@@ -284,6 +291,10 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect((await ask("/cancel", { agent_id: mine })).body.cancelled).toBe(2);
       for (const call of waiting) expect((await rowOf(call))?.state).toBe("CANCELLED");
       expect((await rowOf(other))?.state).toBe("DEFERRED");
+      const anyCursor = { agent_id: `${mine}_x`, cursor: "999999999999999~z" };
+      expect((await ask("/cancel", anyCursor)).body.errors[0]?.pointer).toBe("/cursor");
+      expect((await ask("/cancel", { ...anyCursor, agent_id: mine })).status).toBe(422);
+      expect((await ask("/cancel", { agent_id: "*" })).status).toBe(422);
       expect((await ask("/cancel", {})).status).toBe(422);
       expect((await ask("/cancel", { agent_id: mine, request_id: "x" })).status).toBe(422);
     });
@@ -320,6 +331,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
         "/agent_id",
       );
       expect((await ask("/hold", { account: "vapi" })).body.errors[0]?.pointer).toBe("/account");
+      expect((await ask("/hold", { agent_id: "*" })).body.errors[0]?.pointer).toBe("/agent_id");
     });
 
     it("counts by state and hour, and what stands", async () => {
@@ -360,6 +372,28 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect([wrong.status, wrong.body.errors[0]?.pointer]).toEqual([422, "/add/1"]);
       expect((await ask("/do-not-call", {})).status).toBe(422);
       await ask("/do-not-call", { remove: numbers });
+    });
+
+    it("takes a list that was made under another HASH_KEY for whole with its last part", async () => {
+      await ask("/do-not-call", { add: ["+13035550001"] });
+      const { any, own } = listMarks(hashKey);
+      await ledger.dropDoNotCall([own]);
+      const dialing = () =>
+        neverCalled([], ledger, hashKey).then(
+          () => "goes on",
+          () => "stands",
+        );
+      expect(await dialing()).toBe("stands");
+      expect((await ask("/do-not-call", { add: ["+13035550001"] })).status).toBe(409);
+      expect((await ask("/do-not-call", { remove: ["+13035550001"], renew: true })).status).toBe(
+        422,
+      );
+      expect((await ask("/do-not-call", { add: ["+13035550001"], more: true })).status).toBe(200);
+      expect(await dialing()).toBe("stands");
+      expect((await ask("/do-not-call", { add: ["+13035550002"], renew: true })).status).toBe(200);
+      expect(await dialing()).toBe("goes on");
+      await ask("/do-not-call", { remove: ["+13035550001", "+13035550002"] });
+      expect((await ledger.doNotCall([any, own])).size).toBe(2);
     });
 
     it("tells what operators did, newest first, without numbers", async () => {

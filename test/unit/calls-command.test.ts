@@ -114,6 +114,30 @@ describe("npm run calls", () => {
     expect(none.out).toBe("0 done, 0 refused.");
   });
 
+  it("chooses by number and state together", async () => {
+    const bench = createBench();
+    await bench.parked(1);
+    const entry = { numberTail: "23", reason: "r", at: 1000, seenDueAt: null };
+    const { numberHash } = traceOfNumber("+12025550123", hashKey);
+    const expired = Array.from({ length: 4 }, () => aCall());
+    await bench.ledger.defer(
+      expired.map((call) => ({ ...entry, numberHash, call, state: "EXPIRED" })),
+    );
+    const { out } = await bench.calls("redial --state PARKED --number +12025550123 --not-placed");
+    expect(out).toBe("1 done, 0 refused.");
+    expect(bench.queue.take()).toHaveLength(1);
+  });
+
+  it("stops at a failure, and names the call that it failed at", async () => {
+    const bench = createBench();
+    const [one] = await bench.parked(3);
+    bench.queue.send = () => Promise.reject(new Error("down"));
+    const failed = await bench.calls(`redial ${one?.id} call_2 --not-placed`);
+    expect(failed.code).toBe(1);
+    expect(failed.err).toMatch(new RegExp(`^${one?.id}: 503 The queue did not confirm`));
+    expect(failed.out).toBe("0 done, 0 refused.");
+  });
+
   it("resolves and cancels, and says what was refused and why", async () => {
     const bench = createBench();
     const [one, two] = await bench.parked(2);
@@ -185,6 +209,9 @@ describe("npm run calls", () => {
     ["list --colour red", 1, /Unknown option '--colour'/],
     ["list", 2, /^422 Nothing was accepted[\s\S]*\/state is required/],
     ["list --state PARKED --limit many", 1, /^--limit must be a number/],
+    ["cancel --agent a --reason r", 1, /^cancel has no option --reason/],
+    ["cancel call_1 --agent a", 1, /^cancel takes either ids/],
+    ["toString", 1, /^There is no command toString/],
     ["show", 1, /^show needs a call's id/],
     ["show call_nobody", 2, /^404 There is no call/],
     ["redial", 1, /^Name calls by their ids/],

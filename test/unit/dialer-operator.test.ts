@@ -252,6 +252,94 @@ describe("the do-not-call list", () => {
   });
 });
 
+describe("a call that is made instead of another", () => {
+  it("is not made where the other turns out to be placed meanwhile", async () => {
+    const bench = createDialerBench();
+    const before = callTo("agent_sales");
+    bench.answer = async () => ({ kind: "unknown", code: "http_500" });
+    await bench.send(messageOf(before));
+    await bench.run(370);
+    const redial = callTo("agent_sales", { redialOf: before.id });
+    const act = { id: before.id, to: "REDIALED", redialedAs: redial.id, by: "ops" } as const;
+    expect(await bench.rows.act([{ ...act, at: bench.now() }])).toEqual([true]);
+    const token = (await bench.row(before.id))?.token ?? "";
+    const late = { id: before.id, token, state: "PLACED", reason: "placed", at: 1 } as const;
+    await bench.send({ kind: "outcome", settlement: late });
+    await bench.deliver();
+    await bench.send(messageOf(redial));
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(1);
+    expect(await bench.row(redial.id)).toMatchObject({
+      state: "CANCELLED",
+      reason: "placed_before",
+    });
+    expect(bench.eventsOf("call.placed_before")).toMatchObject([{ level: "alarm" }]);
+  });
+
+  it("is made where the other is not known to be placed", async () => {
+    const bench = createDialerBench();
+    const redial = callTo("agent_sales", { redialOf: "call_gone" });
+    await bench.send(messageOf(redial));
+    await bench.deliver();
+    expect(await stateOf(bench, redial)).toBe("PLACED");
+  });
+});
+
+describe("what operators have said", () => {
+  it("costs an account no probe of its hold", async () => {
+    const bench = createDialerBench({ plan: { providers: { webhook: { callsPerSecond: 1 } } } });
+    const { any, own } = listMarks(hashKey);
+    const { numberHash } = traceOfNumber("+12025550123", hashKey);
+    await bench.rows.addDoNotCall([numberHash, any, own], bench.now());
+    let repaired = false;
+    bench.answer = async () =>
+      repaired ? { kind: "placed" } : { kind: "account_refused", code: "http_401" };
+    const good = (n: number) =>
+      aCall({
+        acceptedAt: bench.now() + n,
+        request: { phone_number: "+12025550124", agent_id: "agent_sales" },
+      });
+    const first = good(0);
+    await bench.send(messageOf(first));
+    await bench.deliver();
+    expect(bench.eventsOf("account.held")).toHaveLength(1);
+    repaired = true;
+    const listed = Array.from({ length: 20 }, (_, n) =>
+      callTo("agent_sales", { acceptedAt: bench.now() + 1 + n }),
+    );
+    const behind = Array.from({ length: 5 }, (_, n) => good(100 + n));
+    await bench.send(...listed.map(messageOf), ...behind.map(messageOf));
+    await bench.run(3600);
+    for (const call of listed) expect(await stateOf(bench, call)).toBe("REJECTED");
+    for (const call of [first, ...behind]) expect(await stateOf(bench, call)).toBe("PLACED");
+  });
+
+  it("keeps no paced account from its rate, however slow the ledger is", async () => {
+    const bench = createDialerBench({ plan: { providers: { webhook: { callsPerSecond: 1 } } } });
+    const slow =
+      <Words extends unknown[], Answer>(method: (...words: Words) => Promise<Answer>) =>
+      async (...words: Words) => {
+        await bench.sleep(200);
+        return method(...words);
+      };
+    const { rows } = bench;
+    bench.breakLedger({
+      read: slow(rows.read),
+      claim: slow(rows.claim),
+      settle: slow(rows.settle),
+      reserve: slow(rows.reserve),
+      holdOrders: slow(rows.holdOrders),
+      ordersNamed: slow(rows.ordersNamed),
+      doNotCall: slow(rows.doNotCall),
+    });
+    const calls = Array.from({ length: 300 }, (_, n) => callTo("agent_sales", { acceptedAt: n }));
+    await bench.send(...calls.map(messageOf));
+    await bench.simulate(310);
+    expect(bench.dialed.length).toBeGreaterThanOrEqual(270);
+    expect(bench.dialed.length).toBeLessThanOrEqual(312);
+  });
+});
+
 describe("the story of a call", () => {
   it("tells its waits once, its attempts and its look-ups", async () => {
     const bench = createDialerBench({

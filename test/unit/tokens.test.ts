@@ -3,11 +3,35 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { readOperators } from "../../shared/settings.ts";
 import { callerOf, createToken, parseTokens } from "../../shared/tokens.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const only = (more: object) =>
   parseTokens(JSON.stringify([{ id: "crm", sha256: sha256("t"), ...more }]));
+
+describe("operators' tokens", () => {
+  const events: string[] = [];
+  const log = (_level: string, _event: string, { problem = "" }: { problem?: string }) =>
+    events.push(problem);
+  const operatorsOf = (environment: Record<string, string>) => readOperators(environment, log);
+  const entry = (more: object = {}) =>
+    JSON.stringify([{ id: "ops", sha256: sha256("t"), ...more }]);
+
+  it("are there where they are set, and let nobody in where they are wrong", () => {
+    expect(operatorsOf({})).toBeUndefined();
+    expect(operatorsOf({ OPERATOR_TOKENS: entry() })?.("t", 0)).toMatchObject({ tokenId: "ops" });
+    expect(operatorsOf({ OPERATOR_TOKENS: "[" })?.("t", 0)).toBeUndefined();
+  });
+
+  it("are for all agents, and none of them places calls", () => {
+    expect(operatorsOf({ OPERATOR_TOKENS: entry({ agents: ["a"] }) })?.("t", 0)).toBeUndefined();
+    expect(events.at(-1)).toMatch(/^OPERATOR_TOKENS: an operator sees all agents/);
+    const both = { OPERATOR_TOKENS: entry(), API_TOKENS: entry({ id: "crm" }).toUpperCase() };
+    expect(operatorsOf(both)?.("t", 0)).toBeUndefined();
+    expect(events.at(-1)).toBe("OPERATOR_TOKENS: ops is a token of API_TOKENS too");
+  });
+});
 
 describe("tokens", () => {
   it("are made of 178 random bits and more, and no two are alike", () => {

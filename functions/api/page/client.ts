@@ -35,6 +35,8 @@ export interface Holds {
   orders: { name: string; at: string; by: string }[];
   holds: { name: string; code: string; probe_at: string }[];
   agents: string[];
+  /** Whether there are agents that the plan does not name. */
+  other_agents: boolean;
   accounts: string[];
 }
 

@@ -26,27 +26,16 @@ export function HoldList({
       <h2 id="holds">Held</h2>
       {holds.orders.length + holds.holds.length === 0 ? <p>Nothing is held.</p> : null}
       <ul class="rows">
-        {holds.orders
-          .filter(({ name }) => name.startsWith("hold "))
-          .map(({ name, at, by }) => (
-            <li key={name}>
-              <span>
-                <b>{name.slice(5)}</b>, by {by} since <Time at={at} />
-              </span>
-              <button type="button" onClick={() => release(name, ordered(name))}>
-                Release {name.slice(5)}
-              </button>
-            </li>
-          ))}
-        {holds.orders
-          .filter(({ name }) => name.startsWith("cancel "))
-          .map(({ name, at, by }) => (
-            <li key={name}>
-              <span>
-                Cancelled: <b>{name.slice(7)}</b>, by {by} at <Time at={at} />
-              </span>
-            </li>
-          ))}
+        {holds.orders.map(({ name, at, by }) => (
+          <li key={name}>
+            <span>
+              <b>{name.slice(5)}</b>, by {by} since <Time at={at} />
+            </span>
+            <button type="button" onClick={() => release(name, ordered(name))}>
+              Release {name.slice(5)}
+            </button>
+          </li>
+        ))}
         {holds.holds.map(({ name, code, probe_at }) => (
           <li key={name}>
             <span>
@@ -64,7 +53,7 @@ export function HoldList({
           event.preventDefault();
           const form = new FormData(event.currentTarget);
           const [kind, ...rest] = textIn(form, "what").split(" ");
-          const name = rest.join(" ") === "*" ? textIn(form, "agent") : rest.join(" ");
+          const name = kind === "other" ? textIn(form, "agent") : rest.join(" ");
           attempt(async () => {
             await asking("/hold", kind === "account" ? { account: name } : { agent_id: name });
             return `Held: ${name}.`;
@@ -78,13 +67,12 @@ export function HoldList({
               <option value={`account ${name}`}>account {name}</option>
             ))}
             {holds.agents.map((name) => (
-              <option value={`agent ${name}`}>
-                {name === "*" ? "the agent named beside" : `agent ${name}`}
-              </option>
+              <option value={`agent ${name}`}>agent {name}</option>
             ))}
+            {holds.other_agents ? <option value="other">the agent named beside</option> : null}
           </select>
         </label>
-        {holds.agents.includes("*") ? (
+        {holds.other_agents ? (
           <label>
             Agent
             <input name="agent" />
