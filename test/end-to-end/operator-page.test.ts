@@ -238,7 +238,9 @@ describe("the operator's page", () => {
     });
     await button(/^Waiting 1$/).click({ timeout: 20_000 });
     await search({});
-    await page.getByText("operator_hold").waitFor();
+    await page.getByRole("cell", { name: "operator_hold" }).waitFor();
+    await button("operator_hold 1").click();
+    await button("operator_hold 1").waitFor();
     await page.screenshot({ path: join(pictures, "held.png"), fullPage: true });
     await button("Release account webhook").click();
     await hasSaid(/^Released/);

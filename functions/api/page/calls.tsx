@@ -93,6 +93,8 @@ export function Calls({
       <input key={filter[name]} name={name} defaultValue={filter[name]} autocomplete="off" />
     </label>
   );
+  const reasons = new Map<string, number>();
+  for (const { reason } of calls ?? []) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   const canCancel =
     filter.state === "DEFERRED" && (filter.agent_id !== "" || filter.request_id !== "");
   return (
@@ -142,6 +144,21 @@ export function Calls({
       {calls?.length === 0 && problem === "" ? (
         <p>No call is {names[filter.state]?.toLowerCase()} here.</p>
       ) : null}
+      {reasons.size === 0 ? null : (
+        <p class="line reasons">
+          Why, of these:
+          {[...reasons].map(([reason, count]) => (
+            <button
+              type="button"
+              class="quiet"
+              key={reason}
+              onClick={() => setFilter({ ...filter, reason })}
+            >
+              {reason} {count}
+            </button>
+          ))}
+        </p>
+      )}
       {calls === undefined || calls.length === 0 ? null : (
         <div class="scroll" tabIndex={0} role="region" aria-label="Calls found">
           <table>
