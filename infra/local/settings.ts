@@ -60,6 +60,7 @@ export async function readLocalSettings(defaults: {
   }
 
   const token = made?.token ?? "$TOKEN";
+  const operatorToken = madeOperator?.token ?? "$OPERATOR_TOKEN";
   return {
     port,
     stateDirectory,
@@ -69,7 +70,8 @@ Outbound Calls is ready at ${address}
 Dialing: ${given["DIAL_PLAN"] ? "as DIAL_PLAN says" : "simulated, nobody is phoned"}; state: ${stateDirectory}
 Token: ${made?.token ?? "one of API_TOKENS"}
 
-OUTBOUND_CALLS_URL=${address} OUTBOUND_CALLS_OPERATOR_TOKEN=${madeOperator?.token ?? "$OPERATOR_TOKEN"} npm run calls -- list --state PLACED
+Operator: ${address}/operator, token ${operatorToken}; or
+OUTBOUND_CALLS_URL=${address} OUTBOUND_CALLS_OPERATOR_TOKEN=${operatorToken} npm run calls -- stats
 
 curl -i ${address}/v1/calls -H "Authorization: Bearer ${token}" -H "Content-Type: application/json" -d '{"phone_number": "+12025550123", "agent_id": "agent_1"}'
 `,
