@@ -307,3 +307,19 @@ export interface CallLedger {
   /** Takes a call back that surely was not placed, if it still is counted at that time. */
   uncount(call: Pick<CountedCall, "numberHash" | "callId" | "at">): Promise<void>;
 }
+
+/** The part of the ledger that operators write, and that counts calls for them. */
+export type OperatorRecords = Pick<
+  CallLedger,
+  | "counts"
+  | "standing"
+  | "holdOrders"
+  | "ordersNamed"
+  | "giveOrder"
+  | "dropOrder"
+  | "doNotCall"
+  | "addDoNotCall"
+  | "dropDoNotCall"
+  | "logAct"
+  | "acts"
+>;

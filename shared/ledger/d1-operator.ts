@@ -1,21 +1,5 @@
 import { holdPrefix } from "../orders.ts";
-import type { CallLedger, CallState, LoggedAct, Order } from "./call-ledger.ts";
-
-/** The part of the ledger that operators write, and that counts calls for them. */
-type OperatorRecords = Pick<
-  CallLedger,
-  | "counts"
-  | "standing"
-  | "holdOrders"
-  | "ordersNamed"
-  | "giveOrder"
-  | "dropOrder"
-  | "doNotCall"
-  | "addDoNotCall"
-  | "dropDoNotCall"
-  | "logAct"
-  | "acts"
->;
+import type { CallState, LoggedAct, OperatorRecords, Order } from "./call-ledger.ts";
 
 const hourMs = 3_600_000;
 

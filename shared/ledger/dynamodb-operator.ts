@@ -8,10 +8,10 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { holdPrefix } from "../orders.ts";
 import {
-  type CallLedger,
   type CallState,
   callStates,
   type LoggedAct,
+  type OperatorRecords,
   type Order,
 } from "./call-ledger.ts";
 import type { DynamoItems } from "./dynamodb-items.ts";
@@ -28,22 +28,6 @@ import {
   textIn,
   timeKey,
 } from "./dynamodb-table.ts";
-
-/** The part of the ledger that operators write, and that counts calls for them. */
-type OperatorRecords = Pick<
-  CallLedger,
-  | "counts"
-  | "standing"
-  | "holdOrders"
-  | "ordersNamed"
-  | "giveOrder"
-  | "dropOrder"
-  | "doNotCall"
-  | "addDoNotCall"
-  | "dropDoNotCall"
-  | "logAct"
-  | "acts"
->;
 
 const hourMs = 3_600_000;
 const writesAtOnce = 100;

@@ -1,9 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { createApp } from "../../functions/api/app.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
-import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
-import { apiEnvironment, tokens } from "./environment.ts";
+import { createTestApi } from "./api.ts";
+import { tokens } from "./environment.ts";
 
 /** What operators ask for first, each of what there is much, or nothing at all. */
 const questions: [path: string, body?: object][] = [
@@ -26,17 +23,7 @@ export async function readsOfFirstPages(
   ledger: CallLedger,
   rowsRead: () => number,
 ): Promise<Record<string, number>> {
-  const log = () => undefined;
-  const app = createApp({
-    queue: createMemoryQueue(Date.now),
-    ledger: async () => ledger,
-    settings: readApiSettings(apiEnvironment, {}, log),
-    callerOf: readTokens(apiEnvironment, log),
-    operatorOf: readOperators(apiEnvironment, log),
-    clock: { now: Date.now },
-    randomId: () => randomBytes(16).toString("hex"),
-    log,
-  });
+  const { app } = createTestApi({ ledger });
   const reads: Record<string, number> = {};
   for (const [path, body] of questions) {
     const before = rowsRead();

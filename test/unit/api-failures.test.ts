@@ -1,25 +1,12 @@
-import { randomBytes } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
-import { type ApiDeps, createApp } from "../../functions/api/app.ts";
+import { createApp } from "../../functions/api/app.ts";
 import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
-import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
-import { readApiSettings, readTokens } from "../../shared/settings.ts";
+import { readApiSettings } from "../../shared/settings.ts";
+import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 
 function createBench(environment: Record<string, string | undefined> = apiEnvironment) {
-  const events: object[] = [];
-  const log: ApiDeps["log"] = (level, event, fields) => events.push({ level, event, ...fields });
-  const queue = createMemoryQueue(Date.now);
-  const ledger = createMemoryLedger();
-  const deps: ApiDeps = {
-    queue,
-    ledger: async () => ledger,
-    settings: readApiSettings(environment, {}, log),
-    callerOf: readTokens(environment, log),
-    clock: { now: Date.now },
-    randomId: () => randomBytes(16).toString("hex"),
-    log,
-  };
+  const { deps, queue, events } = createTestApi({ environment });
   const post = (headers: Record<string, string> = {}) =>
     createApp(deps).request("/v1/calls", {
       method: "POST",

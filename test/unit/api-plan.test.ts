@@ -1,26 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../functions/api/app.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
-import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
-import { readApiSettings, readTokens } from "../../shared/settings.ts";
+import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 
 /** Posts a batch under a plan; answers with the status and what was said of each call. */
 async function post(plan: object, calls: object[], now = "2026-06-01T12:00Z") {
   const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...plan }) };
-  const log = () => undefined;
-  const queue = createMemoryQueue(Date.now);
-  const ledger = createMemoryLedger();
-  const app = createApp({
-    queue,
-    ledger: async () => ledger,
-    settings: readApiSettings(environment, {}, log),
-    callerOf: readTokens(environment, log),
-    clock: { now: () => Date.parse(now) },
-    randomId: () => randomBytes(16).toString("hex"),
-    log,
-  });
+  const { app, queue } = createTestApi({ environment, now: () => Date.parse(now) });
   const response = await app.request("/v1/calls/batch", {
     method: "POST",
     headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },

@@ -1,17 +1,13 @@
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createApp } from "../../functions/api/app.ts";
 import { run } from "../../infra/calls.ts";
 import type { Call } from "../../shared/call.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
 import { neverCalled } from "../../shared/orders.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
-import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
-import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { aCall } from "../support/calls.ts";
+import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
 
 const url = "https://calls.example.com";
@@ -19,19 +15,7 @@ const hashKey = apiEnvironment.HASH_KEY;
 
 /** The command before a service in memory. */
 function createBench() {
-  const ledger = createMemoryLedger();
-  const queue = createMemoryQueue(Date.now);
-  const log = () => undefined;
-  const app = createApp({
-    queue,
-    ledger: async () => ledger,
-    settings: readApiSettings(apiEnvironment, {}, log),
-    callerOf: readTokens(apiEnvironment, log),
-    operatorOf: readOperators(apiEnvironment, log),
-    clock: { now: Date.now },
-    randomId: () => randomBytes(16).toString("hex"),
-    log,
-  });
+  const { app, queue, ledger } = createTestApi();
   const environment: Record<string, string> = {
     OUTBOUND_CALLS_URL: `${url}/`,
     OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator,

@@ -1,31 +1,15 @@
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { generateApi } from "swagger-typescript-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createApp } from "../../functions/api/app.ts";
 import documents from "../../functions/api/documents.json" with { type: "json" };
 import { documents as documentsMade } from "../../infra/openapi.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
-import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
-import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
-import { apiEnvironment, tokens } from "../support/environment.ts";
+import { createTestApi } from "../support/api.ts";
+import { tokens } from "../support/environment.ts";
 
-const queue = createMemoryQueue(Date.now);
-const ledger = createMemoryLedger();
-const log = () => undefined;
-const app = createApp({
-  queue,
-  ledger: async () => ledger,
-  settings: readApiSettings(apiEnvironment, {}, log),
-  callerOf: readTokens(apiEnvironment, log),
-  operatorOf: readOperators(apiEnvironment, log),
-  clock: { now: Date.now },
-  randomId: () => randomBytes(16).toString("hex"),
-  log,
-});
+const { app, queue } = createTestApi();
 
 describe("the OpenAPI documents", () => {
   it("are what the schemas make (else: npm run openapi)", () => {
