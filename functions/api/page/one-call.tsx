@@ -110,6 +110,11 @@ export function OneCall({
             Call again
           </button>
         ) : null}
+        {call.state === "REDIALED" ? (
+          <button type="button" onClick={() => redial()}>
+            Send the new call again
+          </button>
+        ) : null}
         {call.state === "DEFERRED" ? (
           <button type="button" onClick={() => act("Cancelled.", "/cancel")}>
             Cancel this call
