@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import * as operator from "../functions/api/operator-schemas.ts";
 import { callRequestSchema } from "../shared/call.ts";
+import { readersPage, style } from "./docs-page.ts";
 
 type Json = Record<string, unknown>;
 
@@ -427,61 +428,13 @@ export function operatorDocument() {
   };
 }
 
-const escaped = (text: unknown) =>
-  String(text).replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
-const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
-code,pre{font:14px/1.4 ui-monospace,monospace}pre{overflow-x:auto;padding:.75rem;border:1px solid #8888;border-radius:.4rem}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35rem .5rem;border-bottom:1px solid #8885}`;
-
-/** The public document for readers, in one page that asks for nothing else. */
-function readersPage(): string {
-  const { info, paths, components } = publicDocument();
-  const rows = (cells: [unknown, unknown][]) =>
-    cells
-      .map(
-        ([name, text]) =>
-          `<tr><th scope="row"><code>${escaped(name)}</code></th><td>${escaped(text)}</td></tr>`,
-      )
-      .join("");
-  const answersOf = (responses: Json) =>
-    Object.entries(responses).map(([status, answer]): [string, string] => {
-      const name = String(Object(answer).$ref ?? "")
-        .split("/")
-        .at(-1);
-      const known = Object.entries(components.responses).find(([one]) => one === name);
-      return [status, known?.[1].description ?? String(Object(answer).description)];
-    });
-  const fields = Object.entries(components.schemas.Call.properties ?? {}).map(
-    ([name, field]): [string, string] => {
-      const isRequired = ["phone_number", "agent_id"].includes(name);
-      return [
-        name,
-        `${isRequired ? "required" : "optional"}: ${String(Object(field).description)}`,
-      ];
-    },
-  );
-  const sections = Object.entries(paths).map(([path, { post }]) => {
-    const body = JSON.stringify(post.requestBody.content["application/json"].example, null, 2);
-    const curl = `curl -i "$URL${path}" \\
-  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
-  -H "Idempotency-Key: campaign-7-part-1" \\
-  -d '${body}'`;
-    return `<section><h2><code>POST ${escaped(path)}</code></h2><p>${escaped(post.summary)}. ${escaped(post.description)}</p>
-<pre tabindex="0">${escaped(curl)}</pre><table><caption>Answers</caption>${rows(answersOf(post.responses))}</table></section>`;
-  });
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${escaped(info.title)}</title><style>${style}</style></head><body><main><h1>${escaped(info.title)}</h1>
-<p>${escaped(info.summary)} ${escaped(info.description)}</p><p><a href="openapi.json">OpenAPI 3.1 document</a></p>
-<h2>A call</h2><table>${rows(fields)}</table>${sections.join("")}</main></body></html>`;
-}
-
 /** What the API serves of itself. */
 export function documents() {
   const digest = createHash("sha256").update(style).digest("base64");
   return {
     public: publicDocument(),
     operator: operatorDocument(),
-    page: readersPage(),
+    page: readersPage(publicDocument()),
     pagePolicy: `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   };
 }
