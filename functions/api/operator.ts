@@ -2,12 +2,7 @@ import { zValidator } from "@hono/zod-validator";
 import { type Context, Hono } from "hono";
 import type * as z from "zod";
 import type { Call } from "../../shared/call.ts";
-import {
-  type CallLedger,
-  type CallRow,
-  callStates,
-  type OperatorAct,
-} from "../../shared/ledger/call-ledger.ts";
+import { type CallRow, callStates, type OperatorAct } from "../../shared/ledger/call-ledger.ts";
 import { actFrom } from "../../shared/ledger/state-machine.ts";
 import { cancelOrderOf, holdOrderOf, listMarks } from "../../shared/orders.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
@@ -15,6 +10,7 @@ import { withTimeLimit } from "../../shared/time-limit.ts";
 import type { Caller } from "../../shared/tokens.ts";
 import type { ApiDeps, ApiEnv } from "./app.ts";
 import { authenticate } from "./authenticate.ts";
+import { cursorOf, pageOf, scan, scanRowsMax, storyOf, timeOf, viewOf } from "./call-views.ts";
 import documents from "./documents.json" with { type: "json" };
 import {
   actsQuerySchema,
@@ -34,14 +30,9 @@ import { readJson } from "./read-json.ts";
 
 /** Room for the do-not-call list's ten thousand numbers. */
 const bodyBytesMax = 512 * 1024;
-/** Rows that one answer's filters look at, whole calls, and in one go. */
-const scanRowsMax = 1000;
-const scanPageRows = 50;
 /** Rows of a state are counted so far. */
 const standingMost = 500;
 const sendSecondsMax = 10;
-
-type Cursor = { time: number; id: string } | undefined;
 
 /**
  * What operators see and decide, under `/operator`: JSON, with tokens of their own. Numbers and contexts are shown to
@@ -339,100 +330,6 @@ export function createOperator(
 const notAsked = "is not a field of this request";
 /** States in which something may yet happen to a call, or has to. */
 const openStates = new Set<CallRow["state"]>(["DEFERRED", "DIALING", "UNKNOWN", "PARKED"]);
-
-/** A page of the rows that filters leave. */
-async function pageOf(
-  ledger: CallLedger,
-  of: Parameters<typeof scan>[1],
-  filters: z.infer<typeof listQuerySchema>,
-) {
-  const { state, request_id, agent_id, provider, reason, from, until, cursor, limit } = filters;
-  const fits = (row: CallRow) =>
-    (state === undefined || row.state === state) &&
-    (request_id === undefined || row.requestId === request_id) &&
-    (agent_id === undefined || row.agentId === agent_id) &&
-    (provider === undefined || row.route?.provider === provider) &&
-    (reason === undefined || row.reason === reason);
-  const start = cursor ?? (until === undefined ? undefined : { time: until, id: "" });
-  const found = await scan(ledger, of, { start, from, fits, limit });
-  return { calls: found.rows.map(viewOf), ...cursorOf(found.next) };
-}
-
-/** Rows that fit, newest acceptance first, and the place to go on from where there may be more. */
-async function scan(
-  ledger: CallLedger,
-  of: { state: CallRow["state"] } | { requestId: string } | { numberHash: string },
-  {
-    start,
-    from = 0,
-    fits,
-    limit,
-  }: { start: Cursor; from?: number | undefined; fits: (row: CallRow) => boolean; limit: number },
-): Promise<{ rows: CallRow[]; next: Cursor }> {
-  const rows: CallRow[] = [];
-  let before = start;
-  for (let looked = 0; looked < scanRowsMax; looked += scanPageRows) {
-    const found = await ledger.list({
-      ...of,
-      before: before && { acceptedAt: before.time, id: before.id },
-      limit: scanPageRows,
-    });
-    if (found.length === 0) return { rows, next: undefined };
-    for (const row of found) {
-      if (row.acceptedAt < from) return { rows, next: undefined };
-      before = { time: row.acceptedAt, id: row.id };
-      if (fits(row)) rows.push(row);
-      if (rows.length === limit) return { rows, next: before };
-    }
-  }
-  return { rows, next: before };
-}
-
-function cursorOf(next: Cursor): { cursor?: string } {
-  return next === undefined ? {} : { cursor: `${next.time}~${next.id}` };
-}
-
-function timeOf(time: number): string;
-function timeOf(time: number | null): string | null;
-function timeOf(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
-}
-
-/** A row as it is shown: of the number its last two digits, of the context nothing. */
-function viewOf(row: CallRow) {
-  return {
-    id: row.id,
-    state: row.state,
-    reason: row.reason,
-    agent_id: row.agentId,
-    provider: row.route?.provider ?? null,
-    request_id: row.requestId,
-    client: row.client,
-    number_tail: row.numberTail,
-    attempt: row.attempt,
-    // In a line it has a place, and no time.
-    due_at: row.line === null ? timeOf(row.dueAt) : null,
-    accepted_at: timeOf(row.acceptedAt),
-    updated_at: timeOf(row.updatedAt),
-    provider_call_id: row.providerCallId,
-    redial_of: row.call?.redialOf ?? null,
-    redialed_as: row.redialedAs,
-    can_be_revealed: row.call !== null,
-  };
-}
-
-/** The call's story from its acceptance on. */
-function storyOf({ acceptedAt, history }: CallRow) {
-  const steps = history.map(({ at, state, reason, dueAt = null, by = null }) => ({
-    at: timeOf(at),
-    state,
-    reason,
-    due_at: timeOf(dueAt),
-    by,
-  }));
-  const accepted = { at: timeOf(acceptedAt), state: "ACCEPTED", reason: "accepted" };
-  return [{ ...accepted, due_at: null, by: null }, ...steps];
-}
 
 function conflict(c: Context, { state }: CallRow, from: readonly CallRow["state"][]): Response {
   return problem(c, 409, `The call is ${state}; this is for calls that are ${from.join(" or ")}.`);

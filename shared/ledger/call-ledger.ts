@@ -323,3 +323,17 @@ export type OperatorRecords = Pick<
   | "logAct"
   | "acts"
 >;
+
+/** The part of the ledger that keeps no calls: Idempotency-Keys, held accounts, paces and counted calls. */
+export type Limits = Pick<
+  CallLedger,
+  | "readKey"
+  | "bindKey"
+  | "holds"
+  | "strike"
+  | "takeProbe"
+  | "clearHold"
+  | "reserve"
+  | "count"
+  | "uncount"
+>;

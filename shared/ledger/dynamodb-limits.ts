@@ -6,23 +6,9 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { capCountMax, capDaysMax, freeAt } from "../schedule/frequency-cap.ts";
 import { grantSlots, slotsFrom } from "../schedule/pacing.ts";
-import type { BoundKey, CallLedger, Hold } from "./call-ledger.ts";
+import type { BoundKey, Hold, Limits } from "./call-ledger.ts";
 import type { DynamoItems } from "./dynamodb-items.ts";
 import { holdShard, type Item, number, numberIn, text, textIn } from "./dynamodb-table.ts";
-
-/** The part of the ledger that keeps no calls: Idempotency-Keys, held accounts, paces and counted calls. */
-type Limits = Pick<
-  CallLedger,
-  | "readKey"
-  | "bindKey"
-  | "holds"
-  | "strike"
-  | "takeProbe"
-  | "clearHold"
-  | "reserve"
-  | "count"
-  | "uncount"
->;
 
 export function createDynamoLimits(
   client: DynamoDBClient,
