@@ -73,7 +73,8 @@ export async function dialCalls(
   const read = () => withTimeLimit(Promise.all([ledger.read(ids), ledger.holds()]), 5);
   const [rows, holds] = await read().catch(read);
   const calls = wanted.flatMap(({ id, call }) => rows.get(id)?.call ?? call ?? []);
-  const orders = await withTimeLimit(ordersFor(calls, deps), 5);
+  const readOrders = () => withTimeLimit(ordersFor(calls, deps), 5);
+  const orders = await readOrders().catch(readOrders);
 
   const now = clock.now();
   const writes: Unclaimed[] = [];

@@ -48,8 +48,12 @@ export async function lookUpCalls(
       if (clock.now() + timeNeededMs > deadline) return; // its row is due, and the sweep reminds again
       const account = accountNameOf(route);
       let found: FoundCall | undefined;
+      let isAsked = false;
       try {
-        if (!failing.has(account)) found = await ask(lookUp, deps);
+        if (!failing.has(account)) {
+          found = await ask(lookUp, deps);
+          isAsked = true;
+        }
       } catch (error) {
         // An answer that cannot be read may be about this call alone.
         if (!(error instanceof z.ZodError || error instanceof SyntaxError)) failing.add(account);
@@ -58,7 +62,7 @@ export async function lookUpCalls(
       }
       try {
         const isPlaced = found !== undefined && (await settleFound(found, lookUp, deps));
-        if (!isPlaced) await noteMiss(lookUp, deps);
+        if (!isPlaced && isAsked) await noteMiss(lookUp, deps);
         if (!isPlaced && orPark) lost.push({ call, decision: { kind: "park", token } });
       } catch (error) {
         // What was found is not forgotten: its row stays due, and is looked after again.
@@ -72,7 +76,7 @@ export async function lookUpCalls(
 /** So many steps a history has at most before look-ups are no longer told in it. */
 const recordedStepsMax = 40;
 
-/** Tells in the call's history that it was looked for. */
+/** Tells in the call's history that it was looked for, and that its provider had nothing to show. */
 async function noteMiss({ call: { id }, history }: LookUp, { ledger, clock }: ReadyDeps) {
   if (history.length >= recordedStepsMax) return;
   const entry = { at: clock.now(), state: "UNKNOWN", reason: "not_found" } as const;

@@ -177,6 +177,9 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     await bench.send(messageOf(call));
     await bench.run(370);
     expect(await bench.row(call.id)).toMatchObject({ state: "PARKED", call });
+    // Its story does not say that the provider had nothing: that was never heard.
+    const reasons = (await bench.row(call.id))?.history.map(({ reason }) => reason);
+    expect(reasons).toEqual(["claimed", "http_500", "outcome_unknown"]);
   });
 
   it("is looked for where its dialer has died, and never dialed again", async () => {
