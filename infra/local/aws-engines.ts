@@ -38,7 +38,8 @@ export const localRegion = "us-east-1";
 
 /**
  * SQS and S3 (fauxqs) and DynamoDB (dynalite) on this machine's loopback interface, speaking the real
- * protocols. With a `directory` they survive SIGKILL; without, they are in memory.
+ * protocols. With a `directory` they survive SIGKILL, once `mendIndexes` has put right what that tore; without, they
+ * are in memory.
  */
 export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
   if (directory !== undefined) mkdirSync(directory, { recursive: true });

@@ -9,6 +9,7 @@ import { bundleFunction, functionNames } from "../aws/bundle.ts";
 import { startApiGateway } from "./api-gateway.ts";
 import { localRegion, startAwsEngines } from "./aws-engines.ts";
 import { startEventSource } from "./event-source.ts";
+import { mendIndexes } from "./mend-indexes.ts";
 import { startFunction } from "./lambda-runtime.ts";
 import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
 
@@ -29,6 +30,7 @@ const [engines] = await Promise.all([
 ]);
 const { sqs } = engines;
 await Promise.all([engines.createTable(table), engines.createBucket(bucket)]);
+await mendIndexes(engines.dynamo, table);
 const deadQueueUrl = await engines.createQueue(deadQueueName, {
   VisibilityTimeout: String(visibilitySeconds),
 });
@@ -88,6 +90,6 @@ stopAtSignal(async () => {
 
 // The first answer comes from a function that has been loaded.
 await fetch(`http://${host}:${port}/healthz`);
-console.log(settings.readyBlock(`http://${host}:${port}`));
-console.log(`The stage "prod" has the same at http://${host}:${port}/prod/v1/calls
+console.log(`${settings.readyBlock(`http://${host}:${port}`)}
+The stage "prod" has the same at http://${host}:${port}/prod/v1/calls
 SQS and S3: ${engines.endpoint}; DynamoDB: ${engines.dynamoEndpoint}, table ${table}`);
