@@ -7,7 +7,8 @@ import type { LambdaEvent } from "hono/aws-lambda";
  *   (`/prod/v1/calls`), and without the base path of a custom domain. The stage `$default` adds nothing.
  * - A GET or HEAD without its body, for which a Request has no place: the adapter would answer 400.
  * - A header that is empty, or not of printable ASCII, as an empty one: the adapter drops the former and
- *   encodes the latter, so that a malformed Idempotency-Key would count as none, or as another.
+ *   encodes the latter, so that a malformed Idempotency-Key would count as none, or as another. A tab is left
+ *   where it stands: it may stand in a header (RFC 9110, 5.5), and what it means there is the routes' matter.
  */
 export function adaptEvent(event: LambdaEvent, basePath = ""): LambdaEvent {
   const context: object | undefined = "requestContext" in event ? event.requestContext : undefined;
@@ -38,7 +39,7 @@ export function adaptEvent(event: LambdaEvent, basePath = ""): LambdaEvent {
 }
 
 function isPrintable(value: string): boolean {
-  return /^[\x20-\x7e]+$/.test(value);
+  return /^[\t\x20-\x7e]+$/.test(value);
 }
 
 /** `path` without `prefix`, where that is a whole step of it. */

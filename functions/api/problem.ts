@@ -56,13 +56,13 @@ export function errorsOf(
 
 /**
  * A JSON Pointer (RFC 6901). A key of the client's own making ends the pointer unless it looks like a
- * field's name: it may be a number or a name of somebody's.
+ * field's name: it may be a number, its digits together or apart, or a name of somebody's.
  */
 function pointerOf(path: readonly PropertyKey[]): string {
   let pointer = "";
   for (const step of path) {
     const name = String(step);
-    if (typeof step !== "number" && !/^(?!.*\d{5})[A-Za-z_][\w-]{0,39}$/.test(name)) break;
+    if (typeof step !== "number" && !/^(?!(?:\D*\d){5})[A-Za-z_][\w-]{0,39}$/.test(name)) break;
     pointer += `/${name}`;
   }
   return pointer;

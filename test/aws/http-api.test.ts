@@ -6,6 +6,7 @@ import type { handler as lambdaHandler } from "../../functions/api/lambda.ts";
 import { type Message, messageSchema } from "../../shared/message.ts";
 import { deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
+import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
 import { describeOperatorApi } from "../contracts/operator-api.ts";
 import { apiEnvironment } from "../support/environment.ts";
@@ -159,5 +160,6 @@ for (const [name, eventOf] of Object.entries(events)) {
     },
   });
   describeHttpApi(`Lambda behind ${name}`, createApi);
+  describeFuzz(`Lambda behind ${name}`, createApi, { runs: 60 });
   describeOperatorApi(`Lambda behind ${name}`, createApi);
 }

@@ -2,6 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { expect } from "vitest";
 import { messageSchema } from "../../shared/message.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
+import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
 import { describeOperatorApi } from "../contracts/operator-api.ts";
 import { testEnv } from "./env.ts";
@@ -27,4 +28,5 @@ const createApi = () => ({
 });
 
 describeHttpApi("Cloudflare Workers", createApi);
+describeFuzz("Cloudflare Workers", createApi, { runs: 80 });
 describeOperatorApi("Cloudflare Workers", createApi);

@@ -1,10 +1,11 @@
 import { messageSchema } from "../../shared/message.ts";
+import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
 import { describeOperatorApi } from "../contracts/operator-api.ts";
 import { createTestApi } from "../support/api.ts";
 
 const createApi = () => {
-  const { app, queue, ledger } = createTestApi();
+  const { app, queue, ledger, events } = createTestApi();
   return {
     request: async (path: string, init?: RequestInit) => app.request(path, init),
     async queued() {
@@ -12,8 +13,10 @@ const createApi = () => {
       return bodies.map((body) => messageSchema.parse(body));
     },
     ledger: () => ledger,
+    events,
   };
 };
 
 describeHttpApi("Node, in memory", createApi);
+describeFuzz("Node, in memory", createApi, { runs: 200 });
 describeOperatorApi("Node, in memory", createApi);

@@ -1,0 +1,245 @@
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type CallRequest, errorsMax } from "../../shared/call.ts";
+import type { Message } from "../../shared/message.ts";
+import {
+  arbitraryPosting,
+  type PostedRequest,
+  type Posting,
+  secretMark,
+} from "../support/arbitrary-requests.ts";
+import { answerBytesMax, hostileRequests } from "./hostile-requests.ts";
+import type { ApiUnderTest } from "./http-api.ts";
+
+export interface FuzzedApi extends ApiUnderTest {
+  /** What has been logged, where that is not on the console. */
+  events?: object[];
+}
+
+/** Of all answers at least this share is each: else most requests would go no further than the first check. */
+const shareMin = { 201: 0.2, 401: 0.02, 422: 0.2 };
+
+/**
+ * The two endpoints under requests that nobody in their right mind sends, whatever platform serves them, under
+ * `apiEnvironment`. Each request is known to be right or wrong by how it was made, and never by asking the code.
+ *
+ * What fails is printed with its `seed` and `path`; given to `fc.assert` beside `numRuns`, they repeat it.
+ *
+ * @param runs how many lists of up to ten postings are sent
+ */
+export function describeFuzz(
+  name: string,
+  create: () => FuzzedApi,
+  { runs }: { runs: number },
+): void {
+  describe(`hostile requests to the API on ${name}`, () => {
+    let api: FuzzedApi;
+    let logged: unknown[];
+    /** Every request sent, by the id that its answer had. */
+    let sent: Map<string, Sent>;
+    beforeEach(() => {
+      api = create();
+      logged = api.events ?? [];
+      sent = new Map();
+      for (const method of ["log", "info", "warn", "error", "debug"] as const) {
+        vi.spyOn(console, method).mockImplementation((...words) => void logged.push(...words));
+      }
+    });
+    afterEach(() => {
+      vi.restoreAllMocks();
+    });
+
+    /**
+     * Sends a request, and keeps it in `accepted` if it was; checks its answer, and what was logged meanwhile.
+     */
+    async function post(request: PostedRequest, accepted: Sent[]): Promise<Sent> {
+      const { path, headers, body, expected } = request;
+      logged.length = 0;
+      const response = await api.request(path, { method: "POST", headers, body });
+      const text = await response.text();
+      const requestId = response.headers.get("x-request-id") ?? "";
+      const one = { status: response.status, requestId, path, headers, body };
+      if (!sent.has(requestId)) sent.set(requestId, one);
+      if (one.status === 201) accepted.push(one);
+      expect([response.status, requestId, text]).toEqual([
+        expect.toBeOneOf([201, 401, 422]),
+        expect.stringMatching(/^req_[0-9a-f]{32}$/),
+        expect.any(String),
+      ]);
+      const lines = logged.map(lineOf);
+      if (response.status === 201) {
+        expect(text).toBe("");
+        // That this is seen shows that whatever is logged is seen.
+        expect(lines.filter((line) => line.includes(requestId))).toEqual([
+          expect.stringMatching(/"event":"(call|batch)\.accepted"/),
+        ]);
+      } else {
+        expectProblem(response, text);
+      }
+      const leaked = secretsIn(headers, body).filter((secret) =>
+        [text, ...lines].some((words) => plain(words).includes(secret)),
+      );
+      expect(leaked, `came back in ${[text, ...lines].join("\n")}`).toEqual([]);
+      expect(one.status, `answered in ${expected}'s stead`).toBe(expected);
+      return one;
+    }
+
+    /** Takes out what was queued, and checks that it is these requests, each once and as it was posted. */
+    async function expectQueued(accepted: readonly Sent[]): Promise<void> {
+      const messages = await api.queued(accepted.length);
+      for (const message of messages) {
+        const origin = sent.get(requestIdOf(message));
+        expect([201, origin?.status], `queued: ${JSON.stringify(message)}`).toEqual([201, 201]);
+      }
+      const heldBy = (requestId: string) =>
+        messages.filter((message) => requestIdOf(message) === requestId).map(heldIn);
+      for (const requestId of new Set(accepted.map((one) => one.requestId))) {
+        const posted = accepted.filter((one) => one.requestId === requestId).map(postedBy);
+        expect(heldBy(requestId)).toEqual(posted);
+      }
+      expect(messages).toHaveLength(accepted.length);
+    }
+
+    it("answers each 201, 401 or 422, queues what it accepted alone, and repeats no secret", async ({
+      annotate,
+    }) => {
+      const answered = { 201: 0, 401: 0, 422: 0 };
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(arbitraryPosting, { minLength: 1, maxLength: 10 }),
+          async (postings) => {
+            const accepted: Sent[] = [];
+            const send = async (request: PostedRequest): Promise<Sent> => {
+              const one = await post(request, accepted);
+              answered[request.expected]++;
+              return one;
+            };
+            try {
+              for (const posting of postings) {
+                const { first, next } = requestsOf(posting);
+                const one = await send(first);
+                const another = next && (await send(next));
+                if (posting.keyPrefix !== undefined && another?.status === 201) {
+                  expect(another.requestId).toBe(one.requestId);
+                }
+              }
+            } catch (error) {
+              // A smaller counterexample is looked for on an empty queue.
+              await api.queued(accepted.length);
+              throw error;
+            }
+            if (accepted.length > 0) await expectQueued(accepted);
+          },
+        ),
+        // Whatever of a failure has been made smaller by then is told of.
+        { numRuns: runs, interruptAfterTimeLimit: 60_000 },
+      );
+      await expectQueued([]);
+      const all = answered[201] + answered[401] + answered[422];
+      await annotate(`${name}: ${all} requests, answered ${JSON.stringify(answered)}`);
+      for (const status of [201, 401, 422] as const) {
+        expect(answered[status] / all, `answers of ${status}`).toBeGreaterThan(shareMin[status]);
+      }
+    }, 90_000);
+
+    it.each(hostileRequests)("answers $expected to $name", async (request) => {
+      const accepted: Sent[] = [];
+      await post(request, accepted);
+      await expectQueued(accepted);
+    });
+  });
+}
+
+interface Sent extends Pick<PostedRequest, "path" | "headers" | "body"> {
+  status: number;
+  requestId: string;
+}
+
+/** What a posting sends, under a key of its own where it has one. */
+function requestsOf(posting: Posting): { first: PostedRequest; next: PostedRequest | undefined } {
+  const { path, body, expected, keyPrefix, next } = posting;
+  const headers = { ...posting.headers };
+  if (keyPrefix !== undefined) headers["idempotency-key"] = keyPrefix + crypto.randomUUID();
+  const first = { path, body, expected, headers };
+  switch (next) {
+    case "nothing":
+      return { first, next: undefined };
+    case "the same":
+      return { first, next: first };
+    case "other bytes": {
+      const more = typeof body === "string" ? `${body} ` : Uint8Array.from([...body, 0x20]);
+      const isUsed = keyPrefix !== undefined && expected === 201;
+      return { first, next: { ...first, body: more, expected: isUsed ? 422 : expected } };
+    }
+    case "the other path": {
+      const other = path === "/v1/calls" ? "/v1/calls/batch" : "/v1/calls";
+      // What one route refuses, the other may take: then it is sent to the same one again.
+      const isKnown = expected === 201;
+      return { first, next: isKnown ? { ...first, path: other, expected: 422 } : first };
+    }
+  }
+}
+
+function expectProblem(response: Response, text: string): void {
+  const { status, headers } = response;
+  expect(headers.get("content-type")).toBe("application/problem+json");
+  const problem: { errors?: object[] } = JSON.parse(text);
+  expect(problem).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
+  if (status === 401) expect(headers.get("www-authenticate")).toMatch(/^Bearer/);
+  else expect(problem.errors?.length).toSatisfy((count: number) => count > 0 && count <= errorsMax);
+  expect(text.length).toBeLessThan(answerBytesMax);
+}
+
+function lineOf(words: unknown): string {
+  if (words instanceof Error) return String(words.stack);
+  return typeof words === "string" ? words : JSON.stringify(words);
+}
+
+/** Without what stands between the digits of a number, and without ids and times, whose digits mean nothing. */
+function plain(words: string): string {
+  return words
+    .replaceAll("such as +12025550123", "")
+    .replaceAll(/(req|call)_[0-9a-f]{32}|"time":"[^"]*"/g, "")
+    .replaceAll(/[-_. ()]/g, "");
+}
+
+/** What of a request may stand in no answer and in no log: numbers, by their last digits, the mark, tokens. */
+function secretsIn(headers: Record<string, string>, body: string | Uint8Array): string[] {
+  const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+  const numbers = plain(text).match(/\d{7,}/g) ?? [];
+  const words = (headers["authorization"] ?? "").match(/\w{20,}/g) ?? [];
+  return [
+    plain(secretMark),
+    ...new Set(numbers.map((digits) => digits.slice(-7))),
+    ...words.map(plain),
+  ];
+}
+
+function requestIdOf(message: Message): string {
+  if (message.kind === "batch") return message.requestId;
+  return message.kind === "call" ? message.call.requestId : "";
+}
+
+/** A message's calls, as text that is the same for the same calls, and whose they are. */
+function heldIn(message: Message): string {
+  if (message.kind === "call") {
+    return canonical([message.call.client, message.call.request]);
+  }
+  return message.kind === "batch" ? canonical([message.client, message.calls]) : message.kind;
+}
+
+/** The same of what was posted. */
+function postedBy({ headers, body }: Sent): string {
+  const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+  const posted: CallRequest | CallRequest[] = JSON.parse(text.replace(/^\ufeff/, ""));
+  const client = /oc_(crm|shop|salesOnly)/.exec(headers["authorization"] ?? "")?.[1];
+  return canonical([client, posted]);
+}
+
+/** JSON with the keys of every object in order; `__proto__` is a key like any other. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, one]) => `${JSON.stringify(key)}:${canonical(one)}`).join(",")}}`;
+}
