@@ -12,7 +12,7 @@ export default defineConfig({
     projects: [
       {
         root,
-        test: { name: "unit", include: ["test/unit/**/*.test.ts"] },
+        test: { name: "unit", include: ["test/{unit,simulation}/**/*.test.ts"] },
       },
       {
         root,

@@ -270,9 +270,9 @@ function createAttempts(
     if (held !== undefined) {
       return defer(holdReason(held), heldUntil(held.probeAt, random.fraction()));
     }
-    if (resendOf !== undefined) return "claim"; // counted when it was first sent
     const free = await countAt(call, route, now);
-    if (free === now) return "claim";
+    // Sent once more it may ring only now: so it is counted anew, in the room that it has had.
+    if (free === now || resendOf !== undefined) return "claim";
     if (free < expiresAt) return defer(overCap, free);
     // A call under way may yet be taken back: it is looked at once more.
     if (row?.reason !== overCap) return defer(overCap, Math.min(now + overCapDelayMs, expiresAt));

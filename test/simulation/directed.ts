@@ -1,0 +1,157 @@
+import { type Act, calmWeather, type PostedCall, type Scenario } from "./scenario.ts";
+import { simulate } from "./simulate.ts";
+
+/** A schedule that chance would seldom find. */
+export interface Directed {
+  where: string;
+  scenario: Scenario;
+  pauses: Record<string, number>;
+  answersFirst: boolean;
+}
+
+/** The person who is called: at UTC, so that the hours are the clock's. */
+const person = 7;
+const minutesToClosing = 8 * 60;
+const call = (agent: PostedCall["agent"]): PostedCall => ({ agent, person, bad: false });
+
+const quiet: Scenario = {
+  seed: 1,
+  startMinutes: 0,
+  capped: false,
+  hours: false,
+  lifeSeconds: 900,
+  consumers: 2,
+  batchSize: 1,
+  visibilitySeconds: 3600,
+  attemptsMax: 100,
+  lateSeconds: 0,
+  sweepLost: 0,
+  weather: calmWeather,
+  posts: [],
+  acts: [],
+  outages: [],
+};
+
+const post = (atSeconds: number, agent: PostedCall["agent"]) => ({
+  atSeconds,
+  token: "valid" as const,
+  key: undefined,
+  batch: undefined,
+  call: call(agent),
+});
+
+const steps = [
+  "read",
+  "holdOrders",
+  "ordersNamed",
+  "doNotCall",
+  "reserve",
+  "count",
+  "claim",
+  "settle",
+  "a provider",
+].flatMap((step) => [step, `${step} answers`]);
+const agents = ["plain", "again", "command", "listed"] as const;
+/** Past a claim's age; past its deadline; past the time for which an unknown outcome is looked into. */
+const pauseSeconds = [12, 70, 400];
+
+/** What an operator may do while somebody stands still. */
+export const meanwhile = {
+  "is redialed": { act: "redial", atSeconds: 900 },
+  "is never to be called": { act: "do not call", atSeconds: 20 },
+  "is cancelled with its agent's": { act: "cancel agent", atSeconds: 20 },
+  "is held with its agent's": { act: "hold agent", atSeconds: 20 },
+} as const;
+
+/**
+ * One function stands still once, at each step and for each time, while an operator acts and two more calls to the
+ * same person, who may be called twice a day, are posted.
+ */
+export function* standingStill(
+  act: (typeof meanwhile)[keyof typeof meanwhile],
+): Generator<Directed> {
+  let seed = 0;
+  for (const [which, agent] of agents.entries()) {
+    for (const step of steps) {
+      for (const seconds of pauseSeconds) {
+        for (const answersFirst of [true, false]) {
+          seed += 1;
+          const done: Act = {
+            ...act,
+            which: act.act === "do not call" ? person : which,
+            seconds: 600,
+          };
+          const posts = [post(0, agent), post(40, "plain"), post(41, "plain")];
+          yield {
+            where: `${agent}, ${seconds} s at ${step}, answers first: ${answersFirst}, seed ${seed}`,
+            scenario: { ...quiet, seed, capped: true, posts, acts: [done] },
+            pauses: { [step]: seconds * 1000 },
+            answersFirst,
+          };
+        }
+      }
+    }
+  }
+}
+
+/** Whoever sends a call of unknown outcome once more stands still, as the sweep comes by sooner or later. */
+export function* sentOnceMore(): Generator<Directed> {
+  let seed = 0;
+  for (const agent of ["again", "command"] as const) {
+    for (const step of ["claim #2", "claim answers #2", "a provider answers #2", "settle #2"]) {
+      for (let phase = 0; phase < 12; phase++) {
+        seed += 1;
+        yield {
+          where: `${agent}, at ${step}, seed ${seed}`,
+          scenario: {
+            ...quiet,
+            seed,
+            weather: { ...calmWeather, lost: 1 },
+            posts: [post(0, agent)],
+          },
+          pauses: { [step]: 90_000 },
+          answersFirst: phase % 2 === 0,
+        };
+      }
+    }
+  }
+}
+
+/** A delivery full of calls whose provider hangs, begun seconds before the calling hours close. */
+export function* closing(): Generator<Directed> {
+  for (let seconds = 45; seconds > 12; seconds -= 3) {
+    const batch = Array.from({ length: 60 }, () => call("plain"));
+    yield {
+      where: `${seconds} s before closing`,
+      scenario: {
+        ...quiet,
+        seed: seconds,
+        hours: true,
+        startMinutes: minutesToClosing - seconds / 60,
+        batchSize: 100,
+        weather: { ...calmWeather, lost: 1 },
+        posts: [{ ...post(0, "plain"), batch }],
+      },
+      pauses: {},
+      answersFirst: false,
+    };
+  }
+}
+
+/** Runs schedules until one breaks a promise; answers with how often somebody stood still, and what was broken. */
+export async function runDirected(
+  schedules: Iterable<Directed>,
+): Promise<{ runs: number; frozen: number; broken?: string[] }> {
+  let runs = 0;
+  let frozen = 0;
+  for (const { where, scenario, pauses, answersFirst } of schedules) {
+    const options = { traced: true, pauses, answersFirst };
+    const report = await simulate(scenario, options);
+    runs += 1;
+    frozen += report.frozen;
+    if (report.violations.length > 0) {
+      return { runs, frozen, broken: [...report.violations, where, ...report.trace] };
+    }
+  }
+  return { runs, frozen };
+}

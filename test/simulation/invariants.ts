@@ -1,0 +1,236 @@
+import type { Call } from "../../shared/call.ts";
+import { accountOf, type DialPlan } from "../../shared/dial-plan.ts";
+import type { Route } from "../../shared/providers/index.ts";
+import type { Answer, PostedMark } from "./clients.ts";
+import type { DoneAct, SeenRow } from "./operator-acts.ts";
+import { tokens } from "./plan.ts";
+import type { Placement, Requested } from "./provider.ts";
+import { people, type Scenario } from "./scenario.ts";
+
+/** All that happened, as the promises are held against it. */
+export interface Happened {
+  plan: DialPlan;
+  scenario: Scenario;
+  posted: readonly PostedMark[];
+  /** Calls that were ever on the queue. */
+  calls: readonly Call[];
+  requests: readonly Requested[];
+  placements: readonly Placement[];
+  /** What an operator sees at the end. */
+  rows: readonly SeenRow[];
+  acts: readonly DoneAct[];
+  answers: readonly Answer[];
+  events: readonly object[];
+  /** Values that no log line and no answer may have. */
+  secrets: readonly string[];
+}
+
+/** What an operator orders holds so soon at the latest. */
+const orderMsMax = 30_000;
+/** A request's moment may be so old. */
+const momentMsMax = 500;
+/** What a claim waits: a call counts from its claim on. */
+const capSlackMs = 15_000;
+const dayMs = 86_400_000;
+
+/** Every promise that was broken, in words; empty where all were kept. */
+export function violationsOf(happened: Happened): string[] {
+  return [
+    ...callsTwice(happened),
+    ...callsLost(happened),
+    ...callsAtNight(happened),
+    ...callsTooFast(happened),
+    ...callsTooOften(happened),
+    ...callsAgainstOrders(happened),
+    ...callsWithoutToken(happened),
+    ...leaks(happened),
+  ];
+}
+
+function callsTwice({ placements }: Happened): string[] {
+  const broken: string[] = [];
+  for (const what of ["id", "mark"] as const) {
+    const counts = Map.groupBy(placements, (one) => one[what]);
+    for (const [name, all] of counts) {
+      if (all.length > 1) broken.push(`twice: ${name} was placed ${all.length} times`);
+    }
+  }
+  return broken;
+}
+
+/** What may stand at the end of a call, and whether it may then have been placed. */
+const ends: Record<string, { placed: boolean | undefined; revealed: boolean }> = {
+  PLACED: { placed: true, revealed: false },
+  REJECTED: { placed: false, revealed: true },
+  EXPIRED: { placed: false, revealed: true },
+  CANCELLED: { placed: false, revealed: true },
+  REDIALED: { placed: false, revealed: true },
+  PARKED: { placed: undefined, revealed: true },
+};
+
+function callsLost({ posted, calls, rows, placements }: Happened): string[] {
+  const broken: string[] = [];
+  const rowOf = new Map(rows.map((row) => [row.id, row]));
+  if (rowOf.size < rows.length) broken.push("lost: an operator sees a call in two states");
+  const placed = new Map(placements.map(({ id, mark }) => [id, mark]));
+  const idsOf = new Map<string, Set<string>>();
+  for (const { id, redialOf, request } of calls) {
+    const mark = request.context?.["mark"] ?? "";
+    if (redialOf === undefined) idsOf.set(mark, (idsOf.get(mark) ?? new Set()).add(id));
+  }
+  const judge = (id: string, { mark, number }: Pick<PostedMark, "mark" | "number">): void => {
+    const row = rowOf.get(id);
+    const end = row && ends[row.state];
+    if (row === undefined || end === undefined) {
+      broken.push(`lost: ${id} is ${row === undefined ? "nowhere" : `still ${row.state}`}`);
+      return;
+    }
+    if (end.placed !== undefined && end.placed !== placed.has(id)) {
+      broken.push(`lost: ${id} is ${row.state} ${row.reason}, placed: ${placed.has(id)}`);
+    }
+    if (row.state === "PLACED" && placed.get(id) !== mark) {
+      broken.push(`lost: ${id} is another call than ${mark}`);
+    }
+    if (!end.revealed) return;
+    const { revealed, reason } = row;
+    if (reason === "" || revealed?.phone_number !== number || revealed.mark !== mark) {
+      broken.push(`lost: of ${id}, ${row.state} ${reason}, the operator sees too little`);
+    }
+    if (row.redialed_as !== null) judge(row.redialed_as, { mark, number });
+  };
+  for (const one of posted) {
+    const ids = idsOf.get(one.mark) ?? new Set();
+    if (ids.size > 1) broken.push(`twice: ${one.mark} has ${ids.size} ids`);
+    if (one.isKeyRefused === true) broken.push(`lost: ${one.mark} was refused for its key`);
+    if (one.status !== "accepted") continue;
+    if (ids.size === 0) broken.push(`lost: ${one.mark} was answered 201 and is nowhere`);
+    for (const id of ids) judge(id, one);
+  }
+  return broken;
+}
+
+/** Hours of the plan, written down once more in another way. */
+function isOpen({ agent, zone }: PostedMark, at: number, { hours }: Scenario): boolean {
+  const offset = /^([+-])(\d\d):(\d\d)$/.exec(zone);
+  const offsetMinutes = offset
+    ? Number(`${offset[1]}1`) * (Number(offset[2]) * 60 + Number(offset[3]))
+    : 0;
+  const parts = new Intl.DateTimeFormat("en-US", {
+    timeZone: offset ? "UTC" : zone,
+    hourCycle: "h23",
+    weekday: "short",
+    hour: "numeric",
+    minute: "numeric",
+  }).formatToParts(at + offsetMinutes * 60_000);
+  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? "";
+  const hour = Number(part("hour")) + Number(part("minute")) / 60;
+  if (agent === "office") {
+    const isWeekend = ["Sat", "Sun"].includes(part("weekday"));
+    return !isWeekend && ((hour >= 9 && hour < 12) || (hour >= 13 && hour < 17));
+  }
+  return !hours || (hour >= 9 && hour < 20);
+}
+
+function callsAtNight({ posted, placements, scenario }: Happened): string[] {
+  const markOf = new Map(posted.map((one) => [one.mark, one]));
+  return placements.flatMap(({ id, mark, at, placedAt, timeoutMs }) => {
+    const who = markOf.get(mark);
+    // What a provider does after its time limit is past all help: then what counts is when it was asked.
+    const rang = placedAt <= at + timeoutMs ? placedAt : at;
+    if (who !== undefined && isOpen(who, rang, scenario)) return [];
+    return [`at night: ${id} of ${mark} rang at ${new Date(rang).toISOString()}`];
+  });
+}
+
+function callsTooFast({ requests, plan }: Happened): string[] {
+  return [...Map.groupBy(requests, ({ account }) => account)].flatMap(([account, all]) => {
+    const pace = all[0] && accountOf(all[0].route, plan).pace;
+    if (pace === undefined) return [];
+    const times = all.map(({ at }) => at).toSorted((a, b) => a - b);
+    let arrivalMs = -Infinity;
+    const intervalMs = pace.intervalUs / 1000;
+    // The generic cell rate algorithm once more, as a check: a request that comes before its time is too fast.
+    const early = times.filter((at) => {
+      const tooSoon = at + momentMsMax < arrivalMs - (pace.burst - 1) * intervalMs;
+      arrivalMs = Math.max(arrivalMs, at) + intervalMs;
+      return tooSoon;
+    });
+    return early.map((at) => `too fast: ${account} at ${new Date(at).toISOString()}`);
+  });
+}
+
+function callsTooOften({ placements, plan }: Happened): string[] {
+  const { maxCalls } = plan;
+  if (maxCalls === undefined) return [];
+  return [...Map.groupBy(placements, ({ number }) => number)].flatMap(([number, all]) => {
+    const times = all.map(({ at }) => at).toSorted((a, b) => a - b);
+    const person = people.findIndex((one) => one.number === number);
+    return times.flatMap((at, index) => {
+      const before = times[index - maxCalls.count];
+      const isOver = before !== undefined && at - before < maxCalls.days * dayMs - capSlackMs;
+      return isOver ? [`too often: person ${person} at ${new Date(at).toISOString()}`] : [];
+    });
+  });
+}
+
+function callsAgainstOrders({ acts, calls, requests }: Happened): string[] {
+  const callOf = new Map(calls.map((call) => [call.id, call]));
+  const concerns = ({ act, target, begun }: DoneAct, id: string, route: Route): boolean => {
+    const call = callOf.get(id);
+    if (call === undefined) return false;
+    switch (act) {
+      case "cancel call":
+        return id === target;
+      case "cancel request":
+        return call.requestId === target && call.acceptedAt <= begun;
+      case "cancel agent":
+        return call.request.agent_id === target && call.acceptedAt <= begun;
+      case "hold agent":
+        return call.request.agent_id === target;
+      case "hold account":
+        return route.provider === target;
+      case "do not call":
+        return call.request.phone_number === target;
+      case "redial":
+      case "resolve":
+        return false;
+    }
+  };
+  return acts.flatMap((done) =>
+    requests
+      .filter(({ at }) => at > done.from + orderMsMax && at < done.until)
+      .filter(({ id, route }) => concerns(done, id, route))
+      .map(({ id, at }) => `against an order: ${done.act}, ${id} at ${new Date(at).toISOString()}`),
+  );
+}
+
+function callsWithoutToken({ posted, calls }: Happened): string[] {
+  const queued = new Set(calls.map(({ request }) => request.context?.["mark"]));
+  return posted.flatMap(({ mark, token, agent, status }) => {
+    const mayPost =
+      token === "valid" ||
+      token === "second" ||
+      (token === "of another agent" && ["plain", "office"].includes(agent));
+    if (mayPost && status !== "refused") return [];
+    return queued.has(mark) ? [`without a token: ${mark}`] : [];
+  });
+}
+
+/** Numbers, what stands in a context, tokens and secrets: in no log line, and in no answer that is an error. */
+function leaks({ events, answers, posted, secrets }: Happened): string[] {
+  const telling = [
+    ...people.map(({ number }) => number.slice(1)),
+    ...new Set(posted.map(({ mark }) => mark)),
+    ...Object.values(tokens),
+    ...secrets.filter((secret) => secret.length < 100),
+    "12125550100",
+  ];
+  const leaksOf = (where: string, text: string) =>
+    telling.filter((one) => text.includes(one)).map((one) => `leaked: ${where} has ${one}`);
+  return [
+    ...events.flatMap((event) => leaksOf("a log line", JSON.stringify(event))),
+    ...answers
+      .filter(({ path, status }) => status >= 400 || path.startsWith("/v1/"))
+      .flatMap(({ path, status, text }) => leaksOf(`an answer ${status} of ${path}`, text)),
+  ];
+}

@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import { type DialPlan, parseDialPlan } from "../../shared/dial-plan.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** Tokens as a client and an operator hold them. */
+export const tokens = {
+  valid: "oc_valid0000000000000000000000000",
+  second: "oc_second000000000000000000000000",
+  "of another agent": "oc_other0000000000000000000000000",
+  wrong: "oc_wrong0000000000000000000000000",
+  operator: "oc_operator0000000000000000000000",
+} as const;
+
+const entry = (id: keyof typeof tokens, more: object = {}) => ({
+  id,
+  sha256: createHash("sha256").update(tokens[id]).digest("hex"),
+  ...more,
+});
+
+const from = "+12025550199";
+
+/** One agent along each kind of route. */
+function planJson({ hours, capped }: Pick<Scenario, "hours" | "capped">) {
+  return {
+    agents: {
+      plain: { provider: "webhook", url: "https://plain.example/dial" },
+      again: { provider: "webhook", url: "https://again.example/dial", idempotent: true },
+      command: { provider: "telnyx", connection: "c", from },
+      listed: { provider: "twilio", from, stream: "wss://audio.example/stream" },
+      known: { provider: "vapi", agent: "assistant", from: "number-id" },
+      office: {
+        provider: "webhook",
+        url: "https://plain.example/office",
+        callingHours: "office",
+      },
+    },
+    providers: {
+      webhook: { timeoutSeconds: 5, concurrency: 3 },
+      telnyx: { timeoutSeconds: 10, callsPerSecond: 0.5 },
+      twilio: { timeoutSeconds: 10, callsPerSecond: 1, burst: 3 },
+      vapi: { timeoutSeconds: 20 },
+    },
+    callingHours: {
+      default: hours ? { "mon-sun": ["09:00-20:00"] } : "always",
+      office: { "mon-fri": ["09:00-12:00", "13:00-17:00"] },
+    },
+    ...(capped ? { maxCalls: { count: 2, days: 1 } } : {}),
+    destinations: { allow: ["US", "GB"] },
+    expireAfterHours: 30,
+    parkAfterSeconds: 300,
+    retentionDays: 60,
+  };
+}
+
+/** The variables of both functions. */
+export function environment(scenario: Pick<Scenario, "hours" | "capped">): Record<string, string> {
+  return {
+    DIAL_PLAN: JSON.stringify(planJson(scenario)),
+    API_TOKENS: JSON.stringify([
+      entry("valid"),
+      entry("second"),
+      entry("of another agent", { agents: ["plain", "office"] }),
+    ]),
+    OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
+    HASH_KEY: "5f".repeat(32),
+    WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
+    TELNYX_API_KEY: "telnyx-key",
+    TWILIO_ACCOUNT_SID: "AC00000000000000000000000000000000",
+    TWILIO_AUTH_TOKEN: "twilio-token",
+    VAPI_API_KEY: "vapi-key",
+  };
+}
+
+export function planOf(scenario: Scenario): DialPlan {
+  return parseDialPlan(planJson(scenario), {});
+}

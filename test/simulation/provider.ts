@@ -1,0 +1,194 @@
+import { accountOf, type DialPlan } from "../../shared/dial-plan.ts";
+import type {
+  DialingProvider,
+  DialOutcome,
+  FoundCall,
+} from "../../shared/providers/dialing-provider.ts";
+import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import { OutsideError } from "./outside.ts";
+import type { World } from "./world.ts";
+
+/** What may become of a request, by how often it does beside being placed and answered. */
+export interface Fates {
+  /** Placed, and the answer lost or a 5xx. */
+  lost: number;
+  /** Not placed, and the answer lost or a 5xx. */
+  vanished: number;
+  /** Placed some time after its time limit, unanswered. */
+  late: number;
+  /** 429: surely not placed. */
+  busy: number;
+  rejected: number;
+  accountRefused: number;
+  routeRefused: number;
+  forbidden: number;
+  /** A look-up fails. */
+  mute: number;
+}
+
+/** A request of ours for one call, as it reached its provider. */
+export interface Requested {
+  id: string;
+  account: string;
+  route: Route;
+  at: number;
+  timeoutMs: number;
+}
+
+/** A person's phone rang. */
+export interface Placement extends Requested {
+  number: string;
+  /** What the call is known by to whoever posted it. */
+  mark: string;
+  placedAt: number;
+  providerCallId: string;
+}
+
+/** Telnyx forgets a command's id then. */
+const commandMemoryMs = 60_000;
+/** So much later than its time limit a provider may yet place a call. */
+const lateMsMax = 30_000;
+/** What a provider's list lags behind by, at most. */
+const listLagMs = 40_000;
+
+/** Providers of every kind there is: forgetful and idempotent ones, with and without records to be asked. */
+export function createSimulatedProvider(world: World, fates: () => Fates, plan: () => DialPlan) {
+  const requests: Requested[] = [];
+  const placements: Placement[] = [];
+  const stats = { suppressed: 0, lost: 0, vanished: 0, late: 0 };
+  /** What was accepted under a key that the provider remembers, and until when. */
+  const remembered = new Map<string, { providerCallId: string; until: number }>();
+
+  const keyOf = (id: string, attempt: number, { type }: Route): string | undefined => {
+    if (type === "telnyx") return `${id}-${attempt}`;
+    return undefined;
+  };
+
+  const chosen = (): keyof Fates | "placed" => {
+    const { mute: _, ...chances } = fates();
+    let left = world.random();
+    for (const [fate, chance] of Object.entries(chances)) {
+      left -= chance;
+      if (left < 0 && fate in chances) return fateNamed(fate);
+    }
+    return "placed";
+  };
+
+  async function dial(
+    { call, attempt, timeoutSeconds }: Parameters<DialingProvider<Route>["dial"]>[0],
+    route: Route,
+  ): Promise<DialOutcome> {
+    world.note(`request ${call.id} attempt ${attempt} to ${accountNameOf(route)}`);
+    const account = accountNameOf(route);
+    const at = world.now();
+    const timeoutMs = timeoutSeconds * 1000;
+    const request = { id: call.id, account, route, at, timeoutMs };
+    requests.push(request);
+    const isIdempotentWebhook = route.type === "webhook" && route.idempotent === true;
+    const key = isIdempotentWebhook ? call.id : keyOf(call.id, attempt, route);
+    const answer = async (mostMs: number, outcome: DialOutcome): Promise<DialOutcome> => {
+      world.mayStop("a provider answers");
+      await world.wait(Math.min(world.between(5, mostMs), timeoutMs), "a provider answers");
+      return outcome;
+    };
+    const known = key === undefined ? undefined : remembered.get(key);
+    if (known !== undefined && known.until > at) {
+      stats.suppressed += 1;
+      return answer(100, { kind: "placed", providerCallId: known.providerCallId });
+    }
+    const place = (afterMs: number): string => {
+      const providerCallId = `provider_${world.hex()}`;
+      const until = at + (route.type === "telnyx" ? commandMemoryMs : Infinity);
+      if (key !== undefined) remembered.set(key, { providerCallId, until });
+      world.after(afterMs, "a phone rings", () => {
+        world.note(`placed ${call.id}`);
+        const { phone_number: number, context = {} } = call.request;
+        const mark = context["mark"] ?? "";
+        placements.push({ ...request, number, mark, placedAt: world.now(), providerCallId });
+      });
+      return providerCallId;
+    };
+    const quick = Math.min(timeoutMs, 2000);
+    const unknown = () =>
+      world.chance(0.5)
+        ? answer(quick, { kind: "unknown", code: "http_500" })
+        : world
+            .wait(timeoutMs, "a provider hangs")
+            .then((): DialOutcome => ({ kind: "unknown", code: "timeout" }));
+    const fate = chosen();
+    switch (fate) {
+      case "placed":
+        return answer(quick, { kind: "placed", providerCallId: place(world.between(1, 1000)) });
+      case "lost":
+        stats.lost += 1;
+        place(world.between(1, timeoutMs));
+        return unknown();
+      case "vanished":
+        stats.vanished += 1;
+        return unknown();
+      case "late":
+        stats.late += 1;
+        place(timeoutMs + world.between(1, lateMsMax));
+        return unknown();
+      case "busy": {
+        const retryAfterSeconds = world.chance(0.5) ? world.between(1, 600) : undefined;
+        return answer(quick, { kind: "not_placed", code: "rate_limited", retryAfterSeconds });
+      }
+      case "rejected":
+        return answer(quick, { kind: "rejected", code: "http_422" });
+      case "accountRefused":
+        return answer(quick, { kind: "account_refused", code: "http_402" });
+      case "routeRefused":
+        return answer(quick, { kind: "route_refused", code: "from_not_verified" });
+      case "forbidden":
+        return answer(quick, { kind: "forbidden", code: "http_403" });
+      case "mute":
+        throw new Error("no fate of a request");
+    }
+  }
+
+  const lookUp: NonNullable<DialingProvider<Route>["lookUp"]> = async (
+    { call, from, until },
+    route,
+  ): Promise<FoundCall | undefined> => {
+    await world.wait(world.between(10, 5000), "a look-up");
+    if (world.chance(fates().mute)) throw new OutsideError("no records for +12125550100");
+    const lag = world.random() * listLagMs;
+    const listed = placements.filter(
+      ({ account, placedAt }) => account === accountNameOf(route) && placedAt <= world.now() - lag,
+    );
+    if (route.type === "twilio") {
+      const providerCallIds = listed
+        .filter(({ number }) => number === call.request.phone_number)
+        .filter(({ placedAt }) => placedAt >= from && placedAt <= until)
+        .map(({ providerCallId }) => providerCallId);
+      return { by: "number", providerCallIds };
+    }
+    const own = listed.find(({ id }) => id === call.id);
+    return own && { by: "id", providerCallId: own.providerCallId };
+  };
+
+  return {
+    requests,
+    placements,
+    stats,
+    timeoutMsOf: (route: Route) => accountOf(route, plan()).timeoutSeconds * 1000,
+    providerOf: (route: Route): DialingProvider<Route> =>
+      route.type === "twilio" || route.type === "vapi" ? { dial, lookUp } : { dial },
+  };
+}
+
+const fateNames = [
+  "lost",
+  "vanished",
+  "late",
+  "busy",
+  "rejected",
+  "accountRefused",
+  "routeRefused",
+  "forbidden",
+] as const;
+
+function fateNamed(name: string): (typeof fateNames)[number] | "placed" {
+  return fateNames.find((one) => one === name) ?? "placed";
+}

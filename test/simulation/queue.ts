@@ -1,0 +1,174 @@
+import { handleDeadLetters } from "../../functions/dialer/dead-letters.ts";
+import type { DialerDeps } from "../../functions/dialer/dialer.ts";
+import { handleDelivery } from "../../functions/dialer/handle-delivery.ts";
+import type { Message } from "../../shared/message.ts";
+import type { CallQueue, Delivered, Disposition } from "../../shared/queue/call-queue.ts";
+import { ask, type Faults } from "./outside.ts";
+import type { World } from "./world.ts";
+
+interface Queued {
+  json: string;
+  attempt: number;
+  visibleAt: number;
+}
+
+export interface QueueTraits {
+  /** Most dialers at once, and messages of a delivery. */
+  consumers: number;
+  lifeMs: number;
+  batchSize: number;
+  /** How long a delivered message is kept from others; shorter than a delivery may take. */
+  visibilityMs: number;
+  /** Deliveries after which a message is a dead letter. */
+  attemptsMax: number;
+  /** Chance that what is sent is there twice, or that a delivered message stays visible. */
+  double: number;
+  /** Chance that a delivery's result is lost. */
+  lostResult: number;
+  /** How much later than asked a message may come. */
+  lateMs: number;
+  /** Chance that only some of many messages are taken. */
+  partial: number;
+}
+
+/** Bodies larger than this lie in object storage. */
+const inlineBytesMax = 6_000;
+
+/**
+ * A queue that keeps what it has taken, at least once: doubled, late, out of order, delivered again while the first
+ * delivery still runs. It runs a dialer for what it delivers.
+ */
+export function createSimulatedQueue(
+  world: World,
+  faults: () => Faults,
+  traits: () => QueueTraits,
+  deps: () => DialerDeps,
+) {
+  let waiting: Queued[] = [];
+  let dead: Queued[] = [];
+  let running = 0;
+  const stats = { deliveries: 0, again: 0, doubled: 0, dead: 0 };
+  /** What every message that was ever taken says. */
+  const seen: Message[] = [];
+
+  const put = (message: Message, delaySeconds: number) => {
+    const json = JSON.stringify(message);
+    seen.push(message);
+    const copies = world.chance(traits().double) ? 2 : 1;
+    stats.doubled += copies - 1;
+    for (let copy = 0; copy < copies; copy++) {
+      const late = world.chance(0.1) ? traits().lateMs : 500;
+      const visibleAt = world.now() + delaySeconds * 1000 + Math.round(world.random() * late);
+      waiting.push({ json, attempt: 0, visibleAt });
+      wakeAt(visibleAt);
+    }
+  };
+  const wakeAt = (at: number) =>
+    world.after(Math.max(0, at - world.now()), "the queue delivers", pump);
+
+  const opened = async (json: string): Promise<unknown> => {
+    if (json.length <= inlineBytesMax) return JSON.parse(json) as unknown;
+    return ask(world, faults(), "storage", async () => JSON.parse(json) as unknown);
+  };
+  const deliveredOf = ({ json, attempt }: Queued): Delivered => ({
+    attempt,
+    large: json.length > inlineBytesMax,
+    open: () => opened(json),
+  });
+
+  function pump(): void {
+    const { consumers, batchSize, visibilityMs, attemptsMax, double } = traits();
+    while (running < consumers) {
+      const visible = waiting.filter(({ visibleAt }) => visibleAt <= world.now());
+      if (visible.length === 0) return;
+      const order = visible
+        .map((queued) => ({ queued, order: world.random() }))
+        .toSorted((a, b) => a.order - b.order);
+      const taken = order
+        .slice(0, 1 + Math.floor(world.random() * batchSize))
+        .map(({ queued }) => queued);
+      for (const queued of taken) {
+        queued.attempt += 1;
+        if (queued.attempt > 1) stats.again += 1;
+        queued.visibleAt = world.now() + (world.chance(double) ? 1 : visibilityMs);
+        if (queued.attempt > attemptsMax) {
+          waiting = waiting.filter((one) => one !== queued);
+          stats.dead += 1;
+          dead.push({ ...queued, attempt: 0, visibleAt: 0 });
+          world.after(1000, "a dead letter", bury);
+        } else wakeAt(queued.visibleAt);
+      }
+      const live = taken.filter(({ attempt }) => attempt <= attemptsMax);
+      if (live.length > 0) deliver(live);
+    }
+  }
+
+  function deliver(messages: Queued[]): void {
+    running += 1;
+    stats.deliveries += 1;
+    const { lifeMs } = traits();
+    const deadline = world.now() + lifeMs;
+    const work = async () => {
+      const dispositions = await handleDelivery(messages.map(deliveredOf), deps(), deadline);
+      await world.wait(world.between(1, 100), "the delivery's result");
+      return dispositions;
+    };
+    const end = (dispositions: Disposition[] | undefined) => {
+      running -= 1;
+      for (const [index, queued] of messages.entries()) {
+        const disposition = dispositions?.[index];
+        if (disposition === undefined || world.chance(traits().lostResult)) continue;
+        if (disposition === "acknowledge") waiting = waiting.filter((one) => one !== queued);
+        else {
+          queued.visibleAt = world.now() + disposition.retryAfterSeconds * 1000;
+          wakeAt(queued.visibleAt);
+        }
+      }
+      pump();
+    };
+    world.invoke("dialer", work, lifeMs).then(end, (error: unknown) => {
+      world.note(`the dialer threw ${String(error)}`);
+      end(undefined);
+    });
+  }
+
+  function bury(): void {
+    const letter = dead.find(({ visibleAt }) => visibleAt <= world.now());
+    if (letter === undefined) return;
+    letter.attempt += 1;
+    letter.visibleAt = world.now() + traits().visibilityMs;
+    const again = () => world.after(traits().visibilityMs + 1, "a dead letter again", bury);
+    world
+      .invoke("undertaker", () => handleDeadLetters([deliveredOf(letter)], deps()), traits().lifeMs)
+      .then((dispositions) => {
+        const [disposition] = dispositions ?? [];
+        if (disposition !== "acknowledge") return again();
+        dead = dead.filter((one) => one !== letter);
+        return undefined;
+      }, again);
+  }
+
+  const queue: CallQueue = {
+    send: (message, delaySeconds = 0) =>
+      ask(world, faults(), "send", async () => put(message, delaySeconds)),
+    sendMany: (messages) =>
+      ask(world, faults(), "sendMany", async () => {
+        const isPartial = world.chance(traits().partial);
+        const taken = isPartial ? Math.floor(world.random() * messages.length) : messages.length;
+        for (const [index, { message, delaySeconds = 0 }] of messages.entries()) {
+          // Whether those behind the first that failed were taken is not said.
+          if (index < taken || world.chance(0.3)) put(message, delaySeconds);
+        }
+        return taken;
+      }),
+  };
+  return {
+    queue,
+    stats,
+    seen,
+    /** The clock's minute, past all faults but its own. */
+    tick: (message: Message) => put(message, 0),
+    /** Whether no message is left that is to be delivered some time. */
+    isQuiet: () => waiting.length === 0 && dead.length === 0 && running === 0,
+  };
+}

@@ -1,0 +1,73 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { closing, meanwhile, runDirected, sentOnceMore, standingStill } from "./directed.ts";
+import { type Exploration, explorations, explore } from "./interleavings.ts";
+import { calmWeather, scenarios } from "./scenario.ts";
+import { runSeeds, textOf } from "./seeds.ts";
+import { simulate } from "./simulate.ts";
+
+describe("the simulation", () => {
+  it("keeps every promise, whatever goes wrong", async () => {
+    const { totals, failure } = await runSeeds(1, 150, { isShrunk: true });
+    if (failure !== undefined) expect.fail(textOf(failure));
+    // Where nothing goes wrong, nothing is shown.
+    for (const count of Object.values(totals)) expect(count).toBeGreaterThan(100);
+  }, 120_000);
+
+  it("comes out the same for the same scenario", async () => {
+    const weather = {
+      ...calmWeather,
+      kill: 0.02,
+      freeze: 0.02,
+      before: 0.1,
+      lost: 0.2,
+      double: 0.2,
+    };
+    const [sampled] = fc.sample(scenarios, { seed: 3, numRuns: 1 });
+    if (sampled === undefined) throw new Error("no scenario");
+    const scenario = { ...sampled, weather };
+    const first = await simulate(scenario, { traced: true });
+    expect(first.trace.length).toBeGreaterThan(20);
+    expect(await simulate(scenario, { traced: true })).toEqual(first);
+    expect((await simulate({ ...scenario, seed: 2 }, { traced: true })).trace).not.toEqual(
+      first.trace,
+    );
+  });
+});
+
+describe("whoever stands still", () => {
+  it.each(Object.entries(meanwhile))(
+    "for any time at any step keeps every promise, while the call %s",
+    async (_, act) => {
+      const { frozen, broken } = await runDirected(standingStill(act));
+      expect(broken ?? []).toEqual([]);
+      expect(frozen).toBeGreaterThan(200);
+    },
+    120_000,
+  );
+
+  it("with a call that is sent once more has it placed once", async () => {
+    const { frozen, broken } = await runDirected(sentOnceMore());
+    expect(broken ?? []).toEqual([]);
+    expect(frozen).toBeGreaterThan(50);
+  });
+
+  it("in a lane as the calling hours close dials nobody after them", async () => {
+    expect((await runDirected(closing())).broken ?? []).toEqual([]);
+  });
+});
+
+describe("two dialers and a sweep", () => {
+  // The others, which take minutes, are for `npm run simulate -- --schedules`.
+  const isShort = ({ agent, kills, jumps }: Exploration) =>
+    jumps === 0 || (agent === "plain" && kills === 0);
+  it.each(explorations.filter(isShort))(
+    "keep every promise in any order: $agent, killed $kills times, standing still $jumps times",
+    async (exploration) => {
+      const { situations, broken } = await explore(exploration);
+      expect([...(broken?.violations ?? []), ...(broken?.trace ?? [])]).toEqual([]);
+      expect(situations).toBeGreaterThan(200);
+    },
+    120_000,
+  );
+});
