@@ -24,8 +24,12 @@ import {
 
 const hourMs = 3_600_000;
 
-/** A ledger in this process's memory, for tests. */
-export function createMemoryLedger(): CallLedger {
+/**
+ * A ledger in this process's memory, for tests.
+ *
+ * @param stores takes what holds all that is stored, for a test to look into
+ */
+export function createMemoryLedger(stores: object[] = []): CallLedger {
   const rows = new Map<string, CallRow>();
   const keys = new Map<string, BoundKey & { expiresAt: number }>();
   const holds = new Map<string, Hold>();
@@ -38,6 +42,8 @@ export function createMemoryLedger(): CallLedger {
   const arrivals = new Map<string, number>();
   /** Times of counted calls, by number hash and call. */
   const counted = new Map<string, Map<string, number>>();
+
+  stores.push(rows, keys, holds, hours, orders, notCalled, acts, arrivals, counted);
 
   const countState = ({ state, updatedAt }: CallRow) => {
     const hour = Math.floor(updatedAt / hourMs);
@@ -140,8 +146,15 @@ export function createMemoryLedger(): CallLedger {
     },
     async purge(ids, before, now) {
       for (const [key, { expiresAt }] of keys) if (expiresAt <= now) keys.delete(key);
-      for (const calls of counted.values()) {
+      for (const [name, { expiresAt }] of orders) {
+        if (expiresAt !== null && expiresAt <= now) orders.delete(name);
+      }
+      for (const [id, { at }] of acts) if (at < before) acts.delete(id);
+      for (const [key, { hour }] of hours)
+        if (hour < Math.floor(before / hourMs)) hours.delete(key);
+      for (const [numberHash, calls] of counted) {
         for (const [id, at] of calls) if (at <= now - capDaysMax * 86_400_000) calls.delete(id);
+        if (calls.size === 0) counted.delete(numberHash);
       }
       for (const id of ids) {
         const row = rows.get(id);

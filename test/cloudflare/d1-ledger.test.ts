@@ -4,14 +4,23 @@ import { describeCallLedger } from "../contracts/call-ledger.ts";
 import { aCall } from "../support/calls.ts";
 import { testEnv } from "./env.ts";
 
+const tables =
+  "calls idempotency_keys holds paces counted_calls sweeps state_counts orders do_not_call operator_acts".split(
+    " ",
+  );
+
 describeCallLedger("D1", async () => {
   const { LEDGER } = testEnv;
-  await LEDGER.batch(
-    "calls idempotency_keys holds paces counted_calls sweeps state_counts orders do_not_call operator_acts"
-      .split(" ")
-      .map((table) => LEDGER.prepare(`DELETE FROM ${table}`)),
-  );
-  return createD1Ledger(LEDGER);
+  await LEDGER.batch(tables.map((table) => LEDGER.prepare(`DELETE FROM ${table}`)));
+  return {
+    ledger: createD1Ledger(LEDGER),
+    async stored() {
+      const all = await LEDGER.batch(
+        tables.map((table) => LEDGER.prepare(`SELECT * FROM ${table}`)),
+      );
+      return JSON.stringify(all.map(({ results }) => results));
+    },
+  };
 });
 
 describe("D1 as a call ledger", () => {

@@ -46,13 +46,21 @@ const deferralOf = (call: Call, more: Partial<UnclaimedWrite> = {}): UnclaimedWr
   ...more,
 });
 
-/** What every ledger does, whatever engine keeps it. `create` gives an empty one. */
-export function describeCallLedger(name: string, create: () => Promise<CallLedger>): void {
+/** A ledger, and what its engine has stored. */
+interface StoredLedger {
+  ledger: CallLedger;
+  /** Everything that is there at `now`, as text: what the engine deletes by itself, by then, is not. */
+  stored(now: number): Promise<string>;
+}
+
+/** What every ledger does, whatever engine keeps it. `create` gives an empty one, which keeps what ended for 60 days. */
+export function describeCallLedger(name: string, create: () => Promise<StoredLedger>): void {
   describe(`${name} as a call ledger`, () => {
     let ledger: CallLedger;
+    let stored: StoredLedger["stored"];
     let sequence = 0;
     beforeEach(async () => {
-      ledger = await create();
+      ({ ledger, stored } = await create());
     });
     const rowOf = async ({ id }: Call) => (await ledger.read([id])).get(id);
 
@@ -635,6 +643,61 @@ export function describeCallLedger(name: string, create: () => Promise<CallLedge
       await ledger.purge(all, 2001, 10_000);
       const left = await ledger.read([placed, parked, waiting, dialing].map(({ id }) => id));
       expect([...left.keys()].toSorted()).toEqual([waiting.id, dialing.id].toSorted());
+    });
+
+    it("keeps of a call that was placed its number's hash and two digits, and nothing else", async () => {
+      const call = aCall({ request: { ...aCall().request, context: { name: "Ada Lovelace" } } });
+      await ledger.defer([deferralOf(call)]);
+      expect(await stored(1000)).toContain("Ada Lovelace");
+      await ledger.claim([claimOf(call, { at: 6000 })]);
+      await ledger.settle([settlementOf(call)]);
+      const left = await stored(2000);
+      expect(left).toContain(call.id);
+      for (const secret of [call.request.phone_number.slice(1, -2), "Ada", "New_York"]) {
+        expect(left).not.toContain(secret);
+      }
+    });
+
+    it("has nothing left of a call once its retention is over, nor of what was done to it", async () => {
+      const day = 86_400_000;
+      const retentionMs = 60 * day;
+      const mark = "a9f3c1";
+      const call = aCall({
+        id: `call_${mark}`,
+        requestId: `req_${mark}`,
+        client: `client_${mark}`,
+        request: { phone_number: "+12025550123", agent_id: `agent_${mark}` },
+      });
+      const traced = { numberHash: `hash_${mark}`, numberTail: "23" };
+      const at = 100 * day;
+      await ledger.defer([{ ...deferralOf(call, { dueAt: at, at }), ...traced }]);
+      const claim = claimOf(call, { at, deadline: at + 60_000 });
+      await ledger.claim([{ ...claim, ...traced }]);
+      await ledger.settle([settlementOf(call, { state: "PARKED", at })]);
+      await ledger.act([{ id: call.id, to: "REDIALED", redialedAs: "call_x", by: "ops", at }]);
+      await ledger.note([{ id: call.id, entry: { at, state: "REDIALED", reason: mark } }]);
+      await ledger.logAct({ id: "act_1", at, by: "ops", act: "redial", target: call.id });
+      const expiresAt = at + 7 * day;
+      await ledger.giveOrder({ name: `cancel request req_${mark}`, at, by: "ops", expiresAt });
+      await ledger.bindKey(`key_${mark}`, { fingerprint: mark, seed: mark }, at, at + day);
+      const caps = [{ count: 2, days: 30 }];
+      await ledger.count({ numberHash: traced.numberHash, callId: call.id, at, caps });
+      expect((await stored(at)).split(mark).length).toBeGreaterThan(6);
+
+      // As the sweep does it, each minute; and what an engine's own clock deletes within two days of its time.
+      const purgeAt = async (now: number) => {
+        const before = now - retentionMs;
+        const ended = await ledger.ended(before, 100);
+        await ledger.purge(
+          ended.map(({ id }) => id),
+          before,
+          now,
+        );
+      };
+      await purgeAt(at + retentionMs - 1);
+      expect(await stored(at + retentionMs - 1)).toContain(call.id);
+      await purgeAt(at + retentionMs + 1);
+      expect(await stored(at + retentionMs + 2 * day)).not.toContain(mark);
     });
 
     it("finds what ended long ago among many rows that were accepted earlier and ended later", async () => {

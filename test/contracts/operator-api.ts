@@ -108,6 +108,51 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect((await ask("/nothing")).status).toBe(404);
     });
 
+    it("does nothing for another site's page, nor for a token in an address", async () => {
+      // A browser sends what it knows by itself: cookies, and forms. Neither is looked at.
+      const bearer = { authorization: `Bearer ${tokens.operator}` };
+      const origin = { origin: "https://elsewhere.example" };
+      const withoutToken = [
+        api.request(`/operator/calls?state=PARKED&token=${tokens.operator}`),
+        api.request(`/operator/calls?state=PARKED&access_token=${tokens.operator}`),
+        api.request("/operator/calls?state=PARKED", {
+          headers: { cookie: `token=${tokens.operator}` },
+        }),
+      ];
+      for (const response of await Promise.all(withoutToken)) expect(response.status).toBe(401);
+      for (const type of [
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain",
+      ]) {
+        const response = await api.request("/operator/hold", {
+          method: "POST",
+          headers: { ...bearer, ...origin, "content-type": type },
+          body: JSON.stringify({ agent_id: agent }),
+        });
+        expect([type, response.status]).toEqual([type, 422]);
+      }
+      // No answer gives another site leave to read it, or to send what needs leave.
+      const asked = await Promise.all([
+        api.request("/operator/hold", {
+          method: "OPTIONS",
+          headers: {
+            ...origin,
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "authorization, content-type",
+          },
+        }),
+        api.request("/operator/calls?state=PARKED", { headers: { ...bearer, ...origin } }),
+      ]);
+      for (const { headers } of asked) {
+        expect([...headers.keys()].filter((one) => one.startsWith("access-control"))).toEqual([]);
+      }
+      expect(asked[0].ok).toBe(false);
+      expect((await ask("/holds")).body.orders).not.toContainEqual(
+        expect.objectContaining({ name: `hold agent ${agent}` }),
+      );
+    });
+
     it("lists calls by state, agent, provider, reason, request and time, masked, page by page", async () => {
       const parked = [await callIn("PARKED"), await callIn("PARKED"), await callIn("PARKED")];
       await callIn("REJECTED");

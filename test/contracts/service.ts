@@ -375,6 +375,60 @@ export function describeService(platform: PlatformUnderTest): void {
       expect(await send([call, " ".repeat(64 * 1024)])).toBe("422");
     });
 
+    it("takes no request whose length is told in two ways or in none", async () => {
+      const statusOf = (text: string) =>
+        new Promise<string>((answered) => {
+          const socket = connect(service.port, "127.0.0.1");
+          let got = "";
+          const end = () => {
+            socket.destroy();
+            answered(got.slice(9, 12));
+          };
+          socket.on("data", (chunk: Buffer) => {
+            got += chunk.toString();
+            if (got.includes("\r\n\r\n")) end();
+          });
+          socket.on("error", end).on("close", end).setTimeout(2000, end);
+          socket.write(text);
+        });
+      const [body = ""] = callsTo("framing", 1).map((one) => JSON.stringify(one));
+      const head =
+        `POST ${platform.prefix}/v1/calls HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+        "Content-Type: application/json\r\n";
+      const size = body.length.toString(16);
+      const chunked = `${size}\r\n${body}\r\n0\r\n\r\n`;
+      const framed = (headers: string, text: string) => `${head}${headers}\r\n\r\n${text}`;
+      const length = `Content-Length: ${body.length}`;
+      const odd = {
+        "two lengths": framed(`${length}\r\nContent-Length: 4`, body),
+        "a list of lengths": framed(`${length}, 4`, body),
+        "a length with a sign": framed(`Content-Length: +${body.length}`, body),
+        "a negative length": framed("Content-Length: -1", body),
+        "an unknown coding": framed("Transfer-Encoding: xchunked", chunked),
+        "a coding after chunked": framed("Transfer-Encoding: chunked, identity", chunked),
+        "two codings": framed("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", chunked),
+        "a space before the colon": framed("Transfer-Encoding : chunked", chunked),
+        "a folded header": framed("Transfer-Encoding:\r\n chunked", chunked),
+        "a chunk's size with a sign": framed("Transfer-Encoding: chunked", `-${chunked}`),
+        "a chunk's size as 0x": framed("Transfer-Encoding: chunked", `0x${chunked}`),
+        "a body that ends early": framed(`Content-Length: ${body.length + 5}`, body),
+        "NUL in a header": framed(`X-Note: a\0b\r\n${length}`, body),
+      };
+      for (const [name, text] of Object.entries(odd)) {
+        expect([name, await statusOf(text)]).toEqual([name, expect.toBeOneOf(["400", "500", ""])]);
+      }
+      // What both tell it may be read by the coding alone (RFC 9112, 6.3): as one call, or as none.
+      const both = await statusOf(
+        framed("Content-Length: 4\r\nTransfer-Encoding: chunked", chunked),
+      );
+      expect(both).toBeOneOf(["400", "201"]);
+      await post(service, "/v1/calls", callsTo("framing_ends", 1)[0]);
+      const receivedOf = (agent: string) =>
+        receiver.received.filter(({ text }) => text.includes(`"agent_id":"${agent}"`));
+      await until(() => receivedOf("framing_ends").length === 1, 20_000);
+      await until(() => receivedOf("framing").length === (both === "201" ? 1 : 0), 20_000);
+    });
+
     it("has logged no number, no context and no token in all of this", () => {
       const log = service.output();
       const counted = (pattern: RegExp) => log.match(pattern)?.length ?? 0;

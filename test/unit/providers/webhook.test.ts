@@ -58,6 +58,27 @@ describe("the webhook", () => {
     expect(() => new Webhook(WEBHOOK_SECRET).verify(`${received?.text} `, headers)).toThrow();
   });
 
+  it("signs the time, so that whoever receives it can refuse it when it is replayed", async () => {
+    const receiver = await receiverThat((_request, response) => response.end());
+    const tenMinutesAgo = () => Date.now() - 600_000;
+    const options = { environment: { WEBHOOK_SECRET }, fetch, now: tenMinutesAgo, print: () => {} };
+    const route = { provider: "webhook", type: "webhook", url: receiver.url } as const;
+    await createProviders(options, [])(route).dial({ call, attempt: 1, timeoutSeconds: 1 }, route);
+    const [received] = receiver.received;
+    const sent = (name: string) => String(received?.headers[name]);
+    const headers = {
+      "webhook-id": sent("webhook-id"),
+      "webhook-timestamp": sent("webhook-timestamp"),
+      "webhook-signature": sent("webhook-signature"),
+    };
+    const text = received?.text ?? "";
+    const verify = (changed: Partial<typeof headers>) => () =>
+      new Webhook(WEBHOOK_SECRET).verify(text, { ...headers, ...changed });
+    expect(verify({})).toThrow("Message timestamp too old");
+    const now = String(Math.floor(Date.now() / 1000));
+    expect(verify({ "webhook-timestamp": now })).toThrow("No matching signature found");
+  });
+
   it.each([
     [200, {}, "", { kind: "placed" }],
     [201, {}, "no JSON", { kind: "placed" }],

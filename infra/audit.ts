@@ -1,0 +1,82 @@
+/**
+ * `npm run audit`: asks the registry for known vulnerabilities of what is deployed (`npm audit --omit=dev`). Ends with 1
+ * where one is high or critical, unless `infra/audit-exceptions.json` says why it may stay and until when. A registry
+ * that cannot be asked fails nothing, and is said.
+ */
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import * as z from "zod";
+
+const { values } = parseArgs({
+  options: {
+    exceptions: { type: "string", default: resolve(import.meta.dirname, "audit-exceptions.json") },
+    registry: { type: "string" },
+  },
+});
+
+const exceptionsSchema = z.array(
+  z.strictObject({
+    /** Such as GHSA-xxxx-xxxx-xxxx. */
+    advisory: z.string().regex(/^GHSA(-[0-9a-z]{4}){3}$/),
+    because: z.string().min(20),
+    /** `YYYY-MM-DD`, at most some months away: then it is looked at anew. */
+    until: z.iso.date(),
+  }),
+);
+const advisorySchema = z.object({
+  name: z.string(),
+  title: z.string(),
+  url: z.string(),
+  severity: z.enum(["info", "low", "moderate", "high", "critical"]),
+});
+const reportSchema = z.object({
+  // What is only vulnerable through another package names that one.
+  vulnerabilities: z.record(
+    z.string(),
+    z.object({ via: z.array(z.union([z.string(), advisorySchema])) }),
+  ),
+});
+
+const exceptions = exceptionsSchema.parse(JSON.parse(await readFile(values.exceptions, "utf8")));
+const registry = values.registry === undefined ? [] : ["--registry", values.registry];
+const printed = await new Promise<string>((done) => {
+  const words = ["audit", "--omit=dev", "--json", ...registry];
+  const options = { maxBuffer: 64 * 1024 * 1024, cwd: resolve(import.meta.dirname, "..") };
+  // It ends with 1 where it found anything at all.
+  execFile("npm", words, options, (_error, stdout) => done(stdout));
+});
+const report = reportSchema.safeParse(parsed(printed)).data;
+if (report === undefined) {
+  console.log("NOT AUDITED: the registry has not said what it knows of these packages.");
+  process.exit(0);
+}
+
+const advisories = new Map(
+  Object.values(report.vulnerabilities)
+    .flatMap(({ via }) => via)
+    .flatMap((one) => (typeof one === "string" ? [] : [[one.url, one] as const])),
+);
+const today = new Date().toISOString().slice(0, 10);
+let failing = 0;
+for (const { name, title, url, severity } of advisories.values()) {
+  const exception = exceptions.find(({ advisory }) => url.endsWith(advisory));
+  const isGrave = severity === "high" || severity === "critical";
+  const isExcepted = exception !== undefined && exception.until >= today;
+  if (isGrave && !isExcepted) failing += 1;
+  const why = isExcepted ? `; until ${exception.until}: ${exception.because}` : "";
+  console.log(`${severity}: ${name}, ${title} (${url})${why}`);
+}
+console.log(
+  `${advisories.size} known vulnerabilities in what is deployed, ${failing} that must not stay.`,
+);
+process.exit(failing === 0 ? 0 : 1);
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
