@@ -1,38 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createToken } from "../../shared/tokens.ts";
 import { describeFailingProviders } from "../contracts/failing-providers.ts";
 import { describeService } from "../contracts/service.ts";
 import { aws } from "../support/platforms.ts";
+import { functionProcesses } from "../support/processes.ts";
 import { startReceiver } from "../support/receiver.ts";
-import {
-  type LedgerRow,
-  makeStateDirectory,
-  type RunningService,
-  startService,
-  until,
-} from "../support/service.ts";
+import { type LedgerRow, makeStateDirectory, startService, until } from "../support/service.ts";
 
 describeService(aws);
 describeFailingProviders(aws);
-
-/** Processes of the dialer's function below this service. */
-function dialerProcesses(service: RunningService): number[] {
-  const group = service.npm.pid;
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-        const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-        const processGroup = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[2]);
-        return processGroup === group && words.includes("dialer/index.mjs");
-      } catch {
-        return false; // it has ended meanwhile
-      }
-    });
-}
 
 /** What a failure is told by: where rows stand that have not ended, and what the service has complained of. */
 function stillOpen(rows: LedgerRow[], output: string): string[] {
@@ -78,7 +54,7 @@ describe("kill -9", () => {
     expect(status).toBe(201);
     for (let kill = 1; kill <= 3; kill++) {
       await until(() => receiver.received.length >= kill * 100, 60_000);
-      for (const pid of dialerProcesses(first)) process.kill(pid, "SIGKILL");
+      for (const { pid } of functionProcesses(first, "dialer")) process.kill(pid, "SIGKILL");
     }
     await until(() => receiver.received.length >= 400, 60_000);
     await first.end("SIGKILL");

@@ -63,11 +63,16 @@ export async function makeStateDirectory(): Promise<{ path: string; remove(): Pr
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Starts the service and waits for its ready block. */
+/**
+ * Starts the service and waits for its ready block.
+ *
+ * @throws where it ends, or is not ready in time; nothing of it is left then
+ */
 export async function startService(
   { script, prefix }: Pick<PlatformUnderTest, "script" | "prefix">,
   environment: Record<string, string>,
   stateDirectory: string,
+  readyMsMax = 30_000,
 ): Promise<RunningService> {
   const port = await freePort();
   const npm = spawn("npm", ["run", script], {
@@ -91,7 +96,11 @@ export async function startService(
   };
 
   const origin = `http://127.0.0.1:${port}`;
-  await until(() => output().includes(`ready at ${origin}`) || npm.exitCode !== null, 30_000);
+  const isReady = () => output().includes(`ready at ${origin}`);
+  await until(() => isReady() || npm.exitCode !== null, readyMsMax).catch(() => {
+    process.kill(group, "SIGKILL");
+    throw new Error(`npm start was not ready within ${readyMsMax} ms:\n${output()}`);
+  });
   if (npm.exitCode !== null) throw new Error(`npm start ended with ${npm.exitCode}:\n${output()}`);
   return {
     root: origin,

@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { processesOf, type ServiceProcess } from "../support/processes.ts";
+import type { RunningService } from "../support/service.ts";
+
+const warmUpMs = 15_000;
+const everyMs = 5_000;
+const sameProcessesMsMax = 5_000;
+
+/** Resident memory at one moment, in bytes. */
+export interface MemorySample {
+  /** From the service's start. */
+  seconds: number;
+  processes: number;
+  all: number;
+  /** Of the processes that run the functions: Lambda's, or workerd. Beside them stand the local engines. */
+  functions: number;
+}
+
+/** One life of the service, from its start to its kill, once it has warmed up; under load all the time. */
+export type MemoryOfLife = MemorySample[];
+
+/** Measures each life of the service. */
+export function watchMemory() {
+  const lives: MemoryOfLife[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let measure: (() => MemorySample) | undefined;
+  return {
+    lives,
+    follow(service: RunningService): void {
+      const startedAt = Date.now();
+      const life: MemoryOfLife = [];
+      lives.push(life);
+      measure = () => sampleOf(processesOf(service), Date.now() - startedAt);
+      timer = setInterval(() => {
+        const sample = measure?.();
+        if (sample !== undefined && sample.seconds * 1000 >= warmUpMs) life.push(sample);
+      }, everyMs);
+    },
+    /** To be called before the service is ended, and before its load is. */
+    async end(): Promise<void> {
+      clearInterval(timer);
+      const life = lives.at(-1);
+      const [first] = life ?? [];
+      if (measure === undefined || first === undefined) return;
+      const sample = measure;
+      measure = undefined;
+      let last = sample();
+      // A process that has been killed is started again: like is compared with like.
+      for (const from = Date.now(); last.processes !== first.processes; last = sample()) {
+        if (Date.now() - from > sameProcessesMsMax) return;
+        await sleep(100);
+      }
+      life?.push(last);
+    },
+  };
+}
+
+function sampleOf(processes: ServiceProcess[], ms: number): MemorySample {
+  const sumOf = (some: ServiceProcess[]) => some.reduce((sum, { rssBytes }) => sum + rssBytes, 0);
+  return {
+    seconds: ms / 1000,
+    processes: processes.length,
+    all: sumOf(processes),
+    functions: sumOf(processes.filter(isFunction)),
+  };
+}
+
+const isFunction = ({ command }: ServiceProcess) =>
+  /(api|dialer)\/index\.mjs|\bworkerd\b/.test(command);

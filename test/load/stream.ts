@@ -1,0 +1,157 @@
+import { randomInt, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const repeatAfterMs = 500;
+/** API Gateway's own limit: past it a client is answered nothing of use. */
+const answerMsMax = 30_000;
+
+/** What is posted, and how often. */
+export interface StreamOptions {
+  /** Where the service is just now: a restart moves it. */
+  address(): string;
+  token: string;
+  /** Single calls a second. */
+  rate: number;
+  batchEverySeconds: number;
+  /** A batch has so many calls, evenly spread. */
+  batchCalls: { least: number; most: number };
+}
+
+/** One of so many batches is for the agent `busy`, beginning with the first. */
+const busyEvery = 3;
+
+/** A request that was answered 201. */
+export interface AcceptedRequest {
+  /** Of its calls' labels: `NUMBER-INDEX`. */
+  number: number;
+  count: number;
+  /** As the service names it. */
+  requestId: string;
+  /** From the moment it was due to the moment its 201 had come, whatever lay between. */
+  ms: number;
+  /** Attempts that were cut off or answered 5XX, before the one that was answered 201. */
+  unanswered: number;
+}
+
+export interface Stream {
+  accepted: AcceptedRequest[];
+  /** Statuses and bodies of answers that say that repeating is of no use. */
+  refused: string[];
+  /** Requests due up to now. */
+  posted(): number;
+  /** Posts nothing more; resolves once all that was posted is answered. */
+  pause(): Promise<void>;
+  resume(): void;
+  /** As `pause`, for good. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Posts single calls and batches at fixed moments, however slow the answers are (an open loop): a service that
+ * stands still makes everything wait that falls due meanwhile, and that is measured from when it was due. What is not
+ * answered is repeated under its Idempotency-Key until it is.
+ *
+ * Each call's context has the label that it is known by here.
+ */
+export function startStream(options: StreamOptions): Stream {
+  const { address, token, rate, batchEverySeconds, batchCalls } = options;
+  const run = randomUUID();
+  const accepted: AcceptedRequest[] = [];
+  const refused: string[] = [];
+  const underWay = new Set<Promise<void>>();
+  let posted = 0;
+  let calls = 0;
+  let batches = 0;
+  const stopping = new AbortController();
+  let paused: { until: Promise<void>; end(): void } | undefined;
+
+  const callOf = (number: number, index: number, agent: string) => ({
+    phone_number: `+1303555${String(calls++ % 10_000).padStart(4, "0")}`,
+    agent_id: agent,
+    context: { n: `${number}-${index}` },
+  });
+
+  /** Resolves once it is answered 201, or refused. */
+  async function post(path: string, number: number, body: object, dueAt: number): Promise<void> {
+    const count = Array.isArray(body) ? body.length : 1;
+    const text = JSON.stringify(body);
+    for (let unanswered = 0; ; unanswered++) {
+      const response = await fetch(`${address()}${path}`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          "idempotency-key": `${run}-${number}`,
+        },
+        body: text,
+        signal: AbortSignal.timeout(answerMsMax),
+      }).catch(() => undefined);
+      const said = await response?.text().catch(() => undefined);
+      if (response?.status === 201) {
+        const requestId = response.headers.get("x-request-id") ?? "";
+        accepted.push({ number, count, requestId, ms: performance.now() - dueAt, unanswered });
+        return;
+      }
+      if (response !== undefined && response.status < 500) {
+        refused.push(`${response.status} ${said ?? ""}`);
+        return;
+      }
+      await sleep(repeatAfterMs);
+    }
+  }
+
+  function begin(path: string, body: (number: number) => object, dueAt: number): void {
+    const number = posted++;
+    const ended = post(path, number, body(number), dueAt).finally(() => underWay.delete(ended));
+    underWay.add(ended);
+  }
+
+  async function every(seconds: number, work: (dueAt: number) => void): Promise<void> {
+    let dueAt = performance.now() + Math.random() * seconds * 1000;
+    while (!stopping.signal.aborted) {
+      await sleep(Math.max(0, dueAt - performance.now()));
+      if (paused !== undefined) {
+        await paused.until;
+        dueAt = performance.now();
+      }
+      if (stopping.signal.aborted) return;
+      work(dueAt);
+      dueAt += seconds * 1000;
+    }
+  }
+
+  const clocks = [
+    every(1 / rate, (dueAt) => begin("/v1/calls", (number) => callOf(number, 0, "single"), dueAt)),
+    every(batchEverySeconds, (dueAt) => {
+      const agent = batches++ % busyEvery === 0 ? "busy" : "batch";
+      const length = randomInt(batchCalls.least, batchCalls.most + 1);
+      const body = (number: number) =>
+        Array.from({ length }, (_, index) => callOf(number, index, agent));
+      begin("/v1/calls/batch", body, dueAt);
+    }),
+  ];
+  const resume = () => {
+    paused?.end();
+    paused = undefined;
+  };
+  const answered = async () => {
+    while (underWay.size > 0) await Promise.all(underWay);
+  };
+  return {
+    accepted,
+    refused,
+    posted: () => posted,
+    async pause() {
+      const { promise: until, resolve: end } = Promise.withResolvers<void>();
+      paused = { until, end };
+      await answered();
+    },
+    resume,
+    async stop() {
+      stopping.abort();
+      resume();
+      await Promise.all(clocks);
+      await answered();
+    },
+  };
+}
