@@ -300,8 +300,9 @@ export interface CallLedger {
   reserve(request: SlotRequest): Promise<number[]>;
 
   /**
-   * Counts a call towards its number's caps; counted before, it is moved to `at`. Answers with `at`, or, where a
-   * cap is reached by other calls and nothing is counted, with the moment at which the number is free again.
+   * Counts a call towards its number's caps; counted before, it is moved to `at`, and never back: a write may come
+   * late. Answers with `at`, or, where a cap is reached by other calls and nothing is counted, with the moment at
+   * which the number is free again.
    */
   count(call: CountedCall): Promise<number>;
   /** Takes a call back that surely was not placed, if it still is counted at that time. */

@@ -19,7 +19,7 @@ SELECT ?1, ?2, ?3 WHERE NOT EXISTS (
   SELECT 1 FROM json_each(?4) AS cap WHERE cap.value->>'count' <= (
     SELECT count(*) FROM counted_calls
     WHERE number_hash = ?1 AND call_id <> ?2 AND at > ?3 - (cap.value->>'days') * 86400000))
-ON CONFLICT (number_hash, call_id) DO UPDATE SET at = excluded.at
+ON CONFLICT (number_hash, call_id) DO UPDATE SET at = max(at, excluded.at)
 RETURNING at`;
 
 export function createD1Limits(database: D1Database): Limits {

@@ -186,7 +186,9 @@ export function createDynamoLimits(
         const times = others.map(([, time]) => time);
         const free = freeAt(times, caps, at);
         if (free !== at) return free;
-        if (await putCounts(numberHash, [...others, [callId, at]], counts.version)) return at;
+        const [, before = at] = counts.calls.find(([id]) => id === callId) ?? [];
+        const calls: typeof others = [...others, [callId, Math.max(before, at)]];
+        if (await putCounts(numberHash, calls, counts.version)) return at;
       }
     },
     async uncount({ numberHash, callId, at }) {

@@ -253,7 +253,7 @@ export function createMemoryLedger(stores: object[] = []): CallLedger {
       counted.set(numberHash, calls);
       const others = [...calls].filter(([id]) => id !== callId).map(([, time]) => time);
       const free = freeAt(others, caps, at);
-      if (free === at) calls.set(callId, at);
+      if (free === at) calls.set(callId, Math.max(calls.get(callId) ?? at, at));
       return free;
     },
     async uncount({ numberHash, callId, at }) {

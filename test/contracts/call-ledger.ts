@@ -879,6 +879,18 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
       expect(await count("call_2", 2000)).toBe(2000);
     });
 
+    it("counts a call from its latest attempt on, though an earlier one's write comes late", async () => {
+      const caps = [{ count: 1, days: 1 }];
+      const day = 86_400_000;
+      const count = (callId: string, at: number) =>
+        ledger.count({ numberHash: "hash", callId, at, caps });
+      expect(await count("call_1", 9000)).toBe(9000);
+      expect(await count("call_1", 1000)).toBe(1000);
+      expect(await count("call_2", 9500)).toBe(9000 + day);
+      expect(await count("call_1", 9800)).toBe(9800);
+      expect(await count("call_2", 9900)).toBe(9800 + day);
+    });
+
     it("lets as many of many at once through as the cap has room for", async () => {
       const caps = [{ count: 3, days: 1 }];
       const answers = await Promise.all(
