@@ -22,7 +22,7 @@ export async function createCalls(
   deps: ApiDeps,
   body: CallRequest | CallRequest[],
 ): Promise<Response> {
-  const acceptedAt = deps.clock.now();
+  const startedAt = deps.clock.now();
   const { settings } = deps;
   if ("problem" in settings) {
     const detail =
@@ -32,13 +32,18 @@ export async function createCalls(
   const caller = c.get("caller");
   const path = Array.isArray(body) ? "/v1/calls/batch" : "/v1/calls";
   const errorsAt = (request: CallRequest, pointer: string) =>
-    planErrors(request, pointer, settings.value, caller, acceptedAt);
+    planErrors(request, pointer, settings.value, caller, startedAt);
   const refusals: ProblemError[] = Array.isArray(body) ? [] : errorsAt(body, "");
   for (const [index, request] of Array.isArray(body) ? body.entries() : []) {
     if (refusals.length < errorsMax) refusals.push(...errorsAt(request, `/${index}`));
   }
-  const seed = await seedOf(c, deps, settings.value, path, refusals.slice(0, errorsMax));
-  if (seed instanceof Response) return seed;
+  const firstRefusals = refusals.slice(0, errorsMax);
+  const kept = await seedOf(c, deps, settings.value, path, firstRefusals, startedAt);
+  if (kept instanceof Response) return kept;
+  const { seed, firstAt } = kept;
+  // Whatever the first request brought has ended, once its time is over.
+  const isOver = startedAt >= expiryOf({ acceptedAt: firstAt }, settings.value.plan);
+  const acceptedAt = isOver ? startedAt : firstAt;
 
   const origin = { requestId: c.get("requestId"), client: caller.client, acceptedAt };
   return enqueue(
@@ -47,7 +52,7 @@ export async function createCalls(
     Array.isArray(body)
       ? { kind: "batch", ...origin, seed, firstIndex: 0, calls: body }
       : { kind: "call", call: { id: callId(seed, 0), ...origin, request: body } },
-    acceptedAt,
+    startedAt,
   );
 }
 
@@ -94,7 +99,7 @@ async function enqueue(
   c: Context<ApiEnv>,
   { queue, clock, log }: ApiDeps,
   message: Extract<Message, { kind: "call" | "batch" }>,
-  acceptedAt: number,
+  startedAt: number,
 ): Promise<Response> {
   const { client, tokenId } = c.get("caller");
   const fields = {
@@ -116,6 +121,6 @@ async function enqueue(
       "Repeat it only under the same Idempotency-Key, or somebody may be called twice.";
     return problem(c, 503, detail, { headers: { "retry-after": "5" } });
   }
-  log("info", `${message.kind}.accepted`, { ...fields, ms: clock.now() - acceptedAt });
+  log("info", `${message.kind}.accepted`, { ...fields, ms: clock.now() - startedAt });
   return c.body(null, 201);
 }

@@ -11,9 +11,9 @@ const keyLifetimeMs = 24 * 60 * 60 * 1000;
 const ledgerSecondsMax = 5; // with two sends of 10 s it stays within what a gateway waits
 
 /**
- * The seed that this request's call ids are made of, or the answer that ends it. Without an
- * `Idempotency-Key` the seed is random; with one, it is what the key's first request was given, whose id this one
- * has from then on: its calls are that request's, and are cancelled with it.
+ * The seed that this request's call ids are made of and when it was first sent, or the answer that ends it. Without an
+ * `Idempotency-Key` the seed is random; with one, it is what the key's first request was given, whose id this one has
+ * from then on: its calls are that request's, are as old as it, and are cancelled with it.
  *
  * A request that the plan refuses binds no key. A repeat of one that was accepted is let through even where
  * the plan has changed since: its calls are on the queue, and the dialer decides about them.
@@ -26,10 +26,13 @@ export async function seedOf(
   { hashKey }: ApiSettings,
   path: string,
   refusals: ProblemError[],
-): Promise<string | Response> {
-  const seed = `${deps.randomId()} ${c.get("requestId")}`;
+  now: number,
+): Promise<{ seed: string; firstAt: number } | Response> {
+  const seed = `${deps.randomId()} ${c.get("requestId")} ${now}`;
   const header = c.req.header("idempotency-key");
-  if (header === undefined) return refusals.length > 0 ? unprocessable(c, refusals) : seed;
+  if (header === undefined) {
+    return refusals.length > 0 ? unprocessable(c, refusals) : { seed, firstAt: now };
+  }
   if (!/^[\x20-\x7e]{1,255}$/.test(header)) {
     const detail = "must be 1 to 255 printable ASCII characters";
     return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
@@ -44,7 +47,6 @@ export async function seedOf(
     .update(`POST ${path}\n`)
     .update(c.get("body"))
     .digest("hex");
-  const now = deps.clock.now();
   const stand = async () => {
     const ledger = await deps.ledger();
     if (refusals.length > 0) return ledger.readKey(key, now);
@@ -54,9 +56,9 @@ export async function seedOf(
     const standing = await withTimeLimit(stand(), ledgerSecondsMax);
     if (standing === undefined) return unprocessable(c, refusals);
     if (standing.fingerprint === fingerprint) {
-      const [, first = c.get("requestId")] = standing.seed.split(" ");
-      c.set("requestId", first);
-      return standing.seed;
+      const [, requestId = c.get("requestId"), firstAt = now] = standing.seed.split(" ");
+      c.set("requestId", requestId);
+      return { seed: standing.seed, firstAt: Number(firstAt) };
     }
   } catch (error) {
     const request_id = c.get("requestId");

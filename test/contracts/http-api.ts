@@ -399,6 +399,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         const headers = withKey(freshKey());
         const requestIds = new Set<string | null>();
         for (let n = 0; n < 3; n++) {
+          await new Promise((next) => setTimeout(next, 3));
           const { status, headers: answered } = await post("/v1/calls", valid, headers);
           expect(status).toBe(201);
           requestIds.add(answered.get("x-request-id"));
@@ -411,6 +412,8 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         for (const message of messages) {
           expect(message).toMatchObject({ call: { requestId: [...requestIds][0] } });
         }
+        const times = messages.map((one) => (one.kind === "call" ? one.call.acceptedAt : 0));
+        expect(new Set(times).size).toBe(1);
       });
 
       it("gives twenty at once one id", async () => {

@@ -181,8 +181,8 @@ export const mutants: readonly Mutant[] = [
   one(
     "a replay under an Idempotency-Key has the first one's ids",
     "functions/api/idempotency.ts",
-    "return standing.seed;",
-    "return seed;",
+    "return { seed: standing.seed, firstAt: Number(firstAt) };",
+    "return { seed, firstAt: Number(firstAt) };",
   ),
   one(
     "an Idempotency-Key is its client's alone",
