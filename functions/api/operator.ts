@@ -116,7 +116,7 @@ export function createOperator(
     await record(c, act, row.id);
     const ledger = await deps.ledger();
     const by = c.get("caller").tokenId;
-    const [done] = await ledger.act([{ id: row.id, to, by, at: clock.now() }]);
+    const [done] = await ledger.act([{ id: row.id, to, from: row.state, by, at: clock.now() }]);
     if (done === true) return c.json(viewOf((await rowOf(row.id)) ?? row));
     return conflict(c, (await rowOf(row.id)) ?? row, actFrom[to]);
   };
@@ -177,7 +177,8 @@ export function createOperator(
     const at = clock.now();
     const by = c.get("caller").tokenId;
     const ledger = await deps.ledger();
-    const [done] = await ledger.act([{ id: row.id, to: "REDIALED", redialedAs, by, at }]);
+    const from = row.state;
+    const [done] = await ledger.act([{ id: row.id, to: "REDIALED", from, redialedAs, by, at }]);
     if (done === true) return { id: redialedAs, acceptedAt: at };
     const now = await rowOf(row.id);
     return now && made(now);
@@ -208,7 +209,8 @@ export function createOperator(
       row.state === "DEFERRED" && (agent_id === undefined || row.agentId === agent_id);
     const start = cursor ?? { time: now + 1, id: "" };
     const found = await scan(ledger, of, { start, fits, limit: scanRowsMax });
-    const acts = found.rows.map(({ id }) => ({ id, to: "CANCELLED" as const, by, at: now }));
+    const cancelled = { to: "CANCELLED", from: "DEFERRED", by, at: now } as const;
+    const acts = found.rows.map(({ id }) => ({ id, ...cancelled }));
     const done = acts.length === 0 ? [] : await ledger.act(acts);
     const count = done.filter(Boolean).length;
     if (cursor !== undefined) await record(c, "cancel", name, { count });

@@ -161,11 +161,14 @@ function createAttempts(
     let ordered: Written | undefined;
     try {
       await clock.sleep(Math.max(0, dialAt - clock.now()));
+      const askedAt = clock.now();
       // Beside one another: a moment that waits for an answer is soon void.
       [moment, ordered] = await Promise.all([
         freshMoment(route, undefined, deps),
         check(call, route),
       ]);
+      // While the moment was waited for, an operator may have given another order.
+      if (clock.now() - askedAt > claimAgeMsMax) throw new Error("the orders are old");
     } catch (error) {
       log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
       return "again";

@@ -3,6 +3,7 @@ import type { CallLedger, Hold } from "../../shared/ledger/call-ledger.ts";
 import type { Log } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import { withTimeLimit } from "../../shared/time-limit.ts";
 
 /** One 401 or 402 holds the account: every other call would be answered the same. */
 const accountStrikesMax = 1;
@@ -91,7 +92,7 @@ export function createHolds(
       const count = held.count + 1;
       const moved = { ...held, count, probeAt: nextProbeAt(held.name, count, now) };
       known.set(held.name, moved);
-      return (await ledger.takeProbe(held, moved.probeAt)) ? undefined : moved;
+      return (await withTimeLimit(ledger.takeProbe(held, moved.probeAt), 5)) ? undefined : moved;
     },
 
     /** Keeps count after an outcome: a refusal is a strike, a success clears. */

@@ -4,6 +4,7 @@ import type { CallRow } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { FoundCall, SoughtCall } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import { traceOfNumber } from "../../shared/phone-number.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
 import { claimAgeMsMax, type LookUp } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
@@ -18,6 +19,8 @@ const timeNeededMs = 35_000;
 const clockMarginMs = 5_000;
 /** What an index of the ledger may lag behind. */
 const indexMarginMs = 10_000;
+/** So long after its time a provider may yet place a call that it was asked for. */
+const lateMsMax = 600_000;
 /** Calls to one number that are compared; with more, what was found by number could be any of them. */
 const callsToNumberMax = 100;
 
@@ -138,6 +141,9 @@ async function ownOf(
   if (found.by === "id") return found.providerCallId;
   const { call, route, numberHash } = lookUp;
   const { ledger, clock, settings } = deps;
+  // After a rotation of HASH_KEY the calls to its number cannot be told by it.
+  const { phone_number } = call.request;
+  if (traceOfNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
   const { from, until } = timeOf(lookUp, deps);
   // Another call's row may be some moments late in the ledger's index of numbers.
   if (clock.now() < until + indexMarginMs) return undefined;
@@ -154,6 +160,13 @@ async function ownOf(
     other !== null && accountNameOf(other) === accountNameOf(route);
   const isHidden = (row: CallRow) =>
     row.state === "PLACED" && !(row.providerCallId !== null && isOfAccount(row.route));
+  // One whose provider was late may have been placed in this one's time.
+  const mayBeLate = ({ state, claimedAt }: CallRow) =>
+    unresolved.has(state) &&
+    claimedAt !== null &&
+    claimedAt <= until &&
+    claimedAt > from - lateMsMax;
+  if (others.some((row) => mayBeLate(row))) return undefined;
   if (others.some((row) => (unresolved.has(row.state) || isHidden(row)) && overlaps(row))) {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { callId } from "../../shared/call.ts";
+import { errorForLog } from "../../shared/log.ts";
 import type { BatchMessage, Message } from "../../shared/message.ts";
 import type { Disposition } from "../../shared/queue/call-queue.ts";
 import { handBack, type ReadyDeps } from "./dialer.ts";
@@ -16,7 +17,10 @@ export async function splitBatch(
   { queue, log }: Pick<ReadyDeps, "queue" | "log">,
 ): Promise<Disposition> {
   const messages = callsOf(batch).map((call) => ({ message: { kind: "call", call } as Message }));
-  const sent = await queue.sendMany(messages);
+  const sent = await queue.sendMany(messages).catch((error: unknown) => {
+    log("alarm", "queue.unreachable", { request_id: batch.requestId, error: errorForLog(error) });
+    return 0;
+  });
   log("info", "batch.split", { request_id: batch.requestId, client: batch.client, count: sent });
   if (sent === messages.length) return "acknowledge";
   if (sent === 0) return handBack(attempt);

@@ -132,6 +132,8 @@ export type Settlement = z.infer<typeof settlementSchema>;
 export interface OperatorAct {
   id: string;
   to: "PLACED" | "CANCELLED" | "REDIALED";
+  /** As the row was read: what was decided of a waiting call does not hold of one that has been parked since. */
+  from: CallState;
   /** With REDIALED: the id of the call that is made in its stead. */
   redialedAs?: string;
   /** The operator's token's id. */

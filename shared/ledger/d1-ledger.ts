@@ -81,7 +81,7 @@ UPDATE calls SET state = j.value->>'to', reason = '${operatorReason}', due_at = 
   redialed_as = j.value->>'redialedAs', call = iif(j.value->>'to' = 'PLACED', NULL, call),
   updated_at = j.value->>'at', ${recordEntry}
 FROM json_each(?1) AS j
-WHERE calls.id = j.value->>'id' AND (${Object.entries(actFrom)
+WHERE calls.id = j.value->>'id' AND +state = j.value->>'from' AND (${Object.entries(actFrom)
   .map(([to, from]) => `(j.value->>'to' = '${to}' AND +state IN (${from.map(quoted).join(", ")}))`)
   .join(" OR ")})`;
 

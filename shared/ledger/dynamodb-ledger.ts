@@ -185,7 +185,12 @@ export function createDynamoLedger(
   }
 
   async function actOne(act: OperatorAct, entered: Entered[]): Promise<boolean> {
-    const { id, to, redialedAs, at } = act;
+    const { id, to, from, redialedAs, at } = act;
+    /** By an earlier act of the same. */
+    const isDone = async () => {
+      const item = await get(`call#${id}`);
+      return item?.["state"]?.S === to && item["redialedAs"]?.S === redialedAs;
+    };
     const set: Item = {
       state: text(to),
       reason: text(operatorReason),
@@ -194,16 +199,13 @@ export function createDynamoLedger(
       ttl: ttlAt(at),
       ...(redialedAs === undefined ? {} : { redialedAs: text(redialedAs) }),
     };
-    const from = actFrom[to];
-    const values = Object.fromEntries(from.map((state, n) => [`:from${n}`, text(state)]));
+    if (!actFrom[to].includes(from)) return isDone();
     const remove = ["dueAt", "dueShard", "dueKey", "line", ...(to === "PLACED" ? ["call"] : [])];
+    const values = { ":from": text(from) };
     const update = updateOf({ set, values, history: historyOf(actEntryOf(act), {}), remove });
-    const fromStates = from.map((_, n) => `:from${n}`).join();
-    const done = await updateCall(id, update, ["state"], `#state IN (${fromStates})`);
+    const done = await updateCall(id, update, ["state"], "#state = :from");
     if (done) entered.push({ state: to, at });
-    if (done) return true;
-    const item = await get(`call#${id}`);
-    return item?.["state"]?.S === to && item["redialedAs"]?.S === redialedAs;
+    return done || isDone();
   }
 
   async function noteOne({ id, entry }: { id: string; entry: HistoryEntry }): Promise<void> {

@@ -128,7 +128,7 @@ export function acted(row: CallRow | undefined, act: OperatorAct): CallRow | und
   if (row === undefined) return undefined;
   const { to, redialedAs = null, at } = act;
   if (row.state === to && row.redialedAs === redialedAs) return row;
-  if (!actFrom[to].includes(row.state)) return undefined;
+  if (row.state !== act.from || !actFrom[to].includes(row.state)) return undefined;
   return {
     ...row,
     state: to,

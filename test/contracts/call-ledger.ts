@@ -446,12 +446,36 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
       expect(rest.map(({ id }) => id)).toEqual([calls[0]?.id]);
     });
 
-    const actOf = (call: Call, more: Partial<OperatorAct> = {}): OperatorAct => ({
+    const actOf = (call: Call, more: Partial<OperatorAct> = {}): Omit<OperatorAct, "from"> => ({
       id: call.id,
       to: "CANCELLED",
       by: "ops",
       at: 9000,
       ...more,
+    });
+    /** Acts on the rows as they are read. */
+    const actAsRead = async (acts: Omit<OperatorAct, "from">[]) => {
+      const rows = await ledger.read(acts.map(({ id }) => id));
+      return ledger.act(
+        acts.map((one) => ({ ...one, from: rows.get(one.id)?.state ?? "DEFERRED" })),
+      );
+    };
+
+    it("does not let an operator's act hold of a row that has moved on since it was read", async () => {
+      const [waiting, parked] = [aCall(), aCall()];
+      await ledger.defer([deferralOf(waiting)]);
+      await ledger.claim([claimOf(parked)]);
+      await ledger.settle([settlementOf(parked, { state: "PARKED" })]);
+      const stale = [
+        { ...actOf(parked), from: "DEFERRED" },
+        { ...actOf(parked, { to: "REDIALED", redialedAs: "call_1" }), from: "UNKNOWN" },
+        { ...actOf(waiting), from: "PARKED" },
+      ] as const;
+      expect(await ledger.act([...stale])).toEqual([false, false, false]);
+      expect([(await rowOf(waiting))?.state, (await rowOf(parked))?.state]).toEqual([
+        "DEFERRED",
+        "PARKED",
+      ]);
     });
 
     it("lets an operator cancel what waits, and close what is parked, and nothing else", async () => {
@@ -462,8 +486,8 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
       await ledger.settle([settlementOf(parked, { state: "PARKED" }), settlementOf(placed)]);
       const calls = [waiting, parked, dialing, placed, aCall()];
       const acts = calls.map((call) => actOf(call));
-      expect(await ledger.act(acts)).toEqual([true, true, false, false, false]);
-      expect(await ledger.act(acts)).toEqual([true, true, false, false, false]);
+      expect(await actAsRead(acts)).toEqual([true, true, false, false, false]);
+      expect(await actAsRead(acts)).toEqual([true, true, false, false, false]);
       expect(await rowOf(waiting)).toMatchObject({
         state: "CANCELLED",
         reason: "operator",
@@ -490,7 +514,7 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
       await ledger.settle([settlementOf(parked, { state: "PARKED" })]);
       await ledger.defer([deferralOf(waiting)]);
       const acts = [parked, waiting].map((call) => actOf(call, { to: "PLACED" }));
-      expect(await ledger.act(acts)).toEqual([true, false]);
+      expect(await actAsRead(acts)).toEqual([true, false]);
       expect(await rowOf(parked)).toMatchObject({ state: "PLACED", call: null, numberTail: "23" });
     });
 
@@ -505,7 +529,7 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
       const redial = (call: Call, redialedAs: string) =>
         actOf(call, { to: "REDIALED", redialedAs });
       const many = await Promise.all(
-        Array.from({ length: 10 }, (_, n) => ledger.act([redial(parked, `call_${n}`)])),
+        Array.from({ length: 10 }, (_, n) => actAsRead([redial(parked, `call_${n}`)])),
       );
       expect(many.flat().filter(Boolean)).toHaveLength(1);
       const winner = `call_${many.findIndex(([won]) => won)}`;
@@ -514,9 +538,9 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
         redialedAs: winner,
         call: parked,
       });
-      expect(await ledger.act([redial(parked, winner)])).toEqual([true]);
+      expect(await actAsRead([redial(parked, winner)])).toEqual([true]);
       const others = [rejected, expired, waiting].map((call) => redial(call, "call_new"));
-      expect(await ledger.act(others)).toEqual([true, true, false]);
+      expect(await actAsRead(others)).toEqual([true, true, false]);
       // The provider may yet say that it had placed it.
       expect(await ledger.settle([settlementOf(parked, { at: 9500 })])).toEqual([true]);
       expect(await rowOf(parked)).toMatchObject({ state: "PLACED", redialedAs: winner });
@@ -545,7 +569,7 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
       await ledger.settle([three, four].map((call) => settlementOf(call, { at: 2 * hour })));
       await ledger.settle([settlementOf(three, { at: 2 * hour })]); // the same again
       await ledger.defer([deferralOf(five, { state: "EXPIRED", at: 3 * hour })]);
-      await ledger.act([actOf(two, { at: 2 * hour + 5 })]);
+      await actAsRead([actOf(two, { at: 2 * hour + 5 })]);
       expect(await ledger.counts(hour, 3 * hour)).toEqual([
         { hour: 1, state: "DEFERRED", count: 2 },
         { hour: 2, state: "CANCELLED", count: 1 },
@@ -674,7 +698,8 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
       const claim = claimOf(call, { at, deadline: at + 60_000 });
       await ledger.claim([{ ...claim, ...traced }]);
       await ledger.settle([settlementOf(call, { state: "PARKED", at })]);
-      await ledger.act([{ id: call.id, to: "REDIALED", redialedAs: "call_x", by: "ops", at }]);
+      const redial = { id: call.id, to: "REDIALED", redialedAs: "call_x", by: "ops", at } as const;
+      await ledger.act([{ ...redial, from: "PARKED" }]);
       await ledger.note([{ id: call.id, entry: { at, state: "REDIALED", reason: mark } }]);
       await ledger.logAct({ id: "act_1", at, by: "ops", act: "redial", target: call.id });
       const expiresAt = at + 7 * day;
@@ -951,6 +976,7 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
         }),
         fc.record({
           kind: fc.constant("act" as const),
+          stale: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
           which: ids,
           at: time,
           to: fc.constantFrom(...(["PLACED", "CANCELLED", "REDIALED"] as const)),
@@ -985,7 +1011,9 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
             if (one.kind === "act") {
               const { to, at, redialedAs } = one;
               const as = to === "REDIALED" ? { redialedAs } : {};
-              return on.act([{ id: call.id, to, by: "ops", at, ...as }]);
+              const state = (await model.read([call.id])).get(call.id)?.state;
+              const from = one.stale || state === undefined ? "DEFERRED" : state;
+              return on.act([{ id: call.id, to, from, by: "ops", at, ...as }]);
             }
             const { state, at, unrecorded: quiet } = one;
             const due = waits(state) ? { dueAt: one.dueAt } : {};

@@ -49,8 +49,9 @@ const steps = [
   "count",
   "claim",
   "settle",
-  "a provider",
-].flatMap((step) => [step, `${step} answers`]);
+]
+  .flatMap((step) => [step, `${step} answers`])
+  .concat("a provider answers", "sleep");
 const agents = ["plain", "again", "command", "listed"] as const;
 /** Past a claim's age; past its deadline; past the time for which an unknown outcome is looked into. */
 const pauseSeconds = [12, 70, 400];
@@ -90,6 +91,58 @@ export function* standingStill(
           };
         }
       }
+    }
+  }
+}
+
+/** As `standingStill`, of three calls to one paced account: while their moments are waited for, too. */
+export function* waitingForPace(): Generator<Directed> {
+  let seed = 0;
+  const stepsOfPace = ["reserve", "reserve answers", "sleep"].flatMap((step) =>
+    [1, 2, 3, 4].map((times) => (times === 1 ? step : `${step} #${times}`)),
+  );
+  for (const act of ["do not call", "cancel agent", "hold agent"] as const) {
+    for (const agent of ["command", "listed"] as const) {
+      for (const step of stepsOfPace) {
+        for (const seconds of [90, 400]) {
+          seed += 1;
+          const which = act === "do not call" ? person : agents.indexOf(agent);
+          const batch = Array.from({ length: 3 }, () => call(agent));
+          yield {
+            where: `${act}, ${agent}, ${seconds} s at ${step}, seed ${seed}`,
+            scenario: {
+              ...quiet,
+              seed,
+              batchSize: 20,
+              posts: [{ ...post(0, agent), batch }],
+              acts: [{ act, atSeconds: 20, which, seconds: 1200 }],
+            },
+            pauses: { [step]: seconds * 1000 },
+            answersFirst: true,
+          };
+        }
+      }
+    }
+  }
+}
+
+/** Two calls to one person by a provider whose records know numbers alone; what became of either is unknown. */
+export function* lookedUpByNumber(): Generator<Directed> {
+  let seed = 0;
+  for (let gapSeconds = 0; gapSeconds <= 60; gapSeconds += 3) {
+    for (let run = 0; run < 6; run++) {
+      seed += 1;
+      yield {
+        where: `${gapSeconds} s apart, seed ${seed}`,
+        scenario: {
+          ...quiet,
+          seed,
+          weather: { ...calmWeather, lost: 0.25, vanished: 0.35, late: 0.35 },
+          posts: [post(0, "listed"), post(gapSeconds, "listed")],
+        },
+        pauses: {},
+        answersFirst: false,
+      };
     }
   }
 }

@@ -6,6 +6,7 @@ import type { Message } from "../../shared/message.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
+import { OutsideError } from "./outside.ts";
 import { environment } from "./plan.ts";
 import type { agents } from "./scenario.ts";
 import { type Happening, World } from "./world.ts";
@@ -17,6 +18,8 @@ export interface Exploration {
   kills: number;
   /** So often time passes in which nobody does anything, at most: whoever is under way stands still. */
   jumps: number;
+  /** So often a write of the ledger fails, done or not done, at most. */
+  faults: number;
 }
 
 /** Past a claim's age and deadline, and past the time for which an outcome is looked into. */
@@ -47,9 +50,10 @@ const call: Call = {
 const routes = ["plain", "again", "command", "known"] as const;
 /** What is tried where all of it is: each route, and one of each kind of trouble. */
 export const explorations: readonly Exploration[] = [
-  ...routes.map((agent) => ({ agent, kills: 1, jumps: 0 })),
-  ...routes.map((agent) => ({ agent, kills: 0, jumps: 1 })),
-  { agent: "plain", kills: 1, jumps: 1 },
+  ...routes.map((agent) => ({ agent, kills: 1, jumps: 0, faults: 0 })),
+  ...routes.map((agent) => ({ agent, kills: 0, jumps: 0, faults: 1 })),
+  ...routes.map((agent) => ({ agent, kills: 0, jumps: 1, faults: 0 })),
+  { agent: "plain", kills: 1, jumps: 1, faults: 0 },
 ];
 
 export interface Explored {
@@ -87,7 +91,7 @@ export async function explore(exploration: Exploration): Promise<Explored> {
 
 /** Plays one order of things: the given choices, and the first of whatever there is to choose after them. */
 async function play(
-  { agent, kills, jumps }: Exploration,
+  { agent, kills, jumps, faults }: Exploration,
   choices: readonly number[],
   endings: Set<string>,
   isNew: (situation: string, options: number, path: number[]) => boolean,
@@ -99,6 +103,7 @@ async function play(
   let isCalm = false;
   let killsLeft = kills;
   let jumpsLeft = jumps;
+  let faultsLeft = faults;
   /** Whoever went on after standing still: whether they find their time limits over, or the answers come first. */
   let limitsFirst = false;
   const nextOfEach = (ready: Happening[]): Happening[] => {
@@ -142,8 +147,16 @@ async function play(
   };
   /** A write's answer may be late, or come after its time limit. */
   const write = async <Result>(what: string, effect: () => Promise<Result>): Promise<Result> => {
+    const fault = faultsLeft > 0 ? choose(3, () => `${world0} ${situation()} ${what}`) : 0;
+    if (fault > 0) faultsLeft -= 1;
+    const fail = () => {
+      world.tell(`${what} fails`);
+      throw new OutsideError(`${what} failed`);
+    };
+    if (fault === 1) await step(what, async () => fail());
     const result = await step(what, effect);
     await world.wait(0, `${what} answers`);
+    if (fault === 2) fail();
     return result;
   };
   const ledger: DialerDeps["ledger"] = {
@@ -228,6 +241,7 @@ async function play(
       world.now(),
       killsLeft,
       jumpsLeft,
+      faultsLeft,
       limitsFirst,
       messages.filter(({ acknowledged }) => acknowledged).length,
       // Which of the two dialers is where makes no difference.

@@ -174,7 +174,8 @@ function callsTooOften({ placements, plan }: Happened): string[] {
 }
 
 function callsAgainstOrders({ acts, calls, requests }: Happened): string[] {
-  const callOf = new Map(calls.map((call) => [call.id, call]));
+  // As it was first accepted: a repeat makes it no younger.
+  const callOf = new Map(calls.toReversed().map((call) => [call.id, call]));
   const concerns = ({ act, target, begun }: DoneAct, id: string, route: Route): boolean => {
     const call = callOf.get(id);
     if (call === undefined) return false;

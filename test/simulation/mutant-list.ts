@@ -28,6 +28,24 @@ export const mutants: readonly Mutant[] = [
     'if (row.state === "DIALING") return { ...row, ...dialing };',
   ),
   one(
+    "a claim that is read back is ours by its token",
+    dialCalls,
+    'if (row?.state === "DIALING") return row.token === claim.token ? "ours" : "done";',
+    'if (row?.state === "DIALING") return "ours";',
+  ),
+  one(
+    "what an operator orders while a moment of the pace is waited for holds",
+    dialCalls,
+    'if (clock.now() - askedAt > claimAgeMsMax) throw new Error("the orders are old");',
+    "void askedAt;",
+  ),
+  one(
+    "what an operator orders while the orders are read holds",
+    "functions/dialer/operator-orders.ts",
+    'if (clock.now() - askedAt > ordersAgeMsMax) throw new Error("the orders are old");',
+    "void askedAt;",
+  ),
+  one(
     "a row is written before its message is acknowledged",
     dialCalls,
     "await writeUnclaimed(writes, deps).catch(again(writes));",

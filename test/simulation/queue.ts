@@ -137,14 +137,16 @@ export function createSimulatedQueue(
     if (letter === undefined) return;
     letter.attempt += 1;
     letter.visibleAt = world.now() + traits().visibilityMs;
-    const again = () => world.after(traits().visibilityMs + 1, "a dead letter again", bury);
+    const again = () => {
+      if (dead.length > 0) world.after(traits().visibilityMs + 1, "a dead letter again", bury);
+    };
     world
       .invoke("undertaker", () => handleDeadLetters([deliveredOf(letter)], deps()), traits().lifeMs)
       .then((dispositions) => {
         const [disposition] = dispositions ?? [];
-        if (disposition !== "acknowledge") return again();
-        dead = dead.filter((one) => one !== letter);
-        return undefined;
+        if (disposition === "acknowledge") dead = dead.filter((one) => one !== letter);
+        // Another one may have been waiting behind this one.
+        return again();
       }, again);
   }
 

@@ -4,7 +4,15 @@
  * one call. Ends with 1 at the first that breaks a promise; what a seed brought is shrunk to the least that breaks it.
  */
 import { parseArgs } from "node:util";
-import { closing, meanwhile, runDirected, sentOnceMore, standingStill } from "./directed.ts";
+import {
+  closing,
+  lookedUpByNumber,
+  meanwhile,
+  runDirected,
+  sentOnceMore,
+  standingStill,
+  waitingForPace,
+} from "./directed.ts";
 import { explorations, explore } from "./interleavings.ts";
 import { runSeeds, textOf } from "./seeds.ts";
 
@@ -39,6 +47,8 @@ if (values.schedules) {
   for (const schedules of [
     closing(),
     sentOnceMore(),
+    waitingForPace(),
+    lookedUpByNumber(),
     ...Object.values(meanwhile).map(standingStill),
   ]) {
     const { runs, frozen, broken } = await runDirected(schedules);

@@ -90,7 +90,11 @@ export async function simulate(
     () => plan,
   );
   const settings = readDialerSettings(variables, undefined, () => provider.providerOf, log);
-  const clock = { now: world.now, sleep: (ms: number) => world.wait(ms, "sleep") };
+  const sleep = (ms: number) => {
+    if (ms > 0) world.mayStop("sleep");
+    return world.wait(ms, "sleep");
+  };
+  const clock = { now: world.now, sleep };
   const dialerDeps = (): DialerDeps => ({
     queue: queue.queue,
     ledger,

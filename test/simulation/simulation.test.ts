@@ -1,6 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { closing, meanwhile, runDirected, sentOnceMore, standingStill } from "./directed.ts";
+import {
+  closing,
+  lookedUpByNumber,
+  meanwhile,
+  runDirected,
+  sentOnceMore,
+  standingStill,
+  waitingForPace,
+} from "./directed.ts";
 import { type Exploration, explorations, explore } from "./interleavings.ts";
 import { calmWeather, scenarios } from "./scenario.ts";
 import { runSeeds, textOf } from "./seeds.ts";
@@ -13,6 +21,23 @@ describe("the simulation", () => {
     // Where nothing goes wrong, nothing is shown.
     for (const count of Object.values(totals)) expect(count).toBeGreaterThan(100);
   }, 120_000);
+
+  it("has every call placed, where nothing goes wrong and nobody wants otherwise", async () => {
+    for (const scenario of fc.sample(scenarios, { seed: 5, numRuns: 30 })) {
+      const calm = { weather: calmWeather, acts: [], outages: [], hours: false, capped: false };
+      const { posts: sampled } = scenario;
+      // At the office it may be the weekend.
+      const isOffice = ({ agent }: { agent: string }) => agent === "office";
+      const posts = sampled.filter(
+        ({ token, batch, call, key }) =>
+          token === "valid" && key?.reuses !== true && !(batch ?? [call]).some(isOffice),
+      );
+      const report = await simulate({ ...scenario, ...calm, posts, sweepLost: 0 });
+      expect(report.violations).toEqual([]);
+      expect(report.placed).toBe(report.accepted);
+      expect(report.parked + report.unknown).toBe(0);
+    }
+  }, 60_000);
 
   it("comes out the same for the same scenario", async () => {
     const weather = {
@@ -50,11 +75,23 @@ describe("whoever stands still", () => {
     const { frozen, broken } = await runDirected(sentOnceMore());
     expect(broken ?? []).toEqual([]);
     expect(frozen).toBeGreaterThan(50);
-  });
+  }, 60_000);
+
+  it("while a moment of the pace is waited for goes by what operators have said since", async () => {
+    const { frozen, broken } = await runDirected(waitingForPace());
+    expect(broken ?? []).toEqual([]);
+    expect(frozen).toBeGreaterThan(50);
+  }, 60_000);
 
   it("in a lane as the calling hours close dials nobody after them", async () => {
     expect((await runDirected(closing())).broken ?? []).toEqual([]);
-  });
+  }, 60_000);
+});
+
+describe("two calls to one person, of unknown outcome", () => {
+  it("are never taken for one another", async () => {
+    expect((await runDirected(lookedUpByNumber())).broken ?? []).toEqual([]);
+  }, 60_000);
 });
 
 describe("two dialers and a sweep", () => {
@@ -62,7 +99,7 @@ describe("two dialers and a sweep", () => {
   const isShort = ({ agent, kills, jumps }: Exploration) =>
     jumps === 0 || (agent === "plain" && kills === 0);
   it.each(explorations.filter(isShort))(
-    "keep every promise in any order: $agent, killed $kills times, standing still $jumps times",
+    "keep every promise in any order: $agent, killed $kills times, standing still $jumps times, $faults faults",
     async (exploration) => {
       const { situations, broken } = await explore(exploration);
       expect([...(broken?.violations ?? []), ...(broken?.trace ?? [])]).toEqual([]);

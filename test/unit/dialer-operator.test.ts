@@ -261,7 +261,7 @@ describe("a call that is made instead of another", () => {
     await bench.run(370);
     const redial = callTo("agent_sales", { redialOf: before.id });
     const act = { id: before.id, to: "REDIALED", redialedAs: redial.id, by: "ops" } as const;
-    expect(await bench.rows.act([{ ...act, at: bench.now() }])).toEqual([true]);
+    expect(await bench.rows.act([{ ...act, from: "PARKED", at: bench.now() }])).toEqual([true]);
     const token = (await bench.row(before.id))?.token ?? "";
     const late = { id: before.id, token, state: "PLACED", reason: "placed", at: 1 } as const;
     await bench.send({ kind: "outcome", settlement: late });

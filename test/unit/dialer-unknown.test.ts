@@ -296,10 +296,34 @@ describe("a call that is looked for by its number", () => {
       async (bench) => {
         await other(bench, { kind: "rejected", code: "http_400" });
         await other(bench, { kind: "forbidden", code: "http_403" });
-        bench.advance(120_000);
+        bench.advance(660_000);
       },
     );
     expect(row).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
+  });
+
+  it("is not known beside one of minutes before, whose provider may have been late", async () => {
+    const { row } = await found(
+      () => byNumber("CA1"),
+      async (bench) => {
+        await other(bench, { kind: "forbidden", code: "http_403" });
+        bench.advance(120_000);
+      },
+    );
+    expect(row?.state).toBe("PARKED");
+  });
+
+  it("is not known by its number once HASH_KEY is another", async () => {
+    const { bench, answering } = createBench();
+    const call = callTo("twilio");
+    answering(() => byNumber("CA1"));
+    await bench.send(messageOf(call));
+    await bench.deliver();
+    const { settings } = bench.deps;
+    if (!("value" in settings)) throw new Error("the settings are right");
+    bench.deps.settings = { value: { ...settings.value, hashKey: "6e".repeat(32) } };
+    await bench.run(370);
+    expect((await bench.row(call.id))?.state).toBe("PARKED");
   });
 
   it("never has an id that has been bound to another call", async () => {
