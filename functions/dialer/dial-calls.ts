@@ -167,7 +167,7 @@ function createAttempts(
         freshMoment(route, undefined, deps),
         check(call, route),
       ]);
-      // While the moment was waited for, an operator may have given another order.
+      // While the moment was waited for, or the function stood still, an operator may have given another order.
       if (clock.now() - askedAt > claimAgeMsMax) throw new Error("the orders are old");
     } catch (error) {
       log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });

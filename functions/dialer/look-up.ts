@@ -150,23 +150,17 @@ async function ownOf(
   const rows = await withTimeLimit(ledger.list({ numberHash, limit: callsToNumberMax }), 5);
   if (rows.length === callsToNumberMax) return undefined;
   const others = rows.filter(({ id }) => id !== call.id);
-  const overlaps = ({ claimedAt, route: other }: CallRow) => {
+  const overlaps = ({ claimedAt, route: other, state }: CallRow) => {
     if (other === null) return false; // never claimed
     if (claimedAt === null) return true; // claimed before that was kept
     const time = timeOf({ claimedAt, route: other }, deps);
-    return time.from <= until && from <= time.until;
+    const lateMs = unresolved.has(state) ? lateMsMax : 0;
+    return time.from <= until && from <= time.until + lateMs;
   };
   const isOfAccount = (other: Route | null) =>
     other !== null && accountNameOf(other) === accountNameOf(route);
   const isHidden = (row: CallRow) =>
     row.state === "PLACED" && !(row.providerCallId !== null && isOfAccount(row.route));
-  // One whose provider was late may have been placed in this one's time.
-  const mayBeLate = ({ state, claimedAt }: CallRow) =>
-    unresolved.has(state) &&
-    claimedAt !== null &&
-    claimedAt <= until &&
-    claimedAt > from - lateMsMax;
-  if (others.some((row) => mayBeLate(row))) return undefined;
   if (others.some((row) => (unresolved.has(row.state) || isHidden(row)) && overlaps(row))) {
     return undefined;
   }

@@ -47,7 +47,8 @@ export interface Account {
   putOff: number;
   /** Rows by state at the end. */
   states: Record<string, number>;
-  parked: { dialed: number; undialed: number };
+  /** `putOff`: those of the undialed that were answered 429 once. */
+  parked: { dialed: number; undialed: number; putOff: number };
   /** Ended undialed in another way, with the whole call kept. */
   endedOtherwise: number;
   /** Waiting still when the time for waiting was over. */
@@ -75,7 +76,7 @@ export async function settleAccount(
   for (const { id, can_be_revealed } of unsent) {
     if (can_be_revealed) lost.delete(await ledger.labelOf(id));
   }
-  const parked = unsent.filter(({ state }) => state === "PARKED").length;
+  const parked = unsent.filter(({ state }) => state === "PARKED");
   const isOpen = ({ state }: RowView) => openStates.some((one) => one === state);
   const endedUnsent = unsent.filter(({ state }) => endedUndialed.some((one) => one === state));
   return {
@@ -83,8 +84,12 @@ export async function settleAccount(
     dialed: receipts.ids.size,
     putOff: receipts.putOff.size,
     states,
-    parked: { dialed: (states["PARKED"] ?? 0) - parked, undialed: parked },
-    endedOtherwise: endedUnsent.length - parked,
+    parked: {
+      dialed: (states["PARKED"] ?? 0) - parked.length,
+      undialed: parked.length,
+      putOff: parked.filter(({ id }) => receipts.putOff.has(id)).length,
+    },
+    endedOtherwise: endedUnsent.length - parked.length,
     open: [...rows.values()].filter(isOpen).length,
     twice: [
       ...[...receipts.times].flatMap(([id, times]) => (times > 1 ? [id] : [])),

@@ -106,10 +106,14 @@ export function startStream(options: StreamOptions): Stream {
     underWay.add(ended);
   }
 
+  /** Ends early where the stream is stopped. */
+  const pass = (ms: number) =>
+    sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+
   async function every(seconds: number, work: (dueAt: number) => void): Promise<void> {
     let dueAt = performance.now() + Math.random() * seconds * 1000;
     while (!stopping.signal.aborted) {
-      await sleep(Math.max(0, dueAt - performance.now()));
+      await pass(Math.max(0, dueAt - performance.now()));
       if (paused !== undefined) {
         await paused.until;
         dueAt = performance.now();

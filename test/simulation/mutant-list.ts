@@ -34,15 +34,9 @@ export const mutants: readonly Mutant[] = [
     'if (row?.state === "DIALING") return "ours";',
   ),
   one(
-    "what an operator orders while a moment of the pace is waited for holds",
+    "what an operator orders while a function waits or stands still holds",
     dialCalls,
     'if (clock.now() - askedAt > claimAgeMsMax) throw new Error("the orders are old");',
-    "void askedAt;",
-  ),
-  one(
-    "what an operator orders while the orders are read holds",
-    "functions/dialer/operator-orders.ts",
-    'if (clock.now() - askedAt > ordersAgeMsMax) throw new Error("the orders are old");',
     "void askedAt;",
   ),
   one(
@@ -266,10 +260,10 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   one(
-    "a cancelled call is not dialed",
-    stateMachine,
-    'CANCELLED: ["DEFERRED", "PARKED"],',
-    'CANCELLED: ["DEFERRED", "PARKED", "DIALING"],',
+    "a cancelled request's calls are not dialed, nor an agent's",
+    "shared/orders.ts",
+    "return orders.some(({ name, at }) => names.has(name) && acceptedAt <= at);",
+    "return orders.some(({ name, at }) => names.has(name) && acceptedAt > at);",
   ),
   one(
     "a call found by its number is no other call's",
