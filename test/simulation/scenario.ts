@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
+import type { Fates } from "./provider.ts";
 
 /** How bad it gets: chances of what may go wrong, of every kind at once. */
-export interface Weather {
+export interface Weather extends Fates {
   kill: number;
   freeze: number;
   before: number;
@@ -10,15 +11,6 @@ export interface Weather {
   double: number;
   lostResult: number;
   partial: number;
-  lost: number;
-  vanished: number;
-  late: number;
-  busy: number;
-  rejected: number;
-  accountRefused: number;
-  routeRefused: number;
-  forbidden: number;
-  mute: number;
 }
 
 export interface Scenario {
