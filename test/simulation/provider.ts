@@ -1,4 +1,3 @@
-import { accountOf, type DialPlan } from "../../shared/dial-plan.ts";
 import type {
   DialingProvider,
   DialOutcome,
@@ -52,16 +51,16 @@ const lateMsMax = 30_000;
 const listLagMs = 40_000;
 
 /** Providers of every kind there is: forgetful and idempotent ones, with and without records to be asked. */
-export function createSimulatedProvider(world: World, fates: () => Fates, plan: () => DialPlan) {
+export function createSimulatedProvider(world: World, fates: () => Fates) {
   const requests: Requested[] = [];
   const placements: Placement[] = [];
-  const stats = { suppressed: 0, lost: 0, vanished: 0, late: 0 };
+  const stats = { suppressed: 0 };
   /** What was accepted under a key that the provider remembers, and until when. */
   const remembered = new Map<string, { providerCallId: string; until: number }>();
 
-  const keyOf = (id: string, attempt: number, { type }: Route): string | undefined => {
-    if (type === "telnyx") return `${id}-${attempt}`;
-    return undefined;
+  const keyOf = (id: string, attempt: number, route: Route): string | undefined => {
+    if (route.type === "telnyx") return `${id}-${attempt}`;
+    return route.type === "webhook" && route.idempotent === true ? id : undefined;
   };
 
   const chosen = (): keyof Fates | "placed" => {
@@ -69,7 +68,7 @@ export function createSimulatedProvider(world: World, fates: () => Fates, plan: 
     let left = world.random();
     for (const [fate, chance] of Object.entries(chances)) {
       left -= chance;
-      if (left < 0 && fate in chances) return fateNamed(fate);
+      if (left < 0) return fateNamed(fate);
     }
     return "placed";
   };
@@ -84,8 +83,7 @@ export function createSimulatedProvider(world: World, fates: () => Fates, plan: 
     const timeoutMs = timeoutSeconds * 1000;
     const request = { id: call.id, account, route, at, timeoutMs };
     requests.push(request);
-    const isIdempotentWebhook = route.type === "webhook" && route.idempotent === true;
-    const key = isIdempotentWebhook ? call.id : keyOf(call.id, attempt, route);
+    const key = keyOf(call.id, attempt, route);
     const answer = async (mostMs: number, outcome: DialOutcome): Promise<DialOutcome> => {
       world.mayStop("a provider answers");
       await world.wait(Math.min(world.between(5, mostMs), timeoutMs), "a provider answers");
@@ -120,14 +118,11 @@ export function createSimulatedProvider(world: World, fates: () => Fates, plan: 
       case "placed":
         return answer(quick, { kind: "placed", providerCallId: place(world.between(1, 1000)) });
       case "lost":
-        stats.lost += 1;
         place(world.between(1, timeoutMs));
         return unknown();
       case "vanished":
-        stats.vanished += 1;
         return unknown();
       case "late":
-        stats.late += 1;
         place(timeoutMs + world.between(1, lateMsMax));
         return unknown();
       case "busy": {
@@ -172,7 +167,6 @@ export function createSimulatedProvider(world: World, fates: () => Fates, plan: 
     requests,
     placements,
     stats,
-    timeoutMsOf: (route: Route) => accountOf(route, plan()).timeoutSeconds * 1000,
     providerOf: (route: Route): DialingProvider<Route> =>
       route.type === "twilio" || route.type === "vapi" ? { dial, lookUp } : { dial },
   };

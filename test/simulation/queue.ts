@@ -47,7 +47,7 @@ export function createSimulatedQueue(
   let waiting: Queued[] = [];
   let dead: Queued[] = [];
   let running = 0;
-  const stats = { deliveries: 0, again: 0, doubled: 0, dead: 0 };
+  const stats = { again: 0, doubled: 0 };
   /** What every message that was ever taken says. */
   const seen: Message[] = [];
 
@@ -93,7 +93,6 @@ export function createSimulatedQueue(
         queued.visibleAt = world.now() + (world.chance(double) ? 1 : visibilityMs);
         if (queued.attempt > attemptsMax) {
           waiting = waiting.filter((one) => one !== queued);
-          stats.dead += 1;
           dead.push({ ...queued, attempt: 0, visibleAt: 0 });
           world.after(1000, "a dead letter", bury);
         } else wakeAt(queued.visibleAt);
@@ -105,7 +104,6 @@ export function createSimulatedQueue(
 
   function deliver(messages: Queued[]): void {
     running += 1;
-    stats.deliveries += 1;
     const { lifeMs } = traits();
     const deadline = world.now() + lifeMs;
     const work = async () => {

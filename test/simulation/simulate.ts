@@ -84,10 +84,8 @@ export async function simulate(
   const memory = createMemoryLedger();
   const ledger = reachLedger(memory, world, faultsOf("ledger"));
   const plan = planOf(scenario);
-  const provider = createSimulatedProvider(
-    world,
-    () => (isOut("providers") && isStormy() ? { ...weather(), vanished: 0.6 } : weather()),
-    () => plan,
+  const provider = createSimulatedProvider(world, () =>
+    isOut("providers") && isStormy() ? { ...weather(), vanished: 0.6 } : weather(),
   );
   const settings = readDialerSettings(variables, undefined, () => provider.providerOf, log);
   const sleep = (ms: number) => {
