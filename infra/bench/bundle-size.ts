@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
 import { typeNames } from "../../shared/providers/index.ts";
+import { report } from "./report.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 /** All but what the smallest dialer has: a webhook, and the simulator of `npm start`. */
@@ -45,9 +46,10 @@ export async function adapterGrowthBytes(): Promise<{ with: number; without: num
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const bytes = await adapterGrowthBytes();
-  console.log(`The dialer's Worker, gzipped: ${bytes.with.toLocaleString("en")} B`);
-  console.log(`with webhook and simulator alone: ${bytes.without.toLocaleString("en")} B`);
-  console.log(
-    `${adapters.join(", ")}: ${(bytes.with - bytes.without).toLocaleString("en")} B together`,
-  );
+  const growth = bytes.with - bytes.without;
+  report({
+    title: "Dialing providers in the bundle",
+    text: `${adapters.join(", ")} together make the dialer's Worker ${growth.toLocaleString("en")} B larger, gzipped: ${bytes.with.toLocaleString("en")} B with them.`,
+    targets: [],
+  });
 }

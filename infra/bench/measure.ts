@@ -1,0 +1,67 @@
+/** How everything here is measured: in turns, by the CPU time of processes, as medians and ranges. */
+import { readFile } from "node:fs/promises";
+
+/** Rounds that count; one more before them warms up. */
+export const rounds = 9;
+
+/** One side of a comparison. */
+export interface Contender {
+  name: string;
+  /** Does the work once round. @returns what it cost, in any unit: the same of all contenders */
+  round(): Promise<number>;
+}
+
+/** What the rounds of one contender cost. */
+export interface Costs {
+  name: string;
+  median: number;
+  low: number;
+  high: number;
+}
+
+/**
+ * Lets the contenders take turns, A B C and then C B A, so that what slows the machine down slows all of them; the
+ * first round of each counts for nothing.
+ */
+export async function inTurns(
+  contenders: readonly Contender[],
+  { count = rounds }: { count?: number } = {},
+): Promise<Costs[]> {
+  const costs = new Map<Contender, number[]>(contenders.map((one) => [one, []]));
+  for (let round = 0; round <= count; round++) {
+    for (const one of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      const cost = await one.round();
+      if (round > 0) costs.get(one)?.push(cost);
+    }
+  }
+  return [...costs].map(([{ name }, numbers]) => ({ name, ...summary(numbers) }));
+}
+
+/** The middle of the numbers, and the ends. */
+export function summary(numbers: readonly number[]): Omit<Costs, "name"> {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const median = sorted[sorted.length >> 1];
+  const low = sorted[0];
+  const high = sorted.at(-1);
+  if (median === undefined || low === undefined || high === undefined) {
+    throw new Error("nothing was measured");
+  }
+  return { median, low, high };
+}
+
+/** Microseconds of CPU, user's and system's, that this process spends on `work`. */
+export async function cpuOf(work: () => Promise<void> | void): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+const clockTicksPerSecond = 100;
+
+/** Microseconds of CPU that another process has spent up to now, to the hundredth of a second; Linux alone. */
+export async function cpuOfProcess(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return ((Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond) * 1_000_000;
+}

@@ -1,0 +1,55 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+
+/** A process of one side of a comparison. */
+export interface Side {
+  /** What it said when it was ready; the port is that of its HTTP server, where it has one. */
+  ready: { port?: number };
+  child: ChildProcess;
+  /** Sends `message` and answers with the next that comes back. */
+  ask<Answer>(message: unknown): Promise<Answer>;
+  /** Microseconds of CPU it has spent up to now. */
+  cpu(): Promise<number>;
+  stop(): void;
+}
+
+/** Starts a file of competitors/, which says when it is ready, in a process of its own. */
+export async function startSide(
+  file: string,
+  environment: Record<string, string> = {},
+): Promise<Side> {
+  const child = fork(join(import.meta.dirname, "competitors", file), {
+    env: { ...process.env, NODE_ENV: "production", ...environment },
+    execArgv: [],
+  });
+  const stop = () => child.kill("SIGKILL");
+  process.once("exit", stop);
+  const next = <Answer>() =>
+    new Promise<Answer>((resolve, reject) => {
+      const ended = () => reject(new Error(`${file} ended`));
+      child.once("exit", ended);
+      child.once("message", (message: Answer) => {
+        child.off("exit", ended);
+        resolve(message);
+      });
+    });
+  const ask = <Answer>(message: unknown) => {
+    const answer = next<Answer>();
+    child.send(Object(message));
+    return answer;
+  };
+  const ready = await next<Side["ready"]>();
+  return {
+    child,
+    ready,
+    ask,
+    async cpu() {
+      const { user, system } = await ask<NodeJS.CpuUsage>({ ask: "cpu" });
+      return user + system;
+    },
+    stop() {
+      process.off("exit", stop);
+      stop();
+    },
+  };
+}

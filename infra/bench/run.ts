@@ -1,0 +1,82 @@
+/**
+ * `npm run bench`: installs the competitors, runs each part in a process of its own, one after the other, prints their
+ * tables and writes them to results.md. `npm run bench -- accept batch` runs those parts alone and writes nothing.
+ */
+import { fork, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { markdownOf, type Section, targetsTable } from "./report.ts";
+
+const here = import.meta.dirname;
+const competitors = join(here, "competitors");
+/** In this order; a part may compute with what those before it have counted. */
+const parts = ["calling-hours", "bundle-size"];
+
+function run(command: string, args: string[], cwd: string): void {
+  const { status } = spawnSync(command, args, { cwd, stdio: ["ignore", "inherit", "inherit"] });
+  if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed in ${cwd}`);
+}
+
+/** Runs a part; what was counted before it is in its environment, as JSON in COUNTS. */
+function sectionOf(part: string, counts: Record<string, number>): Promise<Section> {
+  return new Promise((resolve, reject) => {
+    const child = fork(join(here, `${part}.ts`), {
+      env: { ...process.env, COUNTS: JSON.stringify(counts) },
+      execArgv: ["--expose-gc"],
+    });
+    let section: Section | undefined;
+    child.on("message", (message: Section) => {
+      section = message;
+    });
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      if (section === undefined || code !== 0) reject(new Error(`${part} ended with ${code}`));
+      else resolve(section);
+    });
+  });
+}
+
+const chosen = process.argv.slice(2);
+const unknown = chosen.filter((part) => !parts.includes(part));
+if (unknown.length > 0) {
+  console.error(`There is no part ${unknown.join(", ")}. There are ${parts.join(", ")}.`);
+  process.exit(1);
+}
+if (!existsSync(join(competitors, "node_modules"))) {
+  run("npm", ["ci", "--ignore-scripts"], competitors);
+}
+run("tsc", ["-p", competitors], here);
+
+const sections: Section[] = [];
+const counts: Record<string, number> = {};
+for (const part of chosen.length > 0 ? chosen : parts) {
+  const section = await sectionOf(part, counts);
+  Object.assign(counts, section.counts);
+  sections.push(section);
+  console.log(markdownOf(section));
+}
+const targets = targetsTable(sections.flatMap((section) => section.targets));
+console.log(targets);
+if (chosen.length === 0) {
+  const { version } = process;
+  const [cpu] = cpus();
+  const machine = `Node ${version}, ${cpus().length} cores (${cpu?.model ?? "unknown"})`;
+  const lead =
+    `Written by \`npm run bench\` on ${new Date().toISOString().slice(0, 10)}: ${machine}. ` +
+    "Costs are CPU time, in turns in one run: medians, and the range in brackets.";
+  const text = `# Speed and cost\n\n${lead}\n\n## Targets\n\n${targets}\n\n${sections.map(markdownOf).join("\n")}`;
+  await writeFile(join(here, "results.md"), text);
+  const readme = join(here, "../../README.md");
+  const old = await readFile(readme, "utf8");
+  await writeFile(
+    readme,
+    old.replace(/(<!-- bench -->\n)[^]*?(<!-- \/bench -->)/, `$1\n${targets}\n\n$2`),
+  );
+  run(
+    "oxfmt",
+    ["-c", ".config/oxfmt.json", "README.md", "infra/bench/results.md"],
+    join(here, "../.."),
+  );
+}
