@@ -12,6 +12,8 @@ export const errorsMax = 100;
 /** Most calls of one batch. */
 const batchCallsMax = 10_000;
 
+const agentIdPattern = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
+
 const required = (expected: string) => (issue: { input?: unknown }) =>
   issue.input === undefined ? "is required" : `must be ${expected}`;
 
@@ -56,7 +58,7 @@ export const callRequestSchema = z.strictObject(
       .refine(isE164, "must be an E.164 number such as +12025550123"),
     agent_id: z
       .string({ error: required("a string") })
-      .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u, "must be 1 to 128 printable characters"),
+      .regex(agentIdPattern, "must be 1 to 128 printable characters"),
     context: context.optional(),
     timezone: z
       .string({ error: "must be a string" })
@@ -64,6 +66,11 @@ export const callRequestSchema = z.strictObject(
       .optional(),
   },
   { error: "must be an object" },
+);
+
+/** The body of `POST /v1/calls`, as `callRequestSchema` has it. */
+export const singleSchema = z.transform(
+  (value: unknown, { issues }) => readCall(value, [], issues) ?? z.NEVER,
 );
 
 /** The body of `POST /v1/calls/batch`. */
@@ -74,16 +81,67 @@ export const batchSchema = z
   .transform((elements, { issues }) => {
     // One by one, and no further than what is answered: a few MiB can hold half a million wrong values.
     const calls: CallRequest[] = [];
-    for (const [index, element] of elements.entries()) {
-      const { data, error } = callRequestSchema.safeParse(element);
-      if (data !== undefined) calls.push(data);
-      for (const issue of error?.issues ?? []) {
-        issues.push({ ...issue, path: [index, ...issue.path], input: undefined });
-      }
-      if (issues.length >= errorsMax) break;
+    for (let index = 0; index < elements.length && issues.length < errorsMax; index++) {
+      const call = readCall(elements[index], [index], issues);
+      if (call !== undefined) calls.push(call);
     }
     return calls;
   });
+
+/** A call, or what is wrong with it added to `issues`, under `path`. */
+function readCall(
+  value: unknown,
+  path: number[],
+  issues: z.core.$ZodRawIssue[],
+): CallRequest | undefined {
+  if (isPlainCall(value)) return value;
+  const { data, error } = callRequestSchema.safeParse(value);
+  for (const issue of error?.issues ?? []) {
+    issues.push({ ...issue, path: [...path, ...issue.path], input: undefined });
+  }
+  return data;
+}
+
+const callFields: ReadonlySet<string> = new Set(Object.keys(callRequestSchema.shape));
+
+/**
+ * Whether `value`, from JSON, is at a glance what `callRequestSchema` would pass as it stands: nearly every call is,
+ * and the schema takes several times as long. Everything else is the schema's to judge.
+ */
+export function isPlainCall(value: unknown): value is CallRequest {
+  if (!isRecord(value)) return false;
+  for (const field in value) if (!callFields.has(field)) return false;
+  const { phone_number, agent_id, context: entries, timezone } = value;
+  return (
+    typeof phone_number === "string" &&
+    isE164(phone_number) &&
+    typeof agent_id === "string" &&
+    agentIdPattern.test(agent_id) &&
+    (timezone === undefined || (typeof timezone === "string" && isTimeZone(timezone))) &&
+    (entries === undefined || isPlainContext(entries))
+  );
+}
+
+/** Bytes that one unit of UTF-16 takes in JSON at the most: escaped, as \u0000 is. */
+const unitBytesMax = 6;
+
+function isPlainContext(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  let entries = 0;
+  let units = 0;
+  for (const key in value) {
+    const text = value[key];
+    if (key === "__proto__" || typeof text !== "string") return false;
+    if (!key.isWellFormed() || !text.isWellFormed()) return false;
+    entries += 1;
+    units += key.length + text.length + 6; // two pairs of quotes, a colon, a comma
+  }
+  return entries <= contextEntriesMax && units * unitBytesMax <= contextBytesMax;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /**
  * A call request as it travels on the queue and rests in the ledger: the same fields, their values judged

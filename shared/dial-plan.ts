@@ -294,6 +294,11 @@ export function accountOf(
     : { ...account, pace: paceOf(callsPerSecond, burst) };
 }
 
+/** How long the provider of a route may take to answer. */
+export function timeoutSecondsOf(route: Route, { providers }: DialPlan): number {
+  return (providers[route.provider] ?? defaultAccount).timeoutSeconds;
+}
+
 /** The hours that stand in a plan, written out or by name; undefined for `always`. */
 export function hoursOf(
   hours: DialPlan["callingHours"][string],
@@ -318,10 +323,13 @@ export function mayBeCalled(
   { phone_number }: Pick<CallRequest, "phone_number">,
   { destinations: { allow, deny } }: DialPlan,
 ): boolean {
-  if (deny.some((prefix) => prefix.startsWith("+") && phone_number.startsWith(prefix)))
-    return false;
+  let countriesDenied = false;
+  for (const place of deny) {
+    if (!place.startsWith("+")) countriesDenied = true;
+    else if (phone_number.startsWith(place)) return false;
+  }
   const all = allow.includes("*");
-  if (all && deny.every((prefix) => prefix.startsWith("+"))) return true;
+  if (all && !countriesDenied) return true;
   const country = countryOf(phone_number);
   if (country === undefined) return all;
   return (all || allow.includes(country)) && !deny.includes(country);

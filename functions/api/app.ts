@@ -1,6 +1,6 @@
 import { zValidator } from "@hono/zod-validator";
 import { Hono } from "hono";
-import { batchSchema, callRequestSchema } from "../../shared/call.ts";
+import { batchSchema, singleSchema } from "../../shared/call.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog, type Log } from "../../shared/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
@@ -35,7 +35,7 @@ export interface ApiDeps {
   /** Whose an operator's token is; absent, there is no operator. */
   operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
   clock: { now(): number };
-  /** 128 random bits in hex. */
+  /** Random, 32 hex digits. */
   randomId(): string;
   log: Log;
 }
@@ -59,8 +59,8 @@ export function createApp(deps: ApiDeps) {
   app.use(async (c, next) => {
     const requestId = `req_${deps.randomId()}`;
     c.set("requestId", requestId);
+    c.header("x-request-id", requestId);
     await next();
-    c.header("x-request-id", c.get("requestId"));
   });
 
   const authenticated = authenticate((token) => deps.callerOf(token, deps.clock.now()));
@@ -68,7 +68,7 @@ export function createApp(deps: ApiDeps) {
     "/v1/calls",
     authenticated,
     readJson(callBytesMax),
-    zValidator("json", callRequestSchema, (result, c) => {
+    zValidator("json", singleSchema, (result, c) => {
       if (!result.success) return unprocessable(c, errorsOf(result.error.issues));
     }),
     (c) => createCalls(c, deps, c.req.valid("json")),

@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
+import { randomId } from "../../shared/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/worker-env.ts";
 import { createApp } from "./app.ts";
@@ -19,7 +19,7 @@ function wire(env: WorkerEnv) {
     callerOf: readTokens(environment, log),
     operatorOf: readOperators(environment, log),
     clock: { now: Date.now },
-    randomId: () => randomBytes(16).toString("hex"),
+    randomId,
     log,
   });
 }

@@ -31,11 +31,14 @@ export async function createCalls(
   }
   const caller = c.get("caller");
   const path = Array.isArray(body) ? "/v1/calls/batch" : "/v1/calls";
-  const errorsAt = (request: CallRequest, pointer: string) =>
-    planErrors(request, pointer, settings.value, caller, startedAt);
-  const refusals: ProblemError[] = Array.isArray(body) ? [] : errorsAt(body, "");
-  for (const [index, request] of Array.isArray(body) ? body.entries() : []) {
-    if (refusals.length < errorsMax) refusals.push(...errorsAt(request, `/${index}`));
+  const refusals: ProblemError[] = [];
+  const requests = Array.isArray(body) ? body : [body];
+  for (let index = 0; index < requests.length && refusals.length < errorsMax; index++) {
+    const request = requests[index];
+    if (request === undefined) continue;
+    for (const { field, detail } of planErrors(request, settings.value, caller, startedAt)) {
+      refusals.push({ pointer: Array.isArray(body) ? `/${index}${field}` : field, detail });
+    }
   }
   const firstRefusals = refusals.slice(0, errorsMax);
   const kept = await seedOf(c, deps, settings.value, path, firstRefusals, startedAt);
@@ -56,41 +59,39 @@ export async function createCalls(
   );
 }
 
-/** What the plan and the token say against a call. */
+/** What the plan and the token say against a call: of a field, `/agent_id`, or of the whole, an empty pointer. */
 function planErrors(
   request: CallRequest,
-  pointer: string,
   { plan, schedule }: ApiSettings,
   { agents }: Caller,
   acceptedAt: number,
-): ProblemError[] {
-  const errors: ProblemError[] = [];
-  const refuse = (field: keyof CallRequest, detail: string) =>
-    errors.push({ pointer: `${pointer}/${field}`, detail });
+): { field: string; detail: string }[] {
+  const errors: { field: string; detail: string }[] = [];
   const route = routeOf(request.agent_id, plan);
   if (route === undefined) {
-    refuse("agent_id", "is no agent of the dial plan");
+    errors.push({ field: "/agent_id", detail: "is no agent of the dial plan" });
   } else if (!agents.includes("*") && !agents.includes(request.agent_id)) {
-    refuse("agent_id", "is not one of this token's agents");
+    errors.push({ field: "/agent_id", detail: "is not one of this token's agents" });
   }
   if (!mayBeCalled(request, plan)) {
-    refuse("phone_number", "is at a destination that the dial plan does not permit");
+    const detail = "is at a destination that the dial plan does not permit";
+    errors.push({ field: "/phone_number", detail });
   }
   const unfit = route && contextProblem(request, route);
-  if (unfit !== undefined) refuse("context", unfit);
+  if (unfit !== undefined) errors.push({ field: "/context", detail: unfit });
   if (route === undefined || errors.length > 0) return errors;
 
   const expiresAt = expiryOf({ acceptedAt }, plan);
   const { at, closedBy } = schedule.opening(request, route, acceptedAt, expiresAt);
   if (at !== undefined) return errors;
   if (closedBy === "no_time_zone") {
-    const missing = "is required: the number tells no time zone, and the plan has no default";
-    refuse("timezone", missing);
+    const detail = "is required: the number tells no time zone, and the plan has no default";
+    errors.push({ field: "/timezone", detail });
   } else {
     const hours = `${plan.expireAfterHours} hours`;
     const known = request.timezone === undefined ? "; fewer may be, if its timezone is sent" : "";
     const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${known}`;
-    errors.push({ pointer, detail });
+    errors.push({ field: "", detail });
   }
   return errors;
 }

@@ -58,6 +58,7 @@ export async function seedOf(
     if (standing.fingerprint === fingerprint) {
       const [, requestId = c.get("requestId"), firstAt = now] = standing.seed.split(" ");
       c.set("requestId", requestId);
+      c.header("x-request-id", requestId);
       return { seed: standing.seed, firstAt: Number(firstAt) };
     }
   } catch (error) {

@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws-platform.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
+import { randomId } from "../../shared/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { createApp } from "./app.ts";
 import { adaptEvent } from "./lambda-event.ts";
@@ -28,7 +28,7 @@ const wire = everyFiveMinutes(async () => {
     callerOf: readTokens(environment, log),
     operatorOf: readOperators(environment, log),
     clock: { now: Date.now },
-    randomId: () => randomBytes(16).toString("hex"),
+    randomId,
     log,
   });
   return handle(app);

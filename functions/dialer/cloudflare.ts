@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
@@ -7,6 +6,7 @@ import {
   createCloudflareQueue,
   deliveredByCloudflare,
 } from "../../shared/queue/cloudflare-queue.ts";
+import { randomId } from "../../shared/random-id.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/worker-env.ts";
 import { handleDeadLetters } from "./dead-letters.ts";
@@ -33,7 +33,7 @@ function wire(env: WorkerEnv): DialerDeps {
       log,
     ),
     clock: { now, sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
-    random: { token: () => randomBytes(16).toString("hex"), fraction: Math.random },
+    random: { token: randomId, fraction: Math.random },
     lanes: 5, // a Worker opens six connections at once; one is left for the ledger
     log,
   };

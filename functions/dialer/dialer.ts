@@ -15,7 +15,7 @@ export interface DialerDeps {
     sleep(ms: number): Promise<void>;
   };
   random: {
-    /** 128 random bits in hex. */
+    /** Random, 32 hex digits. */
     token(): string;
     /** 0 ≤ fraction < 1. */
     fraction(): number;

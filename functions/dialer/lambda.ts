@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
@@ -6,6 +5,7 @@ import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import { createSqsQueue, deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
+import { randomId } from "../../shared/random-id.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
 import {
   type AwsPlatform,
@@ -41,7 +41,7 @@ const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
     ledger: createDynamoLedger(await platform.dynamo(), platform.table, retentionMs),
     settings,
     clock: { now, sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
-    random: { token: () => randomBytes(16).toString("hex"), fraction: Math.random },
+    random: { token: randomId, fraction: Math.random },
     lanes: 25,
     log,
   };

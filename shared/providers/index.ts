@@ -20,6 +20,7 @@ const known = [elevenlabs, livekit, retell, simulator, telnyx, twilio, vapi, web
 export type Route = z.infer<(typeof known)[number]["routeSchema"]>;
 
 const types: readonly ProviderType<Route>[] = known;
+const typesByName = new Map<string, ProviderType<Route>>(types.map((type) => [type.name, type]));
 export const typeNames: readonly string[] = types.map(({ name }) => name);
 
 /** Reads a route of a dial plan whose account is of this type; the issues' paths begin at the route. */
@@ -96,7 +97,7 @@ export function createProviders(
 }
 
 function typeOf(route: { type: string }): ProviderType<Route> {
-  const type = types.find(({ name }) => name === route.type);
+  const type = typesByName.get(route.type);
   if (type === undefined) throw new Error("a route names a provider that is not there");
   return type;
 }

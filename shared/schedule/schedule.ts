@@ -1,5 +1,5 @@
 import type { CallRequest } from "../call.ts";
-import { accountOf, type DialPlan, hoursOf } from "../dial-plan.ts";
+import { type DialPlan, hoursOf, timeoutSecondsOf } from "../dial-plan.ts";
 import type { Log } from "../log.ts";
 import { countryOf } from "../phone-number.ts";
 import type { Route } from "../providers/index.ts";
@@ -31,6 +31,22 @@ interface Rule {
   caps: FrequencyCap[];
 }
 
+interface Window {
+  from: number;
+  until: number;
+  marginMs: number;
+}
+
+/** What holds for the calls of a set of hours to a place, worked out once: most calls of a batch share it. */
+interface Rules {
+  hours: readonly HoursRule[];
+  caps: FrequencyCap[];
+  isCounted: boolean;
+  /** The openings in the window that was asked for last, by the zones of the callee. */
+  window: Window | undefined;
+  openings: Map<string | readonly string[], Opening>;
+}
+
 /** The schedule of a plan. Says once of each zone that the table of time zones and the runtime differ. */
 export function createSchedule(plan: DialPlan, log: Log): Schedule {
   const ruleOf = (
@@ -59,8 +75,10 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
   const regions = Object.entries(plan.regions).map(([name, region]) => {
     const { callingHours, maxCalls } = region;
     const preset = callingHours === undefined ? undefined : hoursOf(callingHours, plan);
-    const prefixes = region.prefixes ?? preset?.prefixes ?? [];
-    return { prefixes, rule: ruleOf(`regions.${name}`, callingHours, maxCalls) };
+    const prefixes = new Set(region.prefixes ?? preset?.prefixes);
+    const lengths = [...new Set([...prefixes].map(({ length }) => length))];
+    const has = (number: string) => lengths.some((length) => prefixes.has(number.slice(0, length)));
+    return { has, rule: ruleOf(`regions.${name}`, callingHours, maxCalls) };
   });
   const everywhere = ruleOf("maxCalls", undefined, plan.maxCalls);
   if (plan.blackoutDates.length > 0) {
@@ -69,18 +87,32 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     everywhere.hours = { name: "blackoutDates", weekly: allWeek, closedOn };
   }
 
-  /** What holds for a number whatever the agent. */
-  const rulesOfPlace = ({ phone_number }: CallRequest): Rule[] => {
-    const rules = regions
-      .filter(({ prefixes }) => prefixes.some((prefix) => phone_number.startsWith(prefix)))
-      .map(({ rule }) => rule);
-    const country = countries.size === 0 ? undefined : countries.get(countryOf(phone_number) ?? "");
-    return [everywhere, ...(country === undefined ? [] : [country]), ...rules];
+  /** By the set's name, and by the country and the regions of the number. */
+  const known = new Map<string, Map<string, Rules>>();
+  const rulesOf = ({ phone_number }: CallRequest, route: Route): Rules => {
+    const set = setName(route);
+    const country = countries.size === 0 ? "" : (countryOf(phone_number) ?? "");
+    let place = country;
+    for (const [index, { has }] of regions.entries()) if (has(phone_number)) place += ` ${index}`;
+    const places = known.get(set) ?? new Map<string, Rules>();
+    known.set(set, places);
+    const rules = places.get(place) ?? createRules(set, country, phone_number);
+    places.set(place, rules);
+    return rules;
   };
-  const rulesOf = (request: CallRequest, route: Route): Rule[] => {
+  const createRules = (set: string, country: string, number: string): Rules => {
+    const ofRegions = regions.filter(({ has }) => has(number)).map(({ rule }) => rule);
+    const ofPlace = [everywhere, countries.get(country) ?? [], ofRegions].flat();
     // A call that is sent again goes by the route it had, whose set the plan may have lost since: never open.
-    const lost = { hours: { name: `callingHours.${setName(route)}`, weekly: [] }, caps: [] };
-    return [sets.get(setName(route)) ?? lost, ...rulesOfPlace(request)];
+    const lost = { hours: { name: `callingHours.${set}`, weekly: [] }, caps: [] };
+    const rules: Rule[] = [sets.get(set) ?? lost, ...ofPlace];
+    return {
+      hours: rules.flatMap(({ hours }) => hours ?? []),
+      caps: rules.flatMap(({ caps }) => caps),
+      isCounted: [...sets.values(), ...ofPlace].some(({ caps }) => caps.length > 0),
+      window: undefined,
+      openings: new Map(),
+    };
   };
 
   const reported = new Set<string>();
@@ -95,31 +127,24 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     }
     return zones;
   };
-  const namesOfZones = ({ timezone, phone_number }: CallRequest): readonly string[] => {
-    const candidates = timezone === undefined ? zonesOfNumber(phone_number) : [timezone];
-    return candidates.length > 0 ? candidates : [plan.defaultTimeZone ?? ""];
-  };
-
-  /** Of one window, as the calls of a batch share theirs and most of them their rules and zones. */
-  let known = { window: "", openings: new Map<string, Opening>() };
-  const openingFor = (
-    request: CallRequest,
-    route: Route,
-    window: { from: number; until: number; marginMs: number },
-  ): Opening => {
-    const rules = rulesOf(request, route).flatMap(({ hours }) => hours ?? []);
-    if (rules.length === 0) return { at: window.from };
-    const names = namesOfZones(request);
-    const windowKey = `${window.from} ${window.until} ${window.marginMs}`;
-    if (known.window !== windowKey) known = { window: windowKey, openings: new Map() };
-    const key = `${rules.map(({ name }) => name).join()} ${names.join()}`;
-    const opening =
-      known.openings.get(key) ??
-      nextOpening({ rules, zones: zonesNamed(names, window.from) }, window);
-    known.openings.set(key, opening);
+  const openingFor = (request: CallRequest, route: Route, window: Window): Opening => {
+    const rules = rulesOf(request, route);
+    if (rules.hours.length === 0) return { at: window.from };
+    const zones = request.timezone ?? zonesOfNumber(request.phone_number);
+    if (!isSame(window, rules.window)) {
+      rules.window = window;
+      rules.openings = new Map();
+    }
+    const found = rules.openings.get(zones);
+    if (found !== undefined) return found;
+    const candidates = [zones].flat();
+    const names = candidates.length > 0 ? candidates : [plan.defaultTimeZone ?? ""];
+    const hours = { rules: rules.hours, zones: zonesNamed(names, window.from) };
+    const opening = nextOpening(hours, window);
+    rules.openings.set(zones, opening);
     return opening;
   };
-  const timeoutMs = (route: Route) => accountOf(route, plan).timeoutSeconds * 1000;
+  const timeoutMs = (route: Route) => timeoutSecondsOf(route, plan) * 1000;
 
   return {
     opening: (request, route, from, until) =>
@@ -130,11 +155,12 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
       return opening.at === undefined ? opening.closedBy : undefined;
     },
     capsOf(request, route) {
-      const possible = [...sets.values(), ...rulesOfPlace(request)];
-      return {
-        caps: rulesOf(request, route).flatMap(({ caps }) => caps),
-        isCounted: possible.some(({ caps }) => caps.length > 0),
-      };
+      const { caps, isCounted } = rulesOf(request, route);
+      return { caps, isCounted };
     },
   };
+}
+
+function isSame(one: Window, other: Window | undefined): boolean {
+  return one.from === other?.from && one.until === other.until && one.marginMs === other.marginMs;
 }

@@ -1,5 +1,6 @@
 import table from "./zones-of-prefixes.json" with { type: "json" };
 
+const none: readonly string[] = [];
 let zonesByPrefix: Map<string, readonly string[]> | undefined;
 
 /**
@@ -21,5 +22,5 @@ export function zonesOfNumber(phoneNumber: string): readonly string[] {
     const zones = zonesByPrefix.get(digits.slice(0, length));
     if (zones !== undefined) return zones;
   }
-  return [];
+  return none;
 }

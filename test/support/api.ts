@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
 import { type ApiDeps, createApp } from "../../functions/api/app.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
 import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
+import { randomId } from "../../shared/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { apiEnvironment } from "./environment.ts";
 
@@ -25,7 +25,7 @@ export function createTestApi(
     callerOf: readTokens(environment, log),
     operatorOf: readOperators(environment, log),
     clock: { now },
-    randomId: () => randomBytes(16).toString("hex"),
+    randomId,
     log,
   };
   return { deps, queue, ledger, events, app: createApp(deps) };

@@ -1,0 +1,72 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { callRequestSchema, isPlainCall } from "../../shared/call.ts";
+
+/** Values as JSON brings them, own keys `__proto__` included. */
+const read = (json: string): unknown => JSON.parse(json);
+
+const texts = fc.oneof(
+  fc.constantFrom("", "A", "Zoë", "\u0000", "\ud800", "😀", "__proto__", "x".repeat(2_000)),
+  fc.string({ unit: "grapheme", maxLength: 40 }),
+);
+const anyJson = fc.jsonValue({ maxDepth: 2 });
+const context = fc.oneof(
+  fc.dictionary(texts, fc.oneof({ weight: 9, arbitrary: texts }, anyJson), { maxKeys: 12 }),
+  fc.constantFrom(101, 100, 99).map((entries) => manyEntries(entries, "x")),
+  fc.constantFrom(40, 50, 300, 330).map((length) => manyEntries(90, "x".repeat(length))),
+  anyJson,
+);
+/** Mostly a value that may pass. */
+const mostly = (...values: string[]) =>
+  fc.oneof({ weight: 15, arbitrary: fc.constantFrom(...values) }, anyJson);
+const call = fc.record(
+  {
+    phone_number: mostly("+12025550123", "+447700900000", "+18005550100", "+5305555555", "+1"),
+    agent_id: fc.oneof(
+      { weight: 9, arbitrary: mostly("agent", "a".repeat(128), "Zoë", "a".repeat(129), "\u200b") },
+      texts,
+    ),
+    context,
+    timezone: mostly("America/New_York", "us/eastern", "+05:30", "Z", "Mars"),
+  },
+  { requiredKeys: [] },
+);
+/** Most have what a call must have, and few have more. */
+const likelyCall = fc
+  .tuple(call, fc.nat({ max: 9 }))
+  .map(([fields, kind]) =>
+    kind === 0
+      ? { ...fields, time_zone: "UTC" }
+      : { phone_number: "+12025550123", agent_id: "agent", ...fields },
+  );
+
+function manyEntries(entries: number, text: string): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: entries }, (_, n) => [`k${n}`, text]));
+}
+
+describe("a call that is plain at a glance", () => {
+  it("is one that its schema passes as it stands", () => {
+    let plain = 0;
+    fc.assert(
+      fc.property(fc.oneof({ weight: 9, arbitrary: likelyCall }, anyJson), (value) => {
+        const json = JSON.stringify(value).replaceAll('"k1"', '"__proto__"');
+        const element = read(json);
+        if (!isPlainCall(element)) return;
+        plain += 1;
+        expect(JSON.stringify(element)).toBe(json);
+        expect(callRequestSchema.parse(element)).toEqual(read(json));
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(plain).toBeGreaterThan(100);
+  }, 60_000);
+
+  it("is nearly every call there is", () => {
+    const common = { phone_number: "+12025550123", agent_id: "agent" };
+    expect(isPlainCall(common)).toBe(true);
+    expect(isPlainCall({ ...common, timezone: "Europe/Paris", context: { name: "Zoë 😀" } })).toBe(
+      true,
+    );
+    expect(isPlainCall({ ...common, context: manyEntries(100, "x".repeat(30)) })).toBe(true);
+  });
+});
