@@ -1,15 +1,40 @@
 import { createHmac } from "node:crypto";
-import { type CountryCode, Metadata, parsePhoneNumberFromString } from "libphonenumber-js/min";
-import metadata from "libphonenumber-js/min/metadata";
+import table from "./calling-codes.json" with { type: "json" };
+
+/** A calling code as the table has it, after libphonenumber's numbering plans; see infra/tables.ts. Patterns are texts. */
+interface CallingCode {
+  /** What people write before a number within the country, and is no part of it abroad. */
+  trunk?: {
+    prefix: string;
+    /** What takes the place of a prefix that keeps a part of itself. */
+    transform?: string;
+    /** Of all numbers of the code's main country. */
+    pattern: string;
+    /** Possible numbers of digits, such as `9 10`. */
+    lengths: string;
+  };
+  /** The main one first; none where the code is of no country. */
+  countries: {
+    country: string;
+    /** Where it has a trunk prefix. */
+    lengths?: string;
+    /** How its numbers begin: in a code of several countries, of most. */
+    leading?: string;
+    /** Of all its numbers, and of each kind of them: of the other countries of such a code. */
+    pattern?: string;
+    kinds?: { pattern: string; lengths: string }[];
+  }[];
+}
+
+const callingCodes: Partial<Record<string, CallingCode>> = table;
 
 /**
  * Whether `text` is an E.164 number: its shape (ITU-T E.164: at most 15 digits), and that it reads back as
  * itself. `+5305555555` has the shape but reads as the Cuban `+535555555`, somebody else's phone.
- * Not `isValid()`: that refuses test and fictional ranges and numbers newer than the metadata.
+ * Whether it is in use is not asked: that would refuse test and fictional ranges, and numbers newer than the table.
  */
 export function isE164(text: string): boolean {
-  if (!/^\+[1-9]\d{6,14}$/.test(text)) return false;
-  return plainPlanOf(text) !== undefined || parsePhoneNumberFromString(text)?.number === text;
+  return /^\+[1-9]\d{6,14}$/.test(text) && readNumber(text)?.isAsWritten === true;
 }
 
 /**
@@ -18,132 +43,114 @@ export function isE164(text: string): boolean {
  * code of +1, counts as the code's main country; every other country of the code is told by its digits.
  */
 export function countryOf(phoneNumber: string): string | undefined {
-  if (last?.phoneNumber === phoneNumber) return last.country;
-  const country = countryBy(phoneNumber);
-  last = { phoneNumber, country };
-  return country;
+  if (last?.phoneNumber !== phoneNumber) {
+    const number = readNumber(phoneNumber);
+    const country = number?.plan.countryOf(number.national) ?? number?.plan.main;
+    last = { phoneNumber, country };
+  }
+  return last.country;
 }
 
 /** What is decided on a call asks several times for the country of its number. */
 let last: { phoneNumber: string; country: string | undefined } | undefined;
 
-function countryBy(phoneNumber: string): string | undefined {
-  const plan = plainPlanOf(phoneNumber);
-  if (plan !== undefined) {
-    const national = phoneNumber.slice(1 + plan.callingCode.length);
-    return plan.countries.find(({ claims }) => claims(national))?.country ?? plan.main;
-  }
-  const parsed = parsePhoneNumberFromString(phoneNumber);
-  return parsed && (parsed.country ?? mainCountryOf(parsed.countryCallingCode));
+/** Whether there are numbers of this country, by its two capital letters (ISO 3166-1): of `UK` there are none. */
+export function hasNumbers(country: string): boolean {
+  return Object.values(callingCodes).some((code) =>
+    code?.countries.some((one) => one.country === country),
+  );
 }
 
-function mainCountryOf(callingCode: string): string | undefined {
-  const main: string | undefined = metadata.country_calling_codes[callingCode]?.[0];
-  return main === "001" ? undefined : main;
-}
-
-/**
- * The numbers of a calling code, as libphonenumber-js tells their countries; but with its patterns compiled once, which
- * it compiles for each number anew: most of the cost of a batch.
- */
+/** The numbers of a calling code, its patterns compiled once. */
 interface NumberingPlan {
-  callingCode: string;
-  /** Undefined for a code of no country. */
   main: string | undefined;
-  /** What in front of a national number is none of it: a number that begins so is left to the library. */
-  trunkPrefix: RegExp | undefined;
-  /** In the library's order, where the code has several. */
-  countries: { country: string; claims(national: string): boolean }[];
+  /** The country that a national number tells, where it tells one. */
+  countryOf(national: string): string | undefined;
+  /** A national number without the trunk prefix that it was written with, by libphonenumber's rules. */
+  withoutTrunk(national: string): string;
 }
 
-const plans = new Map<string, NumberingPlan | undefined>();
+const plans = new Map<string, NumberingPlan>();
 
-/** The plan of an E.164 number that is written without a trunk prefix, and so reads back as itself. */
-function plainPlanOf(phoneNumber: string): NumberingPlan | undefined {
-  for (let digits = 1; digits <= 3; digits++) {
-    const callingCode = phoneNumber.slice(1, 1 + digits);
-    let plan = plans.get(callingCode);
-    if (plan === undefined && !plans.has(callingCode)) {
+/** The plan of an E.164 number, and its digits after the calling code as libphonenumber reads them. */
+function readNumber(
+  phoneNumber: string,
+): { plan: NumberingPlan; national: string; isAsWritten: boolean } | undefined {
+  for (let end = 2; end <= 4; end++) {
+    const code = phoneNumber.slice(1, end);
+    let plan = plans.get(code);
+    if (plan === undefined) {
+      const callingCode = callingCodes[code];
+      if (callingCode === undefined) continue;
       plan = createPlan(callingCode);
-      plans.set(callingCode, plan);
+      plans.set(code, plan);
     }
-    if (plan === undefined) continue;
-    const prefix = plan.trunkPrefix?.exec(phoneNumber.slice(1 + digits));
-    return prefix === undefined || prefix === null || prefix[0] === "" ? plan : undefined;
+    const written = phoneNumber.slice(end);
+    const national = plan.withoutTrunk(written);
+    return { plan, national, isAsWritten: national === written };
   }
   return undefined;
 }
 
-function createPlan(callingCode: string): NumberingPlan | undefined {
-  const countries: string[] | undefined = metadata.country_calling_codes[callingCode];
-  if (countries === undefined) return undefined;
-  const trunkPrefix = patternsOf(callingCode).nationalPrefixForParsing();
-  return {
-    callingCode,
-    main: mainCountryOf(callingCode),
-    trunkPrefix: trunkPrefix ? new RegExp(`^(?:${trunkPrefix})`) : undefined,
-    countries:
-      countries.length === 1
-        ? []
-        : countries.map((country) => ({ country, claims: claimOf(country) })),
+function createPlan({ trunk, countries }: CallingCode): NumberingPlan {
+  const [main] = countries;
+  const claims = countries.map((one) => ({ country: one.country, isClaimed: claimOf(one) }));
+  const countryOfDigits = (national: string) =>
+    claims.find(({ isClaimed }) => isClaimed(national))?.country;
+  if (trunk === undefined) {
+    return {
+      main: main?.country,
+      countryOf: countryOfDigits,
+      withoutTrunk: (national) => national,
+    };
+  }
+
+  const prefix = new RegExp(`^(?:${trunk.prefix})`);
+  const pattern = whole(trunk.pattern);
+  const { transform } = trunk;
+  const withoutTrunk = (national: string) => {
+    const found = prefix.exec(national);
+    if (found === null || found[0] === "") return national;
+    const isKept = transform !== undefined && Boolean(found.at(-1)) && found.length > 1;
+    const rest = isKept ? national.replace(prefix, transform) : national.slice(found[0].length);
+    // A number that would be none without it, or of no length there is, begins so by itself.
+    if (pattern.test(national) && !pattern.test(rest)) return national;
+    const country = countryOfDigits(rest);
+    const { lengths = trunk.lengths } = countries.find((one) => one.country === country) ?? {};
+    const possible = numbersIn(lengths);
+    const isPossible = possible.includes(rest.length) || rest.length > Math.max(...possible);
+    return isPossible ? rest : national;
   };
+  return { main: main?.country, countryOf: countryOfDigits, withoutTrunk };
 }
 
-/** Whether a country claims a national number: by how it begins, or by the pattern of any kind of number. */
-function claimOf(country: string): (national: string) => boolean {
-  const patterns = patternsOf(country);
-  const leadingDigits = patterns.leadingDigits();
-  if (leadingDigits) {
-    const pattern = new RegExp(`^(?:${leadingDigits})`);
-    return (national) => pattern.test(national);
+/** Whether a country claims a national number: all of its own code; by how it begins; or as a number of some kind. */
+function claimOf({
+  leading,
+  pattern,
+  kinds = [],
+}: CallingCode["countries"][number]): (national: string) => boolean {
+  if (leading !== undefined) {
+    const beginning = new RegExp(`^(?:${leading})`);
+    return (national) => beginning.test(national);
   }
-  const whole = (pattern: string) => new RegExp(`^(?:${pattern})$`);
-  const any = whole(patterns.nationalNumberPattern());
-  const kinds = kindsOfNumber.flatMap((kind) => {
-    const pattern = patterns.type(kind)?.pattern();
-    if (!pattern) return [];
-    return { pattern: whole(pattern), lengths: patterns.type(kind)?.possibleLengths() };
-  });
+  if (pattern === undefined) return () => true;
+  const any = whole(pattern);
+  const compiled = kinds.map((kind) => ({
+    pattern: whole(kind.pattern),
+    lengths: numbersIn(kind.lengths),
+  }));
   return (national) =>
     any.test(national) &&
-    kinds.some(
-      ({ pattern, lengths }) =>
-        (lengths?.includes(national.length) ?? true) && pattern.test(national),
-    );
+    compiled.some((kind) => kind.lengths.includes(national.length) && kind.pattern.test(national));
 }
 
-const kindsOfNumber = [
-  "FIXED_LINE",
-  "MOBILE",
-  "PREMIUM_RATE",
-  "TOLL_FREE",
-  "SHARED_COST",
-  "VOIP",
-  "PERSONAL_NUMBER",
-  "PAGER",
-  "UAN",
-  "VOICEMAIL",
-];
-
-/** What the library's metadata say of a country or calling code; its types leave most of it out. */
-interface Patterns {
-  nationalPrefixForParsing(): string | undefined;
-  leadingDigits(): string | undefined;
-  nationalNumberPattern(): string;
-  type(kind: string): { pattern(): string; possibleLengths(): number[] | undefined } | undefined;
+function numbersIn(lengths: string): number[] {
+  return lengths.split(" ").map(Number);
 }
 
-function patternsOf(countryOrCallingCode: string): Patterns {
-  const all = new Metadata();
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- test/unit/phone-number.test.ts compares the answers
-  all.selectNumberingPlan(countryOrCallingCode as CountryCode);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- likewise
-  return all.numberingPlan as unknown as Patterns;
-}
-
-/** Whether there are numbers of this country, by its two capital letters (ISO 3166-1): of `UK` there are none. */
-export function hasNumbers(country: string): boolean {
-  return Object.hasOwn(metadata.countries, country);
+function whole(pattern: string): RegExp {
+  return new RegExp(`^(?:${pattern})$`);
 }
 
 /** What may be kept of a number after its call: a keyed hash, equal for equal numbers, and two digits. */

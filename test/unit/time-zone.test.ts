@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import moment from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
-import { makeTables } from "../../infra/schedule-tables.ts";
+import { makeTables } from "../../infra/tables.ts";
 import { isTimeZone, zoneOf } from "../../shared/schedule/time-zone.ts";
 import table from "../../shared/schedule/time-zones.json" with { type: "json" };
 import { zonesOfNumber } from "../../shared/schedule/zone-of-number.ts";
@@ -20,7 +20,7 @@ const hours = (text: string, name: string, source: 0 | 1 = 0) => {
 describe("the tables", () => {
   it("are what their pinned sources make (else: npm run tables)", async () => {
     for (const [name, text] of Object.entries(await makeTables())) {
-      expect(await readFile(`shared/schedule/${name}`, "utf8")).toBe(text);
+      expect(await readFile(`shared/${name}`, "utf8")).toBe(text);
     }
   });
 

@@ -1,6 +1,6 @@
 /**
- * `npm run tables`: writes the tables of shared/schedule anew from the packages that package.json pins. The
- * runtimes' own time-zone data is months to years old; moment-timezone's is the current IANA release.
+ * `npm run tables`: writes the tables of shared anew from the packages that package.json pins. The runtimes' own
+ * time-zone data is months to years old; moment-timezone's is the current IANA release.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -8,6 +8,8 @@ import { dirname, join } from "node:path";
 import { deserialize } from "bson";
 import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 import metadata from "libphonenumber-js/max/metadata";
+import { type CountryCode, Metadata } from "libphonenumber-js/min";
+import minMetadata from "libphonenumber-js/min/metadata";
 import moment from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 
@@ -16,9 +18,9 @@ const [firstYear, lastYear] = [2026, 2036];
 
 const isCallingCode = (digits: string) => Object.hasOwn(metadata.country_calling_codes, digits);
 const { resolve } = createRequire(import.meta.url);
-const directory = join(import.meta.dirname, "../shared/schedule");
+const directory = join(import.meta.dirname, "../shared");
 
-/** Each table as the text of its file in shared/schedule. */
+/** Each table as the text of its file in shared. */
 export async function makeTables(): Promise<Record<string, string>> {
   const zones = timeZones();
   const prefixes = await zonesOfPrefixes();
@@ -28,7 +30,65 @@ export async function makeTables(): Promise<Record<string, string>> {
   );
   if (unknown.length > 0) throw new Error(`prefixes lie in unknown zones: ${unknown.join(", ")}`);
   const text = (table: object) => `${JSON.stringify(table, null, 2)}\n`;
-  return { "time-zones.json": text(zones), "zones-of-prefixes.json": text(prefixes) };
+  return {
+    "calling-codes.json": text(callingCodes()),
+    "schedule/time-zones.json": text(zones),
+    "schedule/zones-of-prefixes.json": text(prefixes),
+  };
+}
+
+/** What libphonenumber-js knows of a country or calling code; its types leave most of it out. */
+interface NumberingPlan {
+  nationalPrefixForParsing(): string | undefined;
+  nationalPrefixTransformRule(): string | undefined;
+  nationalNumberPattern(): string;
+  possibleLengths(): number[];
+  leadingDigits(): string | undefined;
+  type(kind: string): { pattern(): string; possibleLengths(): number[] } | undefined;
+}
+
+const kindsOfNumber =
+  "FIXED_LINE MOBILE PREMIUM_RATE TOLL_FREE SHARED_COST VOIP PERSONAL_NUMBER PAGER UAN VOICEMAIL";
+
+/**
+ * Of libphonenumber's numbering plans what reading an E.164 number takes: trunk prefixes, which do not belong there,
+ * and by which digits the countries of one calling code are told apart. shared/phone-number.ts reads it.
+ */
+function callingCodes() {
+  const planOf = (countryOrCode: string): NumberingPlan => {
+    const all = new Metadata();
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- test/unit/phone-number.test.ts compares all of it
+    all.selectNumberingPlan(countryOrCode as CountryCode);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- likewise
+    return all.numberingPlan as unknown as NumberingPlan;
+  };
+  const { country_calling_codes: ofCountries, nonGeographic } = minMetadata;
+  const codes = [...Object.keys(ofCountries), ...Object.keys(nonGeographic)];
+  return Object.fromEntries(
+    codes.map((code) => {
+      const names = ofCountries[code] ?? [];
+      const plan = planOf(code);
+      const trunk = plan.nationalPrefixForParsing();
+      const countries = names.map((country) => {
+        const own = planOf(country);
+        const lengths = trunk ? { lengths: own.possibleLengths().join(" ") } : {};
+        if (names.length === 1) return { country, ...lengths };
+        const leading = own.leadingDigits();
+        if (leading) return { country, leading, ...lengths };
+        const kinds = kindsOfNumber.split(" ").flatMap((kind) => {
+          const type = own.type(kind);
+          if (!type?.pattern()) return [];
+          return { pattern: type.pattern(), lengths: type.possibleLengths().join(" ") };
+        });
+        return { country, pattern: own.nationalNumberPattern(), kinds, ...lengths };
+      });
+      if (!trunk) return [code, { countries }];
+      const transform = plan.nationalPrefixTransformRule() || undefined;
+      const pattern = plan.nationalNumberPattern();
+      const lengths = plan.possibleLengths().join(" ");
+      return [code, { trunk: { prefix: trunk, transform, pattern, lengths }, countries }];
+    }),
+  );
 }
 
 /**
