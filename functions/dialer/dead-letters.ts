@@ -4,7 +4,7 @@ import { errorForLog } from "../../shared/log.ts";
 import type { Message } from "../../shared/message.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
 import type { Delivered, Disposition } from "../../shared/queue/call-queue.ts";
-import type { DialerDeps, ReadyDeps } from "./dialer.ts";
+import { type DialerDeps, type ReadyDeps, writeCounts } from "./dialer.ts";
 import { openMessage, settleLate } from "./handle-delivery.ts";
 import { callsOf } from "./split-batch.ts";
 
@@ -38,6 +38,7 @@ export async function handleDeadLetters(
       dispositions.push(later);
     }
   }
+  await writeCounts(deps);
   return dispositions;
 }
 

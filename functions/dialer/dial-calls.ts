@@ -19,7 +19,7 @@ import { createHolds, heldUntil, holdReason } from "./holds.ts";
 import { inLanes } from "./lanes.ts";
 import { lookUpCalls } from "./look-up.ts";
 import { freshMoment, inLine, takeSlots } from "./pace.ts";
-import { createOperatorCheck, ordersFor } from "./operator-orders.ts";
+import { createOperatorCheck, createOrders } from "./operator-orders.ts";
 import { settlementOf } from "./settlement.ts";
 import {
   entryOf,
@@ -73,8 +73,8 @@ export async function dialCalls(
   const read = () => withTimeLimit(Promise.all([ledger.read(ids), ledger.holds()]), 5);
   const [rows, holds] = await read().catch(read);
   const calls = wanted.flatMap(({ id, call }) => rows.get(id)?.call ?? call ?? []);
-  const readOrders = () => withTimeLimit(ordersFor(calls, deps), 5);
-  const orders = await readOrders().catch(readOrders);
+  const ordersNow = createOrders(calls, deps);
+  const orders = await ordersNow().catch(ordersNow);
 
   const now = clock.now();
   const writes: Unclaimed[] = [];
@@ -112,7 +112,12 @@ export async function dialCalls(
   await writeUnclaimed(writes, deps).catch(again(writes));
   await writeParks(parks, deps).catch(again(parks));
   const late: Unclaimed[] = [];
-  const dialOnce = createAttempts(holds, calls, deps, deadline, late);
+  const check = createOperatorCheck(
+    going.map(({ call }) => call),
+    ordersNow,
+    deps,
+  );
+  const dialOnce = createAttempts(holds, check, deps, deadline, late);
   await inLanes(
     going.toSorted((a, b) => a.dialAt - b.dialAt),
     {
@@ -133,11 +138,12 @@ export async function dialCalls(
 /**
  * Dials the calls of one delivery. Claims and settlements made at the same moment share a round trip.
  *
+ * @param check what operators have said against a call that is about to go
  * @param late takes what is to be written of calls that their account had no moment for
  */
 function createAttempts(
   read: readonly Hold[],
-  calls: readonly Call[],
+  check: ReturnType<typeof createOperatorCheck>,
   deps: ReadyDeps,
   deadline: number,
   late: Unclaimed[],
@@ -150,7 +156,6 @@ function createAttempts(
     (batch: readonly Settlement[]) => ledger.settle([...batch]),
     shared,
   );
-  const check = createOperatorCheck(calls, deps);
   /** Set by the first claim that can neither be made nor read back: the rest is handed back untouched. */
   let ledgerDown = false;
 

@@ -1,9 +1,10 @@
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import type { Log } from "../../shared/log.ts";
+import { errorForLog, type Log } from "../../shared/log.ts";
 import type { DialingProvider } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import type { CallQueue, Disposition } from "../../shared/queue/call-queue.ts";
 import type { ApiSettings, Settings } from "../../shared/settings.ts";
+import { withTimeLimit } from "../../shared/time-limit.ts";
 
 export interface DialerDeps {
   queue: CallQueue;
@@ -33,6 +34,16 @@ export type DialerSettings = ApiSettings & {
 
 /** Dependencies of a delivery whose settings have been found right. */
 export type ReadyDeps = Omit<DialerDeps, "settings"> & { settings: DialerSettings };
+
+/** Before a function ends, as it may stand still then for good. Failing, the hours' counts miss what it did. */
+export async function writeCounts({
+  ledger,
+  log,
+}: Pick<DialerDeps, "ledger" | "log">): Promise<void> {
+  await withTimeLimit(ledger.writeCounts(), 3).catch((error: unknown) =>
+    log("warning", "counts.lost", { error: errorForLog(error) }),
+  );
+}
 
 /** Hands a message back to the queue: 60 s growing to 15 min, so that 100 attempts outlast a day's outage. */
 export function handBack(attempt: number): Disposition {

@@ -3,7 +3,7 @@ import { errorForLog } from "../../shared/log.ts";
 import { type Message, messageSchema } from "../../shared/message.ts";
 import type { Delivered, Disposition } from "../../shared/queue/call-queue.ts";
 import { dialCalls, type WantedCall } from "./dial-calls.ts";
-import { type DialerDeps, handBack, type ReadyDeps } from "./dialer.ts";
+import { type DialerDeps, handBack, type ReadyDeps, writeCounts } from "./dialer.ts";
 import { splitBatch } from "./split-batch.ts";
 import { sweep } from "./sweep.ts";
 
@@ -92,6 +92,7 @@ export async function handleDelivery(
   } catch (error) {
     log("alarm", "ledger.unreachable", { count: wanted.size, error: errorForLog(error) });
   }
+  await writeCounts(deps);
   return dispositions;
 }
 

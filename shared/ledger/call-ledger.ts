@@ -258,8 +258,13 @@ export interface CallLedger {
   /** Deletes those of the ids that still are such rows, and the keys and counts that have expired by `now`. */
   purge(ids: string[], before: number, now: number): Promise<void>;
 
-  /** How many calls came into each state, but DIALING, in each hour of [from, until), by hours since the epoch. */
+  /**
+   * How many calls came into each state, but DIALING, in each hour of [from, until), by hours since the epoch. What was
+   * settled or deferred may be missing until `writeCounts`.
+   */
   counts(from: number, until: number): Promise<{ hour: number; state: CallState; count: number }[]>;
+  /** Writes the counts of what this process has settled and deferred since: asked for before it may stand still. */
+  writeCounts(): Promise<void>;
   /** How many rows stand in a state, as far as `most`; more are not counted. */
   standing(state: CallState, most: number): Promise<number>;
 
@@ -267,6 +272,8 @@ export interface CallLedger {
   holdOrders(): Promise<Order[]>;
   /** Those of the named orders that stand at `now`. */
   ordersNamed(names: string[], now: number): Promise<Order[]>;
+  /** All of both: every hold, and those of the named orders that stand at `now`. */
+  ordersFor(names: string[], now: number): Promise<Order[]>;
   /** Gives an order, or gives it anew. */
   giveOrder(order: Order): Promise<void>;
   dropOrder(name: string): Promise<void>;
@@ -315,9 +322,11 @@ export interface CallLedger {
 export type OperatorRecords = Pick<
   CallLedger,
   | "counts"
+  | "writeCounts"
   | "standing"
   | "holdOrders"
   | "ordersNamed"
+  | "ordersFor"
   | "giveOrder"
   | "dropOrder"
   | "doNotCall"

@@ -2,6 +2,11 @@ import { holdPrefix } from "../orders.ts";
 import type { CallState, LoggedAct, OperatorRecords, Order } from "./call-ledger.ts";
 
 const hourMs = 3_600_000;
+const orderColumns = "name, at, by, expires_at AS expiresAt";
+const holds = `SELECT ${orderColumns} FROM orders WHERE name >= '${holdPrefix}' AND name < '${holdPrefix}\u{10ffff}'`;
+/** Of the names ?1, at the time ?2. */
+const named = `SELECT ${orderColumns} FROM orders
+  WHERE name IN (SELECT value FROM json_each(?1)) AND (expires_at IS NULL OR expires_at > ?2)`;
 
 export function createD1Operator(database: D1Database): OperatorRecords {
   return {
@@ -14,6 +19,9 @@ export function createD1Operator(database: D1Database): OperatorRecords {
         .all<{ hour: number; state: CallState; count: number }>();
       return results;
     },
+    async writeCounts() {
+      // The triggers have written them.
+    },
     async standing(state, most) {
       const found = await database
         .prepare("SELECT count(*) AS count FROM (SELECT 1 FROM calls WHERE state = ?1 LIMIT ?2)")
@@ -22,20 +30,19 @@ export function createD1Operator(database: D1Database): OperatorRecords {
       return found?.count ?? 0;
     },
     async holdOrders() {
-      const { results } = await database
-        .prepare(
-          "SELECT name, at, by, expires_at AS expiresAt FROM orders WHERE name >= ?1 AND name < ?2",
-        )
-        .bind(holdPrefix, `${holdPrefix}\u{10ffff}`)
-        .all<Order>();
+      const { results } = await database.prepare(holds).all<Order>();
       return results;
     },
     async ordersNamed(names, now) {
       const { results } = await database
-        .prepare(
-          `SELECT name, at, by, expires_at AS expiresAt FROM orders
-           WHERE name IN (SELECT value FROM json_each(?1)) AND (expires_at IS NULL OR expires_at > ?2)`,
-        )
+        .prepare(named)
+        .bind(JSON.stringify(names), now)
+        .all<Order>();
+      return results;
+    },
+    async ordersFor(names, now) {
+      const { results } = await database
+        .prepare(`${holds} UNION ${named}`)
         .bind(JSON.stringify(names), now)
         .all<Order>();
       return results;

@@ -8,7 +8,6 @@ import {
 import {
   type CallLedger,
   type CallRow,
-  type CallState,
   callStates,
   type Claim,
   type DueRow,
@@ -47,12 +46,6 @@ import {
   operatorReason,
   settleFrom,
 } from "./state-machine.ts";
-
-/** A call that came into another state. */
-interface Entered {
-  state: CallState;
-  at: number;
-}
 
 /** Most keys of one BatchGetItem. */
 const readKeysMax = 100;
@@ -149,7 +142,7 @@ export function createDynamoLedger(
     return done || stands(call.id, "DIALING", token);
   }
 
-  async function settleOne(settlement: Settlement, entered: Entered[]): Promise<boolean> {
+  async function settleOne(settlement: Settlement): Promise<boolean> {
     const { id, token, state, reason, dueAt, providerCallId, at } = settlement;
     const from = settleFrom[state];
     const set: Item = {
@@ -180,11 +173,11 @@ export function createDynamoLedger(
       ["state", "token", ...(notResent ? ["resent"] : [])],
       `#token = :token AND #state IN (${fromStates})${notResent ? " AND #resent = :false" : ""}`,
     );
-    if (done) entered.push({ state, at });
+    if (done) counts.add(state, at);
     return done || stands(id, state, token);
   }
 
-  async function actOne(act: OperatorAct, entered: Entered[]): Promise<boolean> {
+  async function actOne(act: OperatorAct): Promise<boolean> {
     const { id, to, from, redialedAs, at } = act;
     /** By an earlier act of the same. */
     const isDone = async () => {
@@ -204,7 +197,7 @@ export function createDynamoLedger(
     const values = { ":from": text(from) };
     const update = updateOf({ set, values, history: historyOf(actEntryOf(act), {}), remove });
     const done = await updateCall(id, update, ["state"], "#state = :from");
-    if (done) entered.push({ state: to, at });
+    if (done) counts.add(to, at);
     return done || isDone();
   }
 
@@ -213,7 +206,7 @@ export function createDynamoLedger(
     await updateCall(id, update, [], "attribute_exists(pk)");
   }
 
-  async function deferOne(write: UnclaimedWrite, entered: Entered[]): Promise<boolean> {
+  async function deferOne(write: UnclaimedWrite): Promise<boolean> {
     const { call, state, reason, dueAt, line, at, seenDueAt } = write;
     if (line !== undefined) await openLine(line);
     const history = historyOf(entryOf(write), write);
@@ -237,7 +230,7 @@ export function createDynamoLedger(
       const done = await conditional(() =>
         client.send(new PutItemCommand({ TableName: table, Item, ConditionExpression })),
       );
-      if (done) entered.push({ state, at });
+      if (done) counts.add(state, at);
       return done || isWritten(write);
     }
     const values = { ":deferred": text("DEFERRED"), ":seen": number(seenDueAt) };
@@ -248,7 +241,7 @@ export function createDynamoLedger(
     const update = updateOf({ set, values, history, remove });
     const names = ["state", "dueAt"];
     const done = await updateCall(call.id, update, names, "#state = :deferred AND #dueAt = :seen");
-    if (done && state !== "DEFERRED") entered.push({ state, at });
+    if (done && state !== "DEFERRED") counts.add(state, at);
     return done || isWritten(write);
   }
 
@@ -306,26 +299,22 @@ export function createDynamoLedger(
     return rows;
   }
 
-  const addToCounts = createDynamoCounts(client, table, retentionMs);
-
-  /** Makes writes, and counts those that brought a call into another state. A count that fails is given up. */
-  async function counted(writes: (entered: Entered[]) => Promise<boolean>[]): Promise<boolean[]> {
-    const entered: Entered[] = [];
-    try {
-      return await allEnded(writes(entered));
-    } finally {
-      await addToCounts(entered).catch(() => undefined);
-    }
-  }
+  const counts = createDynamoCounts(client, table, retentionMs);
 
   const ttlAt = (at: number) => number(Math.ceil((at + retentionMs + ttlGraceMs) / 1000));
   return {
     read,
     claim: (claims) => allEnded(claims.map(claimOne)),
-    settle: (settlements) =>
-      counted((entered) => settlements.map((one) => settleOne(one, entered))),
-    defer: (writes) => counted((entered) => writes.map((one) => deferOne(one, entered))),
-    act: (acts) => counted((entered) => acts.map((one) => actOne(one, entered))),
+    settle: (settlements) => allEnded(settlements.map(settleOne)),
+    defer: (writes) => allEnded(writes.map(deferOne)),
+    async act(acts) {
+      try {
+        return await allEnded(acts.map(actOne));
+      } finally {
+        await counts.write().catch(() => undefined);
+      }
+    },
+    writeCounts: counts.write,
     async note(notes) {
       await Promise.all(notes.map(noteOne));
     },

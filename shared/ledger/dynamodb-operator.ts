@@ -41,16 +41,20 @@ function orderOf(item: Item): Order {
   };
 }
 
-/** Adds what came into which state to the hours' counts: some may be missing where a function has died. */
+/**
+ * Gathers what came into which state, to be added to the hours' counts in one write an hour. What is not written when
+ * a function dies, or cannot be, is missing from them.
+ */
 export function createDynamoCounts(client: DynamoDBClient, table: string, retentionMs: number) {
-  return async (entered: { state: CallState; at: number }[]): Promise<void> => {
-    const hours = new Map<number, Map<CallState, number>>();
-    for (const { state, at } of entered) {
-      if (state === "DIALING") continue;
-      const hour = Math.floor(at / hourMs);
-      const counts = hours.get(hour) ?? new Map<CallState, number>();
-      hours.set(hour, counts.set(state, (counts.get(state) ?? 0) + 1));
-    }
+  let gathered = new Map<number, Map<CallState, number>>();
+  const add = (state: CallState, at: number): void => {
+    const hour = Math.floor(at / hourMs);
+    const counts = gathered.get(hour) ?? new Map<CallState, number>();
+    gathered.set(hour, counts.set(state, (counts.get(state) ?? 0) + 1));
+  };
+  const write = async (): Promise<void> => {
+    const hours = gathered;
+    gathered = new Map();
     await Promise.all(
       [...hours].map(([hour, counts]) => {
         const states = [...counts];
@@ -72,6 +76,7 @@ export function createDynamoCounts(client: DynamoDBClient, table: string, retent
       }),
     );
   };
+  return { add, write };
 }
 
 export function createDynamoOperator(
@@ -79,7 +84,7 @@ export function createDynamoOperator(
   table: string,
   { query }: DynamoItems,
   retentionMs: number,
-): OperatorRecords {
+): Omit<OperatorRecords, "writeCounts"> {
   /** Those items of the keys that there are. */
   async function readAll(keys: string[]): Promise<Item[]> {
     const items: Item[] = [];
@@ -100,6 +105,13 @@ export function createDynamoOperator(
   const put = (Item: Item) => client.send(new PutItemCommand({ TableName: table, Item }));
   const remove = (pk: string) =>
     client.send(new DeleteItemCommand({ TableName: table, Key: { pk: text(pk) } }));
+
+  const holdOrders = async () =>
+    (await query("byState", [orderShard], { limit: 100_000 })).map(orderOf);
+  const ordersNamed = async (names: string[], now: number) => {
+    const items = await readAll([...new Set(names)].map((name) => `order#${name}`));
+    return items.map(orderOf).filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  };
 
   return {
     async counts(from, until) {
@@ -153,12 +165,17 @@ export function createDynamoOperator(
       }
       return Math.min(count, most);
     },
-    async holdOrders() {
-      return (await query("byState", [orderShard], { limit: 100_000 })).map(orderOf);
-    },
-    async ordersNamed(names, now) {
-      const items = await readAll([...new Set(names)].map((name) => `order#${name}`));
-      return items.map(orderOf).filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    holdOrders,
+    ordersNamed,
+    async ordersFor(names, now) {
+      const [holds, others] = await Promise.all([
+        holdOrders(),
+        ordersNamed(
+          names.filter((name) => !name.startsWith(holdPrefix)),
+          now,
+        ),
+      ]);
+      return [...holds, ...others];
     },
     async giveOrder({ name, at, by, expiresAt }) {
       await put({

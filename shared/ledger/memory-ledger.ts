@@ -64,6 +64,10 @@ export function createMemoryLedger(stores: object[] = []): CallLedger {
     rows.set(id, stood ? next : { ...next, history });
     return true;
   };
+  const orderAt = (name: string, now: number): Order | undefined => {
+    const order = orders.get(name);
+    return order !== undefined && (order.expiresAt ?? now + 1) > now ? order : undefined;
+  };
   const keyAt = (key: string, now: number): BoundKey | undefined => {
     const found = keys.get(key);
     if (found === undefined || found.expiresAt <= now) return undefined;
@@ -167,6 +171,9 @@ export function createMemoryLedger(stores: object[] = []): CallLedger {
         .filter(({ hour }) => hour * hourMs >= from && hour * hourMs < until)
         .toSorted((a, b) => a.hour - b.hour || (a.state < b.state ? -1 : 1));
     },
+    async writeCounts() {
+      // They are kept as rows are written.
+    },
     async standing(state, most) {
       const all = [...rows.values()].filter((row) => row.state === state);
       return Math.min(all.length, most);
@@ -175,11 +182,13 @@ export function createMemoryLedger(stores: object[] = []): CallLedger {
       return [...orders.values()].filter(({ name }) => name.startsWith(holdPrefix));
     },
     async ordersNamed(names, now) {
-      return [...new Set(names)].flatMap((name) => {
-        const order = orders.get(name);
-        const stands = order !== undefined && (order.expiresAt ?? now + 1) > now;
-        return stands ? [order] : [];
-      });
+      return [...new Set(names)].flatMap((name) => orderAt(name, now) ?? []);
+    },
+    async ordersFor(names, now) {
+      return [...orders.values()].filter(
+        ({ name }) =>
+          name.startsWith(holdPrefix) || (names.includes(name) && orderAt(name, now) !== undefined),
+      );
     },
     async giveOrder(order) {
       orders.set(order.name, order);

@@ -570,6 +570,8 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
       await ledger.settle([settlementOf(three, { at: 2 * hour })]); // the same again
       await ledger.defer([deferralOf(five, { state: "EXPIRED", at: 3 * hour })]);
       await actAsRead([actOf(two, { at: 2 * hour + 5 })]);
+      await ledger.writeCounts();
+      await ledger.writeCounts(); // there is nothing more to write
       expect(await ledger.counts(hour, 3 * hour)).toEqual([
         { hour: 1, state: "DEFERRED", count: 2 },
         { hour: 2, state: "CANCELLED", count: 1 },
@@ -595,6 +597,11 @@ export function describeCallLedger(name: string, create: () => Promise<StoredLed
       expect(await standing(4999)).toEqual([hold, { ...cancel, at: 2000 }]);
       expect(await standing(5000)).toEqual([hold]);
       expect(await ledger.ordersNamed(["hold agent"], 1)).toEqual([]);
+      const all = async (some: string[], now: number) =>
+        (await ledger.ordersFor(some, now)).toSorted((a, b) => a.at - b.at);
+      expect(await all(names, 4999)).toEqual([hold, { ...cancel, at: 2000 }]);
+      expect(await all(names, 5000)).toEqual([hold]);
+      expect(await all([], 1)).toEqual([hold]);
       expect(await ledger.holdOrders()).toEqual([hold]);
       await ledger.dropOrder(hold.name);
       await ledger.dropOrder("no such order");

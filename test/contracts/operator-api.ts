@@ -388,6 +388,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       await callIn("PARKED");
       await callIn("PARKED");
       await callIn("EXPIRED");
+      await ledger.writeCounts();
       expect([await count("PARKED"), await count("EXPIRED")]).toEqual([
         (before[0] ?? 0) + 2,
         (before[1] ?? 0) + 1,

@@ -40,16 +40,7 @@ const post = (atSeconds: number, agent: PostedCall["agent"]) => ({
   call: call(agent),
 });
 
-const steps = [
-  "read",
-  "holdOrders",
-  "ordersNamed",
-  "doNotCall",
-  "reserve",
-  "count",
-  "claim",
-  "settle",
-]
+const steps = ["read", "ordersFor", "doNotCall", "reserve", "count", "claim", "settle"]
   .flatMap((step) => [step, `${step} answers`])
   .concat("a provider answers", "sleep");
 const agents = ["plain", "again", "command", "listed"] as const;

@@ -218,20 +218,55 @@ describe("the do-not-call list", () => {
     expect(await stateOf(bench, later)).toBe("PLACED");
   });
 
-  it("is looked at when a call goes, not when it is decided on", async () => {
+  it("holds within 5 s for the calls of a delivery that is under way", async () => {
     const bench = createDialerBench({ lanes: 1 });
     bench.answer = async () => {
-      await list(bench, "+12025550123");
+      if (bench.dialed.length === 1) await list(bench, "+12025550123");
+      await bench.sleep(2501);
       return { kind: "placed" };
     };
     const first = aCall({ request: { phone_number: "+12025550124", agent_id: "agent_sales" } });
-    const second = callTo("agent_sales");
-    await bench.send(messageOf(first), messageOf(second));
+    const listed = Array.from({ length: 4 }, () => callTo("agent_sales"));
+    await bench.send(messageOf(first), ...listed.map(messageOf));
     await bench.deliver();
-    expect([await stateOf(bench, first), await stateOf(bench, second)]).toEqual([
-      "PLACED",
-      "REJECTED",
+    expect(await stateOf(bench, first)).toBe("PLACED");
+    // 2.5 s after it was read it is not read again; 5 s after, it is.
+    const states = await Promise.all(listed.map((call) => stateOf(bench, call)));
+    expect(states).toEqual(["PLACED", "REJECTED", "REJECTED", "REJECTED"]);
+  });
+
+  it("is read in one go for a delivery, and again after a failure", async () => {
+    const bench = createDialerBench({ lanes: 1 });
+    const calls = Array.from({ length: 5 }, (_, n) =>
+      aCall({ request: { phone_number: `+1202555012${n}`, agent_id: "agent_sales" } }),
+    );
+    await list(bench, "+12025550124");
+    let asked = 0;
+    bench.breakLedger({
+      async doNotCall(hashes) {
+        asked += 1;
+        if (asked === 1) throw new Error("down");
+        return bench.rows.doNotCall(hashes);
+      },
+    });
+    await bench.send(...calls.map(messageOf));
+    expect(await bench.deliver()).toEqual([
+      { retryAfterSeconds: 60 },
+      ...Array.from({ length: 4 }, () => "acknowledge"),
     ]);
+    expect(asked).toBe(2);
+    const states = await Promise.all(calls.map((call) => stateOf(bench, call)));
+    expect(states).toEqual([undefined, "PLACED", "PLACED", "PLACED", "REJECTED"]);
+  });
+
+  it("is not asked for where nobody is to be dialed", async () => {
+    const bench = createDialerBench();
+    bench.breakLedger({ doNotCall: () => Promise.reject(new Error("down")) });
+    const call = callTo("agent_sales");
+    await hold(bench, { agent: "agent_sales" });
+    await bench.send(messageOf(call));
+    expect(await bench.deliver()).toEqual(["acknowledge"]);
+    expect(await stateOf(bench, call)).toBe("DEFERRED");
   });
 
   it("lets nobody be dialed where it was made under another HASH_KEY, or cannot be read", async () => {
@@ -328,8 +363,7 @@ describe("what operators have said", () => {
       claim: slow(rows.claim),
       settle: slow(rows.settle),
       reserve: slow(rows.reserve),
-      holdOrders: slow(rows.holdOrders),
-      ordersNamed: slow(rows.ordersNamed),
+      ordersFor: slow(rows.ordersFor),
       doNotCall: slow(rows.doNotCall),
     });
     const calls = Array.from({ length: 300 }, (_, n) => callTo("agent_sales", { acceptedAt: n }));

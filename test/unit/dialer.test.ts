@@ -541,6 +541,38 @@ describe("a delivery", () => {
     expect(sizes).toEqual([5, 5, 5, 5]);
   });
 
+  it("asks the ledger 44 times for a hundred fresh calls in five lanes", async () => {
+    const bench = createDialerBench({ lanes: 5 });
+    const asked: Record<string, number> = {};
+    bench.deps.ledger = new Proxy(bench.rows, {
+      get(rows, name, receiver) {
+        asked[String(name)] = (asked[String(name)] ?? 0) + 1;
+        return Reflect.get(rows, name, receiver);
+      },
+    });
+    await bench.send(...Array.from({ length: 100 }, () => messageOf()));
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(100);
+    // Of the counts, only DynamoDB has anything to write.
+    const once = { read: 1, holds: 1, ordersFor: 1, doNotCall: 1, writeCounts: 1 };
+    expect(asked).toEqual({ ...once, claim: 20, settle: 20 });
+  });
+
+  it("writes the hours' counts once a delivery, and does without where it cannot", async () => {
+    const bench = createDialerBench({ lanes: 1 });
+    let written = 0;
+    bench.breakLedger({
+      async writeCounts() {
+        written += 1;
+        throw new Error("down");
+      },
+    });
+    await bench.send(messageOf(), messageOf());
+    expect(await bench.deliver()).toEqual(["acknowledge", "acknowledge"]);
+    expect(written).toBe(1);
+    expect(bench.eventsOf("counts.lost")).toMatchObject([{ level: "warning" }]);
+  });
+
   it("dials nobody where the settings are wrong, and hands everything back", async () => {
     const bench = createDialerBench();
     bench.deps.settings = { problem: "HASH_KEY is not set" };
