@@ -13,6 +13,7 @@ export interface DialerDeps {
   clock: {
     /** Milliseconds since the epoch. */
     now(): number;
+    /** Asked for some time only: a timer of none would part lanes that share round trips. */
     sleep(ms: number): Promise<void>;
   };
   random: {

@@ -117,7 +117,8 @@ export async function freshMoment(
     const request = { account, ...pace, count: 1, now, until: now + waitMsMax };
     [moment] = await withTimeLimit(ledger.reserve(request), reserveSecondsMax);
     if (moment === undefined) return undefined;
-    await clock.sleep(Math.max(0, moment - clock.now()));
+    const waitMs = moment - clock.now();
+    if (waitMs > 0) await clock.sleep(waitMs);
   }
   return moment;
 }

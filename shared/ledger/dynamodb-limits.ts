@@ -98,7 +98,7 @@ export function createDynamoLimits(
       return boundKey(await get(`key#${key}`), now);
     },
     async bindKey(key, bound, now, expiresAt) {
-      await conditional(() =>
+      const isBound = await conditional(() =>
         client.send(
           new PutItemCommand({
             TableName: table,
@@ -115,6 +115,7 @@ export function createDynamoLimits(
           }),
         ),
       );
+      if (isBound) return bound;
       const standing = boundKey(await get(`key#${key}`), now);
       if (standing === undefined)
         throw new Error("the idempotency key did not stand after its write");

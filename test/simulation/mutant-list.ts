@@ -40,6 +40,12 @@ export const mutants: readonly Mutant[] = [
     "void askedAt;",
   ),
   one(
+    "what an operator orders reaches a delivery that is under way",
+    "functions/dialer/operator-orders.ts",
+    "const ordersAgeMsMax = 5_000;",
+    "const ordersAgeMsMax = 5_000_000;",
+  ),
+  one(
     "a row is written before its message is acknowledged",
     dialCalls,
     "await writeUnclaimed(writes, deps).catch(again(writes));",
