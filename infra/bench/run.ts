@@ -12,7 +12,16 @@ import { markdownOf, type Section, targetsTable } from "./report.ts";
 const here = import.meta.dirname;
 const competitors = join(here, "competitors");
 /** In this order; a part may compute with what those before it have counted. */
-const parts = ["accept", "batch", "calling-hours", "bundle-size"];
+const parts = [
+  "accept",
+  "batch",
+  "round-trips",
+  "cold-start",
+  "money",
+  "growth",
+  "calling-hours",
+  "bundle-size",
+];
 
 function run(command: string, args: string[], cwd: string): void {
   const { status } = spawnSync(command, args, { cwd, stdio: ["ignore", "inherit", "inherit"] });

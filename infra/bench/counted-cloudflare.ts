@@ -1,0 +1,180 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
+import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
+import {
+  createCloudflareQueue,
+  deliveredByCloudflare,
+} from "../../shared/queue/cloudflare-queue.ts";
+import { type Meter, type Sent, unitsOf } from "./meter.ts";
+import type { CountedPlatform } from "./service.ts";
+
+/** Runs the statements of one round trip in workerd, beside the database. */
+const script = `export default {
+  async fetch(request, env) {
+    const { isBatch, statements } = await request.json();
+    const bound = statements.map(({ sql, values }) => env.LEDGER.prepare(sql).bind(...values));
+    try {
+      return Response.json(isBatch ? await env.LEDGER.batch(bound) : [await bound[0].all()]);
+    } catch (error) {
+      return Response.json({ error: String(error) }, { status: 500 });
+    }
+  },
+};`;
+
+interface Statement {
+  sql: string;
+  values: unknown[];
+}
+
+export interface CountedCloudflare extends CountedPlatform {
+  database: D1Database;
+  /** Of workerd, which runs the database and nothing else worth mention. */
+  pid: number;
+}
+
+/**
+ * D1, Queues and R2 as Miniflare has them, in workerd; a round trip to D1 is one request. Counts d1Queries (round
+ * trips), d1RowsRead, d1RowsWritten, queueSends, queueOperations (each 64 KB written, read and deleted), r2Writes,
+ * r2Reads and dialerInvocations.
+ */
+export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> {
+  const others = await workerdPids();
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      host: "127.0.0.1",
+      port: 0,
+      cf: false,
+      log: new Log(LogLevel.ERROR),
+      telemetry: { enabled: false },
+      modules: true,
+      script,
+      compatibilityDate: "2026-10-30",
+      d1Databases: ["LEDGER"],
+      r2Buckets: ["ENVELOPES"],
+      queueProducers: { CALLS: "calls" },
+    }),
+  );
+  const address = await miniflare.ready;
+  const rawQueue = await miniflare.getQueueProducer("CALLS");
+  const rawBucket = await miniflare.getR2Bucket("ENVELOPES");
+
+  async function ask<Row>(statements: Statement[], isBatch: boolean): Promise<D1Result<Row>[]> {
+    const body = JSON.stringify({ isBatch, statements });
+    const response = await fetch(address, { method: "POST", body });
+    const answer: D1Result<Row>[] | { error: string } = JSON.parse(await response.text());
+    if (!Array.isArray(answer)) throw new Error(answer.error);
+    meter.add("d1Queries");
+    for (const { meta } of answer) {
+      meter.add("d1RowsRead", meta.rows_read);
+      meter.add("d1RowsWritten", meta.rows_written);
+    }
+    return answer;
+  }
+  const prepared = (sql: string, values: unknown[] = []) => {
+    const all = async <Row>() => {
+      const [result] = await ask<Row>([{ sql, values }], false);
+      if (result === undefined) throw new Error("D1 answered nothing");
+      return result;
+    };
+    return {
+      sql,
+      values,
+      bind: (...bound: unknown[]) => prepared(sql, bound),
+      all,
+      run: all,
+      first: async <Row>() => (await all<Row>()).results[0] ?? null,
+    };
+  };
+  const reached = {
+    prepare: (sql: string) => prepared(sql),
+    batch: <Row>(statements: Statement[]) =>
+      ask<Row>(
+        statements.map(({ sql, values }) => ({ sql, values })),
+        true,
+      ),
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
+  const database = reached as unknown as D1Database;
+
+  let waiting: Sent[] = [];
+  const keep = (all: MessageSendRequest[]) => {
+    meter.add("queueSends");
+    for (const { body } of all) {
+      const text = String(body);
+      waiting.push({ body: text });
+      meter.add("queueOperations", unitsOf(Buffer.byteLength(text)));
+    }
+  };
+  const queue = {
+    async send(body: unknown, options?: QueueSendOptions) {
+      await rawQueue.send(body, options);
+      keep([{ body }]);
+    },
+    async sendBatch(messages: Iterable<MessageSendRequest>) {
+      const all = [...messages];
+      await rawQueue.sendBatch(all);
+      keep(all);
+    },
+  };
+  const bucket = {
+    async put(key: string, value: string) {
+      meter.add("r2Writes");
+      return rawBucket.put(key, value);
+    },
+    async get(key: string) {
+      meter.add("r2Reads");
+      const object = await rawBucket.get(key);
+      return object === null ? null : { json: () => object.json() };
+    },
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
+  const envelopes = bucket as unknown as R2Bucket;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
+  const calls = queue as unknown as Queue;
+
+  const migrations = join(import.meta.dirname, "../d1");
+  for (const file of (await readdir(migrations)).toSorted()) {
+    const statements = splitSqlQuery(await readFile(join(migrations, file), "utf8"));
+    await database.batch(statements.map((sql) => database.prepare(sql)));
+  }
+  meter.take();
+  const pid = (await workerdPids()).find((one) => !others.includes(one));
+  if (pid === undefined) throw new Error("workerd does not run");
+  return {
+    name: "Cloudflare",
+    deliverySize: 40, // functions/dialer/wrangler.toml
+    lanes: 5,
+    database,
+    pid,
+    ledger: createD1Ledger(database),
+    queue: createCloudflareQueue(calls, envelopes),
+    waiting: () => waiting.length,
+    deliver(count) {
+      const taken = waiting.slice(0, count);
+      waiting = waiting.slice(count);
+      meter.add("dialerInvocations");
+      for (const { body } of taken) {
+        meter.add("queueOperations", 2 * unitsOf(Buffer.byteLength(body)));
+      }
+      return taken.map(({ body }) => {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is read of a message
+        const message = { body, attempts: 1 } as Message;
+        return deliveredByCloudflare(message, envelopes);
+      });
+    },
+    stop: () => miniflare.dispose(),
+  };
+}
+
+/** The processes of workerd that this one has started; Linux alone. */
+async function workerdPids(): Promise<number[]> {
+  const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
+  const pids: number[] = [];
+  for (const child of children.trim().split(" ")) {
+    const name = await readFile(`/proc/${child}/comm`, "utf8").catch(() => "");
+    if (name.trim() === "workerd") pids.push(Number(child));
+  }
+  return pids;
+}

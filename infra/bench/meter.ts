@@ -1,0 +1,65 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+
+/** How much of what was asked, by what it is called in the report's `counts`. */
+export type Counted = Record<string, number>;
+export type Meter = ReturnType<typeof createMeter>;
+
+/** Counts what engines are asked, by the stage that a call is at. */
+export function createMeter() {
+  const stages = new AsyncLocalStorage<string>();
+  let counted = new Map<string, Counted>();
+  return {
+    add(what: string, amount = 1): void {
+      const stage = stages.getStore() ?? "other";
+      const counts = counted.get(stage) ?? {};
+      counts[what] = (counts[what] ?? 0) + amount;
+      counted.set(stage, counts);
+    },
+    /** Counts what `work` asks for `stage`, unless it is at one that is nearer. */
+    at: <Result>(stage: string, work: () => Result): Result => stages.run(stage, work),
+    /** What was counted since it was last taken, by stage. */
+    take(): Map<string, Counted> {
+      const taken = counted;
+      counted = new Map();
+      return taken;
+    },
+  };
+}
+
+/** The ledger, whose claims and settlements are stages of their own. */
+export function withStages(ledger: CallLedger, meter: Meter): CallLedger {
+  return {
+    ...ledger,
+    claim: (claims) => meter.at("claim", () => ledger.claim(claims)),
+    settle: (settlements) => meter.at("settle", () => ledger.settle(settlements)),
+    writeCounts: () => meter.at("settle", () => ledger.writeCounts()),
+  };
+}
+
+/** The counts of several stages together. */
+export function sumOf(counts: Iterable<Counted>): Counted {
+  const sum: Counted = {};
+  for (const one of counts) {
+    for (const [what, amount] of Object.entries(one)) sum[what] = (sum[what] ?? 0) + amount;
+  }
+  return sum;
+}
+
+/** Each count of `a` with its like in `b` put together. */
+export function combined(a: Counted, b: Counted, put: (a: number, b: number) => number): Counted {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return Object.fromEntries([...names].map((name) => [name, put(a[name] ?? 0, b[name] ?? 0)]));
+}
+
+/** A queue's message as it was sent. */
+export interface Sent {
+  body: string;
+}
+
+const unitBytes = 64 * 1024;
+
+/** Queues bill by started 64 KB. */
+export function unitsOf(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / unitBytes));
+}
