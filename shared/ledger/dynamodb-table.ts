@@ -57,7 +57,7 @@ export type Item = Record<string, AttributeValue>;
 export function firstAttributes({ call, numberHash, numberTail }: Claim | UnclaimedWrite) {
   return {
     id: text(call.id),
-    call: text(JSON.stringify(call)),
+    call: text(JSON.stringify({ request: call.request, redialOf: call.redialOf })),
     resent: { BOOL: false },
     requestId: text(call.requestId),
     client: text(call.client),
@@ -137,8 +137,14 @@ export function fromItem(item: Item): CallRow {
   const state = callStates.find((one) => one === item["state"]?.S);
   if (state === undefined) throw new Error("a row of the ledger is in a state that is none");
   const optional = (name: string) => (item[name]?.N === undefined ? null : Number(item[name].N));
+  const [id, requestId, client] = [
+    textIn(item, "id"),
+    textIn(item, "requestId"),
+    textIn(item, "client"),
+  ];
+  const acceptedAt = numberIn(item, "acceptedAt");
   return {
-    id: textIn(item, "id"),
+    id,
     state,
     reason: textIn(item, "reason"),
     token: item["token"]?.S ?? null,
@@ -148,24 +154,25 @@ export function fromItem(item: Item): CallRow {
     line: item["line"]?.S ?? null,
     claimedAt: optional("claimedAt"),
     unknownSince: optional("unknownSince"),
-    call: call === undefined ? null : JSON.parse(call),
+    // What attributes of their own have is not kept twice: an item over 1 KB costs as much again, in every index too.
+    call: call === undefined ? null : { ...JSON.parse(call), id, requestId, client, acceptedAt },
     route: route === undefined ? null : JSON.parse(route),
     providerCallId: item["providerCallId"]?.S ?? null,
     redialedAs: item["redialedAs"]?.S ?? null,
-    requestId: textIn(item, "requestId"),
-    client: textIn(item, "client"),
+    requestId,
+    client,
     agentId: textIn(item, "agentId"),
     numberHash: textIn(item, "numberHash"),
     numberTail: textIn(item, "numberTail"),
-    acceptedAt: numberIn(item, "acceptedAt"),
+    acceptedAt,
     updatedAt: numberIn(item, "updatedAt"),
     history: (item["history"]?.L ?? []).map((entry) => JSON.parse(entry.S ?? "")),
   };
 }
 
-/** Ids end in random hex. */
+/** Ids end in random hex, whose digits are shared out evenly. */
 function shardOf(id: string): number {
-  return id.charCodeAt(id.length - 1) % shardCount;
+  return (Number.parseInt(id.slice(-1), 16) || 0) % shardCount;
 }
 
 export function stateShard(id: string, state: CallRow["state"]): string {
