@@ -39,6 +39,7 @@ export function isCancelled(
   { requestId, acceptedAt, request: { agent_id: agent } }: Call,
   orders: readonly Order[],
 ): boolean {
+  if (orders.length === 0) return false; // as a rule
   const names = new Set([cancelOrderOf({ request: requestId }), cancelOrderOf({ agent })]);
   return orders.some(({ name, at }) => names.has(name) && acceptedAt <= at);
 }
@@ -49,6 +50,7 @@ export function holdingOrder(
   { provider: account }: Route,
   orders: readonly Order[],
 ): Order | undefined {
+  if (orders.length === 0) return undefined;
   const names = new Set([holdOrderOf({ agent }), holdOrderOf({ account })]);
   return orders.find(({ name }) => names.has(name));
 }

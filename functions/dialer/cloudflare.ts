@@ -10,7 +10,7 @@ import { randomId } from "../../shared/random-id.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/worker-env.ts";
 import { handleDeadLetters } from "./dead-letters.ts";
-import type { DialerDeps } from "./dialer.ts";
+import { type DialerDeps, systemClock } from "./dialer.ts";
 import { handleDelivery } from "./handle-delivery.ts";
 
 /** A queue consumer may run for 15 minutes; the last half is left to acknowledge. */
@@ -32,7 +32,7 @@ function wire(env: WorkerEnv): DialerDeps {
       (routes) => createProviders({ environment, fetch: send, now, print }, routes),
       log,
     ),
-    clock: { now, sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
+    clock: systemClock,
     random: { token: randomId, fraction: Math.random },
     lanes: 5, // a Worker opens six connections at once; one is left for the ledger
     log,

@@ -27,6 +27,12 @@ export interface DialerDeps {
   log: Log;
 }
 
+/** The machine's clock. */
+export const systemClock: DialerDeps["clock"] = {
+  now: Date.now,
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
 export type DialerSettings = ApiSettings & {
   providerOf(route: Route): DialingProvider<Route>;
   /** How often the sweep's clock ticks; a sweep looks two of its periods ahead. */

@@ -26,12 +26,12 @@ export function heldBy(
   route: Route,
   holds: readonly Hold[],
 ): (Hold & { probeAt: number }) | undefined {
+  const holding = holds.flatMap(({ probeAt, ...hold }) =>
+    probeAt === null ? [] : { ...hold, probeAt },
+  );
+  if (holding.length === 0) return undefined; // as a rule: a route's name is a hash
   const names = new Set([accountHoldName(route), routeHoldName(route)]);
-  return holds
-    .flatMap((hold) =>
-      hold.probeAt !== null && names.has(hold.name) ? { ...hold, probeAt: hold.probeAt } : [],
-    )
-    .toSorted((a, b) => b.probeAt - a.probeAt)[0];
+  return holding.filter(({ name }) => names.has(name)).toSorted((a, b) => b.probeAt - a.probeAt)[0];
 }
 
 /** When a held account is probed next; undefined where it is not held. */
@@ -97,6 +97,7 @@ export function createHolds(
 
     /** Keeps count after an outcome: a refusal is a strike, a success clears. */
     async keep(outcome: DialOutcome, route: Route, now: number): Promise<void> {
+      if (outcome.kind === "placed" && known.size === 0) return;
       const account = accountHoldName(route);
       switch (outcome.kind) {
         case "account_refused":

@@ -13,7 +13,7 @@ import {
   everyFiveMinutes,
 } from "../../shared/aws-platform.ts";
 import { handleDeadLetters } from "./dead-letters.ts";
-import type { DialerDeps } from "./dialer.ts";
+import { type DialerDeps, systemClock } from "./dialer.ts";
 import { handleDelivery } from "./handle-delivery.ts";
 
 const platform: AwsPlatform = createAwsPlatform(process.env, log);
@@ -40,7 +40,7 @@ const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
     queue: createSqsQueue(platform),
     ledger: createDynamoLedger(await platform.dynamo(), platform.table, retentionMs),
     settings,
-    clock: { now, sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
+    clock: systemClock,
     random: { token: randomId, fraction: Math.random },
     lanes: 25,
     log,

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import * as z from "zod";
 import type { Call } from "../call.ts";
 import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
@@ -71,7 +71,7 @@ function bodyOf({ id, requestId, acceptedAt, request }: Call) {
 function signatureHeaders(
   id: string,
   body: string,
-  key: Buffer | undefined,
+  key: KeyObject | undefined,
   now: number,
 ): Record<string, string> {
   const timestamp = String(Math.floor(now / 1000));
@@ -92,19 +92,21 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
   return outcomeOfStatus(answer, now);
 }
 
+const answerSchema = z.object({ id: z.string().min(1).max(200) });
+
 function idIn(text: string | undefined): string | undefined {
   try {
-    return z.object({ id: z.string().min(1).max(200) }).parse(JSON.parse(text ?? "")).id;
+    return answerSchema.parse(JSON.parse(text ?? "")).id;
   } catch {
     return undefined; // an answer without an id is as good: the status said that the call is placed
   }
 }
 
 /** The key of a Standard Webhooks secret, `whsec_` and 24 to 64 bytes in base64. */
-function keyOf(secret: string, account: string): Buffer {
+function keyOf(secret: string, account: string): KeyObject {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   if (!secret.startsWith("whsec_") || key.length < 24 || key.length > 64) {
     throw new Error(`the secret of ${account} must be whsec_ and 24 to 64 bytes in base64`);
   }
-  return key;
+  return createSecretKey(key); // read once: a Buffer is read anew for each signature
 }
