@@ -13,7 +13,10 @@ export interface Side {
   stop(): void;
 }
 
-/** Starts a file of competitors/, which says when it is ready, in a process of its own. */
+/**
+ * Starts a file of competitors/, or of this folder by `../`, in a process of its own; it says when it is ready. What it
+ * prints is written to nowhere, so that to log costs what it costs.
+ */
 export async function startSide(
   file: string,
   environment: Record<string, string> = {},
@@ -21,6 +24,7 @@ export async function startSide(
   const child = fork(join(import.meta.dirname, "competitors", file), {
     env: { ...process.env, NODE_ENV: "production", ...environment },
     execArgv: [],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const stop = () => child.kill("SIGKILL");
   process.once("exit", stop);

@@ -15,6 +15,7 @@ const competitors = join(here, "competitors");
 const parts = [
   "accept",
   "batch",
+  "dialing",
   "round-trips",
   "cold-start",
   "money",

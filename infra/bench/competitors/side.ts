@@ -9,7 +9,10 @@ export function answer(others: Record<string, (message: object) => Promise<unkno
     const other = others[message.ask] ?? (async () => process.cpuUsage());
     other(message).then(
       (said) => process.send?.(said ?? {}),
-      () => process.exit(1),
+      (error: unknown) => {
+        console.error(error);
+        process.exit(1);
+      },
     );
   });
   process.on("disconnect", () => process.exit());

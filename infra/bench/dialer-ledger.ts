@@ -1,0 +1,8 @@
+/** A DynamoDB server (dynalite, in memory) with the ledger's table, in a process of its own. */
+import { answer, ready } from "./competitors/side.ts";
+import { startAwsEngines } from "../local/aws-engines.ts";
+
+const engines = await startAwsEngines();
+await engines.createTable("calls");
+answer();
+ready({ port: Number(new URL(engines.dynamoEndpoint).port) });

@@ -1,0 +1,189 @@
+/** What dialing a call costs beside a BullMQ worker that posts the same, and who is phoned twice when workers die. */
+import { cpuOfProcess, type Costs, inTurns, rounds, summary } from "./measure.ts";
+import {
+  answerMs,
+  concurrency as killedConcurrency,
+  type Fates,
+  killBullmq,
+  killOurs,
+  kills,
+  lockMs,
+  people,
+} from "./killed-workers.ts";
+import { type Side, startSide } from "./processes.ts";
+import { noRedis, type Redis, startRedis } from "./redis.ts";
+import { report, table, type Target, times } from "./report.ts";
+
+const concurrency = 25;
+const delayMs = 5;
+const callsPerRound = 1500;
+/** Of the sides that nothing is judged by, which take longer. */
+const closingCallsPerRound = 400;
+const dynamoCallsPerRound = 120;
+const coreName = "our dialer's core, ledger in memory";
+
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+/** One side's rounds: CPU in microseconds a call, and calls a second. */
+interface Dialing {
+  cpu: Costs;
+  /** With that of Redis. */
+  cpuOfAll?: Costs;
+  rate: Omit<Costs, "name">;
+}
+
+/** Lets the sides dial in turns. */
+async function measure(
+  sides: { name: string; side: Side; calls: number; redis?: Redis | undefined }[],
+  provider: Side,
+): Promise<Dialing[]> {
+  const rates = sides.map((): number[] => []);
+  const wholes = sides.map((): number[] => []);
+  const cpus = await inTurns(
+    sides.map(({ name, side, calls, redis }, index) => ({
+      name,
+      async round() {
+        await side.ask({ ask: "prepare" });
+        const before = await provider.ask<number>({ ask: "received" });
+        const redisBefore = redis === undefined ? 0 : await cpuOfProcess(redis.pid);
+        const { cpuUs, ms } = await side.ask<{ cpuUs: number; ms: number }>({ ask: "dial" });
+        const ofRedis = redis === undefined ? 0 : (await cpuOfProcess(redis.pid)) - redisBefore;
+        const received = (await provider.ask<number>({ ask: "received" })) - before;
+        if (received !== calls) throw new Error(`${name} made ${received} of ${calls} calls`);
+        await side.ask({ ask: "rest" });
+        rates[index]?.push((calls / ms) * 1000);
+        wholes[index]?.push((cpuUs + ofRedis) / calls);
+        return cpuUs / calls;
+      },
+    })),
+  );
+  const counted = (numbers: number[] | undefined = []) => summary(numbers.slice(1));
+  return cpus.map((cpu, index) => ({
+    cpu,
+    rate: counted(rates[index]),
+    ...(sides[index]?.redis === undefined
+      ? {}
+      : { cpuOfAll: { name: `${cpu.name}, and Redis`, ...counted(wholes[index]) } }),
+  }));
+}
+
+async function costs(redis: Redis | undefined): Promise<{ text: string; targets: Target[] }> {
+  const started: Side[] = [];
+  const start = async (file: string, environment: Record<string, string>) => {
+    const side = await startSide(file, environment);
+    started.push(side);
+    return side;
+  };
+  try {
+    const provider = await start("provider.ts", { DELAY_MS: String(delayMs) });
+    const PROVIDER_URL = `http://127.0.0.1:${provider.ready.port}/dial`;
+    const core = (more: Record<string, string>, calls = callsPerRound) =>
+      start("../dialer-core.ts", {
+        PROVIDER_URL,
+        LANES: String(concurrency),
+        CALLS: String(calls),
+        ...more,
+      });
+    const dynamo = await start("../dialer-ledger.ts", {});
+    const sides: Parameters<typeof measure>[0] = [
+      { name: coreName, side: await core({}), calls: callsPerRound },
+      {
+        name: "our dialer's core, a connection for each call",
+        side: await core({ CONNECTION: "close" }, closingCallsPerRound),
+        calls: closingCallsPerRound,
+      },
+      {
+        name: "our dialer's core, ledger in DynamoDB (the AWS SDK; the server not counted)",
+        side: await core(
+          {
+            TABLE: "calls",
+            AWS_ENDPOINT_URL_DYNAMODB: `http://127.0.0.1:${dynamo.ready.port}`,
+            AWS_REGION: "us-east-1",
+            AWS_ACCESS_KEY_ID: "local",
+            AWS_SECRET_ACCESS_KEY: "local",
+          },
+          dynamoCallsPerRound,
+        ),
+        calls: dynamoCallsPerRound,
+      },
+    ];
+    if (redis !== undefined) {
+      const worker = (more: Record<string, string>, calls = callsPerRound) =>
+        start("bullmq-worker.ts", {
+          REDIS_PORT: String(redis.port),
+          PROVIDER_URL,
+          CALLS: String(calls),
+          CONCURRENCY: String(concurrency),
+          ...more,
+        });
+      sides.unshift(
+        { name: "BullMQ's worker", side: await worker({}), calls: callsPerRound, redis },
+        {
+          name: "BullMQ's worker, a connection for each call",
+          side: await worker({ CONNECTION: "close", QUEUE: "closing" }, closingCallsPerRound),
+          calls: closingCallsPerRound,
+        },
+      );
+    }
+    return told(await measure(sides, provider), redis !== undefined);
+  } finally {
+    for (const side of started) side.stop();
+  }
+}
+
+/** The first is what the others are compared with. */
+function told(dialings: Dialing[], isBeside: boolean): { text: string; targets: Target[] } {
+  const [base] = dialings;
+  const ours = dialings.find(({ cpu }) => cpu.name === coreName);
+  if (base === undefined || ours === undefined) throw new Error("nothing was measured");
+  const rows = dialings.flatMap(({ cpu, cpuOfAll, rate }) => {
+    const row = [cpu.name, times(cpu, base.cpu), times(rate, base.rate)];
+    return cpuOfAll === undefined ? [row] : [row, [cpuOfAll.name, times(cpuOfAll, base.cpu), ""]];
+  });
+  const text = `${concurrency} calls under way at once on either side, to a provider in a process of its own that answers after ${delayMs} ms; the same fetch with the same body, headers, signature and time limit, over connections that are kept open unless the row says otherwise. ${callsPerRound} fresh calls a round (${closingCallsPerRound} where connections are closed, ${dynamoCallsPerRound} with DynamoDB), ${rounds} rounds in turns. CPU is that of the one process that dials, user's and system's; putting the calls onto the queue is not counted. Ours also keeps a history and logs each call, which BullMQ's does not; its deliveries of 100 calls come one after the other, so that each ends with fewer than ${concurrency} under way. 1 × is ${Math.round(base.cpu.median)} µs and ${Math.round(base.rate.median)} calls a second.`;
+  const target: Target = {
+    what: "dialing, CPU per call: the dialer's core beside BullMQ's worker process",
+    target: "≤ 1.00 × BullMQ's",
+    measured: times(ours.cpu, base.cpu),
+    met: ours.cpu.median <= base.cpu.median,
+  };
+  return {
+    text: `${text}\n\n${table(["", "CPU of a call", "Calls a second"], rows)}`,
+    targets: isBeside ? [target] : [],
+  };
+}
+
+async function killed(redis: Redis | undefined): Promise<{ text: string; target: Target }> {
+  const [theirs, ours] = await Promise.all([redis && killBullmq(redis), killOurs()]);
+  const rowOf = (name: string, { twice, never, parked, lost }: Fates) =>
+    [name, twice, never, parked, lost].map(String);
+  const rows = [
+    ...(theirs === undefined ? [] : [rowOf("BullMQ's worker", theirs)]),
+    rowOf("ours, on the AWS shape", ours),
+  ];
+  const head = ["", "Phoned twice", "Never", "Wait for a person", "Lost"];
+  const text = `${people} people, ${killedConcurrency} calls under way at once, a provider that answers after ${answerMs} ms; whatever dials is killed with SIGKILL ${kills} times with calls under way, and started again. BullMQ with its defaults, but that it locks jobs for ${lockMs / 1000} s instead of 30 and looks for stalled ones as often, so that this ends soon. Ours is \`npm run start:aws\`, a batch posted to its API; of whom nobody knows whether they were phoned, it asks a person.`;
+  const beside = theirs === undefined ? "" : `; BullMQ's: ${theirs.twice} of ${people}`;
+  return {
+    text: `### Killed with calls under way\n\n${text}\n\n${table(head, rows)}`,
+    target: {
+      what: `people phoned twice after SIGKILL, of ${people}`,
+      target: "0",
+      measured: `${ours.twice}${beside}`,
+      met: ours.twice === 0 && ours.lost === 0,
+    },
+  };
+}
+
+const redis = await startRedis();
+try {
+  const dialing = await costs(redis);
+  const dead = await killed(redis);
+  report({
+    title: "Dialing",
+    text: [...(redis === undefined ? [noRedis] : []), dialing.text, dead.text].join("\n\n"),
+    targets: [...dialing.targets, dead.target],
+  });
+} finally {
+  await redis?.stop();
+}

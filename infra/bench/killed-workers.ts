@@ -1,0 +1,171 @@
+/** Who is phoned how often where the process that dials is killed with SIGKILL again and again. */
+import { createToken } from "../../shared/tokens.ts";
+import { aws } from "../../test/support/platforms.ts";
+import { functionProcesses } from "../../test/support/processes.ts";
+import { startReceiver } from "../../test/support/receiver.ts";
+import { makeStateDirectory, startService, until } from "../../test/support/service.ts";
+import { callRequest } from "./competitors/payload.ts";
+import { type Side, startSide } from "./processes.ts";
+import type { Redis } from "./redis.ts";
+
+export const people = 300;
+export const kills = 5;
+/** Calls under way at once. */
+export const concurrency = 10;
+/** How long the provider takes to answer. */
+export const answerMs = 50;
+/** How long BullMQ locks a job, and how often it looks for those of dead workers; its default is 30 s each. */
+export const lockMs = 2_000;
+/** How long a message of a killed function stays out of sight. */
+const visibilitySeconds = 5;
+const callsBetweenKills = 40;
+const settleMsMax = 120_000;
+
+/** What became of the people. */
+export interface Fates {
+  /** Whose call the provider was sent more than once. */
+  twice: number;
+  /** Whose call it was never sent. */
+  never: number;
+  /** Who wait for a person's decision, as nobody knows whether they were phoned. */
+  parked: number;
+  /** Of those who were never phoned, who are neither waiting nor on record: lost. */
+  lost: number;
+  seconds: number;
+}
+
+/** Kills what dials as often as it should be, each time that so many more calls have come. */
+async function killAgainAndAgain(received: readonly unknown[], kill: () => Promise<void>) {
+  for (let n = 1; n <= kills; n++) {
+    await until(() => received.length >= n * callsBetweenKills, settleMsMax, 1);
+    await kill();
+  }
+}
+
+function timesOf(received: readonly { id: string }[]): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const { id } of received) times.set(id, (times.get(id) ?? 0) + 1);
+  return times;
+}
+
+const startProvider = () =>
+  startReceiver((_request, response) => {
+    const body = JSON.stringify({ id: "stub" });
+    const head = { "content-type": "application/json" };
+    setTimeout(() => response.writeHead(200, head).end(body), answerMs);
+  });
+
+/** A BullMQ worker, started again at once. */
+export async function killBullmq(redis: Redis): Promise<Fates> {
+  const started = performance.now();
+  const provider = await startProvider();
+  const environment = {
+    REDIS_PORT: String(redis.port),
+    PROVIDER_URL: `${provider.url}/dial`,
+    QUEUE: "killed",
+    CALLS: String(people),
+    CONCURRENCY: String(concurrency),
+    LOCK_MS: String(lockMs),
+  };
+  const start = () => startSide("bullmq-worker.ts", environment);
+  const sides: Side[] = [];
+  try {
+    const keeper = await start(); // fills the queue and looks into it; never works
+    sides.push(keeper);
+    await keeper.ask({ ask: "prepare" });
+    const startWorker = async () => {
+      const worker = await start();
+      sides.push(worker);
+      await worker.ask({ ask: "start" });
+      return worker;
+    };
+    let worker = await startWorker();
+    await killAgainAndAgain(provider.received, async () => {
+      worker.stop();
+      worker = await startWorker();
+    });
+    let ended = 0;
+    const haveEnded = async () => {
+      const { completed, failed } = await keeper.ask<{ completed: number; failed: number }>({
+        ask: "counts",
+      });
+      ended = completed + failed;
+      return ended === people;
+    };
+    await until(haveEnded, settleMsMax, 250);
+    const times = timesOf(provider.received);
+    return {
+      twice: [...times.values()].filter((count) => count > 1).length,
+      never: people - times.size,
+      parked: 0,
+      lost: people - ended,
+      seconds: (performance.now() - started) / 1000,
+    };
+  } finally {
+    for (const side of sides) side.stop();
+    await provider.close();
+  }
+}
+
+/** The functions of `npm run start:aws`: both dialers at once, which their runtime starts again. */
+export async function killOurs(): Promise<Fates> {
+  const started = performance.now();
+  const provider = await startProvider();
+  const directory = await makeStateDirectory();
+  const { token, sha256 } = createToken();
+  const dialers = 2;
+  const environment = {
+    API_TOKENS: JSON.stringify([{ id: "bench", sha256 }]),
+    VISIBILITY_SECONDS: String(visibilitySeconds),
+    DIAL_PLAN: JSON.stringify({
+      agents: { "*": { provider: "webhook", url: `${provider.url}/dial` } },
+      providers: { webhook: { timeoutSeconds: 2, concurrency: concurrency / dialers } },
+      callingHours: { default: "always" },
+      destinations: { allow: ["*"] },
+      parkAfterSeconds: 5,
+    }),
+  };
+  const service = await startService(aws, environment, directory.path);
+  const endNow = () => void service.end("SIGKILL");
+  process.once("exit", endNow);
+  try {
+    const { status } = await fetch(`${service.address}/v1/calls/batch`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(Array.from({ length: people }, (_, n) => callRequest(n))),
+    });
+    if (status !== 201) throw new Error(`the batch was answered ${status}`);
+    const isReplaced = (dead: readonly number[]) => {
+      const alive = functionProcesses(service, "dialer").filter(({ pid }) => !dead.includes(pid));
+      return alive.length === dialers;
+    };
+    await killAgainAndAgain(provider.received, async () => {
+      const pids = functionProcesses(service, "dialer").map(({ pid }) => pid);
+      for (const pid of pids) process.kill(pid, "SIGKILL");
+      await until(() => isReplaced(pids), 10_000);
+    });
+    let rows = await aws.rows(service);
+    const areSettled = async () => {
+      rows = await aws.rows(service);
+      return (
+        rows.length === people &&
+        rows.every(({ state }) => state === "PLACED" || state === "PARKED")
+      );
+    };
+    await until(areSettled, settleMsMax, 2_000);
+    const times = timesOf(provider.received);
+    const unphoned = rows.filter(({ id }) => !times.has(id));
+    return {
+      twice: [...times.values()].filter((count) => count > 1).length,
+      never: unphoned.length,
+      parked: rows.filter(({ state }) => state === "PARKED").length,
+      lost: unphoned.filter(({ state, call }) => state !== "PARKED" || call === null).length,
+      seconds: (performance.now() - started) / 1000,
+    };
+  } finally {
+    process.off("exit", endNow);
+    await service.end("SIGKILL");
+    await provider.close();
+    await directory.remove();
+  }
+}
