@@ -123,5 +123,5 @@ async function enqueue(
     return problem(c, 503, detail, { headers: { "retry-after": "5" } });
   }
   log("info", `${message.kind}.accepted`, { ...fields, ms: clock.now() - startedAt });
-  return c.body(null, 201);
+  return c.body(null, 201, { "content-length": "0" }); // unsaid, a server in Node sends it in chunks
 }

@@ -10,10 +10,15 @@ export type FunctionName = (typeof functionNames)[number];
  * Bundles a Lambda function into `directory`/index.mjs, with chunks beside it for what only some requests
  * load. The SDK is bundled: pinned, and no slower than the one in the image.
  */
-export async function bundleFunction(name: FunctionName, directory: string): Promise<void> {
+export function bundleFunction(name: FunctionName, directory: string): Promise<void> {
+  return bundleForLambda(resolve(root, `functions/${name}/lambda.ts`), directory);
+}
+
+/** Bundles any module in the way of the functions. */
+export async function bundleForLambda(entryPoint: string, directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true }); // chunks of an older build have other names
   await build({
-    entryPoints: { index: resolve(root, `functions/${name}/lambda.ts`) },
+    entryPoints: { index: entryPoint },
     outdir: directory,
     bundle: true,
     splitting: true,

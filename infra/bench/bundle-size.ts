@@ -21,10 +21,13 @@ const withoutAdapters: Plugin = {
   },
 };
 
-/** Gzipped bytes of the dialer's Worker, bundled as wrangler bundles it. */
-async function gzipBytes(plugins: Plugin[]): Promise<number> {
+/** Gzipped bytes of a function's Worker, bundled as wrangler bundles it. */
+export async function workerBytes(
+  entryPoint: string,
+  { plugins = [] }: { plugins?: Plugin[] } = {},
+): Promise<number> {
   const { outputFiles } = await build({
-    entryPoints: [resolve(root, "functions/dialer/cloudflare.ts")],
+    entryPoints: [resolve(root, entryPoint)],
     bundle: true,
     minify: true,
     keepNames: true,
@@ -41,7 +44,9 @@ async function gzipBytes(plugins: Plugin[]): Promise<number> {
 
 /** By how many gzipped bytes all adapters together make the dialer's Worker larger. */
 export async function adapterGrowthBytes(): Promise<{ with: number; without: number }> {
-  return { with: await gzipBytes([]), without: await gzipBytes([withoutAdapters]) };
+  const dialer = "functions/dialer/cloudflare.ts";
+  const without = await workerBytes(dialer, { plugins: [withoutAdapters] });
+  return { with: await workerBytes(dialer), without };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,7 +1,7 @@
 /** How everything here is measured: in turns, by the CPU time of processes, as medians and ranges. */
 import { readFile } from "node:fs/promises";
 
-/** Rounds that count; one more before them warms up. */
+/** Rounds that count. */
 export const rounds = 9;
 
 /** One side of a comparison. */
@@ -21,17 +21,17 @@ export interface Costs {
 
 /**
  * Lets the contenders take turns, A B C and then C B A, so that what slows the machine down slows all of them; the
- * first round of each counts for nothing.
+ * first rounds of each, in which its code is compiled, count for nothing.
  */
 export async function inTurns(
   contenders: readonly Contender[],
-  { count = rounds }: { count?: number } = {},
+  { count = rounds, warmUps = 1 }: { count?: number; warmUps?: number } = {},
 ): Promise<Costs[]> {
   const costs = new Map<Contender, number[]>(contenders.map((one) => [one, []]));
-  for (let round = 0; round <= count; round++) {
+  for (let round = 0; round < warmUps + count; round++) {
     for (const one of round % 2 === 0 ? contenders : contenders.toReversed()) {
       const cost = await one.round();
-      if (round > 0) costs.get(one)?.push(cost);
+      if (round >= warmUps) costs.get(one)?.push(cost);
     }
   }
   return [...costs].map(([{ name }, numbers]) => ({ name, ...summary(numbers) }));

@@ -26,8 +26,11 @@ export interface Zone {
   clocks: readonly [Clock] | readonly [table: Clock, intl: Clock];
 }
 
-/** Zones asked for before: bounded by the number of names and offsets there are. */
+/** Zones asked for before, by their names in lower case: bounded by the number of names there are. */
 const zones = new Map<string, Zone | undefined>();
+/** The same as they were spelled, of which there may be any number. */
+const zonesAsSpelled = new Map<string, Zone>();
+const spellingsMax = 1_000;
 
 /**
  * The zone of an IANA name or alias in any case (`US/Eastern`), `UTC`, `Z`, or a fixed offset `±HH:MM` between
@@ -35,6 +38,12 @@ const zones = new Map<string, Zone | undefined>();
  * table or the runtime does not know: then one of the two could never say "open".
  */
 export function zoneOf(text: string): Zone | undefined {
+  const known = zonesAsSpelled.get(text) ?? zoneBy(text);
+  if (known !== undefined && zonesAsSpelled.size < spellingsMax) zonesAsSpelled.set(text, known);
+  return known;
+}
+
+function zoneBy(text: string): Zone | undefined {
   const fixed = fixedOffset(text);
   if (fixed !== undefined) return fixed;
   // Intl takes offsets in other spellings too; only names are looked up.

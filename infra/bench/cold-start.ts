@@ -1,0 +1,155 @@
+/** What a cold start loads: import time and bytes of each function, beside the least that could be imported. */
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import type { Plugin } from "esbuild";
+import { bundleForLambda } from "../aws/bundle.ts";
+import { workerBytes } from "./bundle-size.ts";
+import { inTurns } from "./measure.ts";
+import { report, table, times } from "./report.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+/** What a Lambda function finds in its environment. */
+const environment = {
+  QUEUE_URL: "http://127.0.0.1/queue",
+  DEAD_QUEUE_URL: "http://127.0.0.1/dead",
+  BUCKET: "bucket",
+  TABLE: "table",
+  AWS_REGION: "eu-central-1",
+};
+const modules = [
+  { name: "Hono and its Lambda adapter", file: "infra/bench/imports/hono.ts" },
+  { name: "the API's AWS client, bare", file: "infra/bench/imports/api-clients.ts" },
+  { name: "our API", file: "functions/api/lambda.ts" },
+  { name: "the dialer's AWS clients, bare", file: "infra/bench/imports/dialer-clients.ts" },
+  { name: "our dialer", file: "functions/dialer/lambda.ts" },
+  { name: "Express 5, BullMQ and zod", file: "infra/bench/competitors/imports.ts" },
+];
+
+/** Imports a module in a process of its own. @returns microseconds of CPU from before the import to after it */
+async function importCost(path: string): Promise<number> {
+  const script = `const before = process.cpuUsage();
+    await import(${JSON.stringify(pathToFileURL(path).href)});
+    const { user, system } = process.cpuUsage(before);
+    process.stdout.write(String(user + system), () => process.exit());`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--input-type=module", "-e", script],
+    { env: { ...process.env, ...environment } },
+  );
+  return Number(stdout);
+}
+
+/** Bytes of what is loaded at the start, and of all there is. */
+async function bytesOf(directory: string): Promise<{ start: number; all: number }> {
+  const files = await readdir(directory);
+  const texts = new Map(
+    await Promise.all(
+      files.map(async (file) => [file, await readFile(join(directory, file), "utf8")] as const),
+    ),
+  );
+  const started = new Set<string>();
+  const load = (file: string) => {
+    if (started.has(file)) return;
+    started.add(file);
+    for (const [, chunk] of (texts.get(file) ?? "").matchAll(/(?:from|import)"\.\/([^"]+)"/g)) {
+      if (chunk !== undefined) load(chunk);
+    }
+  };
+  load("index.mjs");
+  const size = (names: Iterable<string>) =>
+    [...names].reduce((sum, file) => sum + Buffer.byteLength(texts.get(file) ?? ""), 0);
+  return { start: size(started), all: size(files) };
+}
+
+const directory = await mkdtemp(join(tmpdir(), "bench-bundles-"));
+const bundles = await Promise.all(
+  modules.map(async ({ name, file }, index) => {
+    const target = join(directory, String(index));
+    await bundleForLambda(join(root, file), target);
+    return { name, path: join(target, "index.mjs"), bytes: await bytesOf(target) };
+  }),
+);
+const costs = await inTurns(
+  bundles.map(({ name, path }) => ({ name, round: () => importCost(path) })),
+  { count: 15 },
+);
+await rm(directory, { recursive: true, force: true });
+const costOf = (name: string) => {
+  const cost = costs.find((one) => one.name === name);
+  if (cost === undefined) throw new Error(`${name} was not measured`);
+  return cost;
+};
+const api = costOf("our API");
+const clients = costOf("the API's AWS client, bare");
+const ratio = api.median / clients.median;
+
+/** Leaves the tables of calling codes, zones and zones' changes empty. */
+const withoutTables: Plugin = {
+  name: "without-tables",
+  setup({ onLoad }) {
+    const filter = /shared\/(calling-codes|schedule\/(time-zones|zones-of-prefixes))\.json$/;
+    onLoad({ filter }, () => ({ contents: "{}", loader: "json" }));
+  },
+};
+/** Leaves the documents and the operator's page empty as well. */
+const withoutPages: Plugin = {
+  name: "without-pages",
+  setup({ onLoad }) {
+    onLoad({ filter: /functions\/api\/(documents|page)\.json$/ }, () => ({
+      contents: "{}",
+      loader: "json",
+    }));
+  },
+};
+const worker = "functions/api/cloudflare.ts";
+const bare = await workerBytes(worker, { plugins: [withoutTables] });
+const workers: [string, number][] = [
+  ["Hono alone", await workerBytes("infra/bench/imports/hono-worker.ts")],
+  ["our API", await workerBytes(worker)],
+  ["… without the tables of calling codes and zones", bare],
+  [
+    "… and without the documents and the operator's page",
+    await workerBytes(worker, { plugins: [withoutTables, withoutPages] }),
+  ],
+  ["our dialer", await workerBytes("functions/dialer/cloudflare.ts")],
+];
+const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;
+report({
+  title: "Cold start",
+  text: [
+    "CPU of importing each bundle in a new process, Node's own start left out; and the bundle's bytes, of what is " +
+      "imported at the start and of all, chunks for later included.",
+    table(
+      ["On Lambda", "CPU", "bytes at the start", "in all"],
+      bundles.map(({ name, bytes }) => [
+        name,
+        times(costOf(name), clients),
+        kilobytes(bytes.start),
+        kilobytes(bytes.all),
+      ]),
+    ),
+    "A Worker's bundle, minified and gzipped, is what its start has to read:",
+    table(
+      ["On Workers", "gzip"],
+      workers.map(([name, bytes]) => [name, kilobytes(bytes)]),
+    ),
+  ].join("\n\n"),
+  targets: [
+    {
+      what: "cold import of the Lambda API, CPU",
+      target: "≤ 1.3 × its bare AWS clients",
+      measured: `${ratio.toFixed(2)} ×`,
+      met: ratio <= 1.3,
+    },
+    {
+      what: "Worker API bundle without phone and zone tables",
+      target: "≤ 80 kB gzip",
+      measured: kilobytes(bare),
+      met: bare <= 80_000,
+    },
+  ],
+});

@@ -1,0 +1,4 @@
+/** Hono, and nothing else. */
+import { Hono } from "hono";
+
+export default new Hono().post("/v1/calls", (c) => c.body(null, 201));
