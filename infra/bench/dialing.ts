@@ -67,7 +67,7 @@ async function measure(
   }));
 }
 
-async function costs(redis: Redis | undefined): Promise<{ text: string; targets: Target[] }> {
+async function costs(redis: Redis | undefined): Promise<ReturnType<typeof told>> {
   const started: Side[] = [];
   const start = async (file: string, environment: Record<string, string>) => {
     const side = await startSide(file, environment);
@@ -132,7 +132,10 @@ async function costs(redis: Redis | undefined): Promise<{ text: string; targets:
 }
 
 /** The first is what the others are compared with. */
-function told(dialings: Dialing[], isBeside: boolean): { text: string; targets: Target[] } {
+function told(
+  dialings: Dialing[],
+  isBeside: boolean,
+): { text: string; targets: Target[]; cpuMsPerCall: number } {
   const [base] = dialings;
   const ours = dialings.find(({ cpu }) => cpu.name === coreName);
   if (base === undefined || ours === undefined) throw new Error("nothing was measured");
@@ -150,6 +153,7 @@ function told(dialings: Dialing[], isBeside: boolean): { text: string; targets: 
   return {
     text: `${text}\n\n${table(["", "CPU of a call", "Calls a second"], rows)}`,
     targets: isBeside ? [target] : [],
+    cpuMsPerCall: ours.cpu.median / 1000,
   };
 }
 
@@ -183,6 +187,7 @@ try {
     title: "Dialing",
     text: [...(redis === undefined ? [noRedis] : []), dialing.text, dead.text].join("\n\n"),
     targets: [...dialing.targets, dead.target],
+    counts: { "dialing.cpuMsPerCall": dialing.cpuMsPerCall },
   });
 } finally {
   await redis?.stop();
