@@ -42,7 +42,8 @@ function keptFresh<Said>(read: () => Promise<Said>, { clock }: Pick<ReadyDeps, "
   let last: { said: Promise<Said>; at: number } | undefined;
   return (): Promise<Said> => {
     const now = clock.now();
-    if (last === undefined || now - last.at > ordersAgeMsMax) {
+    // A clock that has been set back tells no age.
+    if (last === undefined || now < last.at || now - last.at > ordersAgeMsMax) {
       const asked = { said: withTimeLimit(read(), 5), at: now };
       last = asked;
       asked.said.catch(() => {

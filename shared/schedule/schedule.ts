@@ -42,9 +42,6 @@ interface Rules {
   hours: readonly HoursRule[];
   caps: FrequencyCap[];
   isCounted: boolean;
-  /** The openings in the window that was asked for last, by the zones of the callee. */
-  window: Window | undefined;
-  openings: Map<string | readonly string[], Opening>;
 }
 
 /** The schedule of a plan. Says once of each zone that the table of time zones and the runtime differ. */
@@ -88,14 +85,14 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
   }
 
   /** By the set's name, and by the country and the regions of the number. */
-  const known = new Map<string, Map<string, Rules>>();
+  const rulesBySet = new Map<string, Map<string, Rules>>();
   const rulesOf = ({ phone_number }: CallRequest, route: Route): Rules => {
     const set = setName(route);
     const country = countries.size === 0 ? "" : (countryOf(phone_number) ?? "");
     let place = country;
     for (const [index, { has }] of regions.entries()) if (has(phone_number)) place += ` ${index}`;
-    const places = known.get(set) ?? new Map<string, Rules>();
-    known.set(set, places);
+    const places = rulesBySet.get(set) ?? new Map<string, Rules>();
+    rulesBySet.set(set, places);
     const rules = places.get(place) ?? createRules(set, country, phone_number);
     places.set(place, rules);
     return rules;
@@ -110,8 +107,6 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
       hours: rules.flatMap(({ hours }) => hours ?? []),
       caps: rules.flatMap(({ caps }) => caps),
       isCounted: [...sets.values(), ...ofPlace].some(({ caps }) => caps.length > 0),
-      window: undefined,
-      openings: new Map(),
     };
   };
 
@@ -127,21 +122,26 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     }
     return zones;
   };
+  /** Openings of the window that was asked for last, by the rules and by the zones of the callee. */
+  let openings = new Map<Rules, Map<string | readonly string[], Opening>>();
+  let lastWindow: Window | undefined;
   const openingFor = (request: CallRequest, route: Route, window: Window): Opening => {
     const rules = rulesOf(request, route);
     if (rules.hours.length === 0) return { at: window.from };
     const zones = request.timezone ?? zonesOfNumber(request.phone_number);
-    if (!isSame(window, rules.window)) {
-      rules.window = window;
-      rules.openings = new Map();
+    if (!isSame(window, lastWindow)) {
+      lastWindow = window;
+      openings = new Map();
     }
-    const found = rules.openings.get(zones);
+    const known = openings.get(rules) ?? new Map<string | readonly string[], Opening>();
+    openings.set(rules, known);
+    const found = known.get(zones);
     if (found !== undefined) return found;
     const candidates = [zones].flat();
     const names = candidates.length > 0 ? candidates : [plan.defaultTimeZone ?? ""];
     const hours = { rules: rules.hours, zones: zonesNamed(names, window.from) };
     const opening = nextOpening(hours, window);
-    rules.openings.set(zones, opening);
+    known.set(zones, opening);
     return opening;
   };
   const timeoutMs = (route: Route) => timeoutSecondsOf(route, plan) * 1000;

@@ -25,6 +25,20 @@ const boom = async () => {
 };
 
 describe("the API, when something fails", () => {
+  it("takes no body that is longer than was said", async () => {
+    const { deps, queue } = createBench();
+    const call = JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" });
+    const headers = {
+      authorization: `Bearer ${tokens.crm}`,
+      "content-type": "application/json",
+      "content-length": String(call.length),
+    };
+    const body = call.padEnd(64 * 1024 + 1);
+    const app = createApp(deps);
+    expect((await app.request("/v1/calls", { method: "POST", headers, body })).status).toBe(422);
+    expect(queue.take()).toEqual([]);
+  });
+
   it("repeats a failed send once, under the same id", async () => {
     const { deps, queue, post } = createBench();
     const sent: unknown[] = [];

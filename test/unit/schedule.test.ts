@@ -126,6 +126,31 @@ describe("a call's schedule", () => {
     expect(closedBy(utc, "2026-06-01T16:59:01Z")).toBe("callingHours.default");
   });
 
+  it("answers calls in turn as it would each alone, whatever they share", () => {
+    const patient = { ...webhook, provider: "patient" };
+    const { opening } = scheduleOf({
+      agents: { "*": webhook, patient },
+      callingHours: { default: nine },
+      providers: {
+        webhook: { timeoutSeconds: 5 },
+        patient: { type: "webhook", timeoutSeconds: 60 },
+      },
+    });
+    const before = "2026-06-01T16:59:30Z";
+    for (let turn = 0; turn < 2; turn++) {
+      // The same hours, zone and moment: for one its provider answers in time, for the other not.
+      expect(opening(call("+12125550100", "UTC"), before)[0]).toBe("2026-06-01T16:59");
+      expect(opening(call("+12125550100", "UTC", "patient"), before)[0]).toBe("2026-06-02T09:00");
+      // One expires before the opening.
+      expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z", 0.5)[0]).toBeUndefined();
+      expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z")[0]).toBe("2026-06-02T09:00");
+      // Both expire at one moment.
+      expect(opening(call("+12125550100", "UTC"), "2026-06-01T12:00Z", 1)[0]).toContain("12:00");
+      expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z", 0.75)[0]).toContain("09:00");
+      expect(opening(call("+12125550100", "Asia/Tokyo"), before)[0]).toBe("2026-06-02T00:00");
+    }
+  });
+
   it("never opens for a call whose set of hours the plan has lost", () => {
     const plan = parseDialPlan(
       {
