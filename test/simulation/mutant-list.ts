@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   one(
     "a batch is accepted whole or not at all",
     "shared/call.ts",
-    "issues.push({ ...issue, path: [index, ...issue.path], input: undefined });",
+    "issues.push({ ...issue, path: [...path, ...issue.path], input: undefined });",
     "void issue;",
   ),
   one(
@@ -152,8 +152,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "shared/schedule/schedule.ts",
-        line: "if (rules.length === 0) return { at: window.from };",
-        becomes: "if (rules.length > 0) return { at: window.from };",
+        line: "if (rules.hours.length === 0) return { at: window.from };",
+        becomes: "if (rules.hours.length > 0) return { at: window.from };",
       },
     ],
   },
@@ -229,8 +229,8 @@ export const mutants: readonly Mutant[] = [
   one(
     "a token places calls for its own agents",
     "functions/api/create-calls.ts",
-    'refuse("agent_id", "is not one of this token\'s agents");',
-    "void refuse;",
+    'errors.push({ field: "/agent_id", detail: "is not one of this token\'s agents" });',
+    "void errors;",
   ),
   one(
     "a dead letter without a row is parked",

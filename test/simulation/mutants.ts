@@ -22,7 +22,8 @@ const { values } = parseArgs({
 async function copyWith({ edits }: Mutant): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "outbound-calls-mutant-"));
   for (const part of ["functions", "shared", "infra", "test", "package.json", "tsconfig.json"]) {
-    await cp(join(root, part), join(copy, part), { recursive: true });
+    const filter = (path: string) => !path.includes("node_modules");
+    await cp(join(root, part), join(copy, part), { recursive: true, filter });
   }
   await symlink(join(root, "node_modules"), join(copy, "node_modules"));
   for (const { file, line, becomes } of edits) {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -11,6 +12,7 @@ import {
 } from "./directed.ts";
 import { type Exploration, explorations, explore } from "./interleavings.ts";
 import { calmWeather, scenarios } from "./scenario.ts";
+import { mutants } from "./mutant-list.ts";
 import { runSeeds, textOf } from "./seeds.ts";
 import { simulate } from "./simulate.ts";
 
@@ -107,4 +109,12 @@ describe("two dialers and a sweep", () => {
     },
     120_000,
   );
+});
+
+describe("the list of load-bearing lines", () => {
+  it("names lines that stand once in their files", async () => {
+    for (const { file, line } of mutants.flatMap(({ edits }) => edits)) {
+      expect((await readFile(file, "utf8")).split(line), `${file}: ${line}`).toHaveLength(2);
+    }
+  });
 });
