@@ -13,6 +13,7 @@ import { consoleLog as log } from "../../shared/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
 import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
+import { randomId } from "../../shared/random-id.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { answer, ready } from "./competitors/side.ts";
@@ -58,7 +59,7 @@ const deps: DialerDeps = {
     log,
   ),
   clock: systemClock,
-  random: { token: () => randomBytes(16).toString("hex"), fraction: Math.random },
+  random: { token: randomId, fraction: Math.random },
   lanes: Number(LANES),
   log,
 };
