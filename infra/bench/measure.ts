@@ -30,6 +30,7 @@ export async function inTurns(
   const costs = new Map<Contender, number[]>(contenders.map((one) => [one, []]));
   for (let round = 0; round < warmUps + count; round++) {
     for (const one of round % 2 === 0 ? contenders : contenders.toReversed()) {
+      globalThis.gc?.(); // what the side before has left behind is not this one's to clear up
       const cost = await one.round();
       if (round >= warmUps) costs.get(one)?.push(cost);
     }
