@@ -165,8 +165,7 @@ function createAttempts(
     let moment: number | undefined;
     let ordered: Written | undefined;
     try {
-      const earlyMs = dialAt - clock.now();
-      if (earlyMs > 0) await clock.sleep(earlyMs);
+      await clock.sleep(Math.max(0, dialAt - clock.now()));
       const askedAt = clock.now();
       // Beside one another: a moment that waits for an answer is soon void.
       [moment, ordered] = await Promise.all([
@@ -383,7 +382,7 @@ function createAttempts(
   /** A failed settlement is repeated as a write, never as a call; at last it goes onto the queue. */
   async function settleSurely(settlement: Settlement): Promise<"written" | "refused" | "lost"> {
     for (const waitMs of [0, 250, 1000]) {
-      if (waitMs > 0) await clock.sleep(waitMs);
+      await clock.sleep(waitMs);
       try {
         const written = await withTimeLimit(settlements.load(settlement), 3);
         return written ? "written" : "refused";

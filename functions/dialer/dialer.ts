@@ -13,7 +13,7 @@ export interface DialerDeps {
   clock: {
     /** Milliseconds since the epoch. */
     now(): number;
-    /** Asked for some time only: a timer of none would part lanes that share round trips. */
+    /** Sets no timer for no time: each goes off by itself, which would part lanes that share round trips. */
     sleep(ms: number): Promise<void>;
   };
   random: {
@@ -30,7 +30,7 @@ export interface DialerDeps {
 /** The machine's clock. */
 export const systemClock: DialerDeps["clock"] = {
   now: Date.now,
-  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  sleep: (ms) => (ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : Promise.resolve()),
 };
 
 export type DialerSettings = ApiSettings & {

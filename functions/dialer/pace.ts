@@ -117,8 +117,7 @@ export async function freshMoment(
     const request = { account, ...pace, count: 1, now, until: now + waitMsMax };
     [moment] = await withTimeLimit(ledger.reserve(request), reserveSecondsMax);
     if (moment === undefined) return undefined;
-    const waitMs = moment - clock.now();
-    if (waitMs > 0) await clock.sleep(waitMs);
+    await clock.sleep(Math.max(0, moment - clock.now()));
   }
   return moment;
 }

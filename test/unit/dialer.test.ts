@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { handleDeadLetters } from "../../functions/dialer/dead-letters.ts";
+import { systemClock } from "../../functions/dialer/dialer.ts";
 import { isReminded } from "../../functions/dialer/sweep.ts";
 import { callId } from "../../shared/call.ts";
 import type { Message } from "../../shared/message.ts";
@@ -550,8 +551,8 @@ describe("a delivery", () => {
         return Reflect.get(rows, name, receiver);
       },
     });
-    // As functions sleep: each timer goes off by itself, and would part the lanes.
-    bench.deps.clock.sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
+    // As functions sleep: a timer for each would part the lanes.
+    bench.deps.clock.sleep = systemClock.sleep;
     await bench.send(...Array.from({ length: 100 }, () => messageOf()));
     await bench.deliver();
     expect(bench.dialed).toHaveLength(100);
