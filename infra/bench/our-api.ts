@@ -1,10 +1,8 @@
 import { createHash } from "node:crypto";
-import { type ApiDeps, createApp } from "../../functions/api/app.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import { createApp } from "../../functions/api/app.ts";
 import type { Log } from "../../shared/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
-import { randomId } from "../../shared/random-id.ts";
-import { readApiSettings, readTokens } from "../../shared/settings.ts";
+import { createTestApi } from "../../test/support/api.ts";
 import dialPlan from "../dial-plan.json" with { type: "json" };
 
 /** The bearer token that every side asks for. */
@@ -17,22 +15,14 @@ const log: Log = (level, event, fields) => {
   written += JSON.stringify({ time: new Date().toISOString(), level, event, ...fields }).length;
 };
 
-/** The API under the example dial plan, over any queue and a ledger in memory. */
-export function createBenchApi(queue: CallQueue, ledger = createMemoryLedger()) {
+/** The API under the example dial plan, over any queue. */
+export function createBenchApi(queue: CallQueue) {
   const environment = {
     API_TOKENS: JSON.stringify([{ id: "bench", sha256: benchTokenSha256 }]),
+    DIAL_PLAN: JSON.stringify(dialPlan),
     HASH_KEY: "5f".repeat(32),
   };
-  const deps: ApiDeps = {
-    queue,
-    ledger: async () => ledger,
-    settings: readApiSettings(environment, dialPlan, log),
-    callerOf: readTokens(environment, log),
-    clock: { now: Date.now },
-    randomId,
-    log,
-  };
-  return createApp(deps);
+  return createApp({ ...createTestApi({ environment }).deps, queue, log });
 }
 
 /** A queue in this process's memory: it makes the message's JSON, as every real one must, and forgets it. */

@@ -1,15 +1,15 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../functions/api/app.ts";
-import type { DialerDeps } from "../../functions/dialer/dialer.ts";
+import { type DialerDeps, systemClock } from "../../functions/dialer/dialer.ts";
 import { handleDelivery } from "../../functions/dialer/handle-delivery.ts";
 import type { Call, CallRequest } from "../../shared/call.ts";
 import { parseDialPlan } from "../../shared/dial-plan.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
+import { randomId } from "../../shared/random-id.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";
-import { readApiSettings, readTokens } from "../../shared/settings.ts";
+import { createTestApi } from "../../test/support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../../test/support/environment.ts";
 import { type Meter, withStages } from "./meter.ts";
 
@@ -62,15 +62,8 @@ export function createService(
   const now = () => Date.now() + aheadMs;
   const log = () => undefined;
   const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...changes }) };
-  const app = createApp({
-    queue: platform.queue,
-    ledger: async () => platform.ledger,
-    settings: readApiSettings(environment, {}, log),
-    callerOf: readTokens(environment, log),
-    clock: { now },
-    randomId: () => randomBytes(16).toString("hex"),
-    log,
-  });
+  const api = createTestApi({ environment, ledger: platform.ledger, now });
+  const app = createApp({ ...api.deps, queue: platform.queue, log });
 
   let answers: Answers = "together";
   let seed = 1;
@@ -87,7 +80,7 @@ export function createService(
       next ??= sleep(togetherMs).finally(() => (next = undefined));
       await next;
     }
-    return { kind: "placed", providerCallId: `CA${randomBytes(16).toString("hex")}` };
+    return { kind: "placed", providerCallId: `CA${randomId()}` };
   }
   const plan = parseDialPlan({ ...testPlan, ...changes }, {});
   const deps: DialerDeps = {
@@ -102,8 +95,8 @@ export function createService(
         providerOf: () => ({ dial }),
       },
     },
-    clock: { now, sleep: (ms) => sleep(ms) },
-    random: { token: () => randomBytes(16).toString("hex"), fraction: Math.random },
+    clock: { now, sleep: systemClock.sleep },
+    random: { token: randomId, fraction: Math.random },
     lanes: platform.lanes,
     log,
   };
