@@ -7,22 +7,25 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { SingleBar } from "cli-progress";
 import Table from "cli-table3";
-import { callStates } from "../shared/ledger/call-ledger.ts";
+import { callStates } from "../shared/calls/call-row.ts";
+import { meaningOf } from "../shared/calls/reasons.ts";
 
 const usage = `npm run calls -- COMMAND [OPTIONS]
 
-  list     --state STATE | --request ID | --number +12025550123, or several
+  list     [--state STATE] [--request ID] [--number +12025550123]
            [--agent A] [--provider P] [--reason R] [--from TIME] [--until TIME] [--limit N]
   show     ID [--reveal]                      one call's story; with its number and context
-  redial   ID… | --state STATE [as list]      [--not-placed], which parked calls demand
-  resolve  ID… | --state PARKED [as list]     --placed | --not-placed
-  cancel   ID… | --request ID | --agent A     calls that wait
-  hold     --agent A | --account P            keeps calls waiting until they are released
-  release  --agent A | --account P | --hold H
-  holds                                       what is held
+  redial   ID… | --state STATE [as list]      [--not-placed], which calls that are NEEDS_REVIEW demand
+  resolve  ID… | --state NEEDS_REVIEW [as list]   --placed | --not-placed
+  cancel   ID… | --request ID | --agent A     calls that are WAITING
+  pause    --agent A | --account P            keeps calls WAITING until they are resumed
+  resume   --agent A | --account P | --breaker KEY
+  pauses                                      what is paused, and which circuit breakers are open
   stats    [--hours N]                        calls by state and hour
-  never    add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
-  acts     [--limit N]                        what operators did
+  dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
+  audit    [--limit N]                        the audit log: what operators did
+
+  States: ${callStates.join(", ")}.
 
   --json   for scripts: a JSON value a line instead of tables
 
@@ -56,7 +59,7 @@ const options = {
   agent: { type: "string" },
   provider: { type: "string" },
   account: { type: "string" },
-  hold: { type: "string" },
+  breaker: { type: "string" },
   reason: { type: "string" },
   from: { type: "string" },
   until: { type: "string" },
@@ -79,11 +82,11 @@ const optionsOf: Record<string, string[]> = {
   redial: [...choosing, "not-placed"],
   resolve: [...choosing, "placed", "not-placed"],
   cancel: ["request", "agent"],
-  hold: ["agent", "account"],
-  release: ["agent", "account", "hold"],
+  pause: ["agent", "account"],
+  resume: ["agent", "account", "breaker"],
   stats: ["hours"],
-  never: ["file", "renew"],
-  acts: ["limit"],
+  dnc: ["file", "renew"],
+  audit: ["limit"],
 };
 
 function parse(words: string[]) {
@@ -162,7 +165,7 @@ const commands: Record<
   async list(_rest, values, ask, terminal) {
     const limit = numberOf(values.limit ?? "50", "--limit");
     const calls: Json[] = [];
-    for await (const call of callsOf(values, ask)) {
+    for await (const call of callsOf(values, ask, terminal, Math.min(limit, pageCallsMax))) {
       calls.push(call);
       if (calls.length >= limit) break;
     }
@@ -175,7 +178,8 @@ const commands: Record<
     const { history, ...call } = await ask(`/calls/${encodeURIComponent(id)}`);
     const revealed =
       values.reveal === true ? await ask(`/calls/${encodeURIComponent(id)}/reveal`, {}) : {};
-    const whole = { ...call, ...revealed };
+    const meaning = meaningOf(textOf(call["reason"])) ?? null;
+    const whole = { ...call, ...revealed, meaning };
     if (values.json === true) {
       terminal.print(JSON.stringify({ ...whole, history }));
       return 0;
@@ -228,38 +232,38 @@ const commands: Record<
     return 0;
   },
 
-  async hold(_rest, values, ask, terminal) {
-    const answer = await ask(
-      "/hold",
-      chosen({ agent_id: values.agent, account: values.account }, "--agent or --account"),
-    );
-    say(`Ordered: ${textOf(answer["name"])}.`, answer, values, terminal);
+  async pause(_rest, values, ask, terminal) {
+    const { agent: agent_id, account } = values;
+    const answer = await ask("/pause", chosen({ agent_id, account }, "--agent or --account"));
+    say(`Paused: ${nameOf(answer)}.`, answer, values, terminal);
     return 0;
   },
 
-  async release(_rest, values, ask, terminal) {
-    const { agent: agent_id, account, hold } = values;
-    const what = chosen({ agent_id, account, hold }, "--agent, --account or --hold");
-    const answer = await ask("/release", what);
-    say(`Released: ${textOf(answer["name"])}.`, answer, values, terminal);
+  async resume(_rest, values, ask, terminal) {
+    const { agent: agent_id, account, breaker } = values;
+    const what = chosen({ agent_id, account, breaker }, "--agent, --account or --breaker");
+    const answer = await ask("/resume", what);
+    say(`Resumed: ${nameOf(answer)}.`, answer, values, terminal);
     return 0;
   },
 
-  async holds(_rest, values, ask, terminal) {
-    const answer = await ask("/holds");
+  async pauses(_rest, values, ask, terminal) {
+    const answer = await ask("/pauses");
     const all = [
-      ...listIn(answer, "orders").map(({ name, at, by }) => ({
-        name,
-        why: `ordered by ${textOf(by)}`,
-        at,
+      ...listIn(answer, "pauses").map((pause) => ({
+        what: nameOf(pause),
+        why: `paused by ${textOf(pause["by"])}`,
+        since: pause["at"],
+        probe_at: null,
       })),
-      ...listIn(answer, "holds").map(({ name, code, probe_at }) => ({
-        name,
-        why: `answers ${textOf(code)}; probed next`,
-        at: probe_at,
+      ...listIn(answer, "breakers").map(({ key, code, opened_at, probe_at }) => ({
+        what: `breaker ${textOf(key)}`,
+        why: `answers ${textOf(code)}`,
+        since: opened_at,
+        probe_at,
       })),
     ];
-    show(all, ["name", "why", "at"], values, terminal);
+    show(all, ["what", "why", "since", "probe_at"], values, terminal);
     return 0;
   },
 
@@ -283,13 +287,14 @@ const commands: Record<
       now: count === answer["standing_most"] ? `${textOf(count)} or more` : count,
     }));
     show(standing, ["state", "now"], values, terminal);
+    terminal.print(`Last full sweep: ${textOf(answer["swept_at"]) || "none yet"}.`);
     return 0;
   },
 
-  async never([verb, ...numbers], values, ask, terminal) {
+  async dnc([verb, ...numbers], values, ask, terminal) {
     const listed = values.file === undefined ? [] : await numbersIn(values.file);
     const all = [...numbers, ...listed];
-    if (all.length === 0) throw new Failure("never needs numbers, or --file.");
+    if (all.length === 0) throw new Failure("dnc needs numbers, or --file.");
     if (verb === "check") {
       const answers: Json[] = [];
       for (const phone_number of all) {
@@ -299,7 +304,7 @@ const commands: Record<
       return 0;
     }
     if (verb !== "add" && verb !== "remove")
-      throw new Failure("never is followed by add, remove or check.");
+      throw new Failure("dnc is followed by add, remove or check.");
     const bar = barOf(all.length, values, terminal);
     for (let start = 0; start < all.length; start += numbersMax) {
       const some = all.slice(start, start + numbersMax);
@@ -313,10 +318,10 @@ const commands: Record<
     return 0;
   },
 
-  async acts(_rest, values, ask, terminal) {
+  async audit(_rest, values, ask, terminal) {
     const limit = numberOf(values.limit ?? "50", "--limit");
-    const acts = listIn(await ask(`/acts?limit=${Math.min(limit, 200)}`), "acts");
-    show(acts, ["at", "by", "act", "target", "count"], values, terminal);
+    const entries = listIn(await ask(`/audit?limit=${Math.min(limit, 200)}`), "entries");
+    show(entries, ["at", "by", "act", "target", "count"], values, terminal);
     return 0;
   },
 };
@@ -336,8 +341,16 @@ const callColumns = [
 ];
 const storyColumns = ["at", "state", "reason", "due_at", "by"];
 
+/** Most calls of one answer. */
+const pageCallsMax = 200;
+
 /** The calls that a list's options choose, page after page. */
-async function* callsOf(values: Values, ask: Client): AsyncGenerator<Json> {
+async function* callsOf(
+  values: Values,
+  ask: Client,
+  { complain }: Terminal,
+  pageCalls = pageCallsMax,
+): AsyncGenerator<Json> {
   const { state, request, number, agent, provider, reason, from, until } = values;
   const filters = { state, request_id: request, agent_id: agent, provider, reason, from, until };
   const given = Object.entries(filters).flatMap(([name, value]): [string, string][] =>
@@ -346,11 +359,15 @@ async function* callsOf(values: Values, ask: Client): AsyncGenerator<Json> {
   let cursor: string | undefined;
   do {
     const place: [string, string][] = cursor === undefined ? [] : [["cursor", cursor]];
-    const query = new URLSearchParams([...given, ...place, ["limit", "200"]]);
+    const query = new URLSearchParams([...given, ...place, ["limit", String(pageCalls)]]);
     const page =
       number === undefined
         ? await ask(`/calls?${query.toString()}`)
         : await ask("/calls/search", { phone_number: number, ...Object.fromEntries(query) });
+    const unreadable = page["unreadable"];
+    if (unreadable !== undefined) {
+      complain(`${textOf(unreadable)} calls left out: a later version of the service wrote them.`);
+    }
     yield* listIn(page, "calls");
     cursor = page["cursor"] === undefined ? undefined : textOf(page["cursor"]);
   } while (cursor !== undefined);
@@ -367,10 +384,11 @@ async function forEach(
   const chosenIds = [...ids];
   if (ids.length === 0) {
     if (values.state === undefined && values.request === undefined) {
+      // The list of all calls is long, and few of them are meant.
       throw new Failure("Name calls by their ids, or choose them by --state or --request.");
     }
     // All of them first: what is done to a call takes it out of the list that is being read.
-    for await (const call of callsOf(values, ask)) chosenIds.push(textOf(call["id"]));
+    for await (const call of callsOf(values, ask, terminal)) chosenIds.push(textOf(call["id"]));
   }
   const bar = barOf(chosenIds.length, values, terminal);
   const refused: string[] = [];
@@ -394,6 +412,12 @@ async function forEach(
   if (values.json !== true) terminal.print(`${done} done, ${refused.length} refused.`);
   if (failure !== undefined) throw failure;
   return refused.length > 0 ? 2 : 0;
+}
+
+/** What of an answer is paused or resumed: `agent agent_sales`. */
+function nameOf({ agent_id, account, breaker }: Json): string {
+  if (agent_id !== undefined) return `agent ${textOf(agent_id)}`;
+  return account === undefined ? `breaker ${textOf(breaker)}` : `account ${textOf(account)}`;
 }
 
 /** Exactly one of several options. */

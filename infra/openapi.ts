@@ -7,8 +7,8 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import * as operator from "../functions/api/operator-schemas.ts";
-import { callRequestSchema } from "../shared/call.ts";
+import * as operator from "../functions/api/operator/schemas.ts";
+import { callRequestSchema } from "../shared/calls/call.ts";
 import { readersPage, style } from "./docs-page.ts";
 
 type Json = Record<string, unknown>;
@@ -30,6 +30,7 @@ function jsonSchema(
   };
 }
 
+const requestIdExample = "01KAJ6Y5G0QZ3N4T7V8W9XABCD";
 const number = {
   description: "E.164, at a destination that the dial plan permits",
   pattern: "^\\+[1-9]\\d{6,14}$",
@@ -94,8 +95,13 @@ const problemAnswer = (description: string, example: Json, headers: Json = {}) =
   },
 });
 const requestIdHeader = {
-  description: "The id of this request in the log and the ledger",
-  schema: { type: "string", examples: ["req_03f1a9c2d4e5f60718293a4b5c6d7e8f"] },
+  description:
+    "The request's id (a ULID), in the log and the ledger too. Its calls are call_<id>_00000, call_<id>_00001 and so on, in the order of the batch; a repeat under an Idempotency-Key has the first request's",
+  schema: { type: "string", pattern: "^[0-9A-HJKMNP-TV-Z]{26}$", examples: [requestIdExample] },
+};
+const replayedHeader = {
+  description: "true where the Idempotency-Key had been sent with the same bytes before",
+  schema: { type: "string", enum: ["true"] },
 };
 const retryAfterHeader = { description: "Seconds", schema: { type: "integer" } };
 const challengeHeader = { schema: { type: "string", examples: ["Bearer"] } };
@@ -159,7 +165,7 @@ const accepting = (operationId: string, summary: string, schema: Json, body: unk
     responses: {
       "201": {
         description: "Accepted: every call of the request is on the queue.",
-        headers: { "X-Request-Id": requestIdHeader },
+        headers: { "X-Request-Id": requestIdHeader, "Idempotency-Replayed": replayedHeader },
       },
       "401": ref("Unauthorized"),
       "422": ref("Unprocessable"),
@@ -212,10 +218,17 @@ const cursorSchema = {
   type: "string",
   description: "Where to go on from; absent where there is no more",
 };
-const listOf = (name: string, items: Json) => ({
+const listOf = (name: string, items: Json, more: Json = {}) => ({
   type: "object",
   required: [name],
-  properties: { [name]: { type: "array", items }, cursor: cursorSchema },
+  properties: { [name]: { type: "array", items }, cursor: cursorSchema, ...more },
+});
+const listOfCalls = listOf("calls", callRef, {
+  unreadable: {
+    type: "integer",
+    description:
+      "Calls left out, as only a later version of the service can read them; absent where there are none",
+  },
 });
 const json = (schema: Json, description = "Done.") => ({
   description,
@@ -235,7 +248,7 @@ const idParameter = {
   in: "path",
   required: true,
   schema: { type: "string" },
-  example: "call_9f0b2c1d3e4f5061728394a5b6c7d8e9",
+  example: `call_${requestIdExample}_00000`,
 };
 const queryOf = (schema: z.ZodObject | z.ZodType, about: Record<string, Json>) => {
   const { properties = {}, required = [] } = jsonSchema(schema, about, "input");
@@ -291,7 +304,6 @@ export function operatorDocument() {
       responses: withErrors({ "200": json(schema, "What was asked for.") }),
     },
   });
-  const counted = { type: "object", properties: {}, additionalProperties: true };
   return {
     openapi: "3.1.0",
     info: {
@@ -305,15 +317,15 @@ export function operatorDocument() {
     paths: {
       "/operator/calls": read(
         "listCalls",
-        "List calls of a state or a request",
-        listOf("calls", callRef),
+        "List calls of a state, of a request, or all, newest first",
+        listOfCalls,
         queryOf(operator.listQuerySchema, { ...page, from: instant, until: instant }),
       ),
       "/operator/calls/search": action(
         "searchCalls",
         "List calls to a number",
         posted(operator.searchSchema, { ...page, phone_number: number }),
-        withErrors({ "200": json(listOf("calls", callRef)) }),
+        withErrors({ "200": json(listOfCalls) }),
       ),
       "/operator/calls/{id}": {
         get: {
@@ -338,11 +350,16 @@ export function operatorDocument() {
         "redialCall",
         "Have another call made in its stead",
         posted(operator.redialSchema),
-        { "201": json({ $ref: "#/components/schemas/Redialed" }) },
+        {
+          "201": {
+            ...json({ $ref: "#/components/schemas/Redialed" }),
+            headers: { "X-Request-Id": requestIdHeader, "Idempotency-Replayed": replayedHeader },
+          },
+        },
       ),
       "/operator/calls/{id}/resolve": ofCall(
         "resolveCall",
-        "Say what a parked call was",
+        "Say what a call that is NEEDS_REVIEW was",
         posted(operator.resolveSchema),
       ),
       "/operator/calls/{id}/cancel": ofCall("cancelCall", "Cancel a waiting call", nothing),
@@ -358,38 +375,42 @@ export function operatorDocument() {
           }),
         }),
       ),
-      "/operator/hold": action(
-        "hold",
-        "Keep calls waiting",
-        posted(operator.holdSchema),
-        withErrors({ "200": json(counted) }),
+      "/operator/pause": action(
+        "pause",
+        "Keep the calls of an agent or an account waiting",
+        posted(operator.pauseSchema),
+        withErrors({ "200": json(jsonSchema(operator.pauseViewSchema)) }),
       ),
-      "/operator/release": action(
-        "release",
-        "Let them go",
-        posted(operator.releaseSchema),
-        withErrors({ "200": json(counted) }),
+      "/operator/resume": action(
+        "resume",
+        "Let them go, or close a circuit breaker",
+        posted(operator.resumeSchema),
+        withErrors({ "200": json(jsonSchema(operator.resumedSchema)) }, "NotFound"),
       ),
-      "/operator/holds": read("listHolds", "What is held", counted),
+      "/operator/pauses": read(
+        "listPauses",
+        "What operators have paused, and which circuit breakers are open",
+        jsonSchema(operator.pausesViewSchema),
+      ),
       "/operator/counts": read(
         "countCalls",
-        "Calls by state and hour",
-        counted,
+        "Calls by state and hour, and what stands now",
+        jsonSchema(operator.countsViewSchema),
         queryOf(operator.countsQuerySchema, {
           hours: { type: "integer", minimum: 1, maximum: 168, default: 24 },
         }),
       ),
-      "/operator/acts": read(
-        "listActs",
-        "What operators did",
-        listOf("acts", counted),
-        queryOf(operator.actsQuerySchema, page),
+      "/operator/audit": read(
+        "listAudit",
+        "The audit log: what operators did, newest first",
+        listOf("entries", jsonSchema(operator.auditEntrySchema)),
+        queryOf(operator.auditQuerySchema, page),
       ),
       "/operator/do-not-call": action(
         "changeDoNotCall",
         "Add numbers to the do-not-call list, or take them from it",
         posted(operator.doNotCallSchema),
-        withErrors({ "200": json(counted) }, "Conflict"),
+        withErrors({ "200": json(jsonSchema(operator.doNotCallDoneSchema)) }, "Conflict"),
       ),
       "/operator/do-not-call/check": action(
         "checkDoNotCall",
@@ -420,7 +441,7 @@ export function operatorDocument() {
           problemExample(
             409,
             "Conflict",
-            "The call is PLACED; this is for calls that are DEFERRED.",
+            "The call is PLACED; this is for calls that are WAITING.",
           ),
         ),
       },
@@ -441,5 +462,5 @@ export function documents() {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const path = resolve(import.meta.dirname, "../functions/api/documents.json");
-  await writeFile(path, `${JSON.stringify(documents())}\n`);
+  await writeFile(path, `${JSON.stringify(documents(), null, 2)}\n`);
 }

@@ -54,5 +54,8 @@ export async function pageParts() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await writeFile(resolve(folder, "../page.json"), `${JSON.stringify(await pageParts())}\n`);
+  await writeFile(
+    resolve(folder, "../page.json"),
+    `${JSON.stringify(await pageParts(), null, 2)}\n`,
+  );
 }

@@ -29,8 +29,16 @@ export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform
     if (!value) throw new Error(`${name} is not set`);
     return value;
   };
+  // The SDK has no time limit of its own: a request that is never answered would hold a whole delivery.
+  const limits = {
+    requestHandler: {
+      connectionTimeout: 2_000,
+      requestTimeout: 10_000,
+      throwOnRequestTimeout: true,
+    },
+  };
   return {
-    sqs: new SQSClient({}),
+    sqs: new SQSClient(limits),
     queueUrl: required("QUEUE_URL"),
     deadQueueUrl: required("DEAD_QUEUE_URL"),
     bucket: required("BUCKET"),
@@ -38,18 +46,22 @@ export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform
     s3: once(async () => {
       const { S3Client } = await import("@aws-sdk/client-s3");
       // Path style where an endpoint is given: a local server has no host name for each bucket.
-      return new S3Client({ forcePathStyle: variables["AWS_ENDPOINT_URL_S3"] !== undefined });
+      const forcePathStyle = variables["AWS_ENDPOINT_URL_S3"] !== undefined;
+      return new S3Client({ ...limits, forcePathStyle });
     }),
     dynamo: once(async () => {
       const { DynamoDBClient } = await import("@aws-sdk/client-dynamodb");
-      return new DynamoDBClient({});
+      return new DynamoDBClient({
+        ...limits,
+        requestHandler: { ...limits.requestHandler, requestTimeout: 4_000 },
+      });
     }),
     async environment() {
       const ids = (variables["SECRET_IDS"] ?? "").split(",").filter((id) => id !== "");
       if (ids.length === 0) return variables;
       const { GetSecretValueCommand, SecretsManagerClient } =
         await import("@aws-sdk/client-secrets-manager");
-      const client = new SecretsManagerClient({});
+      const client = new SecretsManagerClient(limits);
       const answers = await Promise.all(
         ids.map((SecretId) => client.send(new GetSecretValueCommand({ SecretId }))),
       );

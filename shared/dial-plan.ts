@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Call, CallRequest } from "./call.ts";
+import type { Call, CallRequest } from "./calls/call.ts";
 import { countryOf, hasNumbers } from "./phone-number.ts";
 import { httpsUrl } from "./providers/https-url.ts";
 import {
@@ -147,8 +147,8 @@ const dialPlanSchema = z
     /** A call not dialed by then ends EXPIRED. */
     expireAfterHours: z.number().positive().max(720).default(168),
     /** How long an unknown outcome is looked into before it waits for a person. */
-    parkAfterSeconds: z.int().min(1).max(86_400).default(300),
-    /** How long an ended call's row is kept. */
+    reviewAfterSeconds: z.int().min(1).max(86_400).default(300),
+    /** How long a call's row is kept after its acceptance. */
     retentionDays: z.number().positive().max(3650).default(60),
   })
   .superRefine(({ agents, providers, callingHours, countries, regions }, { addIssue }) => {

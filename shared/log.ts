@@ -18,9 +18,12 @@ export interface LogFields {
   ms?: number;
   count?: number;
   status?: number;
+  /** A repeat under an Idempotency-Key. */
+  replayed?: boolean;
   /** ISO 8601. */
   due_at?: string;
-  hold?: string;
+  /** The name of a circuit breaker: of an account, a route or an agent. */
+  breaker?: string;
   /** A zone's name, in an event that is about the zone and no call. */
   time_zone?: string;
   message_kind?: string;

@@ -1,62 +1,60 @@
 import { createHmac } from "node:crypto";
-import type { Call } from "./call.ts";
-import type { CallLedger, Order } from "./ledger/call-ledger.ts";
+import type { Call } from "./calls/call.ts";
+import { requestIdOf } from "./calls/ids.ts";
+import type { DocumentKey, DocumentsRead } from "./documents/documents.ts";
 import type { Route } from "./providers/index.ts";
 
-/** What an operator may hold: an agent's calls, or an account's of the dial plan's `providers`. */
-export type Holdable = { agent: string } | { account: string };
+/** What an operator may pause: an agent's calls, or those of an account of the dial plan's `providers`. */
+export type Pausable = { agent: string } | { account: string };
 /** What an operator may cancel the waiting calls of. */
 export type Cancellable = { agent: string } | { request: string };
 
-/** What the names of all holds begin with, and no other order's. */
-export const holdPrefix = "hold ";
-
-/** The order that holds them; also the line in which their calls wait meanwhile. */
-export function holdOrderOf(what: Holdable): string {
-  return holdPrefix + ("agent" in what ? `agent ${what.agent}` : `account ${what.account}`);
+/** The document of a pause, such as that of `["agent","agent_sales"]`. */
+export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
+  const name = "agent" in what ? ["agent", what.agent] : ["account", what.account];
+  return { kind: "pause", key: JSON.stringify(name) };
 }
 
-export function cancelOrderOf(what: Cancellable): string {
-  return "agent" in what ? `cancel agent ${what.agent}` : `cancel request ${what.request}`;
+/** The document of a cancellation. */
+export function cancellationKeyOf(what: Cancellable): DocumentKey<"cancellation"> {
+  const name = "agent" in what ? ["agent", what.agent] : ["request", what.request];
+  return { kind: "cancellation", key: JSON.stringify(name) };
 }
 
-/** Whether a line is that of an operator's hold, and not of an account's pace. */
-export function isHoldLine(line: string): boolean {
-  return line.startsWith(holdPrefix);
+/** The documents of all cancellations that may end a call: of its agent, its request and its ancestors' requests. */
+export function cancellationKeysOf({ requestId, ancestors = [], request }: Call) {
+  const requests = [requestId, ...ancestors.map(requestIdOf)];
+  return [
+    cancellationKeyOf({ agent: request.agent_id }),
+    ...requests.map((id) => cancellationKeyOf({ request: id })),
+  ];
 }
 
-/** Names of the orders that may cancel these calls. */
-export function cancelNamesOf(calls: readonly Call[]): string[] {
-  const names = calls.flatMap(({ requestId, request }) => [
-    cancelOrderOf({ request: requestId }),
-    cancelOrderOf({ agent: request.agent_id }),
-  ]);
-  return [...new Set(names)];
+/** Whether an operator has cancelled a call: by its agent or a request, where it was accepted before the order. */
+export function isCancelled(call: Call, documents: DocumentsRead): boolean {
+  return cancellationKeysOf(call).some(({ kind, key }) => {
+    const order = documents.get(kind, key);
+    return order !== undefined && call.acceptedAt <= order.value.at;
+  });
 }
 
-/** Whether an operator has cancelled a call, by its request or, up to the order's time, its agent. */
-export function isCancelled(
-  { requestId, acceptedAt, request: { agent_id: agent } }: Call,
-  orders: readonly Order[],
+/** The documents of all pauses that may keep calls of an agent along a route waiting. */
+export function pauseKeysOf(agent: string, route: Route | undefined) {
+  const ofAgent = pauseKeyOf({ agent });
+  return route === undefined ? [ofAgent] : [ofAgent, pauseKeyOf({ account: route.provider })];
+}
+
+/** Whether an operator keeps calls of an agent along a route waiting. */
+export function isPaused(
+  agent: string,
+  route: Route | undefined,
+  documents: DocumentsRead,
 ): boolean {
-  if (orders.length === 0) return false; // as a rule
-  const names = new Set([cancelOrderOf({ request: requestId }), cancelOrderOf({ agent })]);
-  return orders.some(({ name, at }) => names.has(name) && acceptedAt <= at);
-}
-
-/** The operator's order that keeps a call waiting. */
-export function holdingOrder(
-  { request: { agent_id: agent } }: Call,
-  { provider: account }: Route,
-  orders: readonly Order[],
-): Order | undefined {
-  if (orders.length === 0) return undefined;
-  const names = new Set([holdOrderOf({ agent }), holdOrderOf({ account })]);
-  return orders.find(({ name }) => names.has(name));
+  return pauseKeysOf(agent, route).some(({ kind, key }) => documents.get(kind, key) !== undefined);
 }
 
 /**
- * Entries of the do-not-call list that are no numbers: that there is one, and that it was made under this HASH_KEY.
+ * Entries of the do-not-call list that are no numbers: that there is a list, and that it was made under this HASH_KEY.
  * Under another key every number's hash is another, and nobody on the list would be recognised.
  */
 export function listMarks(hashKey: string): { any: string; own: string } {
@@ -64,20 +62,31 @@ export function listMarks(hashKey: string): { any: string; own: string } {
   return { any: "list", own: `list ${digest}` };
 }
 
-/**
- * Those of the hashed numbers that are never to be called.
- *
- * @throws where the list was made under another HASH_KEY, or cannot be read
- */
-export async function neverCalled(
-  numberHashes: string[],
-  ledger: Pick<CallLedger, "doNotCall">,
-  hashKey: string,
-): Promise<Set<string>> {
+export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
+  return { kind: "do-not-call", key: numberHash };
+}
+
+/** The documents that say whether these hashed numbers are on the do-not-call list. */
+export function doNotCallKeysOf(numberHashes: readonly string[], hashKey: string) {
   const { any, own } = listMarks(hashKey);
-  const found = await ledger.doNotCall([...numberHashes, any, own]);
-  if (found.has(any) && !found.has(own)) {
+  return [...numberHashes, any, own].map(doNotCallKeyOf);
+}
+
+/**
+ * Whether a hashed number is never to be called.
+ *
+ * @param documents those of `doNotCallKeysOf`
+ * @throws where the list was made under another HASH_KEY
+ */
+export function isOnDoNotCallList(
+  numberHash: string,
+  documents: DocumentsRead,
+  hashKey: string,
+): boolean {
+  const { any, own } = listMarks(hashKey);
+  const has = (key: string) => documents.get("do-not-call", key) !== undefined;
+  if (has(any) && !has(own)) {
     throw new Error("the do-not-call list was made under another HASH_KEY");
   }
-  return found;
+  return has(numberHash);
 }

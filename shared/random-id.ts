@@ -7,3 +7,12 @@ import { randomUUID } from "node:crypto";
 export function randomId(): string {
   return randomUUID().replaceAll("-", "");
 }
+
+/**
+ * The version of a write: 80 random bits in 20 hex digits.
+ *
+ * @param id a random id; digits 5 to 16 are left out, as two of them hold a UUID's version and variant
+ */
+export function randomVersion(id: string = randomId()): string {
+  return id.slice(0, 5) + id.slice(17);
+}

@@ -32,7 +32,7 @@ export function readDialerSettings<ProviderOf>(
   bundledPlan: unknown,
   createProviders: (routes: Route[]) => ProviderOf,
   log: Log,
-): Settings<ApiSettings & { providerOf: ProviderOf; sweepSeconds: number }> {
+): Settings<ApiSettings & { providerOf: ProviderOf }> {
   return read(log, () => {
     const settings = apiSettings(environment, bundledPlan, log);
     const missing = missingSecrets(settings.plan, environment);
@@ -41,11 +41,8 @@ export function readDialerSettings<ProviderOf>(
     if (malformed.length > 0) {
       throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces`);
     }
-    const sweepSeconds = Number(environment["SWEEP_SECONDS"] ?? 60);
-    if (!(sweepSeconds >= 1 && sweepSeconds <= 60))
-      throw new Error("SWEEP_SECONDS must be 1 to 60");
     const providerOf = createProviders(Object.values(settings.plan.agents));
-    return { ...settings, providerOf, sweepSeconds };
+    return { ...settings, providerOf };
   });
 }
 

@@ -9,3 +9,18 @@ export function withTimeLimit<Result>(work: Promise<Result>, seconds: number): P
   work.then(resolve, reject);
   return promise;
 }
+
+/** The same port, each of whose calls fails after `seconds` without an answer. All its methods return promises. */
+export function withTimeLimits<Port extends object>(port: Port, seconds: number): Port {
+  return new Proxy(port, {
+    get(target, name, receiver) {
+      const method: unknown = Reflect.get(target, name, receiver);
+      if (typeof method !== "function") return method;
+      return (...values: unknown[]) => {
+        // An error that a method throws before its first wait is a rejection too.
+        const work = Promise.resolve().then(() => Reflect.apply(method, target, values) as unknown);
+        return withTimeLimit(work, seconds);
+      };
+    },
+  });
+}

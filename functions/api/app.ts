@@ -1,16 +1,14 @@
 import { zValidator } from "@hono/zod-validator";
 import { Hono } from "hono";
-import { batchSchema, singleSchema } from "../../shared/call.ts";
-import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { errorForLog, type Log } from "../../shared/log.ts";
-import type { CallQueue } from "../../shared/queue/call-queue.ts";
-import type { ApiSettings, Settings } from "../../shared/settings.ts";
-import type { Caller } from "../../shared/tokens.ts";
+import { batchSchema, singleSchema } from "../../shared/calls/call.ts";
+import { createRequestId } from "../../shared/calls/ids.ts";
 import { authenticate } from "./authenticate.ts";
-import documents from "./documents.json" with { type: "json" };
+import type { ApiDeps, ApiEnv } from "./context.ts";
 import { createCalls } from "./create-calls.ts";
-import { createOperator } from "./operator.ts";
+import documents from "./documents.json" with { type: "json" };
+import { createOperator } from "./operator/operator.ts";
 import page from "./page.json" with { type: "json" };
+import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts";
 import { errorsOf, problem, unprocessable } from "./problem.ts";
 import { readJson } from "./read-json.ts";
 
@@ -26,43 +24,51 @@ const pageHeaders = {
   "x-content-type-options": "nosniff",
 };
 
-export interface ApiDeps {
-  queue: CallQueue;
-  /** Made by the first request that needs it. */
-  ledger(): Promise<CallLedger>;
-  settings: Settings<ApiSettings>;
-  callerOf(token: string, now: number): Caller | undefined;
-  /** Whose an operator's token is; absent, there is no operator. */
-  operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
-  clock: { now(): number };
-  /** Random, 32 hex digits. */
-  randomId(): string;
-  log: Log;
-}
-
-/** What a request's handlers know of it. */
-export interface ApiEnv {
-  Variables: { requestId: string; caller: Caller; body: Uint8Array };
-}
-
 /**
  * The API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them; both answer 201 without a
  * body, or 401, 422 or 5XX in problem+json. Whatever is answered 201 is on the queue.
  *
  * @example
- * const app = createApp({ queue: createMemoryQueue(Date.now), ledger: createMemoryLedger(), … });
+ * const app = createApp({ queue: createMemoryQueue(Date.now), settings: readApiSettings(environment, {}, log), … });
  * const { status } = await app.request("/v1/calls", { method: "POST", headers, body });
  */
-export function createApp(deps: ApiDeps) {
+export function createApp(unlimited: ApiDeps) {
+  const deps = withPortLimits(unlimited);
   const app = new Hono<ApiEnv>();
 
   app.use(async (c, next) => {
-    const requestId = `req_${deps.randomId()}`;
+    const requestId = createRequestId(deps.clock.now(), deps.randomId());
     c.set("requestId", requestId);
     c.header("x-request-id", requestId);
     await next();
   });
+  acceptCalls(app, deps);
+  if (deps.operatorOf !== undefined) {
+    serveOperatorPage(app);
+    app.route("/operator", createOperator(deps, deps.operatorOf));
+  }
+  app.get("/openapi.json", (c) => c.json(documents.public));
+  app.get("/docs", (c) => {
+    c.header("content-security-policy", documents.pagePolicy);
+    return c.html(documents.page);
+  });
+  app.get("/healthz", (c) => c.text("ok\n"));
+  app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
+  app.onError((error, c) => {
+    const fields = { request_id: c.get("requestId"), error: causeForLog(error) };
+    if (error instanceof UnreachableError) {
+      deps.log("alarm", "ledger.unreachable", fields);
+      const detail = "The ledger cannot be reached. What was asked may have been done: look again.";
+      return problem(c, 503, detail, { headers: { "retry-after": "5" } });
+    }
+    deps.log("alarm", "api.failed", fields);
+    return problem(c, 500, "The service failed. Its log has the request id.");
+  });
+  return app;
+}
 
+/** The two endpoints of clients. */
+function acceptCalls(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const authenticated = authenticate((token) => deps.callerOf(token, deps.clock.now()));
   app.post(
     "/v1/calls",
@@ -87,25 +93,13 @@ export function createApp(deps: ApiDeps) {
       problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
     );
   }
-  if (deps.operatorOf !== undefined) {
-    // The page holds no secret; what it shows, it asks for with a token.
-    const part = (path: string, type: string, body: string) =>
-      app.get(path, (c) => c.body(body, 200, { "content-type": type, ...pageHeaders }));
-    part("/operator", "text/html; charset=utf-8", page.html);
-    part("/operator/page.js", "text/javascript; charset=utf-8", page.script);
-    part("/operator/page.css", "text/css; charset=utf-8", page.style);
-    app.route("/operator", createOperator(deps, deps.operatorOf));
-  }
-  app.get("/openapi.json", (c) => c.json(documents.public));
-  app.get("/docs", (c) => {
-    c.header("content-security-policy", documents.pagePolicy);
-    return c.html(documents.page);
-  });
-  app.get("/healthz", (c) => c.text("ok\n"));
-  app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
-  app.onError((error, c) => {
-    deps.log("alarm", "api.failed", { request_id: c.get("requestId"), error: errorForLog(error) });
-    return problem(c, 500, "The service failed. Its log has the request id.");
-  });
-  return app;
+}
+
+/** The operator's page holds no secret; what it shows, it asks for with a token. */
+function serveOperatorPage(app: Hono<ApiEnv>): void {
+  const part = (path: string, type: string, body: string) =>
+    app.get(path, (c) => c.body(body, 200, { "content-type": type, ...pageHeaders }));
+  part("/operator", "text/html; charset=utf-8", page.html);
+  part("/operator/page.js", "text/javascript; charset=utf-8", page.script);
+  part("/operator/page.css", "text/css; charset=utf-8", page.style);
 }

@@ -1,6 +1,6 @@
 import { createMiddleware } from "hono/factory";
 import type { Caller } from "../../shared/tokens.ts";
-import type { ApiEnv } from "./app.ts";
+import type { ApiEnv } from "./context.ts";
 import { problem } from "./problem.ts";
 
 /**

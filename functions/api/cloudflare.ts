@@ -1,8 +1,9 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
+import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomId, randomVersion } from "../../shared/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/worker-env.ts";
 import { createApp } from "./app.ts";
@@ -12,9 +13,11 @@ let app: ReturnType<typeof createApp> | undefined;
 function wire(env: WorkerEnv) {
   const environment = stringsOf(env);
   const ledger = createD1Ledger(env.LEDGER);
+  const documents = createD1Documents(env.LEDGER, Date.now, () => randomVersion());
   return createApp({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     ledger: async () => ledger,
+    documents: async () => documents,
     settings: readApiSettings(environment, dialPlan, log),
     callerOf: readTokens(environment, log),
     operatorOf: readOperators(environment, log),
@@ -28,9 +31,5 @@ export default {
   fetch(request, env, context) {
     app ??= wire(env);
     return app.fetch(request, env, context);
-  },
-  /** The clock's minute: the dialer sweeps. */
-  async scheduled(_controller, env) {
-    await createCloudflareQueue(env.CALLS, env.ENVELOPES).send({ kind: "sweep" });
   },
 } satisfies ExportedHandler<WorkerEnv>;

@@ -1,17 +1,15 @@
 import type { Context } from "hono";
-import { type CallRequest, callId, errorsMax } from "../../shared/call.ts";
+import { type CallRequest, errorsMax } from "../../shared/calls/call.ts";
 import { expiryOf, mayBeCalled, routeOf } from "../../shared/dial-plan.ts";
 import { errorForLog } from "../../shared/log.ts";
-import type { Message } from "../../shared/message.ts";
 import { contextProblem } from "../../shared/providers/index.ts";
+import type { CallsMessage } from "../../shared/queue/messages.ts";
 import type { ApiSettings } from "../../shared/settings.ts";
-import { withTimeLimit } from "../../shared/time-limit.ts";
 import type { Caller } from "../../shared/tokens.ts";
-import type { ApiDeps, ApiEnv } from "./app.ts";
-import { seedOf } from "./idempotency.ts";
+import type { ApiDeps, ApiEnv } from "./context.ts";
+import { originOf } from "./idempotency.ts";
+import { enqueue } from "./port-limits.ts";
 import { problem, type ProblemError } from "./problem.ts";
-
-const sendSecondsMax = 10;
 
 /**
  * Accepts a validated body, one call or an array of them: 201 once the queue has acknowledged the one
@@ -29,34 +27,71 @@ export async function createCalls(
       "The service is not configured; its log says what is missing. Nothing was accepted.";
     return problem(c, 503, detail, { headers: { "retry-after": "60" } });
   }
-  const caller = c.get("caller");
+  const { plan } = settings.value;
   const path = Array.isArray(body) ? "/v1/calls/batch" : "/v1/calls";
+  const refusals = refusalsOf(body, settings.value, c.get("caller"), startedAt);
+  const origin = await originOf(c, deps, settings.value, path, refusals, startedAt);
+  if (origin instanceof Response) return origin;
+  const { requestId, isReplay } = origin;
+  c.set("requestId", requestId);
+  c.header("x-request-id", requestId);
+  // The calls of the first request that are rows have ended, once their time is over; the others may still be dialed.
+  const isOver = startedAt >= expiryOf(origin, plan);
+  const message: CallsMessage = {
+    kind: "calls",
+    requestId,
+    client: c.get("caller").client,
+    acceptedAt: isOver ? startedAt : origin.acceptedAt,
+    calls: (Array.isArray(body) ? body : [body]).map((request, index) => ({ index, request })),
+  };
+  return accept(c, deps, message, { isReplay, startedAt });
+}
+
+/** Puts the request onto the queue and answers. */
+async function accept(
+  c: Context<ApiEnv>,
+  { queue, clock, log }: ApiDeps,
+  message: CallsMessage,
+  { isReplay, startedAt }: { isReplay: boolean; startedAt: number },
+): Promise<Response> {
+  const fields = {
+    request_id: message.requestId,
+    client: message.client,
+    token_id: c.get("caller").tokenId,
+    count: message.calls.length,
+    ...(isReplay ? { replayed: true } : {}),
+  };
+  try {
+    await enqueue(queue, message);
+  } catch (error) {
+    log("alarm", "queue.unreachable", { ...fields, error: errorForLog(error) });
+    const detail =
+      "The queue did not confirm the request, which may have been accepted all the same. " +
+      "Repeat it only under the same Idempotency-Key, or somebody may be called twice.";
+    return problem(c, 503, detail, { headers: { "retry-after": "5" } });
+  }
+  log("info", "request.accepted", { ...fields, ms: clock.now() - startedAt });
+  if (isReplay) c.header("idempotency-replayed", "true");
+  return c.body(null, 201, { "content-length": "0" }); // unsaid, a server in Node sends it in chunks
+}
+
+/** What the plan and the token say against a body: as many errors as are answered. */
+function refusalsOf(
+  body: CallRequest | CallRequest[],
+  settings: ApiSettings,
+  caller: Caller,
+  now: number,
+): ProblemError[] {
   const refusals: ProblemError[] = [];
   const requests = Array.isArray(body) ? body : [body];
   for (let index = 0; index < requests.length && refusals.length < errorsMax; index++) {
     const request = requests[index];
     if (request === undefined) continue;
-    for (const { field, detail } of planErrors(request, settings.value, caller, startedAt)) {
+    for (const { field, detail } of planErrors(request, settings, caller, now)) {
       refusals.push({ pointer: Array.isArray(body) ? `/${index}${field}` : field, detail });
     }
   }
-  const firstRefusals = refusals.slice(0, errorsMax);
-  const kept = await seedOf(c, deps, settings.value, path, firstRefusals, startedAt);
-  if (kept instanceof Response) return kept;
-  const { seed, firstAt } = kept;
-  // Whatever the first request brought has ended, once its time is over.
-  const isOver = startedAt >= expiryOf({ acceptedAt: firstAt }, settings.value.plan);
-  const acceptedAt = isOver ? startedAt : firstAt;
-
-  const origin = { requestId: c.get("requestId"), client: caller.client, acceptedAt };
-  return enqueue(
-    c,
-    deps,
-    Array.isArray(body)
-      ? { kind: "batch", ...origin, seed, firstIndex: 0, calls: body }
-      : { kind: "call", call: { id: callId(seed, 0), ...origin, request: body } },
-    startedAt,
-  );
+  return refusals.slice(0, errorsMax);
 }
 
 /** What the plan and the token say against a call: of a field, `/agent_id`, or of the whole, an empty pointer. */
@@ -94,34 +129,4 @@ function planErrors(
     errors.push({ field: "", detail });
   }
   return errors;
-}
-
-async function enqueue(
-  c: Context<ApiEnv>,
-  { queue, clock, log }: ApiDeps,
-  message: Extract<Message, { kind: "call" | "batch" }>,
-  startedAt: number,
-): Promise<Response> {
-  const { client, tokenId } = c.get("caller");
-  const fields = {
-    request_id: c.get("requestId"),
-    client,
-    token_id: tokenId,
-    ...(message.kind === "call"
-      ? { call_id: message.call.id, agent_id: message.call.request.agent_id }
-      : { count: message.calls.length }),
-  };
-  // Repeated once under the same ids: where both arrive, the dialer drops one.
-  const send = () => withTimeLimit(queue.send(message), sendSecondsMax);
-  try {
-    await send().catch(send);
-  } catch (error) {
-    log("alarm", "queue.unreachable", { ...fields, error: errorForLog(error) });
-    const detail =
-      "The queue did not confirm the request, which may have been accepted all the same. " +
-      "Repeat it only under the same Idempotency-Key, or somebody may be called twice.";
-    return problem(c, 503, detail, { headers: { "retry-after": "5" } });
-  }
-  log("info", `${message.kind}.accepted`, { ...fields, ms: clock.now() - startedAt });
-  return c.body(null, 201, { "content-length": "0" }); // unsaid, a server in Node sends it in chunks
 }

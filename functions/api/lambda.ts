@@ -1,20 +1,27 @@
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws-platform.ts";
+import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomId, randomVersion } from "../../shared/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { createApp } from "./app.ts";
 import { adaptEvent } from "./lambda-event.ts";
 
 const platform = createAwsPlatform(process.env, log);
 
-/** The ledger's client is loaded by the first request that has an Idempotency-Key, or is an operator's. */
+/** The clients of ledger and documents are loaded by the first request that has an Idempotency-Key, or is an operator's. */
 async function createLedger(retentionMs: number): Promise<CallLedger> {
   const { createDynamoLedger } = await import("../../shared/ledger/dynamodb-ledger.ts");
   return createDynamoLedger(await platform.dynamo(), platform.table, retentionMs);
+}
+
+async function createDocuments(): Promise<Documents> {
+  const { createDynamoDocuments } = await import("../../shared/documents/dynamodb-documents.ts");
+  const client = await platform.dynamo();
+  return createDynamoDocuments(client, platform.table, Date.now, () => randomVersion());
 }
 
 const wire = everyFiveMinutes(async () => {
@@ -24,6 +31,7 @@ const wire = everyFiveMinutes(async () => {
   const app = createApp({
     queue: createSqsQueue(platform),
     ledger: () => createLedger(retentionMs),
+    documents: createDocuments,
     settings,
     callerOf: readTokens(environment, log),
     operatorOf: readOperators(environment, log),

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type * as z from "zod";
-import { errorsMax } from "../../shared/call.ts";
+import { errorsMax } from "../../shared/calls/call.ts";
 
 /** One thing that is wrong with a request: where (a JSON Pointer, or a header's name) and what. */
 export type ProblemError = { pointer: string; detail: string } | { header: string; detail: string };

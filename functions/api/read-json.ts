@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import type { ApiEnv } from "./app.ts";
+import type { ApiEnv } from "./context.ts";
 import { unprocessable } from "./problem.ts";
 
 /**

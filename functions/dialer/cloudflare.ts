@@ -1,20 +1,26 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
+import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import {
+  createCloudflareDeadLetters,
   createCloudflareQueue,
   deliveredByCloudflare,
 } from "../../shared/queue/cloudflare-queue.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/random-id.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/worker-env.ts";
 import { handleDeadLetters } from "./dead-letters.ts";
-import { type DialerDeps, systemClock } from "./dialer.ts";
-import { handleDelivery } from "./handle-delivery.ts";
+import { createDialerMemory, type DialerDeps, systemClock } from "./dialer.ts";
+import { handleMessages } from "./handle-messages.ts";
+import { purge } from "./purge.ts";
+import { sweep } from "./sweep.ts";
 
 /** A queue consumer may run for 15 minutes; the last half is left to acknowledge. */
 const invocationMsMax = 14.5 * 60_000;
+/** The cron of the purge, as wrangler.toml has it; the other one is the sweep's. */
+const purgeCron = "30 * * * *";
 
 let deps: DialerDeps | undefined;
 
@@ -26,6 +32,8 @@ function wire(env: WorkerEnv): DialerDeps {
   return {
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     ledger: createD1Ledger(env.LEDGER),
+    documents: createD1Documents(env.LEDGER, now, randomVersion),
+    deadLetters: createCloudflareDeadLetters(env.ENVELOPES),
     settings: readDialerSettings(
       environment,
       dialPlan,
@@ -33,9 +41,10 @@ function wire(env: WorkerEnv): DialerDeps {
       log,
     ),
     clock: systemClock,
-    random: { token: randomId, fraction: Math.random },
-    lanes: 5, // a Worker opens six connections at once; one is left for the ledger
+    random: { version: randomVersion, fraction: Math.random },
+    concurrency: 5, // a Worker opens six connections at once; one is left for the ledger
     log,
+    memory: createDialerMemory(),
   };
 }
 
@@ -45,13 +54,19 @@ export default {
     const delivered = batch.messages.map((message) =>
       deliveredByCloudflare(message, env.ENVELOPES),
     );
-    const dispositions = batch.queue.endsWith("-dead")
+    const answers = batch.queue.endsWith("-dead")
       ? await handleDeadLetters(delivered, deps)
-      : await handleDelivery(delivered, deps, Date.now() + invocationMsMax);
+      : await handleMessages(delivered, deps, Date.now() + invocationMsMax);
     for (const [index, message] of batch.messages.entries()) {
-      const disposition = dispositions[index];
-      if (disposition === "acknowledge") message.ack();
-      else message.retry({ delaySeconds: disposition?.retryAfterSeconds ?? 60 });
+      const answer = answers[index];
+      if (answer === "ack") message.ack();
+      else message.retry({ delaySeconds: answer?.retryAfterSeconds ?? 60 });
     }
+  },
+  /** The clock's minute, beside the queue: a sweep waits behind no delivery. */
+  async scheduled({ cron }, env) {
+    deps ??= wire(env);
+    const run = cron === purgeCron ? purge : sweep;
+    await run(deps, Date.now() + invocationMsMax);
   },
 } satisfies ExportedHandler<WorkerEnv>;

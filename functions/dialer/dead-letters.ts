@@ -1,84 +1,101 @@
-import type { Call } from "../../shared/call.ts";
+import type { Call } from "../../shared/calls/call.ts";
+import { decided } from "../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../shared/dial-plan.ts";
 import { errorForLog } from "../../shared/log.ts";
-import type { Message } from "../../shared/message.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
-import type { Delivered, Disposition } from "../../shared/queue/call-queue.ts";
-import { type DialerDeps, type ReadyDeps, writeCounts } from "./dialer.ts";
-import { openMessage, settleLate } from "./handle-delivery.ts";
-import { callsOf } from "./split-batch.ts";
+import type { AckOrRetry, Delivered } from "../../shared/queue/call-queue.ts";
+import { callsOf, type Message } from "../../shared/queue/messages.ts";
+import { withTimeLimit } from "../../shared/time-limit.ts";
+import { oldestAccepted } from "./dial-calls.ts";
+import { type DialerDeps, queueSecondsMax, type ReadyDeps, readyDeps } from "./dialer.ts";
+import { openMessage } from "./handle-messages.ts";
+import { settleOutcome } from "./settle.ts";
+import { countStates, newCallOf } from "./write-decided.ts";
 
 /** Rows written in one go. */
-const pageCalls = 500;
+const rowsPerWrite = 500;
+/** After so many attempts, half an hour apart, a message that cannot be read or written down is stored whole. */
+const attemptsMax = 10;
+const retryAfterSeconds = 1800;
 
 /**
- * Handles messages that failed a hundred times. Nothing is dialed: a call that has no row is PARKED for a
- * person, one that has a row looks after itself. What cannot be handled waits for hours at a time, so that
- * 100 attempts fill the queue's 14 days.
+ * Handles messages that failed a hundred times. Nothing is dialed: late outcomes are settled, hints are dropped, and a
+ * call without a row is written NEEDS_REVIEW for a person, or EXPIRED where its time is over. Never throws.
  */
 export async function handleDeadLetters(
-  delivered: Delivered[],
+  delivered: readonly Delivered[],
   deps: DialerDeps,
-): Promise<Disposition[]> {
+): Promise<AckOrRetry[]> {
+  const answers: AckOrRetry[] = [];
+  for (const one of delivered) answers.push(await handleOne(one, deps));
+  return answers;
+}
+
+async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrRetry> {
   const { settings, log } = deps;
-  const dispositions: Disposition[] = [];
-  for (const { attempt, open } of delivered) {
-    const later: Disposition = { retryAfterSeconds: (attempt < 24 ? 1 : 4) * 3600 };
-    const message = await openMessage(open, attempt, deps);
-    if (message === undefined || "problem" in settings) {
-      dispositions.push(later);
-      continue;
-    }
+  const { attempt, open } = delivered;
+  const message = await openMessage(open, attempt, deps);
+  if (message !== undefined && "value" in settings) {
     log("alarm", "message.dead", { message_kind: message.kind, attempt });
     try {
-      await bury(message, { ...deps, settings: settings.value });
-      dispositions.push("acknowledge");
+      await bury(message, readyDeps(deps, settings.value));
+      return "ack";
     } catch (error) {
       log("alarm", "ledger.unreachable", { error: errorForLog(error) });
-      dispositions.push(later);
     }
   }
-  await writeCounts(deps);
-  return dispositions;
+  return attempt < attemptsMax ? { retryAfterSeconds } : storeWhole(delivered, deps);
+}
+
+/** What nobody could read or write down is kept in the object store for 28 days, before it is acknowledged. */
+async function storeWhole(
+  { id, open }: Delivered,
+  { deadLetters, log }: DialerDeps,
+): Promise<AckOrRetry> {
+  try {
+    const body = await withTimeLimit(open(), queueSecondsMax);
+    await withTimeLimit(deadLetters.store(id, body), queueSecondsMax);
+    log("alarm", "message.stored", { problem: `a message is kept as dead-letters/${id}` });
+    return "ack";
+  } catch (error) {
+    log("alarm", "store.unreachable", { error: errorForLog(error) });
+    return { retryAfterSeconds };
+  }
 }
 
 async function bury(message: Message, deps: ReadyDeps): Promise<void> {
-  switch (message.kind) {
-    case "call":
-      return park([message.call], deps);
-    case "batch":
-      return park(callsOf(message), deps);
-    case "outcome":
-      return settleLate([message.settlement], deps);
-    case "due":
-    case "sweep":
-      return; // hints: the sweep finds the rows
+  if (message.kind === "outcome") return settleOutcome(message.settlement, deps);
+  if (message.kind === "due") return; // a hint: sweeps find the rows
+  const calls = callsOf(message);
+  for (let start = 0; start < calls.length; start += rowsPerWrite) {
+    await writeDead(calls.slice(start, start + rowsPerWrite), deps);
   }
 }
 
-async function park(calls: Call[], deps: ReadyDeps): Promise<void> {
-  const { ledger, clock, settings, log } = deps;
+async function writeDead(calls: readonly Call[], deps: ReadyDeps): Promise<void> {
+  const { ledger, clock, random, settings, log } = deps;
   const at = clock.now();
-  const reason = "dead_letter";
-  const live = calls.filter((call) => at < expiryOf(call, settings.plan));
-  // One event a message, not a call: a platform keeps only so much of an invocation's log.
-  const say = (event: string, count: number) => {
-    if (count > 0) log("alarm", event, { request_id: calls[0]?.requestId ?? "", reason, count });
-  };
-  say("call.expired", calls.length - live.length);
-  let parked = 0;
-  for (let start = 0; start < live.length; start += pageCalls) {
-    const written = await ledger.defer(
-      live.slice(start, start + pageCalls).map((call) => ({
-        call,
-        ...traceOfNumber(call.request.phone_number, settings.hashKey),
-        state: "PARKED",
-        reason,
-        at,
-        seenDueAt: null, // a row that is there looks after itself
-      })),
-    );
-    parked += written.filter(Boolean).length;
+  const request_id = calls[0]?.requestId ?? "";
+  const recent = calls.filter(({ acceptedAt }) => acceptedAt >= oldestAccepted(at, deps));
+  if (recent.length < calls.length) {
+    // A row that was purged is not written anew.
+    log("alarm", "call.too_old", { request_id, count: calls.length - recent.length });
   }
-  say("call.parked", parked);
+  const changes = recent.flatMap((call) => {
+    const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";
+    const to = { state, reason: "dead_letter" } as const;
+    const next = decided(undefined, newCallOf(call, deps), to, { version: random.version(), at });
+    // A row that is there looks after itself.
+    return next === undefined ? [] : { next, seen: null };
+  });
+  const written = await ledger.write(changes);
+  const states = changes.flatMap(({ next }, index) => (written[index] === true ? next.state : []));
+  // One event a message, not a call: a platform keeps only so much of an invocation's log.
+  for (const [event, state] of [
+    ["call.expired", "EXPIRED"],
+    ["call.needs_review", "NEEDS_REVIEW"],
+  ] as const) {
+    const count = states.filter((one) => one === state).length;
+    if (count > 0) log("alarm", event, { request_id, reason: "dead_letter", count });
+  }
+  await countStates(states, deps);
 }

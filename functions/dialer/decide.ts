@@ -1,4 +1,6 @@
-import type { Call } from "../../shared/call.ts";
+import type { Call } from "../../shared/calls/call.ts";
+import { callOf, type CallRow } from "../../shared/calls/call-row.ts";
+import { type Decided, isIdempotent } from "../../shared/calls/state-machine.ts";
 import {
   accountOf,
   type DialPlan,
@@ -6,193 +8,175 @@ import {
   mayBeCalled,
   routeOf,
 } from "../../shared/dial-plan.ts";
-import type { CallRow, Hold, Order } from "../../shared/ledger/call-ledger.ts";
-import { isIdempotent } from "../../shared/ledger/state-machine.ts";
-import {
-  accountNameOf,
-  contextProblem,
-  resendSecondsMax,
-  type Route,
-} from "../../shared/providers/index.ts";
+import type { DocumentsRead } from "../../shared/documents/documents.ts";
+import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/orders.ts";
+import { traceOfNumber } from "../../shared/phone-number.ts";
+import { accountNameOf, contextProblem, type Route } from "../../shared/providers/index.ts";
 import type { Opening } from "../../shared/schedule/calling-hours.ts";
 import type { Schedule } from "../../shared/schedule/schedule.ts";
-import { byOrder } from "./operator-orders.ts";
-import { heldBy, heldUntil, holdReason, isOfAccount } from "./holds.ts";
+import { openBreakers } from "./circuit-breaker.ts";
+import { calledUpTo, nextPermitAt, waitMsMax } from "./pacing.ts";
 
-/** A row due so soon counts as due, and is waited for. */
-export const waitMsMax = 5_000;
-/** A claim older than this is not dialed: whoever reads the row may count on it. */
-export const claimAgeMsMax = 10_000;
-/** The reason of a row that has been given a slot of its account's pace: its `dueAt` is the slot. */
-export const slotReason = "slot";
-
-/** A decision that is written without a claim. */
-export type Written =
-  | {
-      kind: "write";
-      state: "DEFERRED";
-      reason: string;
-      dueAt: number;
-      /** The line in which it waits, at its place `dueAt`. */
-      line?: string;
-    }
-  | { kind: "write"; state: "EXPIRED" | "REJECTED" | "PARKED" | "CANCELLED"; reason: string };
-
+/** A call that is to be claimed and dialed. */
 export interface Dial {
   kind: "dial";
   call: Call;
+  /** As it was read; undefined: none. UNKNOWN: a resend. */
+  row: CallRow | undefined;
   route: Route;
-  timeoutSeconds: number;
   /** Not before then, in milliseconds since the epoch. */
   dialAt: number;
-  /** It has stood in its account's line, and been given its slot. */
-  hasSlot: boolean;
-  /** Of this claim, counted from 1. */
-  attempt: number;
-  /** Its row as it was read, if it has one. */
-  row: CallRow | undefined;
-  /** The row's token, where an idempotent provider is sent to again. */
-  resendOf?: string;
-  /** No later than then, where the provider forgets what it has seen. */
-  resendUntil?: number;
-  unknownSince?: number;
 }
 
 /** A call of unknown outcome that its provider is asked for. */
-export interface LookUp extends Pick<CallRow, "attempt" | "numberHash" | "history"> {
+export interface LookUp {
   kind: "look_up";
   call: Call;
-  token: string;
-  route: Route;
-  claimedAt: number;
-  /** Its time is over: not found now, it is parked. */
-  orPark: boolean;
+  row: CallRow & { route: Route; claimedAt: number };
+  /** Its time is over: not found now, a person decides. */
+  orReview: boolean;
 }
 
 /** What to do about a call, from what is known before anything is claimed. */
 export type Decision =
-  /** Its row says that nothing is to be done now. */
-  | { kind: "acknowledge" }
-  | Written
-  /** An unknown outcome that stayed unknown: a person decides. */
-  | { kind: "park"; token: string }
+  /** Nothing now: its row says so, or it waits for what its row does not depend on. */
+  | { kind: "leave"; because: string }
+  /** The row, or the new row, is written so. */
+  | { kind: "write"; decided: Decided }
+  /** An unknown outcome that stayed unknown. */
+  | { kind: "review"; row: CallRow }
   | LookUp
   | Dial;
 
-interface Known {
+export interface Known {
   plan: DialPlan;
   schedule: Schedule;
-  holds: readonly Hold[];
-  orders: readonly Order[];
+  hashKey: string;
+  /** Everything that bears on the call. */
+  documents: DocumentsRead;
   now: number;
-  /** Random, 0 ≤ fraction < 1. */
-  fraction: () => number;
+  canLookUp(route: Route): boolean;
 }
 
 /** Decides from the row's own call where there is one: a message is only a hint. */
 export function decide(
   delivered: Call | undefined,
   row: CallRow | undefined,
-  known: Known & { canLookUp: (route: Route) => boolean },
+  known: Known,
 ): Decision {
-  const call = row?.call ?? delivered;
+  const call = row === undefined ? delivered : callOf(row);
   if (call === undefined || (row !== undefined && !isDue(row, known.now))) {
-    return { kind: "acknowledge" };
+    return { kind: "leave", because: "not_due" };
   }
   if (row?.state === "UNKNOWN") return decideUnknown(row, call, known);
   return decideWaiting(call, row, known);
 }
 
-/** Decides about a call that nobody has dialed, as if its time had come. */
-export function decideWaiting(
+function isDue({ state, dueAt }: CallRow, now: number): boolean {
+  const isOpen = state === "WAITING" || state === "UNKNOWN";
+  return isOpen && dueAt !== null && dueAt <= now + waitMsMax;
+}
+
+/** What ends a call, whatever is paused, open or paced. */
+function endOf(call: Call, at: number, known: Known): Decided | undefined {
+  const { plan, documents, hashKey } = known;
+  if (isCancelled(call, documents)) return { state: "CANCELLED", reason: "operator" };
+  if (at >= expiryOf(call, plan)) return { state: "EXPIRED", reason: "expired" };
+  if (!mayBeCalled(call.request, plan)) {
+    return { state: "REJECTED", reason: "destination_denied" };
+  }
+  const { numberHash } = traceOfNumber(call.request.phone_number, hashKey);
+  if (isOnDoNotCallList(numberHash, documents, hashKey)) {
+    return { state: "REJECTED", reason: "do_not_call" };
+  }
+  const route = routeOf(call.request.agent_id, plan);
+  // Refused at acceptance; the agent may have been given another route since.
+  if (route !== undefined && contextProblem(call.request, route) !== undefined) {
+    return { state: "REJECTED", reason: "context_not_carried" };
+  }
+  return undefined;
+}
+
+/** Decides about a call that nobody has dialed. */
+function decideWaiting(call: Call, row: CallRow | undefined, known: Known): Decision {
+  const { plan, schedule, now } = known;
+  const dialAt = Math.max(now, row?.dueAt ?? 0);
+  const end = endOf(call, dialAt, known);
+  if (end !== undefined) return { kind: "write", decided: end };
+  const route = routeOf(call.request.agent_id, plan);
+  if (route === undefined) return wait(row, "route_gone", now);
+  const closed = closedUntil(
+    schedule.opening(call.request, route, dialAt, expiryOf(call, plan)),
+    dialAt,
+  );
+  if (closed !== undefined) return { kind: "write", decided: closed };
+  const because = waitsFor(call, row, route, known);
+  if (because !== undefined) return wait(row, because, now);
+  // Behind an open breaker it waits for the probe's time, as it waits for its own.
+  const open = openBreakers(call.request.agent_id, route, known.documents);
+  const probeAt = Math.max(0, ...open.map(({ value }) => value.probeAt));
+  return { kind: "dial", call, row, route, dialAt: Math.max(dialAt, probeAt) };
+}
+
+/** What keeps a call waiting that could go by its own time. */
+function waitsFor(
   call: Call,
   row: CallRow | undefined,
-  { plan, schedule, holds, orders, now, fraction }: Known,
-): Written | Dial {
-  const expiresAt = expiryOf(call, plan);
-  const dialAt = Math.max(now, row?.dueAt ?? 0);
-  const ordered = byOrder(call, routeOf(call.request.agent_id, plan), orders);
-  if (ordered?.state === "CANCELLED") return ordered;
-  if (dialAt >= expiresAt) return { kind: "write", state: "EXPIRED", reason: "expired" };
-  const route = routeOf(call.request.agent_id, plan);
-  if (route === undefined) return { kind: "write", state: "PARKED", reason: "no_route" };
-  if (!mayBeCalled(call.request, plan)) {
-    return { kind: "write", state: "REJECTED", reason: "destination_denied" };
+  route: Route,
+  { plan, documents, now }: Known,
+): string | undefined {
+  const agent = call.request.agent_id;
+  if (isPaused(agent, route, documents)) return "paused";
+  const soon = now + waitMsMax;
+  if (openBreakers(agent, route, documents).some(({ value }) => value.probeAt > soon)) {
+    return "breaker_open";
   }
-  // Refused at acceptance; the agent may have been given another route since.
-  if (contextProblem(call.request, route) !== undefined) {
-    return { kind: "write", state: "REJECTED", reason: "context_not_carried" };
-  }
-  if (ordered !== undefined) return ordered;
-  const closed = waitForOpening(schedule.opening(call.request, route, dialAt, expiresAt), dialAt);
-  if (closed !== undefined) return closed;
-  const held = heldBy(route, holds);
-  if (held !== undefined && held.probeAt > dialAt) {
-    const reason = holdReason(held);
-    if (accountOf(route, plan).pace !== undefined && isOfAccount(held)) {
-      // In line, where it costs no message until the hold has ended.
-      const line = accountNameOf(route);
-      return { kind: "write", state: "DEFERRED", reason, dueAt: call.acceptedAt, line };
-    }
-    const dueAt = Math.min(heldUntil(held.probeAt, fraction()), expiresAt);
-    return { kind: "write", state: "DEFERRED", reason, dueAt };
-  }
-  return {
-    kind: "dial",
-    call,
-    route,
-    timeoutSeconds: accountOf(route, plan).timeoutSeconds,
-    dialAt,
-    hasSlot: row?.reason === slotReason,
-    attempt: (row?.attempt ?? 0) + 1,
-    row,
-  };
+  const { pace } = accountOf(route, plan);
+  if (pace === undefined) return undefined;
+  const account = accountNameOf(route);
+  if (nextPermitAt(account, pace, documents) > soon) return "pace";
+  if (row !== undefined) return undefined;
+  // A fresh call must not overtake those that wait: their places are taken ahead.
+  const rowsRemain = documents.get("account", account)?.value.rowsRemain === true;
+  return rowsRemain || calledUpTo(account, documents) > soon ? "pace" : undefined;
+}
+
+/** A row stays as it is, in its place; a fresh call is written WAITING from now on. */
+function wait(row: CallRow | undefined, reason: string, now: number): Decision {
+  if (row !== undefined) return { kind: "leave", because: reason };
+  return { kind: "write", decided: { state: "WAITING", reason, dueAt: now } };
 }
 
 /** What closed calling hours mean for a call: it waits for them, or ends where they never open in its time. */
-export function waitForOpening(opening: Opening, now: number): Written | undefined {
-  if (opening.at === undefined) {
-    return { kind: "write", state: "EXPIRED", reason: `hours:${opening.closedBy}` };
-  }
+export function closedUntil(
+  opening: Opening,
+  now: number,
+): Extract<Decided, { state: "WAITING" }> | { state: "EXPIRED"; reason: string } | undefined {
+  if (opening.at === undefined) return { state: "EXPIRED", reason: `hours:${opening.closedBy}` };
   if (opening.at <= now) return undefined;
   const reason = `hours:${opening.closedBy ?? ""}`;
-  return { kind: "write", state: "DEFERRED", reason, dueAt: Math.ceil(opening.at) };
+  return { state: "WAITING", reason, dueAt: Math.ceil(opening.at) };
 }
 
-function decideUnknown(
-  row: CallRow,
-  call: Call,
-  { plan, now, canLookUp }: Parameters<typeof decide>[2],
-): Decision {
-  const { token, route, unknownSince, claimedAt, attempt, numberHash, history } = row;
-  if (token === null || route === null || unknownSince === null) return { kind: "acknowledge" };
-  const orPark = now >= unknownSince + plan.parkAfterSeconds * 1000;
-  if (canLookUp(route) && claimedAt !== null) {
-    const asked = { call, token, route, attempt, numberHash, history, claimedAt };
-    return { kind: "look_up", ...asked, orPark };
+function decideUnknown(row: CallRow, call: Call, known: Known): Decision {
+  const { plan, schedule, now, canLookUp } = known;
+  const { route, unknownSince, claimedAt } = row;
+  if (route === null || unknownSince === null || claimedAt === null) {
+    return { kind: "leave", because: "not_due" };
   }
-  if (orPark) return { kind: "park", token };
-  const secondsMax = resendSecondsMax(route);
-  const resendUntil = secondsMax === undefined ? undefined : (claimedAt ?? 0) + secondsMax * 1000;
-  const isOver = resendUntil !== undefined && (row.resent || now > resendUntil);
-  if (!isIdempotent(route) || isOver) return { kind: "acknowledge" };
-  return {
-    kind: "dial",
-    call,
-    route,
-    timeoutSeconds: accountOf(route, plan).timeoutSeconds,
-    dialAt: now,
-    hasSlot: false,
-    attempt: attempt + 1,
-    row,
-    resendOf: token,
-    ...(resendUntil === undefined ? {} : { resendUntil }),
-    unknownSince,
-  };
-}
-
-function isDue({ state, dueAt, line }: CallRow, now: number): boolean {
-  if (dueAt === null || line !== null) return false; // who stands in line waits for a slot
-  if (state === "DEFERRED") return dueAt <= now + waitMsMax;
-  return state === "UNKNOWN" && dueAt <= now;
+  const isOver = now >= unknownSince + plan.reviewAfterSeconds * 1000;
+  if (canLookUp(route)) {
+    return { kind: "look_up", call, row: { ...row, route, claimedAt }, orReview: isOver };
+  }
+  if (isOver) return { kind: "review", row };
+  // A resend may ring now: it needs everything that a first request needs.
+  const opening = schedule.opening(call.request, route, now, expiryOf(call, plan));
+  const mayRing =
+    isIdempotent(route) &&
+    endOf(call, now, known) === undefined &&
+    waitsFor(call, row, route, known) === undefined &&
+    opening.at !== undefined &&
+    opening.at <= now;
+  if (!mayRing) return { kind: "leave", because: "not_now" };
+  return { kind: "dial", call, row, route, dialAt: Math.max(now, row.dueAt ?? 0) };
 }

@@ -1,404 +1,263 @@
-import DataLoader from "dataloader";
-import type { Call } from "../../shared/call.ts";
-import { accountOf, expiryOf } from "../../shared/dial-plan.ts";
-import type { Claim, Hold, Settlement } from "../../shared/ledger/call-ledger.ts";
+import type { Call } from "../../shared/calls/call.ts";
+import { callOf, type CallRow, type CallState } from "../../shared/calls/call-row.ts";
+import { reviewed } from "../../shared/calls/state-machine.ts";
+import { accountOf } from "../../shared/dial-plan.ts";
+import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { errorForLog } from "../../shared/log.ts";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import type { Route } from "../../shared/providers/index.ts";
-import { withTimeLimit } from "../../shared/time-limit.ts";
-import {
-  claimAgeMsMax,
-  decide,
-  type Dial,
-  type LookUp,
-  waitForOpening,
-  type Written,
-} from "./decide.ts";
+import { accountNameOf } from "../../shared/providers/index.ts";
+import { callUpSoon } from "./call-up-soon.ts";
+import { createCaps } from "./caps.ts";
+import { createBreakers } from "./circuit-breaker.ts";
+import { decide, type Dial, type LookUp } from "./decide.ts";
+import type { Delivery, Result } from "./delivery.ts";
+import { dialCall } from "./dial-call.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { createHolds, heldUntil, holdReason } from "./holds.ts";
-import { inLanes } from "./lanes.ts";
+import { bothRead, documentsFor, knownBy } from "./documents-for.ts";
+import { createFreshDocuments } from "./fresh-documents.ts";
 import { lookUpCalls } from "./look-up.ts";
-import { freshMoment, inLine, takeSlots } from "./pace.ts";
-import { createOperatorCheck, createOrders } from "./operator-orders.ts";
-import { settlementOf } from "./settlement.ts";
-import {
-  entryOf,
-  isEarly,
-  logDecision,
-  type Park,
-  remind,
-  type Unclaimed,
-  writeParks,
-  writeUnclaimed,
-} from "./write-decisions.ts";
+import { createPermits, nextPermitAt, paceOfRoute, waitMsMax } from "./pacing.ts";
+import { hintAgain } from "./hint-again.ts";
+import { createRequestGate } from "./request-gate.ts";
+import { createSharedWrites, manyCalls } from "./shared-writes.ts";
+import { createPlaces } from "./window.ts";
+import { countStates, logDecision, type ToWrite, writeDecided } from "./write-decided.ts";
 
-/** So long a provider that forgets still remembers after the last moment of a resend. */
-const resendMarginMs = 10_000;
-/** From claim to settlement, beside the provider's own time. */
-const claimOverheadMs = 25_000;
-/** Calls that an invocation has no time left for. */
-const noTimeDelayMs = 5_000;
-
-const overCap = "max_calls";
-/** Longer than any call to the number that is under way. */
-const overCapDelayMs = 180_000;
+/** Calls of a delivery of many that are claimed before one of the requests under way has ended. */
+const claimsAhead = 3;
 
 /** A call that a delivery asks for: brought by its message, or named by it. */
 export interface WantedCall {
   id: string;
-  call?: Call;
+  call?: Call | undefined;
 }
 
-/** What became of a wanted call: done with, or its message must come again. */
-export type Result = "done" | "again";
+/** What was read and decided of the calls of one delivery. */
+interface Plan {
+  calls: Call[];
+  read: DocumentsRead;
+  askedAt: number;
+  breakersOpened: number;
+  unreadable: Set<string>;
+  writes: ToWrite[];
+  reviews: CallRow[];
+  dials: Dial[];
+  lookUps: LookUp[];
+  /** Rows that stay as they are, and what they wait for. */
+  left: { row: CallRow; because: string }[];
+}
 
 /**
- * Decides on every call of a delivery, and dials those that are due: claim, one request, settle. Every
- * outcome is written before its message is acknowledged; a call whose outcome is not known is never sent
- * again, but to a provider that drops what it has seen.
+ * Decides on every call of a delivery, and dials those that are due: claim, one request, settle. Every outcome is
+ * written before its message is acknowledged.
  *
  * @param wanted each id once
  * @param deadline when the invocation ends, in milliseconds since the epoch
+ * @returns the ids whose messages must come again
  * @throws where the ledger cannot be read: nothing was dialed
  */
 export async function dialCalls(
-  wanted: WantedCall[],
+  wanted: readonly WantedCall[],
   deps: ReadyDeps,
   deadline: number,
-): Promise<Map<string, Result>> {
-  const results = new Map<string, Result>(wanted.map(({ id }) => [id, "done"]));
-  if (wanted.length === 0) return results;
-  const { ledger, clock, settings } = deps;
-  const ids = wanted.map(({ id }) => id);
-  const read = () => withTimeLimit(Promise.all([ledger.read(ids), ledger.holds()]), 5);
-  const [rows, holds] = await read().catch(read);
-  const calls = wanted.flatMap(({ id, call }) => rows.get(id)?.call ?? call ?? []);
-  const ordersNow = createOrders(calls, deps);
-  const orders = await ordersNow().catch(ordersNow);
-
-  const now = clock.now();
-  const writes: Unclaimed[] = [];
-  const parks: Park[] = [];
-  const dials: Dial[] = [];
-  const lookUps: LookUp[] = [];
-  const canLookUp = (route: Route) => settings.providerOf(route).lookUp !== undefined;
-  for (const { id, call: delivered } of wanted) {
-    const row = rows.get(id);
-    const { fraction } = deps.random;
-    const { plan, schedule } = settings;
-    const decision = decide(delivered, row, {
-      plan,
-      schedule,
-      holds,
-      orders,
-      now,
-      fraction,
-      canLookUp,
-    });
-    const call = row?.call ?? delivered;
-    if (decision.kind === "acknowledge" || call === undefined) continue;
-    if (decision.kind === "dial") dials.push(decision);
-    else if (decision.kind === "look_up") lookUps.push(decision);
-    else if (decision.kind === "park") parks.push({ call, decision });
-    else writes.push({ call, row, decision });
-  }
-
-  const again = (decided: { call: Call }[]) => (error: unknown) => {
-    deps.log("alarm", "ledger.unreachable", { count: decided.length, error: errorForLog(error) });
-    for (const { call } of decided) results.set(call.id, "again");
+): Promise<Set<string>> {
+  if (wanted.length === 0) return new Set();
+  const plan = await readAndDecide(wanted, deps).catch(() => readAndDecide(wanted, deps));
+  const again = new Set(plan.unreadable);
+  const failed = (ids: readonly string[]) => (error: unknown) => {
+    deps.log("alarm", "ledger.unreachable", { count: ids.length, error: errorForLog(error) });
+    for (const id of ids) again.add(id);
   };
-  const { going, writes: unslotted } = await withTimeLimit(takeSlots(dials, deps), 10);
-  writes.push(...unslotted);
-  await writeUnclaimed(writes, deps).catch(again(writes));
-  await writeParks(parks, deps).catch(again(parks));
-  const late: Unclaimed[] = [];
-  const check = createOperatorCheck(
-    going.map(({ call }) => call),
-    ordersNow,
+  const idsOf = (writes: readonly ToWrite[]) => writes.map(({ call }) => call.id);
+  const [results] = await Promise.all([
+    dialAll(plan, deps, deadline),
+    writeDecided(plan.writes, deps).catch(failed(idsOf(plan.writes))),
+    review(plan.reviews, deps).catch(failed(plan.reviews.map(({ id }) => id))),
+    lookUpCalls(plan.lookUps, deps, deadline),
+    hintAgain(plan.left, plan.read, deps),
+  ]);
+  for (const { dial, result } of results) if (result.kind === "again") again.add(dial.call.id);
+  const notDialed = results.flatMap(({ dial, result }) =>
+    // An unknown call keeps its row as it stands: that is due, and a sweep calls it up again.
+    result.kind === "not_dialed" && dial.row?.state !== "UNKNOWN"
+      ? [{ call: dial.call, row: dial.row, decided: result.decided }]
+      : [],
+  );
+  // A row that found no place, or an open breaker, stays as it is: the former goes back as a delayed hint.
+  const isKept = ({ row, decided }: ToWrite) =>
+    row !== undefined && ["no_capacity", "breaker_open"].includes(decided.reason);
+  const late = notDialed.filter((one) => !isKept(one));
+  await callUpSoon(
+    notDialed.flatMap(({ call, row, decided }) =>
+      isKept({ call, row, decided }) && decided.state === "WAITING"
+        ? { call, ...decided, cameBack: true }
+        : [],
+    ),
     deps,
   );
-  const dialOnce = createAttempts(holds, check, deps, deadline, late);
-  await inLanes(
-    going.toSorted((a, b) => a.dialAt - b.dialAt),
-    {
-      lanes: deps.lanes,
-      group: ({ route }) => route.provider,
-      groupLanes: ({ route }) => accountOf(route, settings.plan).concurrency,
-    },
-    async (dial) => {
-      results.set(dial.call.id, await dialOnce(dial));
-    },
+  await writeDecided(late, deps).catch(failed(idsOf(late)));
+  await countStates(
+    results.flatMap(({ result }): CallState[] =>
+      result.kind === "done" && result.state !== undefined ? [result.state] : [],
+    ),
+    deps,
   );
-  await writeUnclaimed(late, deps).catch(again(late));
-  const lost = await lookUpCalls(lookUps, deps, deadline);
-  await writeParks(lost, deps).catch(again(lost));
-  return results;
+  return again;
+}
+
+async function readAndDecide(wanted: readonly WantedCall[], deps: ReadyDeps): Promise<Plan> {
+  const { ledger, clock, log } = deps;
+  const askedAt = clock.now();
+  const { breakersOpened } = deps.memory;
+  const brought = wanted.flatMap(({ call }) => call ?? []);
+  const [{ rows, unreadable }, first] = await Promise.all([
+    ledger.read(wanted.map(({ id }) => id)),
+    documentsFor(brought, { numbers: true }, deps),
+  ]);
+  for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
+  // Of calls that were only named, the agent and the number stand in the row.
+  const named = wanted.flatMap(({ id, call }) => {
+    const row = rows.get(id);
+    return call === undefined && row !== undefined ? (callOf(row) ?? []) : [];
+  });
+  const read =
+    named.length === 0
+      ? first
+      : bothRead(first, await documentsFor(named, { numbers: true }, deps));
+  const plan: Plan = {
+    calls: [...brought, ...named],
+    read,
+    askedAt,
+    breakersOpened,
+    unreadable,
+    writes: [],
+    reviews: [],
+    dials: [],
+    lookUps: [],
+    left: [],
+  };
+  const known = knownBy(read, clock.now(), deps);
+  const oldest = oldestAccepted(clock.now(), deps);
+  for (const { id, call: delivered } of wanted) {
+    const row = rows.get(id);
+    const call = row === undefined ? delivered : callOf(row);
+    if (unreadable.has(id) || call === undefined) continue;
+    if (row === undefined && call.acceptedAt < oldest) {
+      // Its row may have been purged: a duplicate must not outlive it.
+      log("alarm", "call.too_old", { call_id: id, request_id: call.requestId });
+      continue;
+    }
+    const decision = decide(delivered, row, known);
+    if (decision.kind === "write") plan.writes.push({ call, row, decided: decision.decided });
+    else if (decision.kind === "review") plan.reviews.push(decision.row);
+    else if (decision.kind === "dial") plan.dials.push(decision);
+    else if (decision.kind === "look_up") plan.lookUps.push(decision);
+    else if (row !== undefined) plan.left.push({ row, because: decision.because });
+  }
+  return withinPace(plan, deps);
 }
 
 /**
- * Dials the calls of one delivery. Claims and settlements made at the same moment share a round trip.
- *
- * @param check what operators have said against a call that is about to go
- * @param late takes what is to be written of calls that their account had no moment for
+ * Leaves only as many calls of an account with a pace to be dialed as can go within 5 s, the earliest first, as its
+ * pace was read: the others are not claimed in vain.
  */
-function createAttempts(
-  read: readonly Hold[],
-  check: ReturnType<typeof createOperatorCheck>,
+function withinPace(plan: Plan, deps: ReadyDeps): Plan {
+  const now = deps.clock.now();
+  const nextAt = new Map<string, number>();
+  const dials: Dial[] = [];
+  for (const dial of inOrder(plan.dials)) {
+    const { call, row, route } = dial;
+    const pace = paceOfRoute(route, deps);
+    if (pace === undefined) {
+      dials.push(dial);
+      continue;
+    }
+    const account = accountNameOf(route);
+    const first = Math.max(
+      nextPermitAt(account, pace, plan.read),
+      now - ((pace.burst - 1) * pace.intervalUs) / 1000,
+    );
+    const moment = nextAt.get(account) ?? first;
+    if (moment <= now + waitMsMax) {
+      nextAt.set(account, moment + pace.intervalUs / 1000);
+      dials.push(dial);
+    } else if (row === undefined) {
+      const decided = { state: "WAITING", reason: "pace", dueAt: now } as const;
+      plan.writes.push({ call, row, decided });
+    } else plan.left.push({ row, because: "pace" });
+  }
+  return { ...plan, dials };
+}
+
+/** Those that have waited longest first, then in the order of acceptance: ids sort so. */
+function inOrder(dials: readonly Dial[]): Dial[] {
+  const since = ({ row, dialAt }: Dial) => row?.dueAt ?? dialAt;
+  return dials.toSorted((a, b) => since(a) - since(b) || (a.call.id < b.call.id ? -1 : 1));
+}
+
+/** Calls accepted before then may have had a row that was purged. */
+export function oldestAccepted(now: number, { settings }: Pick<ReadyDeps, "settings">): number {
+  return now - (settings.plan.retentionDays - 1) * 86_400_000;
+}
+
+async function dialAll(
+  { calls, read, askedAt, breakersOpened, dials }: Plan,
   deps: ReadyDeps,
   deadline: number,
-  late: Unclaimed[],
-) {
-  const { ledger, queue, clock, random, log, settings } = deps;
-  const holds = createHolds(read, deps);
-  const shared = { cache: false, maxBatchSize: 100 };
-  const claims = new DataLoader((batch: readonly Claim[]) => ledger.claim([...batch]), shared);
-  const settlements = new DataLoader(
-    (batch: readonly Settlement[]) => ledger.settle([...batch]),
-    shared,
+): Promise<{ dial: Dial; result: Result }[]> {
+  if (dials.length === 0) return [];
+  const { settings, clock, memory, concurrency, log } = deps;
+  const limits = new Map(
+    dials.map(({ route }) => [accountNameOf(route), accountOf(route, settings.plan).concurrency]),
   );
-  /** Set by the first claim that can neither be made nor read back: the rest is handed back untouched. */
-  let ledgerDown = false;
-
-  async function dialOnce(dial: Dial): Promise<Result> {
-    if (ledgerDown) return "again";
-    const { call, route, timeoutSeconds, dialAt, resendOf } = dial;
-    let moment: number | undefined;
-    let ordered: Written | undefined;
-    try {
-      await clock.sleep(Math.max(0, dialAt - clock.now()));
-      const askedAt = clock.now();
-      // Beside one another: a moment that waits for an answer is soon void.
-      [moment, ordered] = await Promise.all([
-        freshMoment(route, undefined, deps),
-        check(call, route),
-      ]);
-      // While the moment was waited for, or the function stood still, an operator may have given another order.
-      if (clock.now() - askedAt > claimAgeMsMax) throw new Error("the orders are old");
-    } catch (error) {
-      log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
-      return "again";
-    }
-    if (ordered !== undefined) {
-      if (resendOf === undefined) late.push({ call, row: dial.row, decision: ordered });
-      return "done";
-    }
-    if (moment === undefined) {
-      // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
-      if (resendOf === undefined) late.push(inLine(dial));
-      return "done";
-    }
-    const at = Math.max(clock.now(), moment, dialAt); // a timer may fire a millisecond early
-    const before = await mayClaim(dial, at).catch((error: unknown) => {
-      log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
-      return "again" as const;
-    });
-    if (before !== "claim") return before;
-
-    const token = random.token();
-    const claim: Claim = {
-      ...entryOf(call, deps),
-      token,
-      route,
-      attempt: dial.attempt,
-      at,
-      ...(isEarly(dial.attempt) ? {} : { unrecorded: true }),
-      deadline: at + timeoutSeconds * 1000 + claimOverheadMs,
-      ...(resendOf === undefined ? {} : { resendOf }),
-    };
-    const claimed = await claimOrReadBack(claim);
-    if (claimed !== "ours") return claimed;
-
-    const startedAt = clock.now();
-    const outcome = (await notNow(dial, at, moment)) ?? (await request(dial));
-    const result = await settle(dial, token, outcome, clock.now() - startedAt);
-    if (outcome.kind !== "placed" && outcome.kind !== "unknown") await takeBack(claim);
-    return result;
-  }
-
-  /** What came in between since the claim: surely nothing was placed. */
-  async function notNow(
-    { call, route, resendUntil }: Dial,
-    claimedAt: number,
-    moment: number,
-  ): Promise<DialOutcome | undefined> {
-    const { plan, schedule } = settings;
-    const mayGo = await freshMoment(route, moment, deps).catch(() => undefined);
-    if (mayGo === undefined) return { kind: "not_placed", code: "pace" };
-    const now = clock.now();
-    // Frozen, or the ledger was slow: the sweep may be about to call this claim's outcome unknown.
-    if (now - claimedAt > claimAgeMsMax || now > (resendUntil ?? now)) {
-      return { kind: "not_placed", code: "claim_too_old" };
-    }
-    const closedBy = schedule.closedBy(call.request, route, now);
-    if (closedBy === undefined) return undefined;
-    const expiresAt = expiryOf(call, plan);
-    const { at = expiresAt } = schedule.opening(call.request, route, now, expiresAt);
-    const retryAfterSeconds = (at - now) / 1000;
-    return { kind: "not_placed", code: `hours:${closedBy}`, retryAfterSeconds };
-  }
-
-  async function request(dial: Dial): Promise<DialOutcome> {
-    const { call, route, attempt, resendOf, resendUntil } = dial;
-    // What is repeated must have ended before the provider forgets what it repeats.
-    const left = ((resendUntil ?? Infinity) + resendMarginMs - clock.now()) / 1000;
-    const what = {
-      call,
-      attempt: resendOf === undefined ? attempt : attempt - 1,
-      timeoutSeconds: Math.min(dial.timeoutSeconds, left),
-    };
-    return settings
-      .providerOf(route)
-      .dial(what, route)
-      .catch((error: unknown) => {
-        log("alarm", "provider.threw", { call_id: call.id, error: errorForLog(error) });
-        return { kind: "unknown", code: "provider_threw" } as const;
+  const delivery: Delivery = {
+    deps,
+    deadline,
+    places: createPlaces({
+      // A call that waits for its claim's answer sends nothing: a few more are claimed than may send at once.
+      total: concurrency + (dials.length < manyCalls ? 0 : claimsAhead),
+      half: Math.ceil(concurrency / 2),
+      limitOf: (account) => limits.get(account) ?? concurrency,
+      windows: memory.windows,
+      clock,
+    }),
+    gate: createRequestGate(concurrency, clock),
+    permits: createPermits(deps),
+    caps: createCaps(deps),
+    breakers: createBreakers(deps),
+    documents: createFreshDocuments(calls, { read, askedAt, breakersOpened }, deps),
+    writes: createSharedWrites(dials.length, deps),
+    ledger: { isDown: false },
+  };
+  return Promise.all(
+    inOrder(dials).map(async (dial) => {
+      // One call's trouble must not hand back its neighbours, whose requests may be under way.
+      const result = await dialCall(dial, delivery).catch((error: unknown): Result => {
+        log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
+        return { kind: "again" };
       });
-  }
+      return { dial, result };
+    }),
+  );
+}
 
-  /** What stands in the way of a claim: expiry, too little time, closed hours, a hold that another call probes, a cap. */
-  async function mayClaim(dial: Dial, now: number): Promise<Result | "claim"> {
-    const { call, route, resendOf, row, timeoutSeconds } = dial;
-    const write = async (decision: Unclaimed["decision"]) => {
-      // An unknown call keeps its row as it stands: that is due, and the sweep asks again.
-      if (resendOf === undefined) await writeUnclaimed([{ call, row, decision }], deps);
-      return "done" as const;
-    };
-    const defer = (reason: string, dueAt: number) =>
-      write({ kind: "write", state: "DEFERRED", reason, dueAt });
-    // Decided long ago, perhaps: a lane may have been minutes away.
-    const expiresAt = expiryOf(call, settings.plan);
-    if (now >= expiresAt) return write({ kind: "write", state: "EXPIRED", reason: "expired" });
-    if (now + timeoutSeconds * 1000 + claimOverheadMs > deadline) {
-      return defer("no_time", now + noTimeDelayMs);
-    }
-    const opening = settings.schedule.opening(call.request, route, now, expiresAt);
-    const closed = waitForOpening(opening, now);
-    if (closed !== undefined) return write(closed);
-    const held = await holds.waitFor(route, now);
-    if (held !== undefined) {
-      return defer(holdReason(held), heldUntil(held.probeAt, random.fraction()));
-    }
-    const free = await countAt(call, route, now);
-    // Sent once more it may ring only now: so it is counted anew, in the room that it has had.
-    if (free === now || resendOf !== undefined) return "claim";
-    if (free < expiresAt) return defer(overCap, free);
-    // A call under way may yet be taken back: it is looked at once more.
-    if (row?.reason !== overCap) return defer(overCap, Math.min(now + overCapDelayMs, expiresAt));
-    return write({ kind: "write", state: "EXPIRED", reason: overCap });
+/** Hands unknown outcomes that stayed unknown to a person. */
+async function review(rows: readonly CallRow[], deps: ReadyDeps): Promise<void> {
+  const { ledger, clock, random, settings } = deps;
+  const at = clock.now();
+  const { reviewAfterSeconds } = settings.plan;
+  const changes = rows.flatMap((row) => {
+    const next = reviewed(row, reviewAfterSeconds, { version: random.version(), at });
+    return next === undefined ? [] : { next, seen: row.version, row };
+  });
+  if (changes.length === 0) return;
+  const written = await ledger.write(changes);
+  const made = changes.filter((_, index) => written[index] === true);
+  for (const { row, next } of made) {
+    const call = callOf(row);
+    if (call !== undefined) logDecision(deps, call, next.state, { reason: next.reason });
   }
-
-  /** Counts a call for the caps on its number; answers with the time at which it may go. */
-  async function countAt(call: Call, route: Route, at: number): Promise<number> {
-    const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
-    if (!isCounted) return at;
-    const { numberHash } = entryOf(call, deps);
-    return withTimeLimit(ledger.count({ numberHash, callId: call.id, at, caps }), 5);
-  }
-
-  /** Takes a call back that was counted and surely not placed. Failing, the number rests for longer. */
-  async function takeBack({ call, route, at, numberHash, resendOf }: Claim): Promise<void> {
-    const { isCounted } = settings.schedule.capsOf(call.request, route);
-    if (!isCounted || resendOf !== undefined) return;
-    const counted = { numberHash, callId: call.id, at };
-    await withTimeLimit(ledger.uncount(counted), 3).catch((error: unknown) => {
-      log("warning", "cap.not_freed", { call_id: call.id, error: errorForLog(error) });
-    });
-  }
-
-  /** A claim whose answer was lost is read back: it may be ours. */
-  async function claimOrReadBack(claim: Claim): Promise<Result | "ours"> {
-    try {
-      return (await withTimeLimit(claims.load(claim), 5)) ? "ours" : "done";
-    } catch (error) {
-      log("alarm", "ledger.unreachable", { call_id: claim.call.id, error: errorForLog(error) });
-    }
-    try {
-      const row = (await withTimeLimit(ledger.read([claim.call.id]), 3)).get(claim.call.id);
-      if (row?.state === "DIALING") return row.token === claim.token ? "ours" : "done";
-      return "again";
-    } catch {
-      ledgerDown = true;
-      return "again";
-    }
-  }
-
-  async function settle(
-    dial: Dial,
-    token: string,
-    outcome: DialOutcome,
-    ms: number,
-  ): Promise<Result> {
-    const { call, route, attempt, unknownSince } = dial;
-    const { plan } = settings;
-    const now = clock.now();
-    // What this call's row does not depend on is kept count of once the row is written.
-    const holdsFirst =
-      outcome.kind === "account_refused" ||
-      (outcome.kind === "route_refused" && dial.resendOf === undefined);
-    if (holdsFirst) await keepHolds(call, route, outcome);
-    const settlement = settlementOf(
-      outcome,
-      {
-        id: call.id,
-        token,
-        route,
-        attempt,
-        expiresAt: expiryOf(call, plan),
-        parkAfterSeconds: plan.parkAfterSeconds,
-        canLookUp: settings.providerOf(route).lookUp !== undefined,
-        ...(unknownSince === undefined ? {} : { unknownSince }),
-      },
-      now,
-      random.fraction(),
-      heldUntil(holds.probeAt(route) ?? now, random.fraction()),
-    );
-    const { state, reason, dueAt } = settlement;
-    const written = await settleSurely(settlement);
-    logDecision(deps, call, state, {
-      reason,
-      provider: route.provider,
-      attempt,
-      ms,
-      ...(dueAt === undefined ? {} : { due_at: new Date(dueAt).toISOString() }),
-    });
-    if (written === "refused") {
-      log("warning", "call.settlement_refused", { call_id: call.id, state, reason });
-    }
-    if (dueAt !== undefined && written === "written") {
-      await remind([{ id: call.id, reason, dueAt }], deps);
-    }
-    // What a repeated request is answered may be about the first one: only a success says something.
-    const isAnswer = dial.resendOf === undefined || outcome.kind === "placed";
-    if (!holdsFirst && isAnswer) await keepHolds(call, route, outcome);
-    return written === "lost" ? "again" : "done";
-  }
-
-  async function keepHolds(call: Call, route: Route, outcome: DialOutcome): Promise<void> {
-    await withTimeLimit(holds.keep(outcome, route, clock.now()), 3).catch((error: unknown) => {
-      log("warning", "hold.not_kept", { call_id: call.id, error: errorForLog(error) });
-    });
-  }
-
-  /** A failed settlement is repeated as a write, never as a call; at last it goes onto the queue. */
-  async function settleSurely(settlement: Settlement): Promise<"written" | "refused" | "lost"> {
-    for (const waitMs of [0, 250, 1000]) {
-      await clock.sleep(waitMs);
-      try {
-        const written = await withTimeLimit(settlements.load(settlement), 3);
-        return written ? "written" : "refused";
-      } catch (error) {
-        const { id: call_id, state } = settlement;
-        log("alarm", "ledger.unreachable", { call_id, state, error: errorForLog(error) });
-      }
-    }
-    try {
-      await withTimeLimit(queue.send({ kind: "outcome", settlement }), 5);
-      return "written";
-    } catch (error) {
-      log("alarm", "queue.unreachable", { call_id: settlement.id, error: errorForLog(error) });
-      return "lost";
-    }
-  }
-
-  return dialOnce;
+  await countStates(
+    made.map(({ next }) => next.state),
+    deps,
+  );
 }

@@ -1,58 +1,91 @@
+import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { errorForLog, type Log } from "../../shared/log.ts";
+import type { Log } from "../../shared/log.ts";
 import type { DialingProvider } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
-import type { CallQueue, Disposition } from "../../shared/queue/call-queue.ts";
+import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { ApiSettings, Settings } from "../../shared/settings.ts";
-import { withTimeLimit } from "../../shared/time-limit.ts";
+import { withTimeLimits } from "../../shared/time-limit.ts";
+import type { Window } from "./window.ts";
 
 export interface DialerDeps {
   queue: CallQueue;
   ledger: CallLedger;
+  documents: Documents;
+  /** Keeps whole, for 28 days, a message that nobody could read or write down. */
+  deadLetters: { store(name: string, body: string): Promise<void> };
   settings: Settings<DialerSettings>;
   clock: {
     /** Milliseconds since the epoch. */
     now(): number;
-    /** Sets no timer for no time: each goes off by itself, which would part lanes that share round trips. */
     sleep(ms: number): Promise<void>;
   };
   random: {
-    /** Random, 32 hex digits. */
-    token(): string;
+    /** A fresh version of a row or a document: 20 random hex digits. */
+    version(): string;
     /** 0 ≤ fraction < 1. */
     fraction(): number;
   };
-  /** Requests to providers under way at once. */
-  lanes: number;
+  /** Requests to providers under way at once in one delivery. */
+  concurrency: number;
   log: Log;
+  /** What this process remembers from one delivery to the next. */
+  memory: DialerMemory;
+}
+
+export type DialerSettings = ApiSettings & {
+  providerOf(route: Route): DialingProvider<Route>;
+};
+
+/** Dependencies whose settings have been found right. */
+export type ReadyDeps = Omit<DialerDeps, "settings"> & { settings: DialerSettings };
+
+const ledgerSecondsMax = 5;
+/** For many messages, a hundred or ten in one request, and for a message's body in the object store. */
+export const queueSecondsMax = 30;
+
+/** Makes the dependencies ready: every call to ledger, documents and queue has a time limit. */
+export function readyDeps(deps: DialerDeps, settings: DialerSettings): ReadyDeps {
+  return {
+    ...deps,
+    settings,
+    ledger: withTimeLimits(deps.ledger, ledgerSecondsMax),
+    documents: withTimeLimits(deps.documents, ledgerSecondsMax),
+    queue: withTimeLimits(deps.queue, queueSecondsMax),
+    deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
+  };
+}
+
+/** The state of one process; losing it costs speed and nothing else. */
+export interface DialerMemory {
+  /** How many requests an account is sent at once, by the account's name. */
+  windows: Map<string, Window>;
+  /** When a backlog's document was last known to be renewed, by its key. */
+  backlogsUsedAt: Map<string, number>;
+  /** The latest round trips to the ledger, in milliseconds, newest last. */
+  roundTripsMs: number[];
+  /** Numbers that were counted for a breaker, so that a process counts one number once. */
+  countedNumbers: Map<string, Set<string>>;
+  /** How many breakers this process has opened: what it read before then does not tell of them. */
+  breakersOpened: number;
+  /** When this process last looked at the sweeps' heartbeat. */
+  heartbeatReadAt: number;
+}
+
+export function createDialerMemory(): DialerMemory {
+  return {
+    windows: new Map(),
+    backlogsUsedAt: new Map(),
+    roundTripsMs: [],
+    countedNumbers: new Map(),
+    breakersOpened: 0,
+    heartbeatReadAt: -Infinity,
+  };
 }
 
 /** The machine's clock. */
 export const systemClock: DialerDeps["clock"] = {
   now: Date.now,
+  // No timer for no time: each goes off by itself, which would part calls that share round trips.
   sleep: (ms) => (ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : Promise.resolve()),
 };
-
-export type DialerSettings = ApiSettings & {
-  providerOf(route: Route): DialingProvider<Route>;
-  /** How often the sweep's clock ticks; a sweep looks two of its periods ahead. */
-  sweepSeconds: number;
-};
-
-/** Dependencies of a delivery whose settings have been found right. */
-export type ReadyDeps = Omit<DialerDeps, "settings"> & { settings: DialerSettings };
-
-/** Before a function ends, as it may stand still then for good. Failing, the hours' counts miss what it did. */
-export async function writeCounts({
-  ledger,
-  log,
-}: Pick<DialerDeps, "ledger" | "log">): Promise<void> {
-  await withTimeLimit(ledger.writeCounts(), 3).catch((error: unknown) =>
-    log("warning", "counts.lost", { error: errorForLog(error) }),
-  );
-}
-
-/** Hands a message back to the queue: 60 s growing to 15 min, so that 100 attempts outlast a day's outage. */
-export function handBack(attempt: number): Disposition {
-  return { retryAfterSeconds: Math.min(60 * 2 ** Math.min(attempt - 1, 4), 900) };
-}

@@ -1,22 +1,35 @@
 import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { consoleLog as log } from "../../shared/log.ts";
-import { createProviders } from "../../shared/providers/index.ts";
-import { createSqsQueue, deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
-import { randomId } from "../../shared/random-id.ts";
-import { readDialerSettings } from "../../shared/settings.ts";
 import {
   type AwsPlatform,
   createAwsPlatform,
   everyFiveMinutes,
 } from "../../shared/aws-platform.ts";
+import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
+import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
+import { consoleLog as log } from "../../shared/log.ts";
+import { createProviders } from "../../shared/providers/index.ts";
+import {
+  createS3DeadLetters,
+  createSqsQueue,
+  deliveredBySqs,
+} from "../../shared/queue/sqs-queue.ts";
+import { randomVersion } from "../../shared/random-id.ts";
+import { readDialerSettings } from "../../shared/settings.ts";
 import { handleDeadLetters } from "./dead-letters.ts";
-import { type DialerDeps, systemClock } from "./dialer.ts";
-import { handleDelivery } from "./handle-delivery.ts";
+import { createDialerMemory, type DialerDeps, systemClock } from "./dialer.ts";
+import { handleMessages } from "./handle-messages.ts";
+import { purge } from "./purge.ts";
+import { sweep } from "./sweep.ts";
+
+/** What a schedule of EventBridge sends: a sweep every minute, a purge every hour. */
+export interface ScheduledEvent {
+  scheduled: "sweep" | "purge";
+}
 
 const platform: AwsPlatform = createAwsPlatform(process.env, log);
+const memory = createDialerMemory();
 
 /**
  * A connection of its own for each request: one kept open may be closed by the provider just as it is used,
@@ -36,32 +49,51 @@ const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
     log,
   );
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;
+  const dynamo = await platform.dynamo();
   return {
     queue: createSqsQueue(platform),
-    ledger: createDynamoLedger(await platform.dynamo(), platform.table, retentionMs),
+    ledger: createDynamoLedger(dynamo, platform.table, retentionMs),
+    documents: createDynamoDocuments(dynamo, platform.table, now, randomVersion),
+    deadLetters: createS3DeadLetters(platform.s3, platform.bucket),
     settings,
     clock: systemClock,
-    random: { token: randomId, fraction: Math.random },
-    lanes: 25,
+    random: { version: randomVersion, fraction: Math.random },
+    concurrency: 25,
     log,
+    memory,
   };
 }, log);
 
-/** Delivers the call queue's messages, and the dead-letter queue's; what comes again is reported by its id. */
-export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
+/** Handles the call queue's messages, the dead-letter queue's, and the clock's minute beside both. */
+export async function handler(
+  event: SQSEvent | ScheduledEvent,
+  context: Context,
+): Promise<SQSBatchResponse | undefined> {
   const deps = await wire();
+  const deadline = Date.now() + context.getRemainingTimeInMillis();
+  if ("Records" in event) return deliver(event, deps, deadline);
+  const run = event.scheduled === "purge" ? purge : sweep;
+  await run(deps, deadline);
+  return undefined;
+}
+
+/** What comes again is reported by its id. */
+async function deliver(
+  event: SQSEvent,
+  deps: DialerDeps,
+  deadline: number,
+): Promise<SQSBatchResponse> {
   const delivered = event.Records.map((record) =>
     deliveredBySqs(record, platform.s3, platform.bucket),
   );
   const isDead = event.Records[0]?.eventSourceARN.endsWith("-dead") === true;
-  const dispositions = isDead
+  const answers = isDead
     ? await handleDeadLetters(delivered, deps)
-    : await handleDelivery(delivered, deps, Date.now() + context.getRemainingTimeInMillis());
-
+    : await handleMessages(delivered, deps, deadline);
   const again = event.Records.flatMap(({ messageId, receiptHandle }, index) => {
-    const disposition = dispositions[index];
-    if (disposition === "acknowledge") return [];
-    return [{ messageId, receiptHandle, seconds: disposition?.retryAfterSeconds ?? 60 }];
+    const answer = answers[index];
+    if (answer === "ack") return [];
+    return [{ messageId, receiptHandle, seconds: answer?.retryAfterSeconds ?? 60 }];
   });
   const QueueUrl = isDead ? platform.deadQueueUrl : platform.queueUrl;
   await Promise.all(

@@ -1,15 +1,23 @@
 import * as z from "zod";
+import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
+import {
+  claimAgeMsMax,
+  missed,
+  reviewed,
+  type Settlement,
+} from "../../shared/calls/state-machine.ts";
 import { accountOf } from "../../shared/dial-plan.ts";
-import type { CallRow } from "../../shared/ledger/call-ledger.ts";
+import type { Change } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { FoundCall, SoughtCall } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
 import { withTimeLimit } from "../../shared/time-limit.ts";
-import { claimAgeMsMax, type LookUp } from "./decide.ts";
+import type { LookUp } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { inLanes } from "./lanes.ts";
-import { logDecision, type Park } from "./write-decisions.ts";
+import { inTurns } from "./in-turns.ts";
+import { settleSurely, unknownDueAt } from "./settle.ts";
+import { countStates, logDecision } from "./write-decided.ts";
 
 /** For all that a provider is asked about one call. */
 const lookUpSecondsMax = 20;
@@ -25,73 +33,77 @@ const lateMsMax = 600_000;
 const callsToNumberMax = 100;
 
 /**
- * Asks the providers for calls of unknown outcome. Found, a call is PLACED; otherwise its row stays as it is, and the
- * sweep reminds of it until its time is over.
- *
- * @returns those whose time is over, to be parked
+ * Asks the providers for calls of unknown outcome. A call that is found is PLACED; otherwise its row waits for the next
+ * look-up, or, once its time is over, for a person.
  */
 export async function lookUpCalls(
-  lookUps: LookUp[],
+  lookUps: readonly LookUp[],
   deps: ReadyDeps,
   deadline: number,
-): Promise<Park[]> {
-  const { clock, settings, lanes, log } = deps;
-  const lost: Park[] = [];
+): Promise<void> {
+  const { clock, settings, concurrency } = deps;
   /** Accounts that have failed to answer: asking them once more for each of many calls would only take time. */
   const failing = new Set<string>();
-  await inLanes(
+  await inTurns(
     lookUps,
     {
-      lanes,
-      group: ({ route }) => route.provider,
-      groupLanes: ({ route }) => accountOf(route, settings.plan).concurrency,
+      total: concurrency,
+      groupOf: ({ row }) => row.route.provider,
+      limitOf: ({ row }) => accountOf(row.route, settings.plan).concurrency,
     },
     async (lookUp) => {
-      const { call, route, token, orPark } = lookUp;
-      if (clock.now() + timeNeededMs > deadline) return; // its row is due, and the sweep reminds again
-      const account = accountNameOf(route);
-      let found: FoundCall | undefined;
-      let isAsked = false;
-      try {
-        if (!failing.has(account)) {
-          found = await ask(lookUp, deps);
-          isAsked = true;
-        }
-      } catch (error) {
-        // An answer that cannot be read may be about this call alone.
-        if (!(error instanceof z.ZodError || error instanceof SyntaxError)) failing.add(account);
-        const fields = { call_id: call.id, provider: route.provider, error: errorForLog(error) };
-        log("warning", "look_up.failed", fields);
-      }
-      try {
-        const isPlaced = found !== undefined && (await settleFound(found, lookUp, deps));
-        if (!isPlaced && isAsked) await noteMiss(lookUp, deps);
-        if (!isPlaced && orPark) lost.push({ call, decision: { kind: "park", token } });
-      } catch (error) {
-        // What was found is not forgotten: its row stays due, and is looked after again.
-        log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
-      }
+      // Without time for it the row stays due, and a sweep calls it up again.
+      if (clock.now() + timeNeededMs <= deadline) await lookUpOne(lookUp, failing, deps);
     },
   );
-  return lost;
 }
 
-/** So many steps a history has at most before look-ups are no longer told in it. */
-const recordedStepsMax = 40;
+async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: ReadyDeps): Promise<void> {
+  const { call, row, orReview } = lookUp;
+  const { log } = deps;
+  const account = accountNameOf(row.route);
+  let found: FoundCall | undefined;
+  let isAsked = false;
+  try {
+    if (!failing.has(account)) {
+      found = await ask(lookUp, deps);
+      isAsked = true;
+    }
+  } catch (error) {
+    // An answer that cannot be read may be about this call alone.
+    if (!(error instanceof z.ZodError || error instanceof SyntaxError)) failing.add(account);
+    const fields = { call_id: call.id, provider: row.route.provider, error: errorForLog(error) };
+    log("warning", "look_up.failed", fields);
+  }
+  try {
+    const isPlaced = found !== undefined && (await settleFound(found, lookUp, deps));
+    if (!isPlaced && (isAsked || orReview)) await writeMiss(lookUp, orReview, deps);
+  } catch (error) {
+    // What was found is not forgotten: its row stays due, and is looked after again.
+    log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
+  }
+}
 
-/** Tells in the call's history that it was looked for, and that its provider had nothing to show. */
-async function noteMiss({ call: { id }, history }: LookUp, { ledger, clock }: ReadyDeps) {
-  if (history.length >= recordedStepsMax) return;
-  const entry = { at: clock.now(), state: "UNKNOWN", reason: "not_found" } as const;
-  await withTimeLimit(ledger.note([{ id, entry }]), 5);
+/** The provider had nothing to show: it is asked again later, or a person decides. */
+async function writeMiss({ call, row }: LookUp, orReview: boolean, deps: ReadyDeps): Promise<void> {
+  const { ledger, clock, random, settings } = deps;
+  const write = { version: random.version(), at: clock.now() };
+  const { reviewAfterSeconds } = settings.plan;
+  const dueAt = unknownDueAt(row, { canLookUp: true, reviewAfterSeconds }, write.at, 0);
+  const next = orReview ? reviewed(row, reviewAfterSeconds, write) : missed(row, dueAt, write);
+  if (next === undefined) return;
+  const [isWritten] = await ledger.write([{ next, seen: row.version }]);
+  if (isWritten !== true || next.state === "UNKNOWN") return;
+  logDecision(deps, call, next.state, { reason: next.reason });
+  await countStates([next.state], deps);
 }
 
 /** @throws where the provider could not be asked */
 async function ask(lookUp: LookUp, deps: ReadyDeps): Promise<FoundCall | undefined> {
-  const { call, route, attempt } = lookUp;
-  const provider = deps.settings.providerOf(route);
-  const sought: SoughtCall = { call, attempt, ...timeOf(lookUp, deps) };
-  const asking = provider.lookUp?.(sought, route) ?? Promise.resolve(undefined);
+  const { call, row } = lookUp;
+  const provider = deps.settings.providerOf(row.route);
+  const sought: SoughtCall = { call, attempt: row.attempt, ...timeOf(row, deps) };
+  const asking = provider.lookUp?.(sought, row.route) ?? Promise.resolve(undefined);
   return withTimeLimit(asking, lookUpSecondsMax);
 }
 
@@ -101,18 +113,28 @@ async function ask(lookUp: LookUp, deps: ReadyDeps): Promise<FoundCall | undefin
  * @throws where the ledger could not be asked
  */
 async function settleFound(found: FoundCall, lookUp: LookUp, deps: ReadyDeps): Promise<boolean> {
-  const { call, route, token, attempt } = lookUp;
+  const { call, row } = lookUp;
   const { ledger, clock } = deps;
   const providerCallId = await ownOf(found, lookUp, deps);
-  if (providerCallId === undefined) return false;
-  const [settled] = await withTimeLimit(
-    ledger.settle([
-      { id: call.id, token, state: "PLACED", reason: "found", providerCallId, at: clock.now() },
-    ]),
-    5,
-  );
-  const fields = { reason: "found", provider: route.provider, attempt };
-  if (settled === true) logDecision(deps, call, "PLACED", fields);
+  const claim = row.claims.at(-1);
+  if (providerCallId === undefined || claim === undefined) return false;
+  const at = clock.now();
+  const settlement: Settlement = {
+    id: row.id,
+    claim,
+    state: "PLACED",
+    reason: "found",
+    providerCallId,
+    at,
+  };
+  const write = async (change: Change) => (await ledger.write([change]))[0] === true;
+  const settling = await settleSurely(row, settlement, write, deps);
+  if (settling === "lost") throw new Error("the settlement was lost");
+  if (settling === "written") {
+    const { route, attempt } = row;
+    logDecision(deps, call, "PLACED", { reason: "found", provider: route.provider, attempt });
+    await countStates(["PLACED"], deps);
+  }
   return true;
 }
 
@@ -139,16 +161,17 @@ async function ownOf(
   deps: ReadyDeps,
 ): Promise<string | undefined> {
   if (found.by === "id") return found.providerCallId;
-  const { call, route, numberHash } = lookUp;
-  const { ledger, clock, settings } = deps;
+  const { call, row } = lookUp;
+  const { route, numberHash } = row;
+  const { ledger, documents, clock, random, settings } = deps;
   // After a rotation of HASH_KEY the calls to its number cannot be told by it.
   const { phone_number } = call.request;
   if (traceOfNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
-  const { from, until } = timeOf(lookUp, deps);
+  const { from, until } = timeOf(row, deps);
   // Another call's row may be some moments late in the ledger's index of numbers.
   if (clock.now() < until + indexMarginMs) return undefined;
-  const rows = await withTimeLimit(ledger.list({ numberHash, limit: callsToNumberMax }), 5);
-  if (rows.length === callsToNumberMax) return undefined;
+  const { rows, next, unreadable } = await ledger.list({ numberHash, limit: callsToNumberMax });
+  if (next !== undefined || unreadable > 0) return undefined;
   const others = rows.filter(({ id }) => id !== call.id);
   const overlaps = ({ claimedAt, route: other, state }: CallRow) => {
     if (other === null) return false; // never claimed
@@ -159,30 +182,31 @@ async function ownOf(
   };
   const isOfAccount = (other: Route | null) =>
     other !== null && accountNameOf(other) === accountNameOf(route);
-  const isHidden = (row: CallRow) =>
-    row.state === "PLACED" && !(row.providerCallId !== null && isOfAccount(row.route));
-  if (others.some((row) => (unresolved.has(row.state) || isHidden(row)) && overlaps(row))) {
+  const isHidden = (other: CallRow) =>
+    other.state === "PLACED" && !(other.providerCallId !== null && isOfAccount(other.route));
+  if (others.some((one) => (unresolved.has(one.state) || isHidden(one)) && overlaps(one))) {
     return undefined;
   }
   const taken = new Set(others.map(({ providerCallId }) => providerCallId));
-  const [candidate, ...more] = found.providerCallIds.filter((id) => !taken.has(id));
-  if (candidate === undefined || more.length > 0) return undefined;
-  // Bound to one call for good, should another be looked up at this moment and not see this one.
-  const now = clock.now();
-  const bound = await withTimeLimit(
-    ledger.bindKey(
-      `provider call ${accountNameOf(route)} ${candidate}`,
-      { fingerprint: call.id, seed: "" },
-      now,
-      now + settings.plan.retentionDays * 86_400_000,
-    ),
-    5,
-  );
-  return bound.fingerprint === call.id ? candidate : undefined;
+  const [candidate, ...further] = found.providerCallIds.filter((id) => !taken.has(id));
+  if (candidate === undefined || further.length > 0) return undefined;
+  // Taken by one call for good, should another be looked up at this moment and not see this one.
+  const key = JSON.stringify([accountNameOf(route), candidate]);
+  const document = {
+    kind: "provider-id" as const,
+    key,
+    version: random.version(),
+    value: { call: call.id },
+    expiresAt: clock.now() + settings.plan.retentionDays * 86_400_000,
+  };
+  const [isTaken] = await documents.write([{ next: document, seen: null }]);
+  if (isTaken === true) return candidate;
+  const standing = (await documents.read([document])).get("provider-id", key);
+  return standing?.value.call === call.id ? candidate : undefined;
 }
 
 /** States of a call that has been claimed and may have been placed. */
-const unresolved = new Set<CallRow["state"]>([
-  ...(["DIALING", "UNKNOWN", "PARKED"] as const),
+const unresolved = new Set<CallState>([
+  ...(["DIALING", "UNKNOWN", "NEEDS_REVIEW"] as const),
   ...(["REDIALED", "CANCELLED"] as const), // by an operator, who may err
 ]);

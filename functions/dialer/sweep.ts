@@ -1,205 +1,190 @@
-import { expiryOf } from "../../shared/dial-plan.ts";
-import type { DuePlace, DueRow, Hold } from "../../shared/ledger/call-ledger.ts";
+import { callOf, watchBacklog } from "../../shared/calls/call-row.ts";
+import { lapsed } from "../../shared/calls/state-machine.ts";
+import type { StoredDocument } from "../../shared/documents/documents.ts";
+import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
-import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
-import type { Message } from "../../shared/message.ts";
-import { isCancelled, isHoldLine } from "../../shared/orders.ts";
-import { decideWaiting, slotReason } from "./decide.ts";
-import type { ReadyDeps } from "./dialer.ts";
-import { ordersFor } from "./operator-orders.ts";
-import { serveLine } from "./pace.ts";
-import { unknownDueAt } from "./settlement.ts";
-import { remind, type Unclaimed, writeUnclaimed } from "./write-decisions.ts";
+import { callUp, type SweepTime } from "./call-up.ts";
+import { type DialerDeps, type ReadyDeps, readyDeps } from "./dialer.ts";
+import { sendHints } from "./hints.ts";
+import { unknownDueAt } from "./settle.ts";
+import { countStates, logDecision } from "./write-decided.ts";
 
-type SweepMessage = Extract<Message, { kind: "sweep" }>;
+/** Nobody else sweeps meanwhile; a sweep that died is followed by the next minute's. */
+const leaseMs = 55_000;
+/** What a sweep may take before it leaves the rest to the next one. */
+const sweepMsMax = 45_000;
+const watchPageRows = 500;
+const sweepKey = { kind: "sweep", key: "sweep" } as const;
+type SweepDocument = StoredDocument<"sweep">;
 
-/** So far ahead a sweep looks. */
-const horizonSweeps = 2;
-const pageRows = 500;
-/** Rows of an operator's hold that are looked at in one go, whole calls, and how often in one sweep. */
-const holdPageRows = 200;
-const holdPagesMax = 50;
-/** Pages of one message; the rest goes into a message of its own. */
-const pagesMax = 10;
+/** A full round longer ago than this is said by whoever handles a delivery: the clock may have stopped. */
+const heartbeatMsMax = 300_000;
+/** How often a process says so. */
+const saidEveryMs = 60_000;
 
-/**
- * The clock's minute: reminds of every row due within the horizon, at its second; turns claims past their
- * deadline into UNKNOWN; gives slots to those who wait for an account's pace. Failing, it waits for the next
- * minute: nothing hangs on a single sweep.
- */
-export async function sweep({ after, since }: SweepMessage, deps: ReadyDeps): Promise<void> {
-  const { ledger, queue, clock, log } = deps;
-  const attempt = (work: () => Promise<void>) =>
-    work().catch((error: unknown) => log("alarm", "sweep.failed", { error: errorForLog(error) }));
-  await attempt(async () => {
-    const startedAt = clock.now();
-    const last = since ?? (await ledger.sweptAt()) ?? 0;
-    const rest = await remindOfDue(after, last, deps);
-    // Only the last page's message says that the sweep is done: what dies on the way is begun again as a whole.
-    if (rest === undefined) await ledger.swept(startedAt);
-    else await queue.send({ kind: "sweep", after: rest, since: last });
-  });
-  if (after !== undefined) return;
-  await attempt(async () => {
-    const [lines, holds] = await Promise.all([ledger.lines(), ledger.holds()]);
-    for (const line of lines) {
-      const serve = isHoldLine(line) ? serveHold : serveLine;
-      await attempt(() => serve(line, holds, deps));
-    }
-  });
-  await attempt(() => purge(deps));
-}
-
-/** Sweeps after which a row is reminded of that is overdue: ever more rarely, at last each 64. */
-function remindersUpTo(sweeps: number): number {
-  return [1, 4, 16].filter((one) => one <= sweeps).length + Math.max(0, Math.floor(sweeps / 64));
+/** Raises an alarm where sweeps have not looked through everything for five minutes; at most once a minute. */
+export async function watchHeartbeat(deps: ReadyDeps): Promise<void> {
+  const { documents, clock, log, memory } = deps;
+  const now = clock.now();
+  if (now - memory.heartbeatReadAt < saidEveryMs) return;
+  memory.heartbeatReadAt = now;
+  const standing = (await documents.read([sweepKey])).get("sweep", sweepKey.key);
+  const lastAt = standing?.value.fullRoundAt ?? now;
+  if (standing === undefined || now - lastAt <= heartbeatMsMax) return;
+  log("alarm", "sweep.late", { due_at: new Date(lastAt).toISOString() });
 }
 
 /**
- * Whether a sweep reminds of a row: ahead of its time, unless a message was sent when it was given its slot; once
- * that has passed where no sweep has seen it coming; and then ever more rarely. Whatever keeps the messages from
- * being handled, such as a long queue, must not be fed with more of them. An unknown outcome is always looked after.
+ * One round of the clock, beside the call queue: turns claims past their time into UNKNOWN, sends hints for unknown
+ * outcomes that are due, and calls up what waits, fairly. Only one sweep runs at a time, by a lease; what one has no
+ * time for, the next goes on with. Never throws.
  *
- * @param last when the sweep before this one was
+ * @param deadline when the invocation ends, in milliseconds since the epoch
  */
-export function isReminded(
-  { dueAt, reason, state }: Pick<DueRow, "dueAt" | "reason" | "state">,
-  { last, now, sweepMs }: { last: number; now: number; sweepMs: number },
-): boolean {
-  if (dueAt > now) return reason !== slotReason;
-  if (state === "UNKNOWN" || dueAt > last + horizonSweeps * sweepMs) return true;
-  const sweepsAfter = (at: number) => Math.floor((at - dueAt) / sweepMs);
-  return remindersUpTo(sweepsAfter(now)) > remindersUpTo(sweepsAfter(last));
+export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
+  const { settings, clock, log } = deps;
+  if ("problem" in settings) {
+    log("alarm", "dialer.not_configured", { problem: settings.problem });
+    return;
+  }
+  const ready = readyDeps(deps, settings.value);
+  const endAt = Math.min(deadline - 5_000, clock.now() + sweepMsMax);
+  const time: SweepTime = { isOver: () => clock.now() >= endAt };
+  try {
+    const lease = await takeLease(ready);
+    if (lease === undefined) return;
+    await sweepOn(lease, time, ready);
+  } catch (error) {
+    log("alarm", "sweep.failed", { error: errorForLog(error) });
+  }
 }
 
-/** Answers with the place to go on from, where there is more than one message's work. */
-async function remindOfDue(
-  from: DuePlace | undefined,
-  last: number,
-  deps: ReadyDeps,
-): Promise<DuePlace | undefined> {
-  const { ledger, queue, clock, settings, log } = deps;
-  const sweepMs = settings.sweepSeconds * 1000;
-  let after = from;
-  for (let page = 0; page < pagesMax; page++) {
-    const now = clock.now();
-    const until = now + horizonSweeps * sweepMs;
-    const rows = await ledger.due({ until, after, limit: pageRows });
-    const lapsed = rows.filter(({ state, dueAt }) => state === "DIALING" && dueAt <= now);
-    const waiting = rows.filter(
-      (row) => row.state !== "DIALING" && isReminded(row, { last, now, sweepMs }),
-    );
-    await lapse(lapsed, now, deps);
-    const sent = await queue.sendMany(
-      waiting.map(({ id, dueAt }) => ({
-        message: { kind: "due", id },
-        delaySeconds: Math.min(Math.max(0, Math.ceil((dueAt - now) / 1000)), delaySecondsMax),
-      })),
-    );
-    if (sent < waiting.length) {
-      log("warning", "sweep.throttled", { count: waiting.length - sent });
-      const reached = waiting[sent - 1] ?? after;
-      if (reached === undefined) throw new Error("the queue took no reminder");
-      return { dueAt: reached.dueAt, id: reached.id };
+async function takeLease({
+  documents,
+  clock,
+  random,
+}: ReadyDeps): Promise<SweepDocument | undefined> {
+  const standing = (await documents.read([sweepKey])).get("sweep", sweepKey.key);
+  const now = clock.now();
+  if (standing !== undefined && standing.value.leaseUntil > now) return undefined;
+  const value = standing?.value ?? {
+    fullRoundAt: now, // nothing has been missed yet
+    roundBeganAt: now,
+    watchAfter: null,
+    backlogsAfter: null,
+  };
+  const isNewRound = value.watchAfter === null && value.backlogsAfter === null;
+  const next: SweepDocument = {
+    ...sweepKey,
+    version: random.version(),
+    value: {
+      ...value,
+      leaseUntil: now + leaseMs,
+      roundBeganAt: isNewRound ? now : value.roundBeganAt,
+    },
+    expiresAt: null,
+  };
+  const [isMine] = await documents.write([{ next, seen: standing?.version ?? null }]);
+  return isMine === true ? next : undefined;
+}
+
+/** Both halves of a round, from where the last sweep left off; then the lease is given back. */
+async function sweepOn(lease: SweepDocument, time: SweepTime, deps: ReadyDeps): Promise<void> {
+  const { documents, clock, random, log } = deps;
+  const attempt = async <Result>(work: () => Promise<Result>, otherwise: Result) => {
+    try {
+      return await work();
+    } catch (error) {
+      log("alarm", "sweep.failed", { error: errorForLog(error) });
+      return otherwise;
     }
-    const end = rows.at(-1);
-    if (rows.length < pageRows || end === undefined) return undefined;
-    after = { dueAt: end.dueAt, id: end.id };
-  }
-  return after;
+  };
+  const { watchAfter, backlogsAfter, roundBeganAt, fullRoundAt } = lease.value;
+  // Backlogs that a sweep had no time for come before a second look at what is watched.
+  const watched =
+    backlogsAfter === null
+      ? await attempt(() => watch(watchAfter ?? undefined, time, deps), {
+          isWhole: false,
+          after: null,
+        })
+      : { isWhole: true, after: null };
+  const calledUp = await attempt(() => callUp(backlogsAfter ?? undefined, time, deps), {
+    isWhole: false,
+    after: null,
+  });
+  const isFull = watched.isWhole && calledUp.isWhole;
+  const next: SweepDocument = {
+    ...lease,
+    version: random.version(),
+    value: {
+      ...lease.value,
+      leaseUntil: 0,
+      watchAfter: watched.after,
+      backlogsAfter: calledUp.after,
+      fullRoundAt: isFull ? roundBeganAt : fullRoundAt,
+    },
+  };
+  await documents.write([{ next, seen: lease.version }]);
+  // The heartbeat: where none comes for five minutes, an alarm is raised.
+  if (isFull) log("info", "sweep.full", { ms: clock.now() - roundBeganAt });
 }
 
-const lapsedTo = { state: "UNKNOWN", reason: "claim_lapsed" } as const;
+/** Where the next sweep goes on; `isWhole`: all was looked at. */
+interface Reached<Place> {
+  isWhole: boolean;
+  after: Place | null;
+}
 
-/** Claims whose holder has not settled in time: it may have dialed. */
-async function lapse(rows: DueRow[], now: number, deps: ReadyDeps): Promise<void> {
-  const { ledger, settings, random, log } = deps;
-  if (rows.length === 0) return;
-  const { plan, providerOf } = settings;
-  const settlements = rows.map(({ id, token, route, attempt }) => {
-    const parkAfterSeconds = plan.parkAfterSeconds;
-    const canLookUp = route !== null && providerOf(route).lookUp !== undefined;
-    const lapsed = { route, attempt, parkAfterSeconds, canLookUp };
-    const dueAt = unknownDueAt(lapsed, now, random.fraction());
-    return { id, token: token ?? "", dueAt, at: now, ...lapsedTo };
-  });
-  const settled = await ledger.settle(settlements);
-  const unknown = rows.filter((_, index) => settled[index]);
-  for (const { id, requestId, agentId, attempt } of unknown) {
-    log("warning", "call.unknown", {
-      call_id: id,
-      request_id: requestId,
-      agent_id: agentId,
-      ...lapsedTo,
-      attempt,
+/** Looks after claims under way and unknown outcomes: those that are due, through to the end. */
+async function watch(
+  from: DuePlace | undefined,
+  time: SweepTime,
+  deps: ReadyDeps,
+): Promise<Reached<DuePlace>> {
+  const { ledger, clock } = deps;
+  let after = from;
+  while (!time.isOver()) {
+    const until = clock.now();
+    const [page = []] = await ledger.due({
+      backlogs: [{ key: watchBacklog, after }],
+      until,
+      each: watchPageRows,
     });
+    await lookAfter(page, deps);
+    after = page.at(-1) ?? after;
+    if (page.length < watchPageRows) return { isWhole: true, after: null };
   }
-  await remind(
-    settlements.filter((_, index) => settled[index]),
+  return { isWhole: false, after: after ?? null };
+}
+
+async function lookAfter(page: readonly DuePlace[], deps: ReadyDeps): Promise<void> {
+  if (page.length === 0) return;
+  const { ledger, clock, random, settings, log } = deps;
+  const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
+  for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
+  const at = clock.now();
+  const { reviewAfterSeconds } = settings.plan;
+  const canLookUp = (route: NonNullable<Parameters<typeof settings.providerOf>[0]>) =>
+    settings.providerOf(route).lookUp !== undefined;
+  const changes = [...rows.values()].flatMap((row) => {
+    const of = { canLookUp: row.route !== null && canLookUp(row.route), reviewAfterSeconds };
+    const dueAt = unknownDueAt(row, of, at, random.fraction());
+    const next = lapsed(row, dueAt, { version: random.version(), at });
+    return next === undefined ? [] : { next, seen: row.version };
+  });
+  const written = await ledger.write(changes);
+  const made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));
+  for (const row of made) {
+    const call = callOf(row);
+    if (call !== undefined) logDecision(deps, call, "UNKNOWN", { reason: row.reason });
+  }
+  await countStates(
+    made.map(({ state }) => state),
     deps,
   );
-}
-
-/**
- * While an operator's hold stands, ends those of its calls whose time is over; once it is dropped, decides on each anew.
- */
-async function serveHold(line: string, holds: readonly Hold[], deps: ReadyDeps): Promise<void> {
-  const { ledger, clock, random, settings } = deps;
-  const { plan, schedule } = settings;
-  let after: DuePlace | undefined;
-  for (let page = 0; page < holdPagesMax; page++) {
-    const waiting = await ledger.due({
-      line,
-      until: Number.MAX_SAFE_INTEGER,
-      after,
-      limit: holdPageRows,
-    });
-    const rows = await ledger.read(waiting.map(({ id }) => id));
-    const calls = [...rows.values()].flatMap(({ call }) => call ?? []);
-    const orders = await ordersFor(calls, deps);
-    const stands = orders.some(({ name }) => name === line);
-    const now = clock.now();
-    const { fraction } = random;
-    const writes = waiting.flatMap(({ id }): Unclaimed[] => {
-      const row = rows.get(id);
-      if (row?.line !== line || row.call === null) return [];
-      const { call } = row;
-      if (stands && now < expiryOf(call, plan) && !isCancelled(call, orders)) return [];
-      const seen = { ...row, dueAt: null };
-      const decision = decideWaiting(call, seen, { plan, schedule, holds, orders, now, fraction });
-      const released = {
-        kind: "write",
-        state: "DEFERRED",
-        reason: "released",
-        dueAt: now,
-      } as const;
-      return [{ call, row, decision: decision.kind === "write" ? decision : released }];
-    });
-    await writeUnclaimed(writes, deps);
-    const last = waiting.at(-1);
-    if (last === undefined || waiting.length < holdPageRows) return;
-    // Oldest first: behind one whose time is not over, none's is.
-    if (stands && writes.length < waiting.length) return;
-    after = { dueAt: last.dueAt, id: last.id };
-  }
-}
-
-/** Deletes what is past its retention; what nobody has resolved is said first, so that it is never silent. */
-async function purge({ ledger, clock, settings, log }: ReadyDeps): Promise<void> {
-  const now = clock.now();
-  const before = now - settings.plan.retentionDays * 86_400_000;
-  for (let page = 0; page < pagesMax; page++) {
-    const ended = await ledger.ended(before, pageRows);
-    for (const { id, state } of ended) {
-      if (state === "PARKED" || state === "UNKNOWN") {
-        log("alarm", "call.purged", { call_id: id, state, reason: "retention" });
-      }
-    }
-    await ledger.purge(
-      ended.map(({ id }) => id),
-      before,
-      now,
-    );
-    if (ended.length < pageRows) return;
-  }
+  const due = [...rows.values()].filter((row) => row.state === "UNKNOWN");
+  await sendHints(
+    due.map(({ id }) => ({ id, moment: at })),
+    deps,
+  );
 }

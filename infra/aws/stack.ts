@@ -24,6 +24,7 @@ import {
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import type { Construct } from "constructs";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
+import type { ScheduledEvent } from "../../functions/dialer/lambda.ts";
 import type { FunctionName } from "./bundle.ts";
 
 export interface OutboundCallsProps {
@@ -66,20 +67,16 @@ export class OutboundCallsStack extends Stack {
       enforceSSL: true,
       deadLetterQueue: { queue: deadQueue, maxReceiveCount: 100 },
     });
-    const { hashKey, ttl, indexes } = dynamoTable;
+    const { hashKey, rangeKey, ttl, indexes } = dynamoTable;
     const key = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
     const table = new dynamodb.TableV2(this, "Ledger", {
       partitionKey: key(hashKey),
+      sortKey: key(rangeKey),
       globalSecondaryIndexes: Object.entries(indexes).map(([indexName, index]) => ({
         indexName,
         partitionKey: key(index.hashKey),
         sortKey: key(index.rangeKey),
-        ...("projected" in index
-          ? {
-              projectionType: dynamodb.ProjectionType.INCLUDE,
-              nonKeyAttributes: [...index.projected],
-            }
-          : {}),
+        projectionType: dynamodb.ProjectionType.KEYS_ONLY,
       })),
       billing: dynamodb.Billing.onDemand(),
       timeToLiveAttribute: ttl,
@@ -92,7 +89,10 @@ export class OutboundCallsStack extends Stack {
       blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
       // Longer than both queues' retention together.
-      lifecycleRules: [{ prefix: "messages/", expiration: Duration.days(30) }],
+      lifecycleRules: ["messages/", "dead-letters/"].map((prefix) => ({
+        prefix,
+        expiration: Duration.days(30),
+      })),
       removalPolicy: RemovalPolicy.RETAIN,
     });
     // HASH_KEY is made by Secrets Manager: 64 hex digits that no template and no person has seen.
@@ -157,6 +157,7 @@ export class OutboundCallsStack extends Stack {
     const objects = bucket.arnForObjects("messages/*");
     allow(api.role, ["s3:PutObject"], [objects]);
     allow(dialer.role, ["s3:PutObject", "s3:GetObject"], [objects]);
+    allow(dialer.role, ["s3:PutObject"], [bucket.arnForObjects("dead-letters/*")]);
     const allowLedger = (role: iam.Role) => {
       const onItems = ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"];
       allow(
@@ -165,7 +166,8 @@ export class OutboundCallsStack extends Stack {
         [table.tableArn],
       );
       const arns = Object.keys(indexes).map((index) => `${table.tableArn}/index/${index}`);
-      allow(role, ["dynamodb:Query"], arns);
+      // Documents of a kind are listed by a query of the table itself.
+      allow(role, ["dynamodb:Query"], [table.tableArn, ...arns]);
     };
     allowLedger(dialer.role);
     if (props.operator === true) allowLedger(api.role);
@@ -173,20 +175,21 @@ export class OutboundCallsStack extends Stack {
       // The API reads and writes idempotency keys, and no call.
       api.role.addToPolicy(
         new iam.PolicyStatement({
-          actions: ["dynamodb:GetItem", "dynamodb:PutItem"],
+          actions: ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem"],
           resources: [table.tableArn],
-          conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["key#*"] } },
+          conditions: {
+            "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["doc#idempotency-key#*"] },
+          },
         }),
       );
     }
     for (const [source, batchSize, maxConcurrency] of [
-      [queue, 25, 20],
-      [deadQueue, 1, 2], // a batch of ten thousand calls is as many writes
+      [queue, 4, 20], // a message brings up to 25 calls, and a delivery has at most a hundred
+      [deadQueue, 1, 2], // a request of ten thousand calls is as many writes
     ] as const) {
       dialer.made.addEventSource(
         new sources.SqsEventSource(source, {
           batchSize,
-          ...(batchSize > 10 ? { maxBatchingWindow: Duration.seconds(1) } : {}),
           maxConcurrency,
           reportBatchItemFailures: true,
         }),
@@ -213,14 +216,19 @@ export class OutboundCallsStack extends Stack {
       new CfnOutput(this, `${name}Url`, { value: stage.url });
     }
 
-    new events.Rule(this, "SweepEveryMinute", {
-      schedule: events.Schedule.rate(Duration.minutes(1)),
-      targets: [
-        new targets.SqsQueue(queue, {
-          message: events.RuleTargetInput.fromObject({ kind: "sweep" }),
-        }),
-      ],
-    });
+    // Beside the queue: a sweep waits behind no delivery. What is late is of no use, as the next one comes.
+    const noRepeats = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
+    dialer.made.configureAsyncInvoke(noRepeats);
+    for (const [name, scheduled, rate] of [
+      ["SweepEveryMinute", "sweep", Duration.minutes(1)],
+      ["PurgeEveryHour", "purge", Duration.hours(1)],
+    ] as const) {
+      const event = events.RuleTargetInput.fromObject({ scheduled } satisfies ScheduledEvent);
+      new events.Rule(this, name, {
+        schedule: events.Schedule.rate(rate),
+        targets: [new targets.LambdaFunction(dialer.made, { event, ...noRepeats })],
+      });
+    }
 
     this.#watch({ ...props, queue, deadQueue, api, dialer, httpApi });
     this.#acknowledge(bucket);
@@ -268,8 +276,9 @@ export class OutboundCallsStack extends Stack {
         metricNamespace: "OutboundCalls",
         metricName: `${name}.alarm`,
       }).metric({ statistic: "Sum", ...minute });
-    const held = logged("account.held");
-    const parked = logged("call.parked");
+    const opened = logged("breaker.opened");
+    const review = logged("call.needs_review");
+    const fullRounds = logged("sweep.full");
     const alarms: [string, cloudwatch.IMetric, number, string][] = [
       [
         "DeadLetters",
@@ -283,7 +292,12 @@ export class OutboundCallsStack extends Stack {
         900,
         "the dialer does not keep up, or cannot dial",
       ],
-      ["AccountHeld", held, 0, "a dialing account refuses its credentials or has no credit"],
+      [
+        "BreakerOpened",
+        opened,
+        0,
+        "an account, a route or an agent of the dial plan is in trouble",
+      ],
       [
         "DialerAlarms",
         raised("dialer", dialer.logGroup),
@@ -291,7 +305,7 @@ export class OutboundCallsStack extends Stack {
         "the dialer's log has an event of level alarm",
       ],
       ["ApiAlarms", raised("api", api.logGroup), 0, "the API's log has an event of level alarm"],
-      ["CallsParked", parked, 0, "calls wait for a person's decision"],
+      ["CallsNeedReview", review, 0, "calls wait for a person's decision"],
       ["DialerErrors", dialer.made.metricErrors(minute), 0, "the dialer's function fails"],
       ["ApiErrors", api.made.metricErrors(minute), 0, "the API's function fails"],
       ["ServerErrors", httpApi.metricServerError(minute), 0, "requests are answered 5XX"],
@@ -307,6 +321,15 @@ export class OutboundCallsStack extends Stack {
       }).addAlarmAction(new actions.SnsAction(topic));
     }
 
+    new cloudwatch.Alarm(this, "SweepLate", {
+      metric: fullRounds.with({ period: Duration.minutes(5) }),
+      threshold: 1,
+      evaluationPeriods: 1,
+      comparisonOperator: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+      treatMissingData: cloudwatch.TreatMissingData.BREACHING,
+      alarmDescription: "no sweep has looked through everything for five minutes",
+    }).addAlarmAction(new actions.SnsAction(topic));
+
     const graph = (title: string, left: cloudwatch.IMetric[]) =>
       new cloudwatch.GraphWidget({ title, left, width: 12 });
     new cloudwatch.Dashboard(this, "Dashboard", {
@@ -317,10 +340,10 @@ export class OutboundCallsStack extends Stack {
         ],
         [
           graph("Calls", [
-            logged("call.dialed"),
-            logged("call.deferred"),
+            logged("call.placed"),
+            logged("call.waiting"),
             logged("call.rejected"),
-            parked,
+            review,
           ]),
           graph("Queue", [
             queue.metricApproximateNumberOfMessagesVisible(minute),
@@ -329,7 +352,7 @@ export class OutboundCallsStack extends Stack {
         ],
         [
           graph("Dialer", [dialer.made.metricErrors(minute), dialer.made.metricThrottles(minute)]),
-          graph("Held accounts", [held]),
+          graph("Breakers opened", [opened]),
         ],
       ],
     });
@@ -348,6 +371,8 @@ export class OutboundCallsStack extends Stack {
         "The secret holds tokens that clients know: rotated by adding one and removing one, not by a schedule.",
       [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/messages/*]`]:
         "A message's object has a random key below messages/.",
+      [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/dead-letters/*]`]:
+        "A dead letter's object has the message's id below dead-letters/.",
     };
     for (const [id, reason] of Object.entries(reasons)) {
       Validations.of(this).acknowledge({ id: `AwsSolutions::${id}`, reason });

@@ -2,13 +2,15 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
+import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import {
   createCloudflareQueue,
   deliveredByCloudflare,
 } from "../../shared/queue/cloudflare-queue.ts";
+import { randomVersion } from "../../shared/random-id.ts";
 import { type Meter, type Sent, unitsOf } from "./meter.ts";
-import type { CountedPlatform } from "./service.ts";
+import { type CountedPlatform, createClock } from "./service.ts";
 
 /** Runs the statements of one round trip in workerd, beside the database. */
 const script = `export default {
@@ -60,6 +62,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
   const rawQueue = await miniflare.getQueueProducer("CALLS");
   const rawBucket = await miniflare.getR2Bucket("ENVELOPES");
 
+  let sizeBytes = 0;
   async function ask<Row>(statements: Statement[], isBatch: boolean): Promise<D1Result<Row>[]> {
     const body = JSON.stringify({ isBatch, statements });
     const response = await fetch(address, { method: "POST", body });
@@ -67,6 +70,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
     if (!Array.isArray(answer)) throw new Error(answer.error);
     meter.add("d1Queries");
     for (const { meta } of answer) {
+      sizeBytes = meta.size_after;
       meter.add("d1RowsRead", meta.rows_read);
       meter.add("d1RowsWritten", meta.rows_written);
     }
@@ -126,7 +130,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
     async get(key: string) {
       meter.add("r2Reads");
       const object = await rawBucket.get(key);
-      return object === null ? null : { json: () => object.json() };
+      return object === null ? null : { text: () => object.text() };
     },
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
@@ -142,13 +146,18 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
   meter.take();
   const pid = (await workerdPids()).find((one) => !others.includes(one));
   if (pid === undefined) throw new Error("workerd does not run");
+  const clock = createClock();
+  let delivered = 0;
   return {
     name: "Cloudflare",
-    deliverySize: 40, // functions/dialer/wrangler.toml
-    lanes: 5,
+    deliverySize: 4, // functions/dialer/wrangler.toml
+    concurrency: 5, // functions/dialer/cloudflare.ts
+    clock,
     database,
     pid,
     ledger: createD1Ledger(database),
+    documents: createD1Documents(database, clock.now, randomVersion),
+    stored: () => ({ all: sizeBytes, table: sizeBytes }),
     queue: createCloudflareQueue(calls, envelopes),
     waiting: () => waiting.length,
     deliver(count) {
@@ -160,7 +169,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
       }
       return taken.map(({ body }) => {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is read of a message
-        const message = { body, attempts: 1 } as Message;
+        const message = { body, attempts: 1, id: `message-${++delivered}` } as Message;
         return deliveredByCloudflare(message, envelopes);
       });
     },

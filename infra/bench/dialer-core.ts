@@ -1,27 +1,32 @@
 /**
  * The dialer's core in a process of its own: deliveries of a hundred calls, the real webhook and fetch, and the log.
- * By its environment: PROVIDER_URL, CALLS (a round), LANES, CONNECTION (`close`: one for each request, as on Lambda);
+ * By its environment: PROVIDER_URL, CALLS (a round), CONCURRENCY, CONNECTION (`close`: one for each request, as on Lambda);
  * TABLE, of the DynamoDB at AWS_ENDPOINT_URL_DYNAMODB, where the ledger is not in memory.
  */
 import { randomBytes } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { type DialerDeps, systemClock } from "../../functions/dialer/dialer.ts";
-import { handleDelivery } from "../../functions/dialer/handle-delivery.ts";
+import { createDialerMemory, type DialerDeps, systemClock } from "../../functions/dialer/dialer.ts";
+import { handleMessages } from "../../functions/dialer/handle-messages.ts";
+import { createRequestId } from "../../shared/calls/ids.ts";
+import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
+import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
 import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
+import { randomId, randomVersion } from "../../shared/random-id.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { answer, ready } from "./competitors/side.ts";
 import { cpuOf } from "./measure.ts";
 
-const deliverySize = 100;
+/** Messages of 25 calls. */
+const deliverySize = 4;
 const invocationMs = 600_000;
-const { PROVIDER_URL, CALLS, LANES, CONNECTION, TABLE } = process.env;
+const { PROVIDER_URL, CALLS, CONCURRENCY, CONNECTION, TABLE } = process.env;
 
 const plan = {
   agents: { "*": { provider: "webhook", url: PROVIDER_URL } },
@@ -44,14 +49,18 @@ const providerOptions = {
 };
 const queue = createMemoryQueue(now);
 const client = TABLE === undefined ? undefined : new DynamoDBClient({});
-/** One in memory is left behind after each round: what it has kept would be the garbage collector's to go through. */
-const newLedger = () =>
+/** Those in memory are left behind after each round: what they kept would be the garbage collector's to go through. */
+const newPorts = () =>
   client === undefined || TABLE === undefined
-    ? createMemoryLedger()
-    : createDynamoLedger(client, TABLE, 60 * 86_400_000);
+    ? { ledger: createMemoryLedger(), documents: createMemoryDocuments(now, randomVersion) }
+    : {
+        ledger: createDynamoLedger(client, TABLE, 60 * 86_400_000),
+        documents: createDynamoDocuments(client, TABLE, now, randomVersion),
+      };
 const deps: DialerDeps = {
   queue,
-  ledger: newLedger(),
+  ...newPorts(),
+  deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
   settings: readDialerSettings(
     environment,
     undefined,
@@ -59,22 +68,30 @@ const deps: DialerDeps = {
     log,
   ),
   clock: systemClock,
-  random: { token: randomId, fraction: Math.random },
-  lanes: Number(LANES),
+  random: { version: randomVersion, fraction: Math.random },
+  concurrency: Number(CONCURRENCY),
   log,
+  memory: createDialerMemory(),
 };
 
 let made = 0;
 let waiting: Delivered[] = [];
+function messageOfFresh(count: number): CallsMessage {
+  return {
+    kind: "calls",
+    requestId: createRequestId(now(), randomId()),
+    client: "crm",
+    acceptedAt: now(),
+    calls: Array.from({ length: count }, (_, index) => ({ index, request: callRequest(made++) })),
+  };
+}
+
 answer({
   /** Puts a round's calls onto the queue. */
   async prepare() {
-    deps.ledger = newLedger();
-    for (let n = 0; n < Number(CALLS); n++) {
-      const id = `call_${randomBytes(16).toString("hex")}`;
-      const request = callRequest(made++);
-      const call = { id, requestId: "req_bench", client: "crm", acceptedAt: now(), request };
-      await queue.send({ kind: "call", call });
+    Object.assign(deps, newPorts());
+    for (let left = Number(CALLS); left > 0; left -= messageCallsMax) {
+      await queue.send(messageOfFresh(Math.min(left, messageCallsMax)));
     }
     waiting = queue.take();
   },
@@ -84,8 +101,8 @@ answer({
     const cpuUs = await cpuOf(async () => {
       while (waiting.length > 0) {
         const delivery = waiting.splice(0, deliverySize);
-        const answers = await handleDelivery(delivery, deps, now() + invocationMs);
-        if (answers.some((one) => one !== "acknowledge")) throw new Error("calls were handed back");
+        const answers = await handleMessages(delivery, deps, now() + invocationMs);
+        if (answers.some((one) => one !== "ack")) throw new Error("calls were handed back");
       }
     });
     return { cpuUs, ms: performance.now() - start };

@@ -21,6 +21,7 @@ const callsPerRound = 1500;
 const closingCallsPerRound = 400;
 const dynamoCallsPerRound = 120;
 const coreName = "our dialer's core, ledger in memory";
+const dynamoName = "our dialer's core, ledger in DynamoDB (the AWS SDK; the server not counted)";
 
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
@@ -80,7 +81,7 @@ async function costs(redis: Redis | undefined): Promise<ReturnType<typeof told>>
     const core = (more: Record<string, string>, calls = callsPerRound) =>
       start("../dialer-core.ts", {
         PROVIDER_URL,
-        LANES: String(concurrency),
+        CONCURRENCY: String(concurrency),
         CALLS: String(calls),
         ...more,
       });
@@ -93,7 +94,7 @@ async function costs(redis: Redis | undefined): Promise<ReturnType<typeof told>>
         calls: closingCallsPerRound,
       },
       {
-        name: "our dialer's core, ledger in DynamoDB (the AWS SDK; the server not counted)",
+        name: dynamoName,
         side: await core(
           {
             TABLE: "calls",
@@ -135,10 +136,13 @@ async function costs(redis: Redis | undefined): Promise<ReturnType<typeof told>>
 function told(
   dialings: Dialing[],
   isBeside: boolean,
-): { text: string; targets: Target[]; cpuMsPerCall: number } {
+): { text: string; targets: Target[]; counts: Record<string, number> } {
   const [base] = dialings;
   const ours = dialings.find(({ cpu }) => cpu.name === coreName);
-  if (base === undefined || ours === undefined) throw new Error("nothing was measured");
+  const withDynamo = dialings.find(({ cpu }) => cpu.name === dynamoName);
+  if (base === undefined || ours === undefined || withDynamo === undefined) {
+    throw new Error("nothing was measured");
+  }
   const rows = dialings.flatMap(({ cpu, cpuOfAll, rate }) => {
     const row = [cpu.name, times(cpu, base.cpu), times(rate, base.rate)];
     return cpuOfAll === undefined ? [row] : [row, [cpuOfAll.name, times(cpuOfAll, base.cpu), ""]];
@@ -153,14 +157,17 @@ function told(
   return {
     text: `${text}\n\n${table(["", "CPU of a call", "Calls a second"], rows)}`,
     targets: isBeside ? [target] : [],
-    cpuMsPerCall: ours.cpu.median / 1000,
+    counts: {
+      "dialing.cpuMsPerCall": ours.cpu.median / 1000,
+      "dialing.dynamoCpuMsPerCall": withDynamo.cpu.median / 1000,
+    },
   };
 }
 
 async function killed(redis: Redis | undefined): Promise<{ text: string; target: Target }> {
   const [theirs, ours] = await Promise.all([redis && killBullmq(redis), killOurs()]);
-  const rowOf = (name: string, { twice, never, parked, lost }: Fates) =>
-    [name, twice, never, parked, lost].map(String);
+  const rowOf = (name: string, { twice, never, needReview, lost }: Fates) =>
+    [name, twice, never, needReview, lost].map(String);
   const rows = [
     ...(theirs === undefined ? [] : [rowOf("BullMQ's worker", theirs)]),
     rowOf("ours, on the AWS shape", ours),
@@ -187,7 +194,7 @@ try {
     title: "Dialing",
     text: [...(redis === undefined ? [noRedis] : []), dialing.text, dead.text].join("\n\n"),
     targets: [...dialing.targets, dead.target],
-    counts: { "dialing.cpuMsPerCall": dialing.cpuMsPerCall },
+    counts: dialing.counts,
   });
 } finally {
   await redis?.stop();

@@ -1,46 +1,61 @@
 /** Ledgers with as many rows as wanted, for the bench of their growth. */
-import { randomBytes } from "node:crypto";
-import type { Call } from "../../shared/call.ts";
-import type { UnclaimedWrite } from "../../shared/ledger/call-ledger.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
-import { apiEnvironment } from "../../test/support/environment.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { backlogOf } from "../../shared/calls/call-row.ts";
+import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { randomId, randomVersion } from "../../shared/random-id.ts";
+import { rowIn } from "../../test/support/rows.ts";
 import type { CountedCloudflare } from "./counted-cloudflare.ts";
 import { type CountedPlatform, requestOf } from "./service.ts";
+import { forgetSweeps } from "./shapes.ts";
 
-/** When the calls were accepted, milliseconds since the epoch. */
+/** When the clock is set to, milliseconds since the epoch; calls were accepted before, one every two seconds. */
 export const startAt = Date.parse("2026-06-01T12:00:00Z");
+const everyMs = 2_000;
+const acceptedAt = (n: number) => startAt - 60_000 - n * everyMs;
 
-/** A call of its own id, accepted when the clock was set. */
-export function callOf(n: number, more: Partial<Call> = {}): Call {
+const client = "crm";
+const { agent_id: agentId } = requestOf(0);
+const backlog = backlogOf({ client, agentId });
+
+/** A call of a request of its own. */
+export function callOf(n: number, at: number) {
+  const requestId = createRequestId(at, randomId());
   return {
-    id: `call_${randomBytes(16).toString("hex")}`,
-    requestId: `req_${n % 7}`,
-    client: "crm",
-    acceptedAt: startAt,
+    id: callIdOf(requestId, 0),
+    requestId,
+    client,
+    acceptedAt: at,
     request: requestOf(n),
-    ...more,
   };
 }
 
-export const traceOf = ({ request }: Call) =>
-  traceOfNumber(request.phone_number, apiEnvironment.HASH_KEY);
+/** Digits of a time in Crockford's base32, as SQL. */
+const timeDigits = Array.from(
+  { length: 10 },
+  (_, digit) =>
+    `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((at >> ${45 - digit * 5}) & 31) + 1, 1)`,
+).join(" || ");
 
-/** Of the first thousand rows some wait, are being dialed or are parked; the others have ended, nearly all well. */
+/** Of the first thousand rows some wait, are being dialed or need review; the others have ended, nearly all well. */
 const fillOfD1 = `
 WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2),
-kind(i, state, at) AS (SELECT i, CASE WHEN i < 200 THEN 'DEFERRED' WHEN i < 250 THEN 'DIALING' WHEN i < 350 THEN 'PARKED'
-  WHEN i % 25 = 0 THEN 'REJECTED' WHEN i % 40 = 1 THEN 'EXPIRED' ELSE 'PLACED' END, ?3 - 60000 - i * 2000 FROM n)
-INSERT INTO calls (id, state, reason, token, attempt, due_at, call, route, provider_call_id, request_id, client,
-  agent_id, number_hash, number_tail, accepted_at, claimed_at, updated_at, history)
-SELECT 'call_' || printf('%08x', i * 4294) || 'ffffffffffffffffffffffff', state, 'filled', printf('%032x', i), 1,
-  CASE WHEN state = 'DEFERRED' THEN ?3 + i * 500 WHEN state = 'DIALING' THEN ?3 + 3600000 END,
-  iif(state = 'PLACED', NULL, ?4), '{"provider":"webhook","type":"webhook"}', printf('CA%032x', i),
-  'req_filled_' || (i / 50), 'crm', 'agent_' || (i % 7), printf('%08x%056x', (i * 2246822519) & 4294967295, i), '23',
-  at, at, at + 1000, '[{"at":1,"state":"DIALING","reason":"claimed"},{"at":2,"state":"PLACED","reason":"placed"}]'
-FROM kind`;
+made(i, at, state) AS (SELECT i, CAST(?3 AS INTEGER) - 60000 - i * ${everyMs},
+  CASE WHEN i < 200 THEN 'WAITING' WHEN i < 250 THEN 'DIALING' WHEN i < 350 THEN 'NEEDS_REVIEW'
+  WHEN i % 25 = 0 THEN 'REJECTED' WHEN i % 40 = 1 THEN 'EXPIRED' ELSE 'PLACED' END FROM n)
+INSERT INTO calls (id, version, number_hash, row)
+SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', printf('%020x', i),
+  printf('%08x%056x', (i * 2246822519) & 4294967295, i), json_object(
+  'state', state, 'reason', 'filled', 'client', '${client}', 'agentId', '${agentId}', 'attempt', 1,
+  'backlog', CASE state WHEN 'WAITING' THEN ?4 WHEN 'DIALING' THEN 'watch' END,
+  'dueAt', CASE state WHEN 'WAITING' THEN CAST(?3 AS INTEGER) + i * 500 WHEN 'DIALING' THEN CAST(?3 AS INTEGER) + 3600000 END,
+  'claims', json_array(printf('%020x', i)), 'claimedAt', at, 'acceptedAt', at, 'updatedAt', at + 1000,
+  'request', iif(state = 'PLACED', NULL, json(?5)), 'route', json('{"provider":"webhook","type":"webhook"}'),
+  'providerCallId', printf('CA%032x', i), 'numberTail', '23',
+  'history', json('[{"at":1,"state":"DIALING","reason":"claimed"},{"at":2,"state":"PLACED","reason":"placed"}]'))
+FROM made`;
 const filledAtOnce = 50_000;
 
-/** Fills D1 without its indexes and triggers, which are made again then: much faster. */
+/** Fills D1 without its indexes, which are made again then: much faster. */
 export async function fillD1(
   { database }: CountedCloudflare,
   from: number,
@@ -48,40 +63,54 @@ export async function fillD1(
 ): Promise<void> {
   const { results } = await database
     .prepare(
-      "SELECT name, type, sql FROM sqlite_master WHERE tbl_name = 'calls' AND type IN ('index', 'trigger') AND sql IS NOT NULL",
+      "SELECT name, sql FROM sqlite_master WHERE tbl_name = 'calls' AND type = 'index' AND sql IS NOT NULL",
     )
-    .all<{ name: string; type: string; sql: string }>();
-  await database.batch(results.map(({ name, type }) => database.prepare(`DROP ${type} ${name}`)));
+    .all<{ name: string; sql: string }>();
+  await database.batch(results.map(({ name }) => database.prepare(`DROP INDEX ${name}`)));
+  const request = JSON.stringify(requestOf(0));
   for (let start = from; start < to; start += filledAtOnce) {
-    const call = JSON.stringify(callOf(0));
     const end = Math.min(to, start + filledAtOnce);
-    await database.prepare(fillOfD1).bind(start, end, startAt, call).run();
+    await database.prepare(fillOfD1).bind(start, end, startAt, backlog, request).run();
   }
   for (const { sql } of results) await database.prepare(sql).run();
 }
 
-/** The first of a hundred rows wait and are parked, the others have ended. */
+/** Of the first hundred rows some wait or need review; of the others nine in ten are placed. */
 export async function fillDynamo(
   { ledger }: CountedPlatform,
   from: number,
   to: number,
 ): Promise<void> {
   for (let start = from; start < to; start += 100) {
-    const writes = Array.from({ length: Math.min(100, to - start) }, (_, index): UnclaimedWrite => {
+    const changes = Array.from({ length: Math.min(100, to - start) }, (_, index) => {
       const n = start + index;
-      const id = `call_${n.toString(16).padStart(32, "0")}`;
-      const call = callOf(n, {
-        id,
-        acceptedAt: startAt - 60_000 - n * 2000,
-        requestId: `req_filled_${n}`,
-      });
-      const what =
-        n < 20
-          ? ({ state: "DEFERRED", dueAt: startAt + n * 5000 } as const)
-          : ({ state: n < 60 ? "PARKED" : "EXPIRED" } as const);
-      const at = call.acceptedAt + 1000;
-      return { call, ...traceOf(call), ...what, reason: "filled", at, seenDueAt: null };
+      return { next: rowOf(n), seen: null };
     });
-    await ledger.defer(writes);
+    const written = await ledger.write(changes);
+    if (written.includes(false)) throw new Error("a row was not written");
   }
+}
+
+function rowOf(n: number): CallRow {
+  const at = acceptedAt(n);
+  const call = callOf(n, at);
+  if (n < 20) return rowIn("WAITING", call, { at, dueAt: startAt + n * 5000 });
+  if (n < 60) return rowIn("NEEDS_REVIEW", call, { at });
+  return rowIn(n % 10 === 0 ? "EXPIRED" : "PLACED", call, { at });
+}
+
+/** Makes a sweep find the rows that wait, as if none had been before. */
+export async function makeSweepable(platform: CountedPlatform): Promise<void> {
+  await forgetSweeps(platform);
+  const value = {
+    client,
+    agentId,
+    usedAt: startAt,
+    nextDueAt: startAt,
+    visitedAt: startAt,
+    newer: null,
+    older: null,
+  };
+  const document = { kind: "backlog" as const, key: backlog, value, expiresAt: null };
+  await platform.documents.write([{ next: { ...document, version: randomVersion() }, seen: null }]);
 }

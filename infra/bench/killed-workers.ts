@@ -28,7 +28,7 @@ export interface Fates {
   /** Whose call it was never sent. */
   never: number;
   /** Who wait for a person's decision, as nobody knows whether they were phoned. */
-  parked: number;
+  needReview: number;
   /** Of those who were never phoned, who are neither waiting nor on record: lost. */
   lost: number;
   seconds: number;
@@ -97,7 +97,7 @@ export async function killBullmq(redis: Redis): Promise<Fates> {
     return {
       twice: [...times.values()].filter((count) => count > 1).length,
       never: people - times.size,
-      parked: 0,
+      needReview: 0,
       lost: people - ended,
       seconds: (performance.now() - started) / 1000,
     };
@@ -107,22 +107,24 @@ export async function killBullmq(redis: Redis): Promise<Fates> {
   }
 }
 
-/** The functions of `npm run start:aws`: both dialers at once, which their runtime starts again. */
+/** The dialers of `npm run start:aws`, all at once, which their runtime starts again. */
 export async function killOurs(): Promise<Fates> {
   const started = performance.now();
   const provider = await startProvider();
   const directory = await makeStateDirectory();
   const { token, sha256 } = createToken();
-  const dialers = 2;
+  const dialers = 4;
+  /** Of these, so many have deliveries of the call queue at once. */
+  const consumers = 2;
   const environment = {
     API_TOKENS: JSON.stringify([{ id: "bench", sha256 }]),
     VISIBILITY_SECONDS: String(visibilitySeconds),
     DIAL_PLAN: JSON.stringify({
       agents: { "*": { provider: "webhook", url: `${provider.url}/dial` } },
-      providers: { webhook: { timeoutSeconds: 2, concurrency: concurrency / dialers } },
+      providers: { webhook: { timeoutSeconds: 2, concurrency: concurrency / consumers } },
       callingHours: { default: "always" },
       destinations: { allow: ["*"] },
-      parkAfterSeconds: 5,
+      reviewAfterSeconds: 5,
     }),
   };
   const service = await startService(aws, environment, directory.path);
@@ -149,7 +151,7 @@ export async function killOurs(): Promise<Fates> {
       rows = await aws.rows(service);
       return (
         rows.length === people &&
-        rows.every(({ state }) => state === "PLACED" || state === "PARKED")
+        rows.every(({ state }) => state === "PLACED" || state === "NEEDS_REVIEW")
       );
     };
     await until(areSettled, settleMsMax, 2_000);
@@ -158,8 +160,9 @@ export async function killOurs(): Promise<Fates> {
     return {
       twice: [...times.values()].filter((count) => count > 1).length,
       never: unphoned.length,
-      parked: rows.filter(({ state }) => state === "PARKED").length,
-      lost: unphoned.filter(({ state, call }) => state !== "PARKED" || call === null).length,
+      needReview: rows.filter(({ state }) => state === "NEEDS_REVIEW").length,
+      lost: unphoned.filter(({ state, request }) => state !== "NEEDS_REVIEW" || request === null)
+        .length,
       seconds: (performance.now() - started) / 1000,
     };
   } finally {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import type { Documents } from "../../shared/documents/documents.ts";
+import type { CallLedger, Change } from "../../shared/ledger/call-ledger.ts";
 
 /** How much of what was asked, by what it is called in the report's `counts`. */
 export type Counted = Record<string, number>;
@@ -27,13 +28,48 @@ export function createMeter() {
   };
 }
 
-/** The ledger, whose claims and settlements are stages of their own. */
-export function withStages(ledger: CallLedger, meter: Meter): CallLedger {
+/** What a write of rows is for: each of them carries the state that it writes. */
+function stageOf(changes: readonly Change[]): string {
+  const stages = new Set(
+    changes.map(({ next }) => {
+      if (next.state === "DIALING") return "claim";
+      return next.claims.length > 0 ? "settle" : "decide";
+    }),
+  );
+  const [only, ...others] = stages;
+  return only === undefined || others.length > 0 ? "claim and settle" : only;
+}
+
+/**
+ * The dialer's ports, whose reads, claims, settlements and documents written are stages of their own. Counts `trips`,
+ * the calls of both ports.
+ */
+export function withStages(
+  { ledger, documents }: { ledger: CallLedger; documents: Documents },
+  meter: Meter,
+): { ledger: CallLedger; documents: Documents } {
+  const trip = <Result>(stage: string, work: () => Promise<Result>): Promise<Result> =>
+    meter.at(stage, () => {
+      meter.add("trips");
+      return work();
+    });
   return {
-    ...ledger,
-    claim: (claims) => meter.at("claim", () => ledger.claim(claims)),
-    settle: (settlements) => meter.at("settle", () => ledger.settle(settlements)),
-    writeCounts: () => meter.at("settle", () => ledger.writeCounts()),
+    ledger: {
+      ...ledger,
+      read: (ids) => trip("read", () => ledger.read(ids)),
+      write: (changes) => trip(stageOf(changes), () => ledger.write(changes)),
+      due: (query) => trip("read", () => ledger.due(query)),
+    },
+    documents: {
+      ...documents,
+      read: (keys) => trip("read", () => documents.read(keys)),
+      list: (kind, query) => trip("read", () => documents.list(kind, query)),
+      write: (changes) => trip("documents", () => documents.write(changes)),
+      add: (document, counters, expiresAt) =>
+        trip("documents", () => documents.add(document, counters, expiresAt)),
+      takePermits: (document, pace, count, window) =>
+        trip("documents", () => documents.takePermits(document, pace, count, window)),
+    },
   };
 }
 

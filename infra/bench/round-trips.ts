@@ -1,13 +1,21 @@
 /** What a call asks of each platform's services, stage by stage, counted over the real engines. */
 import { startAws } from "./counted-aws.ts";
 import { startCloudflare } from "./counted-cloudflare.ts";
-import { combined, type Counted, createMeter, type Meter, sumOf } from "./meter.ts";
+import { type Counted, createMeter, type Meter, sumOf } from "./meter.ts";
 import { report, table, type Target } from "./report.ts";
 import { type CountedPlatform, createService, requestOf } from "./service.ts";
+import {
+  countIdleSweep,
+  countShape,
+  countWait,
+  requestsOf,
+  type Shape,
+  shapeNames,
+  shapes,
+  type Stages,
+} from "./shapes.ts";
 
-const calls = 1000;
 const largeBatch = 10_000;
-const delivery = 100;
 
 /** What the tables show, in this order. */
 const shown = {
@@ -37,29 +45,25 @@ const shown = {
     ["providerRequests", "provider requests"],
   ],
 } as const;
-/** What is counted for the money, by platform. */
-const billed = {
-  Cloudflare: [
-    "requests",
-    "queueOperations",
-    "dialerInvocations",
-    "d1Queries",
-    "d1RowsRead",
-    "d1RowsWritten",
-    "r2Writes",
-    "r2Reads",
-    "providerRequests",
-  ],
-  AWS: [
-    "requests",
-    "sqsRequests",
-    "dialerInvocations",
-    "dynamoWriteUnits",
-    "dynamoReadUnits",
-    "s3Puts",
-    "s3Gets",
-  ],
-};
+/** What the money is computed from, beside what the tables show. */
+const alsoBilled = ["logLines", "logBytes", "storedBytes", "storedTableBytes"] as const;
+/** What a write costs, what is sent costs, and the most of both that a call may. */
+const priced = {
+  Cloudflare: {
+    write: { name: "d1RowsWritten", title: "rows written", most: 5 },
+    documents: "d1RowsWritten",
+    queue: { name: "queueOperations", title: "queue operations" },
+  },
+  AWS: {
+    write: { name: "dynamoWriteUnits", title: "write units", most: 6.1 },
+    documents: "dynamoWrites",
+    queue: { name: "sqsRequests", title: "SQS requests" },
+  },
+} as const;
+const queueOperationsMax = 0.2;
+/** Stages that are of the call's own row. */
+const ofRow = ["claim", "settle", "claim and settle", "decide"];
+
 const roundTripsOf = ({ d1Queries = 0, queueSends = 0, r2Writes = 0, ...aws }: Counted) =>
   d1Queries +
   queueSends +
@@ -77,9 +81,6 @@ function short(amount: number): string {
   return String(Number(amount.toPrecision(amount >= 100 ? 4 : 3)));
 }
 
-const requests = (count: number) => Array.from({ length: count }, (_, n) => requestOf(n));
-const perCall = (counted: Counted, of: number) => combined(counted, {}, (amount) => amount / of);
-
 /** The services' round trips for a batch of ten thousand, without and with an Idempotency-Key. */
 async function countLargeBatch(platform: CountedPlatform, meter: Meter): Promise<string> {
   const service = createService(platform, meter);
@@ -88,7 +89,7 @@ async function countLargeBatch(platform: CountedPlatform, meter: Meter): Promise
     [undefined, 2],
     [`bench ${Date.now()}`, 3],
   ] as const) {
-    await service.accept(requests(largeBatch), key);
+    await service.accept(requestsOf(largeBatch), key);
     const counted = sumOf(meter.take().values());
     const roundTrips = roundTripsOf(counted);
     const kind = key === undefined ? "" : ", with an Idempotency-Key";
@@ -105,119 +106,88 @@ async function countLargeBatch(platform: CountedPlatform, meter: Meter): Promise
   return table(["Idempotency-Key", "round trips to accept 10,000 calls"], rows);
 }
 
-/** Accepts a thousand calls, and takes them to their end. @returns what one call costs at each stage */
-async function countShape(
-  platform: CountedPlatform,
-  meter: Meter,
-  shape: "single" | "batch1000",
-): Promise<Map<string, Counted>> {
-  const service = createService(platform, meter);
-  if (shape === "batch1000") {
-    await service.accept(requests(calls));
-    await service.split();
-  } else for (const request of requests(calls)) await service.accept(request);
-  await service.deliverAll();
-  const stages = meter.take();
-  const all = perCall(sumOf(stages.values()), calls);
-  const prefix = platform.name === "AWS" ? "aws" : "cloudflare";
-  for (const what of billed[platform.name]) counts[`${prefix}.${shape}.${what}`] = all[what] ?? 0;
-  return new Map([...stages].map(([stage, counted]) => [stage, perCall(counted, calls)]));
-}
-
-/** What a call costs more that comes in the night and must wait for its hours: it is deferred, swept and reminded of. */
-async function countWait(
-  platform: CountedPlatform,
-  meter: Meter,
-  straight: Counted,
-): Promise<Counted> {
-  const hours = { callingHours: { default: { "mon-sun": ["09:00-17:00"] } } };
-  const service = createService(platform, meter, { plan: hours });
-  service.setClock(Date.parse("2026-06-02T07:00:00Z")); // 3 a.m. in New York
-  for (const request of requests(calls)) await service.accept(request);
-  await service.deliverAll();
-  service.setClock(Date.parse("2026-06-02T12:58:30Z"));
-  await service.sweep();
-  await service.deliverAll(1, 1);
-  service.setClock(Date.parse("2026-06-02T13:00:01Z"));
-  await service.deliverAll();
-  const counted = perCall(sumOf(meter.take().values()), calls);
-  if (counted["providerRequests"] !== 1) throw new Error("not every call was dialed");
-  return combined(counted, straight, (a, b) => Math.max(0, a - b));
-}
-
-/** What one delivery of a hundred fresh calls asks of the ledger. */
-async function countDelivery(
-  platform: CountedPlatform,
-  meter: Meter,
-  answers: "together" | "apart",
-  size: number,
-): Promise<Counted> {
-  const service = createService(platform, meter);
-  service.setAnswers(answers);
-  for (const request of requests(delivery)) await service.accept(request);
-  meter.take();
-  await service.deliverAll(size);
-  return sumOf(meter.take().values());
+/** What a fresh placed call writes and what its messages cost, in each shape. */
+function told(name: CountedPlatform["name"], counted: ReadonlyMap<Shape, Stages>): string {
+  const { write, documents, queue } = priced[name];
+  const rows = shapeNames.map((shape) => {
+    const stages = counted.get(shape) ?? new Map<string, Counted>();
+    const all = sumOf(stages.values());
+    const own = sumOf(ofRow.map((stage) => stages.get(stage) ?? {}))[write.name] ?? 0;
+    const written = all[write.name] ?? 0;
+    const splits = stages.get("split")?.["dialerInvocations"] ?? 0;
+    const deliveries = (all["dialerInvocations"] ?? 0) - splits;
+    const ofDelivery = (stages.get("documents")?.[documents] ?? 0) / deliveries;
+    const queued = all[queue.name] ?? 0;
+    if (shape === "batch100") {
+      const beside = `${short(own)} of its row, ${short(written - own)} of documents`;
+      const of = name === "AWS" ? ", counts included" : " of its row";
+      const measured = name === "AWS" ? written : own;
+      targets.push(
+        {
+          what: `fresh placed call, ${write.title}${of}, ${name}, ${shapes[shape].told}`,
+          target: `≤ ${write.most}`,
+          measured: `${short(measured)}: ${beside}`,
+          met: measured <= write.most,
+        },
+        {
+          what: `${queue.title} of a call, ${shapes[shape].told}`,
+          target: `≤ ${queueOperationsMax}`,
+          measured: short(queued),
+          met: queued <= queueOperationsMax,
+        },
+      );
+    }
+    return [shapes[shape].told, ...[own, ofDelivery, written, queued].map(short)];
+  });
+  const head = [`${write.title} of its row`, "documents written a delivery", `all ${write.title}`];
+  return table(["a fresh call that is placed", ...head, queue.title], rows);
 }
 
 async function measure(start: (meter: Meter) => Promise<CountedPlatform>): Promise<string> {
   const meter = createMeter();
   const platform = await start(meter);
-  const { name, deliverySize, lanes } = platform;
+  const { name, deliverySize, concurrency } = platform;
   try {
     const large = await countLargeBatch(platform, meter);
-    const single = await countShape(platform, meter, "single");
-    const batch = await countShape(platform, meter, "batch1000");
-    const wait = await countWait(platform, meter, sumOf(single.values()));
+    const counted = new Map<Shape, Stages>();
+    for (const shape of shapeNames) counted.set(shape, await countShape(platform, meter, shape));
+    const all = (shape: Shape) => sumOf(counted.get(shape)?.values() ?? []);
+    const idle = await countIdleSweep(platform, meter);
+    const waits = {
+      single: await countWait(platform, meter, "single", all("single")),
+      batch: await countWait(platform, meter, "batch1000", all("batch1000")),
+    };
     const columns = shown[name];
-    const row = (stage: string, counted: Counted) => [
-      stage,
-      ...columns.map(([what]) => short(counted[what] ?? 0)),
-    ];
-    const rows = [
-      row("accept, posted singly", single.get("accept") ?? {}),
-      row("accept, in a batch of 1,000", batch.get("accept") ?? {}),
-      row("split", batch.get("split") ?? {}),
-      row("deliver", single.get("deliver") ?? {}),
-      row("claim", single.get("claim") ?? {}),
-      row("settle", single.get("settle") ?? {}),
-      row("**all, posted singly**", sumOf(single.values())),
-      row("**all, in a batch of 1,000**", sumOf(batch.values())),
-      row("wait for its hours, on top", wait),
-    ];
-    const dialing: string[][] = [];
-    for (const answers of ["together", "apart"] as const) {
-      const size = name === "AWS" ? deliverySize : delivery;
-      const counted = await countDelivery(platform, meter, answers, size);
-      const trips = (counted["d1Queries"] ?? 0) + (counted["dynamoRequests"] ?? 0);
-      const writes = (counted["dynamoWrites"] ?? 0) / delivery;
-      const when = answers === "together" ? "all at once" : "each within 50 to 250 ms, at random";
-      dialing.push([when, String(trips), ...(name === "AWS" ? [short(writes)] : [])]);
-      if (answers === "apart") continue;
-      targets.push(
-        name === "AWS"
-          ? {
-              what: "dialing on DynamoDB, writes per call",
-              target: "≤ 2",
-              measured: `${short(writes)}: 2 of its row, ${short(writes - 2)} of the hours' counts`,
-              met: writes <= 2,
-            }
-          : {
-              what: "dialing on D1, round trips per 100 fresh calls",
-              target: "≤ 45",
-              measured: String(trips),
-              met: trips <= 45,
-            },
-      );
+    const prefix = name === "AWS" ? "aws" : "cloudflare";
+    for (const what of [...columns.map(([one]) => one), ...alsoBilled]) {
+      for (const shape of shapeNames) counts[`${prefix}.${shape}.${what}`] = all(shape)[what] ?? 0;
+      counts[`${prefix}.sweep.${what}`] = idle[what] ?? 0;
     }
-    const head = ["the provider answers", "round trips to the ledger"];
-    const of = name === "AWS" ? `in deliveries of ${deliverySize}` : "in one delivery";
+    const row = (stage: string, one: Counted) => [
+      stage,
+      ...columns.map(([what]) => short(one[what] ?? 0)),
+    ];
+    const stageOf = (shape: Shape, stage: string) => counted.get(shape)?.get(stage) ?? {};
+    const rows = [
+      row("accept, posted singly", stageOf("single", "accept")),
+      row("accept, in a batch of 1,000", stageOf("batch1000", "accept")),
+      row("split", stageOf("batch1000", "split")),
+      ...["deliver", "read", "claim", "settle", "claim and settle", "documents"].flatMap((stage) =>
+        counted.get("batch1000")?.has(stage) === true
+          ? [row(`${stage}, in a batch of 1,000`, stageOf("batch1000", stage))]
+          : [],
+      ),
+      ...shapeNames.map((shape) => row(`**all, ${shapes[shape].told}**`, all(shape))),
+      row("wait for its hours, posted singly, on top", waits.single),
+      row("wait for its hours, in a batch of 1,000, on top", waits.batch),
+      row("a sweep that finds nothing to do", idle),
+    ];
     return [
       `### ${name}`,
-      `Per call, in deliveries of ${deliverySize}, as where many wait, with ${lanes} lanes:`,
+      told(name, counted),
+      `Per call, in deliveries of ${deliverySize} messages of up to 25 calls, as where many wait, ${concurrency} requests ` +
+        "under way at once:",
       table(["", ...columns.map(([, title]) => title)], rows),
-      `To dial 100 fresh calls ${of}:`,
-      table(name === "AWS" ? [...head, "writes per call"] : head, dialing),
       large,
     ].join("\n\n");
   } finally {
@@ -231,8 +201,9 @@ report({
   title: "Round trips and operations",
   text: [
     `A call is ${bytes} B of JSON. What is billed is counted as the platforms bill it: queue operations and SQS requests ` +
-      "by started 64 KB, to write, read and delete; SQS hands out and deletes ten messages a request; DynamoDB's write units " +
-      "with those of its indexes. A minute's sweep, and what a queue is polled for in vain, is nobody's.",
+      "by started 64 KB, to write, read and delete; SQS hands out and deletes ten messages a request; D1's rows as its " +
+      "`meta` has them; DynamoDB's units by the sizes of items and of their entries in indexes. A minute's sweep, and " +
+      "what a queue is polled for in vain, is nobody's.",
     ...parts,
   ].join("\n\n"),
   targets,

@@ -17,6 +17,7 @@ const parts = [
   "batch",
   "dialing",
   "round-trips",
+  "deliveries",
   "cold-start",
   "money",
   "growth",

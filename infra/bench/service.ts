@@ -1,26 +1,57 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../functions/api/app.ts";
-import { type DialerDeps, systemClock } from "../../functions/dialer/dialer.ts";
-import { handleDelivery } from "../../functions/dialer/handle-delivery.ts";
-import type { Call, CallRequest } from "../../shared/call.ts";
+import { createDialerMemory, type DialerDeps, systemClock } from "../../functions/dialer/dialer.ts";
+import { handleMessages } from "../../functions/dialer/handle-messages.ts";
+import { sweep } from "../../functions/dialer/sweep.ts";
+import type { CallRequest } from "../../shared/calls/call.ts";
+import { createRequestId } from "../../shared/calls/ids.ts";
 import { parseDialPlan } from "../../shared/dial-plan.ts";
+import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import type { Log } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
+import { randomId, randomVersion } from "../../shared/random-id.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";
 import { createTestApi } from "../../test/support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../../test/support/environment.ts";
+import { type Answers, createAnswerTimes } from "./answers.ts";
 import { type Meter, withStages } from "./meter.ts";
+
+/** A clock that can be set, and goes on from there. */
+export function createClock() {
+  let aheadMs = 0;
+  return {
+    /** Milliseconds since the epoch. */
+    now: () => Date.now() + aheadMs,
+    set(at: number): void {
+      aheadMs = at - Date.now();
+    },
+  };
+}
+export type Clock = ReturnType<typeof createClock>;
+
+/** Bytes that are kept, without what one of the platforms calls its overhead. */
+export interface Stored {
+  all: number;
+  /** Without the indexes: what a backup holds. */
+  table: number;
+}
 
 /** A platform whose engines run here, and are counted. */
 export interface CountedPlatform {
   name: "Cloudflare" | "AWS";
   ledger: CallLedger;
+  documents: Documents;
   queue: CallQueue;
+  /** By which documents expire. */
+  clock: Clock;
   /** Messages that the platform delivers at once, where so many wait. */
   deliverySize: number;
-  lanes: number;
+  /** Requests of one delivery under way at once. */
+  concurrency: number;
+  stored(): Stored;
   /** Messages on the queue. */
   waiting(): number;
   /** Takes the oldest messages off the queue, their delays left aside, as one delivery. */
@@ -28,11 +59,7 @@ export interface CountedPlatform {
   stop(): Promise<void>;
 }
 
-/** When a provider answers: all that are under way at once, or each in its own time. */
-export type Answers = "together" | "apart";
-
 const togetherMs = 5;
-const apartMs = { least: 50, most: 250 };
 
 /** The n-th of many calls, with the context of an ordinary one. */
 export function requestOf(n: number): CallRequest {
@@ -49,66 +76,86 @@ export function requestOf(n: number): CallRequest {
   };
 }
 
+/** A provider that places every call, and is counted. */
+function createProvider(meter: Meter) {
+  let answers: Answers = "together";
+  let answerMs: number[] = [];
+  let nextMs = createAnswerTimes(1);
+  let next: Promise<void> | undefined;
+  return {
+    /** The same times of answers again, each time that this is said. */
+    setAnswers(which: Answers): void {
+      answers = which;
+      answerMs = [];
+      nextMs = createAnswerTimes(1);
+    },
+    /** How long each answer took that came apart, in the order of the requests, in milliseconds. */
+    answerMs: (): readonly number[] => answerMs,
+    async dial(): Promise<DialOutcome> {
+      meter.add("providerRequests");
+      if (answers === "apart") {
+        const ms = nextMs();
+        answerMs.push(ms);
+        await sleep(ms);
+      } else {
+        next ??= sleep(togetherMs).finally(() => (next = undefined));
+        await next;
+      }
+      return { kind: "placed", providerCallId: `CA${randomId()}` };
+    },
+  };
+}
+
 /**
  * The API and the dialer over a platform, in this process, under a clock that can be set. What they ask is counted by
- * stage: `accept`, `deliver` (with what is read for a delivery, and split), `claim` and `settle`.
+ * stage: `accept`, `split`, `deliver`, and of the dialer's ports `read`, `claim`, `settle`, `decide` and `documents`.
  */
 export function createService(
   platform: CountedPlatform,
   meter: Meter,
   { plan: changes = {} }: { plan?: object } = {},
 ) {
-  let aheadMs = 0;
-  const now = () => Date.now() + aheadMs;
-  const log = () => undefined;
-  const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...changes }) };
-  const api = createTestApi({ environment, ledger: platform.ledger, now });
-  const app = createApp({ ...api.deps, queue: platform.queue, log });
-
-  let answers: Answers = "together";
-  let seed = 1;
-  /** 0 ≤ random < 1, the same in each run (a linear congruential generator). */
-  const random = () => {
-    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-    return seed / 2 ** 32;
+  const { clock } = platform;
+  let lastAlarm = "";
+  const log: Log = (level, event, fields) => {
+    const line = JSON.stringify({ time: new Date().toISOString(), level, event, ...fields });
+    meter.add("logLines");
+    meter.add("logBytes", line.length);
+    if (level === "alarm") lastAlarm = line;
   };
-  let next: Promise<void> | undefined;
-  async function dial(): Promise<DialOutcome> {
-    meter.add("providerRequests");
-    if (answers === "apart") await sleep(apartMs.least + random() * (apartMs.most - apartMs.least));
-    else {
-      next ??= sleep(togetherMs).finally(() => (next = undefined));
-      await next;
-    }
-    return { kind: "placed", providerCallId: `CA${randomId()}` };
-  }
+  const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...changes }) };
+  const { ledger, documents } = platform;
+  const api = createTestApi({ environment, ledger, documents, now: clock.now });
+  const app = createApp({ ...api.deps, queue: platform.queue, log });
+  const provider = createProvider(meter);
   const plan = parseDialPlan({ ...testPlan, ...changes }, {});
   const deps: DialerDeps = {
     queue: platform.queue,
-    ledger: withStages(platform.ledger, meter),
+    ...withStages(platform, meter),
+    deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
     settings: {
       value: {
         plan,
         schedule: createSchedule(plan, log),
         hashKey: apiEnvironment.HASH_KEY,
-        sweepSeconds: 60,
-        providerOf: () => ({ dial }),
+        providerOf: () => ({ dial: () => provider.dial() }),
       },
     },
-    clock: { now, sleep: systemClock.sleep },
-    random: { token: randomId, fraction: Math.random },
-    lanes: platform.lanes,
+    clock: { now: clock.now, sleep: systemClock.sleep },
+    random: { version: randomVersion, fraction: Math.random },
+    concurrency: platform.concurrency,
     log,
+    memory: createDialerMemory(),
   };
 
+  async function handle(delivered: Delivered[]): Promise<void> {
+    const answers = await handleMessages(delivered, deps, clock.now() + 870_000);
+    const again = answers.filter((one) => one !== "ack").length;
+    if (again > 0) throw new Error(`${again} messages come again: ${lastAlarm}`);
+  }
+
   return {
-    /** Sets the clock, in milliseconds since the epoch; it goes on from there. */
-    setClock(at: number): void {
-      aheadMs = at - Date.now();
-    },
-    setAnswers(which: Answers): void {
-      answers = which;
-    },
+    provider,
     /** Posts a call, or a batch of calls. */
     accept(body: CallRequest | CallRequest[], key?: string): Promise<void> {
       return meter.at("accept", async () => {
@@ -126,7 +173,7 @@ export function createService(
         if (status !== 201) throw new Error(`${path} was answered ${status}`);
       });
     },
-    sweep: (): Promise<void> => meter.at("sweep", () => platform.queue.send({ kind: "sweep" })),
+    sweep: (): Promise<void> => meter.at("sweep", () => sweep(deps, clock.now() + 120_000)),
     /** Delivers what is on the queue, so many messages at once, one delivery after the other. */
     async deliverAll(size = platform.deliverySize, most = Infinity): Promise<void> {
       for (let done = 0; platform.waiting() > 0 && done < most; done += size) {
@@ -135,21 +182,30 @@ export function createService(
     },
     /** Delivers one message, which is split. */
     split: (): Promise<void> => meter.at("split", () => handle(platform.deliver(1))),
-    /** Dials calls in deliveries of so many, as if they came from the queue. */
-    async dial(calls: readonly Call[], size: number): Promise<void> {
-      for (let start = 0; start < calls.length; start += size) {
-        const delivered = calls.slice(start, start + size).map((call): Delivered => {
-          const open = async () => ({ kind: "call", call });
-          return { attempt: 1, large: false, open };
-        });
-        await meter.at("deliver", () => handle(delivered));
+    /** Dials so many fresh calls in full deliveries, as if they came from the queue. */
+    async dial(count: number): Promise<void> {
+      const messages = Array.from({ length: Math.ceil(count / messageCallsMax) }, (_, index) =>
+        deliveredCalls(messageCallsMax, index * messageCallsMax, clock.now()),
+      );
+      while (messages.length > 0) {
+        const some = messages.splice(0, platform.deliverySize);
+        await meter.at("deliver", () => handle(some));
       }
     },
   };
+}
 
-  async function handle(delivered: Delivered[]): Promise<void> {
-    const dispositions = await handleDelivery(delivered, deps, now() + 870_000);
-    const again = dispositions.filter((one) => one !== "acknowledge").length;
-    if (again > 0) throw new Error(`${again} messages come again`);
-  }
+function deliveredCalls(count: number, from: number, acceptedAt: number): Delivered {
+  const message: CallsMessage = {
+    kind: "calls",
+    requestId: createRequestId(acceptedAt, randomId()),
+    client: "crm",
+    acceptedAt,
+    calls: Array.from({ length: count }, (_, index) => ({
+      index,
+      request: requestOf(from + index),
+    })),
+  };
+  const body = JSON.stringify(message);
+  return { attempt: 1, id: message.requestId, large: false, open: async () => body };
 }

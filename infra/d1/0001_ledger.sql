@@ -1,42 +1,43 @@
--- The ledger: the home of every call the dialer has seen. Times are milliseconds since the epoch.
--- WITHOUT ROWID: a write of a row is billed as one row instead of two.
+-- The ledger and its documents. Times are milliseconds since the epoch.
+--
+-- Both tables are WITHOUT ROWID, because a text primary key of an ordinary table is an index of its own: D1 would bill
+-- each new row as two. Every index on a column that a write changes is one more row written.
+
+-- The home of every call that waits or was tried. `row` is the whole row as JSON, but for its id, version and number's
+-- hash (shared/calls/call-row.ts). The columns that change and are searched are generated from it. They are stored, and
+-- stand ahead of it, so that a search by state and the list of what is due never load or parse the JSON.
 CREATE TABLE calls (
   id TEXT PRIMARY KEY,
-  state TEXT NOT NULL,
-  reason TEXT NOT NULL,
-  token TEXT,
-  attempt INTEGER NOT NULL,
-  resent INTEGER NOT NULL DEFAULT 0,
-  due_at INTEGER,
-  unknown_since INTEGER,
-  call TEXT,
-  route TEXT,
-  provider_call_id TEXT,
-  request_id TEXT NOT NULL,
-  client TEXT NOT NULL,
-  agent_id TEXT NOT NULL,
+  version TEXT NOT NULL,
+  -- Written once, as a call's number never changes: SQLite writes the entry of an index on a column generated from `row`
+  -- anew whenever `row` is written, and D1 bills it.
   number_hash TEXT NOT NULL,
-  number_tail TEXT NOT NULL,
-  accepted_at INTEGER NOT NULL,
-  updated_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+  state TEXT GENERATED ALWAYS AS (row->>'state') STORED,
+  backlog TEXT GENERATED ALWAYS AS (row->>'backlog') STORED,
+  due_at INTEGER GENERATED ALWAYS AS (row->>'dueAt') STORED,
+  row TEXT NOT NULL
+) WITHOUT ROWID;
 
-CREATE INDEX calls_due ON calls (due_at, id) WHERE due_at IS NOT NULL;
-CREATE INDEX calls_state ON calls (state, accepted_at, id);
-CREATE INDEX calls_ended ON calls (updated_at) WHERE state NOT IN ('DEFERRED', 'DIALING');
+-- What waits or is watched, each backlog in the order in which it is called up. A call leaves the index once it is
+-- settled.
+CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL;
 
-CREATE TABLE idempotency_keys (
-  key TEXT PRIMARY KEY,
-  fingerprint TEXT NOT NULL,
-  seed TEXT NOT NULL,
-  expires_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+-- All calls to a number. Only the first write of a call pays for it.
+CREATE INDEX calls_number ON calls (number_hash, id);
 
-CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);
+-- The states that operators look after. Rows of other states are listed by the primary key, which sorts by time: most
+-- of them are PLACED, and a settlement would pay for the index.
+CREATE INDEX calls_attention ON calls (state, id)
+  WHERE state IN ('UNKNOWN', 'NEEDS_REVIEW', 'REJECTED', 'EXPIRED');
 
-CREATE TABLE holds (
-  name TEXT PRIMARY KEY,
-  code TEXT NOT NULL,
-  count INTEGER NOT NULL,
-  probe_at INTEGER
+-- Everything small that is not a call (shared/documents/kinds.ts). `value` is JSON. There is no index on `expires_at`:
+-- it would double the price of every idempotency key, and an hourly scan deletes what has expired.
+CREATE TABLE documents (
+  kind TEXT NOT NULL,
+  key TEXT NOT NULL,
+  version TEXT NOT NULL,
+  -- NULL: the document never expires.
+  expires_at INTEGER,
+  value TEXT NOT NULL,
+  PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;

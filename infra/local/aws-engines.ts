@@ -85,31 +85,25 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
         { AttributeName: hash, KeyType: "HASH" as const },
         { AttributeName: range, KeyType: "RANGE" as const },
       ];
-      const indexes = Object.values(dynamoTable.indexes);
-      const names = new Set<string>([
-        dynamoTable.hashKey,
-        ...indexes.flatMap(({ hashKey, rangeKey }) => [hashKey, rangeKey]),
-      ]);
+      const { hashKey, rangeKey, indexes } = dynamoTable;
+      const names = new Set<string>(
+        [dynamoTable, ...Object.values(indexes)].flatMap((one) => [one.hashKey, one.rangeKey]),
+      );
       await dynamo
         .send(
           new CreateTableCommand({
             TableName: name,
             BillingMode: "PAY_PER_REQUEST",
-            KeySchema: [{ AttributeName: dynamoTable.hashKey, KeyType: "HASH" }],
+            KeySchema: keys(hashKey, rangeKey),
             AttributeDefinitions: [...names].map((one) => ({
               AttributeName: one,
               AttributeType: "S",
             })),
-            GlobalSecondaryIndexes: Object.entries(dynamoTable.indexes).map(
-              ([index, { hashKey, rangeKey, ...more }]) => ({
-                IndexName: index,
-                KeySchema: keys(hashKey, rangeKey),
-                Projection:
-                  "projected" in more
-                    ? { ProjectionType: "INCLUDE", NonKeyAttributes: [...more.projected] }
-                    : { ProjectionType: "ALL" },
-              }),
-            ),
+            GlobalSecondaryIndexes: Object.entries(indexes).map(([index, one]) => ({
+              IndexName: index,
+              KeySchema: keys(one.hashKey, one.rangeKey),
+              Projection: { ProjectionType: "KEYS_ONLY" },
+            })),
           }),
         )
         .catch((error: unknown) => {

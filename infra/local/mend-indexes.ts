@@ -24,26 +24,27 @@ export async function mendIndexes(dynamo: DynamoDBClient, table: string): Promis
     return found;
   };
   const put = (item: Item) => dynamo.send(new PutItemCommand({ TableName: table, Item: item }));
-  const { hashKey: key } = dynamoTable;
-  const items = new Map((await scan()).map((item) => [item[key]?.S, item]));
+  const keys = [dynamoTable.hashKey, dynamoTable.rangeKey];
+  const nameOf = (item: Item) => JSON.stringify(keys.map((key) => item[key]?.S));
+  const items = new Map((await scan()).map((item) => [nameOf(item), item]));
 
   for (const [index, { hashKey, rangeKey }] of Object.entries(dynamoTable.indexes)) {
     const placeOf = (item: Item = {}) =>
       item[hashKey] && item[rangeKey] && JSON.stringify([item[hashKey].S, item[rangeKey].S]);
-    const placed = new Set<string | undefined>();
+    const placed = new Set<string>();
     for (const entry of await scan(index)) {
-      const item = items.get(entry[key]?.S);
+      const item = items.get(nameOf(entry));
       if (placeOf(entry) === placeOf(item)) {
-        placed.add(entry[key]?.S);
+        placed.add(nameOf(entry));
         continue;
       }
       // An entry of a write that was not made: an item of its keys, replaced or deleted, takes it along.
-      await put({ ...item, ...pick(entry, [key, hashKey, rangeKey]) });
+      await put({ ...item, ...pick(entry, [...keys, hashKey, rangeKey]) });
       if (item !== undefined) await put(item);
-      else await dynamo.send(new DeleteItemCommand({ TableName: table, Key: pick(entry, [key]) }));
+      else await dynamo.send(new DeleteItemCommand({ TableName: table, Key: pick(entry, keys) }));
     }
-    for (const [id, item] of items) {
-      if (placeOf(item) !== undefined && !placed.has(id)) await put(item);
+    for (const [name, item] of items) {
+      if (placeOf(item) !== undefined && !placed.has(name)) await put(item);
     }
   }
 }

@@ -36,7 +36,6 @@ export async function readLocalSettings(defaults: {
   const environment: Record<string, string> = {
     DIAL_PLAN: given["DIAL_PLAN"] || JSON.stringify(localPlan),
     HASH_KEY: given["HASH_KEY"] || (await hashKeyOf(stateDirectory)),
-    SWEEP_SECONDS: String(sweepSeconds),
     ALLOW_SIMULATOR: "true",
   };
   const made = given["API_TOKENS"] ? undefined : createToken();

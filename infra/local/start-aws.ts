@@ -4,7 +4,6 @@
  * rule, and SQS, S3 and DynamoDB servers that speak the real protocols and keep their state on disk.
  */
 import { join } from "node:path";
-import { SendMessageCommand } from "@aws-sdk/client-sqs";
 import { bundleFunction, functionNames } from "../aws/bundle.ts";
 import { startApiGateway } from "./api-gateway.ts";
 import { localRegion, startAwsEngines } from "./aws-engines.ts";
@@ -59,30 +58,32 @@ const start = (name: string, instances: number, timeoutSeconds: number) =>
     timeoutSeconds,
   });
 const api = await start("api", 2, 30);
-const dialer = await start("dialer", 2, dialerTimeoutSeconds);
+// Two for the call queue, one for the dead-letter queue, one for the clock: a sweep waits behind no delivery.
+const dialer = await start("dialer", 4, dialerTimeoutSeconds);
 const gateway = await startApiGateway(port, api);
 const source = { sqs, consumer: dialer };
 const sources = [
-  startEventSource({ ...source, queueUrl, queueName, batchSize: 25, concurrency: 2 }),
+  startEventSource({ ...source, queueUrl, queueName, batchSize: 4, concurrency: 2 }),
   startEventSource({
     ...source,
     queueUrl: deadQueueUrl,
     queueName: deadQueueName,
-    batchSize: 10,
+    batchSize: 1,
     concurrency: 1,
   }),
 ];
-const sweep = (more: object = {}) => {
-  const MessageBody = JSON.stringify({ kind: "sweep", ...more });
-  sqs
-    .send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
-    .catch((error: unknown) => console.error("The sweep's clock failed:", error));
-};
-sweep({ since: 0 }); // what waited when the last run ended may have lost its messages
-const clock = setInterval(sweep, sweepSeconds * 1000);
+const run = (scheduled: "sweep" | "purge") =>
+  dialer.invoke({ scheduled }).catch((error: unknown) => {
+    if (clock !== undefined) console.error(`The ${scheduled}'s clock failed:`, error);
+  });
+let clock: NodeJS.Timeout | undefined = setInterval(() => void run("sweep"), sweepSeconds * 1000);
+void run("sweep"); // what waited when the last run ended may have lost its messages
+const purgeClock = setInterval(() => void run("purge"), 3_600_000);
 
 stopAtSignal(async () => {
   clearInterval(clock);
+  clearInterval(purgeClock);
+  clock = undefined;
   await gateway.stop();
   await Promise.all([api.stop(), dialer.stop(), ...sources.map((one) => one.stop())]);
   await engines.stop();

@@ -69,20 +69,21 @@ const miniflare = new Miniflare(
 );
 
 let clock: NodeJS.Timeout | undefined;
+let purgeClock: NodeJS.Timeout | undefined;
 stopAtSignal(async () => {
   clearInterval(clock);
+  clearInterval(purgeClock);
   clock = undefined;
   await miniflare.dispose();
 });
 
 await miniflare.ready;
-const apiWorker = await miniflare.getWorker("api");
-const tick = () =>
-  apiWorker.scheduled({ cron: "* * * * *" }).catch((error: unknown) => {
-    if (clock !== undefined) console.error("The sweep's clock failed:", error);
+const dialerWorker = await miniflare.getWorker("dialer");
+const tick = (cron: string) =>
+  dialerWorker.scheduled({ cron }).catch((error: unknown) => {
+    if (clock !== undefined) console.error("The clock failed:", error);
   });
-clock = setInterval(() => void tick(), sweepSeconds * 1000);
-// What waited when the last run ended has lost its messages.
-const queue = await miniflare.getQueueProducer("CALLS", "api");
-await queue.send(JSON.stringify({ kind: "sweep", since: 0 }), { contentType: "text" });
+clock = setInterval(() => void tick("* * * * *"), sweepSeconds * 1000);
+void tick("* * * * *"); // what waited when the last run ended has lost its messages
+purgeClock = setInterval(() => void tick("30 * * * *"), 3_600_000);
 console.log(settings.readyBlock(`http://${host}:${port}`));

@@ -1,85 +1,239 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
+  type AttributeValue,
+  BatchGetItemCommand,
   ConditionalCheckFailedException,
+  DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
+  PutItemCommand,
   QueryCommand,
+  UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import { dynamoTable, type Item, number, text } from "./dynamodb-table.ts";
+import { dynamoTable, type IndexName } from "./dynamodb-table.ts";
 
-/** How the ledger reads and conditionally writes items of its table. */
+export type Item = Record<string, AttributeValue>;
+
+/** Names an item of the table. */
+export interface ItemKey {
+  pk: string;
+  sk: string;
+}
+
+/** An expression in which `#name` stands for an attribute and `:name` for a value. */
+export interface Condition {
+  expression: string;
+  values?: Item;
+}
+
+/** Most keys of one BatchGetItem. */
+const batchMax = 100;
+/** How often keys are asked for again that DynamoDB did not get to, and how long the first wait is. */
+const asksMax = 6;
+const askAgainMs = 20;
+/** Requests under way at once for one call of a port: the SDK's own limit of sockets. */
+const widthMax = 50;
+
+/** What both adapters do with items of the table. */
 export type DynamoItems = ReturnType<typeof createDynamoItems>;
 
 export function createDynamoItems(client: DynamoDBClient, table: string) {
-  const get = async (pk: string): Promise<Item | undefined> => {
-    const found = await client.send(
-      new GetItemCommand({ TableName: table, Key: { pk: text(pk) }, ConsistentRead: true }),
-    );
-    return found.Item;
-  };
-
-  /** Runs a conditional write. Undefined: refused. */
-  async function unlessRefused<Output>(write: () => Promise<Output>): Promise<Output | undefined> {
-    try {
-      return await write();
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return undefined;
-      throw error;
-    }
+  async function get(key: ItemKey): Promise<Item | undefined> {
+    const command = new GetItemCommand({ TableName: table, Key: keyOf(key), ConsistentRead: true });
+    return (await client.send(command)).Item;
   }
-  const conditional = async (write: () => Promise<object>): Promise<boolean> =>
-    (await unlessRefused(write)) !== undefined;
 
-  /** One page of every given shard of an index, merged in the order of the sort key. */
-  async function query(
-    index: keyof typeof dynamoTable.indexes,
-    shardNames: string[],
-    range: {
-      after?: string;
-      before?: string;
-      descending?: boolean;
-      /** Only items last written before then. */
-      writtenBefore?: number;
-      limit: number;
-    },
-  ): Promise<Item[]> {
-    const { hashKey, rangeKey } = dynamoTable.indexes[index];
-    const { after = " ", before = "~", descending = false, writtenBefore, limit } = range;
-    const pages = await Promise.all(
-      shardNames.map(async (shard) => {
-        const items: Item[] = [];
-        let start: Item | undefined;
-        do {
-          const page = await client.send(
-            new QueryCommand({
-              TableName: table,
-              IndexName: index,
-              KeyConditionExpression: "#hash = :shard AND #range BETWEEN :after AND :before",
-              ExpressionAttributeNames: { "#hash": hashKey, "#range": rangeKey },
-              ...(writtenBefore === undefined ? {} : { FilterExpression: "updatedAt < :written" }),
-              ExpressionAttributeValues: {
-                ":shard": text(shard),
-                ":after": text(after),
-                ":before": text(before),
-                ...(writtenBefore === undefined ? {} : { ":written": number(writtenBefore) }),
-              },
-              ScanIndexForward: !descending,
-              Limit: limit,
-              ...(start === undefined ? {} : { ExclusiveStartKey: start }),
-            }),
-          );
-          items.push(...(page.Items ?? []));
-          start = page.LastEvaluatedKey;
-        } while (start !== undefined && items.length < limit);
-        return items;
-      }),
+  /** Those of the items that there are, in no order. */
+  async function getAll(keys: readonly ItemKey[]): Promise<Item[]> {
+    const distinct = [...new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key])).values()];
+    const batches: ItemKey[][] = [];
+    for (let start = 0; start < distinct.length; start += batchMax) {
+      batches.push(distinct.slice(start, start + batchMax));
+    }
+    return (await allEnded(batches, getBatch)).flat();
+  }
+
+  async function getBatch(batch: readonly ItemKey[]): Promise<Item[]> {
+    const found: Item[] = [];
+    let keys: Item[] = batch.map(keyOf);
+    for (let asks = 0; asks < asksMax; asks++) {
+      if (asks > 0) await sleep(askAgainMs * 2 ** asks);
+      const command = new BatchGetItemCommand({
+        RequestItems: { [table]: { Keys: keys, ConsistentRead: true } },
+      });
+      const { Responses, UnprocessedKeys } = await client.send(command);
+      found.push(...(Responses?.[table] ?? []));
+      keys = UnprocessedKeys?.[table]?.Keys ?? [];
+      if (keys.length === 0) return found;
+    }
+    throw new Error(`DynamoDB left ${keys.length} keys unprocessed, asked ${asksMax} times`);
+  }
+
+  /** Writes an item whole where the condition holds; false: it does not hold. */
+  async function put(item: Item, { expression, values }: Condition): Promise<boolean> {
+    const command = new PutItemCommand({
+      TableName: table,
+      Item: item,
+      ConditionExpression: expression,
+      ...namesIn(expression),
+      ...(values === undefined ? {} : { ExpressionAttributeValues: values }),
+    });
+    return (await unlessRefused(client.send(command))) !== undefined;
+  }
+
+  /**
+   * Updates an item where the condition holds.
+   *
+   * @returns its attributes thereafter; undefined: the condition does not hold
+   */
+  async function update(
+    key: ItemKey,
+    change: { expression: string; names?: Record<string, string> },
+    condition: Required<Condition>,
+  ): Promise<Item | undefined> {
+    const { ExpressionAttributeNames } = namesIn(`${change.expression} ${condition.expression}`);
+    const command = new UpdateItemCommand({
+      TableName: table,
+      Key: keyOf(key),
+      UpdateExpression: change.expression,
+      ConditionExpression: condition.expression,
+      ExpressionAttributeNames: { ...ExpressionAttributeNames, ...change.names },
+      ExpressionAttributeValues: condition.values,
+      ReturnValues: "ALL_NEW",
+    });
+    return (await unlessRefused(client.send(command)))?.Attributes;
+  }
+
+  async function remove(keys: readonly ItemKey[]): Promise<void> {
+    await allEnded(keys, (key) =>
+      client.send(new DeleteItemCommand({ TableName: table, Key: keyOf(key) })),
     );
-    const keyOf = (item: Item) => item[rangeKey]?.S ?? "";
-    const sign = descending ? -1 : 1;
+  }
+
+  /** The first `limit` items of a hash key whose sort keys lie between `after` and `before`. */
+  async function query({ index, hash, ...range }: Query): Promise<Item[]> {
+    const { hashKey, rangeKey } = index === undefined ? dynamoTable : dynamoTable.indexes[index];
+    const { after, before, descending = false, limit } = range;
+    const found: Item[] = [];
+    if (after !== undefined && before !== undefined && after >= before) return found;
+    const expression = `#hash = :hash${boundsOf(range)}`;
+    let start: Item | undefined;
+    do {
+      const { Items = [], LastEvaluatedKey } = await client.send(
+        new QueryCommand({
+          TableName: table,
+          ...(index === undefined ? { ConsistentRead: true } : { IndexName: index }),
+          KeyConditionExpression: expression,
+          ExpressionAttributeNames: {
+            "#hash": hashKey,
+            ...(expression.includes("#range") ? { "#range": rangeKey } : {}),
+          },
+          ExpressionAttributeValues: {
+            ":hash": text(hash),
+            ...(after === undefined ? {} : { ":after": text(after) }),
+            ...(before === undefined ? {} : { ":before": text(before) }),
+          },
+          ScanIndexForward: !descending,
+          // BETWEEN includes both ends: the one that the query begins with may come too much.
+          Limit: limit - found.length + 1,
+          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+        }),
+      );
+      const keyIn = (item: Item) => textIn(item, rangeKey);
+      found.push(...Items.filter((item) => keyIn(item) !== after && keyIn(item) !== before));
+      start = LastEvaluatedKey;
+    } while (start !== undefined && found.length < limit);
+    return found.slice(0, limit);
+  }
+
+  /** The first `limit` items of several hash keys of an index, merged in the order of the sort key. */
+  async function queryAll(
+    index: IndexName,
+    hashes: readonly string[],
+    range: Range,
+  ): Promise<Item[]> {
+    const pages = await allEnded(hashes, (hash) => query({ index, hash, ...range }));
+    const { rangeKey } = dynamoTable.indexes[index];
+    const sign = range.descending === true ? -1 : 1;
     return pages
       .flat()
-      .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -sign : sign))
-      .slice(0, limit);
+      .toSorted((a, b) => (textIn(a, rangeKey) < textIn(b, rangeKey) ? -sign : sign))
+      .slice(0, range.limit);
   }
 
-  return { get, unlessRefused, conditional, query };
+  return { get, getAll, put, update, remove, query, queryAll };
+}
+
+/** A range of sort keys, both ends exclusive. */
+interface Range {
+  after?: string | undefined;
+  before?: string | undefined;
+  descending?: boolean;
+  limit: number;
+}
+
+interface Query extends Range {
+  /** Absent: the table itself. */
+  index?: IndexName;
+  hash: string;
+}
+
+/** DynamoDB takes one condition on the sort key. */
+function boundsOf({ after, before }: Range): string {
+  if (after === undefined) return before === undefined ? "" : " AND #range < :before";
+  return ` AND #range ${before === undefined ? "> :after" : "BETWEEN :after AND :before"}`;
+}
+
+async function unlessRefused<Output>(write: Promise<Output>): Promise<Output | undefined> {
+  try {
+    return await write;
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return undefined;
+    throw error;
+  }
+}
+
+/** The attributes that an expression names: `#name` each, since many good names are reserved words. */
+function namesIn(expression: string): { ExpressionAttributeNames: Record<string, string> } {
+  const names = expression.match(/#\w+/g) ?? [];
+  return { ExpressionAttributeNames: Object.fromEntries(names.map((one) => [one, one.slice(1)])) };
+}
+
+/**
+ * The results of `work` on each of the items, once all have ended, some of them side by side. Rejects with the first
+ * failure, and only then: otherwise the caller would read items back whose writes are still under way. A failure holds
+ * up no other item, so that one that can never be written does not stop its neighbours.
+ */
+export async function allEnded<One, Result>(
+  items: readonly One[],
+  work: (item: One) => Promise<Result>,
+): Promise<Result[]> {
+  const results: PromiseSettledResult<Result>[] = [];
+  const rest = items.entries();
+  const worker = async () => {
+    for (const [index, item] of rest) {
+      [results[index]] = await Promise.allSettled([work(item)]);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(widthMax, items.length) }, worker));
+  return results.map((result) => {
+    if (result.status === "rejected") throw result.reason;
+    return result.value;
+  });
+}
+
+function keyOf({ pk, sk }: ItemKey): Item {
+  return { pk: text(pk), sk: text(sk) };
+}
+
+export function text(value: string): AttributeValue {
+  return { S: value };
+}
+
+export function number(value: number): AttributeValue {
+  return { N: String(value) };
+}
+
+export function textIn(item: Item, name: string): string {
+  return item[name]?.S ?? "";
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Call, CallRequest } from "../call.ts";
+import type { Call, CallRequest } from "../calls/call.ts";
 
 /** One request to place a call. */
 interface DialRequest {
@@ -13,10 +13,15 @@ interface DialRequest {
 export type DialOutcome =
   /** It has the call. */
   | { kind: "placed"; providerCallId?: string | undefined }
-  /** It says no to this call, for good. */
-  | { kind: "rejected"; code: string }
-  /** Surely nothing was placed, and later it may be. */
-  | { kind: "not_placed"; code: string; retryAfterSeconds?: number | undefined }
+  /** It says no to this call, for good. `blamesNumber`: because of the number, which says nothing of the agent. */
+  | { kind: "rejected"; code: string; blamesNumber?: boolean }
+  /** Surely nothing was placed, and later it may be. `unanswered`: the provider could not be reached. */
+  | {
+      kind: "not_placed";
+      code: string;
+      retryAfterSeconds?: number | undefined;
+      unanswered?: boolean;
+    }
   /** It says no to the account (401, 402): nothing was placed, and no other call would be. */
   | { kind: "account_refused"; code: string }
   /** It says no to what the route brings, such as the number that calls: no other call along it would be placed. */
@@ -83,11 +88,6 @@ export interface ProviderType<Route extends { type: string; provider: string }> 
    * queue what is above their rate, past all calling hours: one a second is what they give a new account.
    */
   callsPerSecond?: number;
-  /**
-   * A call of unknown outcome along an idempotent route is sent once more, no later than so long after its
-   * claim. Absent, it is sent again and again until it is parked.
-   */
-  resendSecondsMax?: number;
   /** @throws where the secret of one of the routes is malformed */
   create(options: ProviderOptions, routes: Route[]): DialingProvider<Route>;
 }

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { CallRequest } from "../call.ts";
+import type { CallRequest } from "../calls/call.ts";
 import type { DialingProvider, ProviderOptions, ProviderType } from "./dialing-provider.ts";
 import { elevenlabs } from "./elevenlabs.ts";
 import { livekit } from "./livekit.ts";
@@ -57,11 +57,6 @@ export function contextProblem(request: CallRequest, route: Route): string | und
 /** Calls a second of a route's account for which the plan says nothing; undefined: as they come. */
 export function defaultCallsPerSecond(route: Route): number | undefined {
   return typeOf(route).callsPerSecond;
-}
-
-/** How long after its claim a call along an idempotent route may be sent once more; undefined: any time. */
-export function resendSecondsMax(route: Route): number | undefined {
-  return typeOf(route).resendSecondsMax;
 }
 
 /** `twilio-eu` and `ACCOUNT_SID`: `TWILIO_EU_ACCOUNT_SID`. */

@@ -152,7 +152,23 @@ export function retryAfterSeconds(headers: Headers, now: number): number | undef
 }
 
 /** Errors of Node's sockets that come before anything of the request has left. */
-const nothingLeft = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
+const nothingLeft = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  // TLS: the certificate was refused before the request was written.
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
 
 /**
  * Node says in `cause.code` why a request failed; a Worker's errors do not tell a refused connection from
@@ -162,7 +178,8 @@ function outcomeOfThrown(error: unknown): DialOutcome {
   const cause = error instanceof Error ? error.cause : undefined;
   const code =
     cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
-  if (nothingLeft.has(code)) return { kind: "not_placed", code: code.toLowerCase() };
+  if (nothingLeft.has(code))
+    return { kind: "not_placed", code: code.toLowerCase(), unanswered: true };
   const timedOut = error instanceof Error && error.name === "TimeoutError";
   return { kind: "unknown", code: timedOut ? "time_out" : "connection_broken" };
 }

@@ -1,8 +1,13 @@
 import * as z from "zod";
 import { isE164 } from "../phone-number.ts";
-import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
+import {
+  type DialOutcome,
+  type FoundCall,
+  type ProviderType,
+  routeFields,
+} from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
-import { outcomeOfJson, postJson } from "./post.ts";
+import { ask, outcomeOfJson, postJson } from "./post.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -14,8 +19,6 @@ const routeSchema = z.strictObject({
   from: z.string().refine(isE164, "must be an E.164 number"),
   /** The id of an AI assistant that takes the call; without it, your own application does. */
   agent: z.string().min(1).max(200).optional(),
-  /** Telnyx drops a second dial command of the same id: the ledger may let one be sent. */
-  idempotent: z.literal(true).default(true),
 });
 
 /**
@@ -31,9 +34,11 @@ const routeSchema = z.strictObject({
  * `client_state`, which every webhook of the call repeats, is JSON in base64: `call_id`, and without an assistant
  * `agent_id` and `context` too.
  *
- * 200 with `data.call_control_id`: placed. Further commands with one `command_id` are ignored for 60 s
- * (developers.telnyx.com, receiving webhooks), so an unknown outcome is sent once more within 45 s of its claim, which
- * is at most 10 s old when a request leaves; an attempt that surely was not placed is followed by one of another id. Errors are `errors[].code`: 10009 authentication, 10010 authorization, 10011
+ * 200 with `data.call_control_id`: placed. Telnyx ignores a second command with one `command_id`, but for 60 s only,
+ * which a clock cannot promise to keep: an unknown outcome is looked up and never sent again. A look-up is
+ * `GET /v2/call_events` (https://developers.telnyx.com/api-reference/debugging/list-call-events), which has the last
+ * 24 hours' webhooks, each with its `client_state`; the number that was called stands in no address.
+ * Errors are `errors[].code`: 10009 authentication, 10010 authorization, 10011
  * and 90103 too many requests; 403 with "channel limit exceeded" is the account's concurrency. What is wrong with `from`
  * or `connection_id`, by `source.pointer`, is wrong with the route.
  */
@@ -43,7 +48,6 @@ export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
   callsPerSecond: 1,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
-  resendSecondsMax: 45,
   create: ({ secret, fetch, now }) => ({
     async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
       const { provider, baseUrl = "https://api.telnyx.com", connection, from, agent } = route;
@@ -62,8 +66,65 @@ export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
       const answer = await postJson(fetch, url, { headers, json }, timeoutSeconds);
       return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
     },
+
+    async lookUp({ call: { id }, from }, route): Promise<FoundCall | undefined> {
+      const { provider, baseUrl = "https://api.telnyx.com", connection } = route;
+      const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
+      for (let page = 1; page <= eventPagesMax; page++) {
+        const query = new URLSearchParams({
+          "filter[connection_id]": connection,
+          "filter[from]": route.from,
+          "filter[type]": "webhook",
+          "filter[occurred_at][gte]": new Date(from).toISOString(),
+          "page[number]": String(page),
+          "page[size]": String(eventsPerPage),
+        });
+        const answer = await ask(fetch, `${baseUrl}/v2/call_events?${String(query)}`, { headers });
+        const { data } = eventsSchema.parse(answer);
+        for (const { metadata } of data) {
+          const providerCallId = callIdOfEvent(metadata, id);
+          if (providerCallId !== undefined) return { by: "id", providerCallId };
+        }
+        if (data.length < eventsPerPage) return undefined;
+      }
+      return undefined;
+    },
   }),
 };
+
+/** Events that a look-up reads; a call that lies beyond them is asked for again, and at last a person decides. */
+const eventPagesMax = 4;
+const eventsPerPage = 250;
+const eventsSchema = z.object({ data: z.array(z.object({ metadata: z.unknown() })) });
+const payloadSchema = z.object({
+  client_state: z.string(),
+  call_control_id: z.string().min(1).max(500),
+});
+const stateSchema = z.object({ call_id: z.string() });
+/** A webhook holds its payload in `data`; the reference does not say how much of that `metadata` repeats. */
+const payloadDepthMax = 4;
+
+/** The provider's id of a call, where one of its events carries our id. */
+function callIdOfEvent(event: unknown, id: string, depth = 0): string | undefined {
+  if (typeof event !== "object" || event === null || depth > payloadDepthMax) return undefined;
+  const payload = payloadSchema.safeParse(event).data;
+  if (payload !== undefined && callIdOfState(payload.client_state) === id) {
+    return payload.call_control_id;
+  }
+  for (const part of Object.values(event)) {
+    const found = callIdOfEvent(part, id, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function callIdOfState(state: string): string | undefined {
+  try {
+    return stateSchema.parse(JSON.parse(Buffer.from(state, "base64").toString())).call_id;
+  } catch {
+    return undefined; // another application's own state
+  }
+}
 
 const createdSchema = z.object({
   data: z.object({ call_control_id: z.string().min(1).max(500) }),

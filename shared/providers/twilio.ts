@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { CallRequest } from "../call.ts";
+import type { CallRequest } from "../calls/call.ts";
 import { isE164 } from "../phone-number.ts";
 import {
   type DialOutcome,

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import * as z from "zod";
-import type { Call } from "../call.ts";
+import type { Call } from "../calls/call.ts";
 import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl, isLoopback } from "./https-url.ts";
 import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./post.ts";

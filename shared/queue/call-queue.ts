@@ -1,4 +1,4 @@
-import type { Message } from "../message.ts";
+import type { Message } from "./messages.ts";
 
 /** Longest delay a message is sent with; whatever waits longer is a row of the ledger, not a message. */
 export const delaySecondsMax = 120;
@@ -11,18 +11,20 @@ export interface CallQueue {
    * Sends many, in order. Answers with how many from the front are durable; whether any of the others are
    * is not known, so they are sent again.
    */
-  sendMany(messages: { message: Message; delaySeconds?: number }[]): Promise<number>;
+  sendMany(messages: readonly { message: Message; delaySeconds?: number }[]): Promise<number>;
 }
 
 /** A message as the queue delivers it to the dialer. */
 export interface Delivered {
   /** Of this delivery, from 1. */
   attempt: number;
+  /** Names the message in the object store, should it have to be kept there. */
+  id: string;
   /** Whether its body lies in object storage: bringing and reading it takes a while. */
   large: boolean;
-  /** Brings the body, from object storage where it lies there. What it is has yet to be parsed. */
-  open(): Promise<unknown>;
+  /** Brings the body's text, from object storage where it lies there. What it is has yet to be parsed. */
+  open(): Promise<string>;
 }
 
-/** What the dialer answers to a delivered message: it is done with, or it comes again. */
-export type Disposition = "acknowledge" | { retryAfterSeconds: number };
+/** What becomes of a delivered message: it is done with, or it comes again. */
+export type AckOrRetry = "ack" | { retryAfterSeconds: number };

@@ -9,6 +9,7 @@ export interface MemoryQueue extends CallQueue {
 /** @param now the clock that delays are measured by, in milliseconds */
 export function createMemoryQueue(now: () => number): MemoryQueue {
   let waiting: { json: string; visibleAt: number }[] = [];
+  let taken = 0;
   const queue: MemoryQueue = {
     async send(message, delaySeconds = 0) {
       waiting.push({ json: JSON.stringify(message), visibleAt: now() + delaySeconds * 1000 });
@@ -22,8 +23,9 @@ export function createMemoryQueue(now: () => number): MemoryQueue {
       waiting = waiting.filter(({ visibleAt }) => visibleAt > now());
       return visible.map(({ json }) => ({
         attempt: 1,
+        id: `message-${++taken}`,
         large: false,
-        open: async () => JSON.parse(json) as unknown,
+        open: async () => json,
       }));
     },
   };

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import * as z from "zod";
+import { withTimeLimit } from "../time-limit.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
 
 /**
@@ -15,6 +16,9 @@ const batchMessagesMax = 10;
 const batchBytesMax = 1_000_000;
 /** Batches under way at once. */
 const batchesAtOnce = 10;
+
+/** Longest that reading an object's body may take; the clients' own time limits are in aws-platform.ts. */
+const storeSecondsMax = 15;
 
 const claimCheckStart = '{"kind":"claim_check"';
 const claimCheckSchema = z.strictObject({ kind: z.literal("claim_check"), key: z.string() });
@@ -102,23 +106,38 @@ export function createSqsQueue({ sqs, queueUrl, s3, bucket }: SqsQueueOptions): 
 
 /** A record of a Lambda's SQS event, its body brought from S3 when it is asked for. */
 export function deliveredBySqs(
-  record: { body: string; attributes: { ApproximateReceiveCount: string } },
+  record: { messageId: string; body: string; attributes: { ApproximateReceiveCount: string } },
   s3: () => Promise<S3Client>,
   bucket: string,
 ): Delivered {
   return {
     attempt: Number(record.attributes.ApproximateReceiveCount),
+    id: record.messageId,
     large: record.body.startsWith(claimCheckStart),
     async open() {
-      const body: unknown = JSON.parse(record.body);
-      const claimCheck = claimCheckSchema.safeParse(body);
-      if (!claimCheck.success) return body;
+      if (!record.body.startsWith(claimCheckStart)) return record.body;
+      const { key } = claimCheckSchema.parse(JSON.parse(record.body));
       const { GetObjectCommand } = await import("@aws-sdk/client-s3");
       const client = await s3();
-      const { key } = claimCheck.data;
       const object = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
-      const text = await object.Body?.transformToString();
-      return JSON.parse(text ?? "");
+      const text = await withTimeLimit(
+        object.Body?.transformToString() ?? Promise.resolve(""),
+        storeSecondsMax,
+      );
+      if (text === "") throw new Error("the object of a claim check is empty");
+      return text;
+    },
+  };
+}
+
+/** Keeps whole, in S3, a message that nobody could read or write down. */
+export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string) {
+  return {
+    async store(name: string, body: string) {
+      const { PutObjectCommand } = await import("@aws-sdk/client-s3");
+      const client = await s3();
+      const Key = `dead-letters/${name}`;
+      await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: body }));
     },
   };
 }

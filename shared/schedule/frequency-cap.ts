@@ -4,7 +4,7 @@ const dayMs = 86_400_000;
 /** Longest rolling period of a cap: how long a call is remembered for it. */
 export const capDaysMax = 60;
 /** Largest cap: how many calls to a number are remembered. */
-export const capCountMax = 1000;
+const capCountMax = 1000;
 
 /** At most `count` calls to one number in any rolling `days` × 24 hours. */
 export const frequencyCapSchema = z.strictObject({

@@ -9,39 +9,34 @@ export function paceOf(callsPerSecond: number, burst: number): Pace {
   return { intervalUs: Math.ceil(1_000_000 / callsPerSecond), burst };
 }
 
-/** A wish for slots of an account, in milliseconds since the epoch. */
-export interface SlotRequest extends Pace {
-  account: string;
-  /** At most so many. */
-  count: number;
-  now: number;
-  /** None later than this. */
-  until: number;
-}
-
 /**
- * The generic cell rate algorithm (ITU-T I.371): all an account's past is one number, the theoretical arrival
- * time of its next call in microseconds. How many slots a request is given, the time they begin to count from,
- * and that number thereafter. Microseconds, so that all is exact in whole numbers.
+ * The generic cell rate algorithm (ITU-T I.371): all an account's past is one number, the theoretical arrival time of
+ * its next request in microseconds. How many of `count` permits fit into the window, the time they begin to count
+ * from, and that number thereafter. Microseconds, so that all is exact in whole numbers.
+ *
+ * @param window no permit before `notBefore` and none after `notAfter`, in milliseconds since the epoch
  */
-export function grantSlots(
+export function grantPermits(
   arrivalUs: number | undefined,
-  { intervalUs, burst, count, now, until }: SlotRequest,
+  { intervalUs, burst }: Pace,
+  count: number,
+  { notBefore, notAfter }: { notBefore: number; notAfter: number },
 ): { granted: number; baseUs: number; arrivalUs: number } {
-  const baseUs = Math.max(arrivalUs ?? 0, now * 1000);
-  const room = until * 1000 + (burst - 1) * intervalUs - baseUs;
+  const baseUs = Math.max(arrivalUs ?? 0, notBefore * 1000);
+  const room = notAfter * 1000 + (burst - 1) * intervalUs - baseUs;
   const granted = room < 0 ? 0 : Math.min(count, Math.floor(room / intervalUs) + 1);
   return { granted, baseUs, arrivalUs: baseUs + granted * intervalUs };
 }
 
-/** The moments of granted slots, in milliseconds since the epoch, earliest first. */
-export function slotsFrom(
+/** The moments of granted permits, in milliseconds since the epoch, earliest first, none before `notBefore`. */
+export function momentsOf(
   baseUs: number,
   granted: number,
-  { intervalUs, burst, now }: SlotRequest,
+  { intervalUs, burst }: Pace,
+  notBefore: number,
 ): number[] {
   return Array.from({ length: granted }, (_, index) => {
     const conforming = baseUs + (index - burst + 1) * intervalUs;
-    return Math.max(now, Math.ceil(conforming / 1000));
+    return Math.max(notBefore, Math.ceil(conforming / 1000));
   });
 }

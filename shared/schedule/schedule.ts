@@ -1,4 +1,4 @@
-import type { CallRequest } from "../call.ts";
+import type { CallRequest } from "../calls/call.ts";
 import { type DialPlan, hoursOf, timeoutSecondsOf } from "../dial-plan.ts";
 import type { Log } from "../log.ts";
 import { countryOf } from "../phone-number.ts";

@@ -3,9 +3,11 @@ import type { Context, SQSRecord } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { handler as dialerHandler } from "../../functions/dialer/lambda.ts";
 import { type AwsEngines, localRegion, startAwsEngines } from "../../infra/local/aws-engines.ts";
+import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import type { Message } from "../../shared/message.ts";
+import { type Message, messageOf } from "../../shared/queue/messages.ts";
+import { randomVersion } from "../../shared/random-id.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
 import { aCall } from "../support/calls.ts";
 import { apiEnvironment } from "../support/environment.ts";
@@ -39,7 +41,7 @@ beforeAll(async () => {
     BUCKET: bucket,
     TABLE: "ledger",
   });
-  ledger = createDynamoLedger(engines.dynamo, "ledger", 0);
+  ledger = createDynamoLedger(engines.dynamo, "ledger", 60 * 86_400_000);
   ({ handler } = await import("../../functions/dialer/lambda.ts"));
 });
 afterAll(async () => {
@@ -74,7 +76,7 @@ const send = (message: Message) =>
 describe("the dialer's Lambda function", () => {
   it("dials what it can, reports the rest by its id, and hides that for as long as it says", async () => {
     const call = aCall({ acceptedAt: Date.now() });
-    await send({ kind: "call", call });
+    await send(messageOf([call]));
     await engines.sqs.send(
       new SendMessageCommand({
         QueueUrl: queueUrl,
@@ -88,16 +90,16 @@ describe("the dialer's Lambda function", () => {
       batchItemFailures: [{ itemIdentifier: unreadable?.messageId }],
     });
     expect(receiver.received.map(({ id }) => id)).toEqual([call.id]);
-    expect((await ledger.read([call.id])).get(call.id)).toMatchObject({ state: "PLACED" });
+    expect((await ledger.read([call.id])).rows.get(call.id)).toMatchObject({ state: "PLACED" });
     // The queue would show both again after a second; what failed is hidden for a minute.
     await new Promise((next) => setTimeout(next, 1500));
     expect((await receive()).map(({ body }) => body.includes("nothing"))).toEqual([false]);
   });
 
-  it("parks what comes from the dead-letter queue, and dials none of it", async () => {
+  it("hands what comes from the dead-letter queue to a person, and dials none of it", async () => {
     const call = aCall({ acceptedAt: Date.now() });
-    await send({ kind: "call", call });
-    const received = (await receive()).filter(({ body }) => body.includes(call.id));
+    await send(messageOf([call]));
+    const received = (await receive()).filter(({ body }) => body.includes(call.requestId));
     const records = received.map((record) => ({
       ...record,
       eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:calls-dead",
@@ -105,10 +107,19 @@ describe("the dialer's Lambda function", () => {
     expect(records).toHaveLength(1);
     expect(await handler({ Records: records }, context)).toEqual({ batchItemFailures: [] });
     expect(receiver.received.filter(({ id }) => id === call.id)).toEqual([]);
-    expect((await ledger.read([call.id])).get(call.id)).toMatchObject({
-      state: "PARKED",
+    expect((await ledger.read([call.id])).rows.get(call.id)).toMatchObject({
+      state: "NEEDS_REVIEW",
       reason: "dead_letter",
-      call,
+      request: call.request,
     });
+  });
+
+  it("sweeps when a schedule says so, beside the queue", async () => {
+    expect(await handler({ scheduled: "sweep" }, context)).toBeUndefined();
+    const documents = createDynamoDocuments(engines.dynamo, "ledger", Date.now, randomVersion);
+    const [standing] = await documents.list("sweep", { limit: 2 });
+    expect(standing?.value.leaseUntil).toBe(0);
+    expect(Date.now() - (standing?.value.fullRoundAt ?? 0)).toBeLessThan(5000);
+    expect(await handler({ scheduled: "purge" }, context)).toBeUndefined();
   });
 });

@@ -1,10 +1,24 @@
-import { paginateScan, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
+import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  type AwsEngines,
+  localCredentials,
+  localRegion,
+  startAwsEngines,
+} from "../../infra/local/aws-engines.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { callIdOf, createRequestId, firstCallIdAt } from "../../shared/calls/ids.ts";
+import { claimed, decided, settled } from "../../shared/calls/state-machine.ts";
+import { attentionStates } from "../../shared/ledger/attention-states.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { describeCallLedger } from "../contracts/call-ledger.ts";
-import { aCall } from "../support/calls.ts";
+import { itemOf } from "../../shared/ledger/dynamodb-rows.ts";
+import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
+import { randomId, randomVersion } from "../../shared/random-id.ts";
+import { describeCallLedger } from "../contracts/call-ledger/index.ts";
+import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
 
+/** Short: a list by time looks through every hour until the retention ends, which the local server does slowly. */
+const retentionMs = 3 * 86_400_000;
 let engines: AwsEngines;
 let tables = 0;
 beforeAll(async () => {
@@ -12,42 +26,241 @@ beforeAll(async () => {
 });
 afterAll(() => engines.stop());
 
-describeCallLedger("DynamoDB", async () => {
+async function createLedger(client = engines.dynamo) {
   const table = `ledger-${++tables}`;
   await engines.createTable(table);
-  return {
-    ledger: createDynamoLedger(engines.dynamo, table, 60 * 86_400_000),
-    async stored(now) {
-      const left: unknown[] = [];
-      for await (const { Items = [] } of paginateScan(
-        { client: engines.dynamo },
-        { TableName: table },
-      )) {
-        // DynamoDB deletes what is past its `ttl` within a few days; the local server does not.
-        left.push(...Items.filter(({ ttl }) => Number(ttl?.N ?? Infinity) * 1000 > now));
-      }
-      return JSON.stringify(left);
+  return createDynamoLedger(client, table, retentionMs, () => suiteNow);
+}
+
+describeCallLedger("DynamoDB", () => createLedger(), { told: attentionStates, runs: 8 });
+
+type Output = Record<string, unknown>;
+
+function createClient(): DynamoDBClient {
+  return new DynamoDBClient({
+    region: localRegion,
+    credentials: localCredentials,
+    endpoint: engines.dynamoEndpoint,
+  });
+}
+
+/** A client whose answers go through `change`, which may replace them. */
+function clientWith(change: (command: string, output: Output, input: object) => Output | void) {
+  const client = createClient();
+  client.middlewareStack.add(
+    (next, context) => async (args) => {
+      const result = await next(args);
+      const output = change(String(context.commandName), Object(result.output), args.input);
+      return output === undefined ? result : { ...result, output: { ...output, $metadata: {} } };
+    },
+    { step: "initialize" },
+  );
+  return client;
+}
+
+describe("DynamoDB as a call ledger: when DynamoDB fails", () => {
+  it("takes a write for its own whose first answer was lost", async () => {
+    let puts = 0;
+    const client = createClient();
+    // Within the SDK's own repetitions.
+    client.middlewareStack.add(
+      (next, { commandName }) =>
+        async (args) => {
+          const result = await next(args);
+          if (commandName !== "PutItemCommand" || puts++ > 0) return result;
+          throw Object.assign(new Error("socket hang up"), { name: "TimeoutError" });
+        },
+      { step: "deserialize" },
+    );
+    const ledger = await createLedger(client);
+    expect(await ledger.write([{ next: aRow(), seen: null }])).toEqual([true]);
+    expect(puts).toBe(2);
+    client.destroy();
+  });
+
+  it("rejects where one write fails, once all the others have been made", async () => {
+    const ledger = await createLedger();
+    const rows = rowsOfOneRequest(60);
+    const tooLarge = { phone_number: "+12025550123", agent_id: "a".repeat(500_000) };
+    const changes = rows.map((row, index) => ({
+      next: index === 3 ? { ...row, request: tooLarge } : row,
+      seen: null,
+    }));
+    await expect(ledger.write(changes)).rejects.toThrow(/size/);
+    const { rows: found } = await ledger.read(rows.map(({ id }) => id));
+    expect(found.size).toBe(59);
+  });
+
+  it("asks again for keys that were left unprocessed, and gives up at last", async () => {
+    let left = 2;
+    const client = clientWith((command, output, input) => {
+      if (command !== "BatchGetItemCommand" || left-- <= 0) return;
+      const { RequestItems = {} }: { RequestItems?: Record<string, { Keys: object[] }> } = input;
+      const table = Object.keys(RequestItems).join();
+      const keys = RequestItems[table]?.Keys ?? [];
+      const items = Object(output["Responses"])[table].slice(0, 1);
+      const isItem = (key: { sk?: AttributeValue }) =>
+        items.some((item: { sk?: AttributeValue }) => item.sk?.S === key.sk?.S);
+      return {
+        Responses: { [table]: items },
+        UnprocessedKeys: { [table]: { Keys: keys.filter((key) => !isItem(key)) } },
+      };
+    });
+    const ledger = await createLedger(client);
+    const rows = rowsOfOneRequest(5);
+    await ledger.write(rows.map((next) => ({ next, seen: null })));
+    const ids = rows.map(({ id }) => id);
+    expect((await ledger.read(ids)).rows.size).toBe(5);
+    expect(left).toBeLessThan(1);
+    left = 1000;
+    await expect(ledger.read(rowsOfOneRequest(40).map(({ id }) => id))).rejects.toThrow(
+      /unprocessed/,
+    );
+    client.destroy();
+  });
+});
+
+describe("DynamoDB as a call ledger: what DynamoDB bills", () => {
+  const call = {
+    requestId: createRequestId(suiteNow, randomId()),
+    client: "customer-relations",
+    acceptedAt: suiteNow,
+    request: {
+      phone_number: "+12025550123",
+      agent_id: "agent_sales_north_america",
+      context: { first_name: "Johanna", appointment: "2026-11-24 10:30" },
     },
   };
+  const known = {
+    call: { ...call, id: callIdOf(call.requestId, 0) },
+    numberHash: aNumberHash(),
+    numberTail: "23",
+  };
+  const route = {
+    type: "vapi",
+    provider: "vapi-north-america",
+    baseUrl: "https://api.vapi.example.com",
+    agent: "0f8fad5b-d9cb-469f-a165-70867728950e",
+    from: "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+  } as const;
+  const write = (at: number) => ({ version: randomVersion(), at });
+  const made = (row: CallRow | undefined): CallRow => {
+    if (row === undefined) throw new Error("the state machine refuses");
+    return row;
+  };
+  const settledAs = (claim: CallRow, state: "PLACED" | "UNKNOWN") =>
+    made(
+      settled(
+        claim,
+        {
+          id: claim.id,
+          claim: claim.claims.at(-1) ?? "",
+          state,
+          reason: state === "PLACED" ? "placed" : "time_out",
+          at: suiteNow + 900,
+          ...(state === "PLACED" ? { providerCallId: randomId() } : { dueAt: suiteNow + 9000 }),
+        },
+        randomVersion(),
+      ),
+    );
+
+  it("is four units for a claim and two for a settlement", () => {
+    const claim = made(claimed(undefined, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
+    const placed = settledAs(claim, "PLACED");
+    expect(bytesOf(claim)).toBeLessThan(1024);
+    expect(bytesOf(placed)).toBeLessThan(1000);
+    expect(unitsOf(undefined, claim)).toBe(4);
+    expect(unitsOf(claim, placed)).toBe(2);
+    const unknown = settledAs(claim, "UNKNOWN");
+    expect(bytesOf(unknown)).toBeLessThan(2048); // it keeps the whole call, and says more
+    expect(unitsOf(claim, unknown)).toBe(2 + 2 + 1); // another place in the due index, and attention
+    expect(unitsOf(unknown, settledAs(unknown, "PLACED"))).toBe(2 + 1 + 1);
+  });
+
+  it("is four units for a call that waits, and three for its claim", () => {
+    const decision = { state: "WAITING", reason: "pace", dueAt: suiteNow } as const;
+    const waiting = made(decided(undefined, known, decision, write(suiteNow)));
+    const claim = made(claimed(waiting, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
+    expect(unitsOf(undefined, waiting)).toBe(4);
+    expect(unitsOf(waiting, claim)).toBe(1 + 2);
+    expect(unitsOf(claim, settledAs(claim, "PLACED"))).toBe(2);
+  });
+
+  it("spreads a batch over a hundred partitions, and every index but the backlog's over its shards", () => {
+    const keys = rowsOfOneRequest(10_000, { state: "UNKNOWN", backlog: "watch" }).map((row) =>
+      itemOf(row, 0),
+    );
+    const counts = (name: string) =>
+      [...Map.groupBy(keys, (item) => item[name]?.S).values()].map(({ length }) => length);
+    expect(counts("pk")).toEqual(Array.from({ length: 100 }, () => 100));
+    for (const [name, shards] of [
+      ["due", 16],
+      ["attention", 8],
+      ["hour", 8],
+    ] as const) {
+      const even = 10_000 / shards;
+      expect(counts(name)).toHaveLength(shards);
+      expect(Math.min(...counts(name))).toBeGreaterThan(even * 0.8);
+      expect(Math.max(...counts(name))).toBeLessThan(even * 1.2);
+    }
+  });
+
+  it("is a bounded number of queries and items for a page that finds little", async () => {
+    let queries = 0;
+    let items = 0;
+    const client = clientWith((command, { Items, Responses }) => {
+      if (command === "QueryCommand") queries += 1;
+      items += Array.isArray(Items) ? Items.length : 0;
+      for (const found of Object.values(Object(Responses))) items += Object(found).length;
+    });
+    const ledger = await createLedger(client);
+    const rows = [...rowsOfOneRequest(900), aRowIn("CANCELLED", { acceptedAt: suiteNow - 90_000 })];
+    await ledger.write(rows.map((next) => ({ next, seen: null })));
+    const cost = async (work: () => Promise<unknown>) => {
+      [queries, items] = [0, 0];
+      await work();
+      return { queries, items };
+    };
+    const list = (of: Parameters<typeof ledger.list>[0]) => cost(() => ledger.list(of));
+    // Keys of all shards, of which the newest 500 are looked at.
+    expect(await list({ state: "CANCELLED", limit: 9 })).toEqual({ queries: 8, items: 901 + 500 });
+    const empty = { state: "CANCELLED", before: firstCallIdAt(suiteNow - 7_200_000) } as const;
+    expect(await list({ ...empty, limit: 9 })).toEqual({ queries: 200, items: 0 });
+    const { next } = await ledger.list({ ...empty, limit: 9 });
+    expect(next).toBe(firstCallIdAt(Math.floor(suiteNow / 3_600_000 - 2 - 24) * 3_600_000));
+    // Below the retention there is nothing to look for; above the clock neither.
+    const old = firstCallIdAt(suiteNow - 20 * 86_400_000);
+    expect(await list({ all: true, before: old, limit: 9 })).toEqual({ queries: 0, items: 0 });
+    const { queries: newest } = await list({ all: true, before: "call_ZZZZZZZZZZ", limit: 9 });
+    expect(newest).toBeLessThanOrEqual(16);
+    expect(await list({ state: "REJECTED", limit: 9 })).toEqual({ queries: 8, items: 0 });
+    expect(await list({ numberHash: rows[0]?.numberHash ?? "", limit: 9 })).toEqual({
+      queries: 1,
+      items: 2,
+    });
+    client.destroy();
+  });
 });
 
-it("reads a row whose call was written with its id, request, client and time", async () => {
-  const table = `ledger-${++tables}`;
-  await engines.createTable(table);
-  const ledger = createDynamoLedger(engines.dynamo, table, 60 * 86_400_000);
-  const call = aCall({ redialOf: "call_before" });
-  const row = { call, numberHash: "hash", numberTail: "23", at: 1_000_000, seenDueAt: null };
-  await ledger.defer([{ ...row, state: "DEFERRED", reason: "pace", dueAt: 2_000_000 }]);
-  expect((await ledger.read([call.id])).get(call.id)?.call).toEqual(call);
+/** Size of an item as DynamoDB counts it: names and texts in UTF-8, two digits of a number a byte and one more. */
+function bytesOf(row: CallRow): number {
+  return Object.entries(itemOf(row, suiteNow)).reduce((sum, [name, { S, N }]) => {
+    const bytes = S === undefined ? Math.ceil((N?.length ?? 0) / 2) + 1 : Buffer.byteLength(S);
+    return sum + Buffer.byteLength(name) + bytes;
+  }, 0);
+}
 
-  await engines.dynamo.send(
-    new UpdateItemCommand({
-      TableName: table,
-      Key: { pk: { S: `call#${call.id}` } },
-      UpdateExpression: "SET #call = :call",
-      ExpressionAttributeNames: { "#call": "call" },
-      ExpressionAttributeValues: { ":call": { S: JSON.stringify(call) } },
-    }),
-  );
-  expect((await ledger.read([call.id])).get(call.id)?.call).toEqual(call);
-});
+/** Write units of an item, one a KB, and of its entries in indexes, which have keys only: where they change alone. */
+function unitsOf(before: CallRow | undefined, after: CallRow): number {
+  const sizes = [before, after].map((row) => (row === undefined ? 0 : bytesOf(row)));
+  const [from, to] = [before, after].map((row) => (row === undefined ? {} : itemOf(row, 0)));
+  const entries = Object.values(dynamoTable.indexes).map(({ hashKey, rangeKey }) => {
+    const [old, fresh] = [from, to].map((item) => {
+      const keys = [item?.[hashKey]?.S, item?.[rangeKey]?.S];
+      return keys.includes(undefined) ? "" : keys.join();
+    });
+    if (old === fresh) return 0;
+    return (old === "" ? 0 : 1) + (fresh === "" ? 0 : 1);
+  });
+  return entries.reduce((sum, units) => sum + units, Math.ceil(Math.max(...sizes) / 1024));
+}

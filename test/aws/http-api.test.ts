@@ -3,9 +3,11 @@ import type { LambdaEvent } from "hono/aws-lambda";
 import { afterAll, beforeAll } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import type { handler as lambdaHandler } from "../../functions/api/lambda.ts";
-import { type Message, messageSchema } from "../../shared/message.ts";
+import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import { deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
+import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
+import { randomVersion } from "../../shared/random-id.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
 import { describeOperatorApi } from "../contracts/operator-api.ts";
@@ -40,10 +42,10 @@ async function queued(count: number): Promise<Message[]> {
       new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
     );
     empty = Messages.length === 0 ? empty + 1 : 0;
-    for (const { Body = "", ReceiptHandle } of Messages) {
-      const record = { body: Body, attributes: { ApproximateReceiveCount: "1" } };
+    for (const { MessageId: messageId = "", Body = "", ReceiptHandle } of Messages) {
+      const record = { messageId, body: Body, attributes: { ApproximateReceiveCount: "1" } };
       const body = await deliveredBySqs(record, async () => engines.s3, bucket).open();
-      found.push(messageSchema.parse(body));
+      found.push(messageSchema.parse(JSON.parse(body)));
       await engines.sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
     }
   }
@@ -145,6 +147,8 @@ for (const [name, eventOf] of Object.entries(events)) {
   const createApi = () => ({
     queued,
     ledger: () => createDynamoLedger(engines.dynamo, "ledger", 86_400_000),
+    documents: () =>
+      createDynamoDocuments(engines.dynamo, "ledger", Date.now, () => randomVersion()),
     async request(path: string, init?: RequestInit) {
       const event = eventOf(await partsOf(path, init));
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as much of an event as AWS documents

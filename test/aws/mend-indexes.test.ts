@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { startAwsEngines } from "../../infra/local/aws-engines.ts";
 import { mendIndexes } from "../../infra/local/mend-indexes.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { aCall } from "../support/calls.ts";
+import { aRow, changed, idsOf, suiteNow } from "../support/call-rows.ts";
 import { makeStateDirectory } from "../support/service.ts";
 
 const table = "calls";
@@ -35,24 +35,19 @@ async function entriesIn(store: Store, prefix: string, id: string): Promise<[str
 
 it("puts right what a SIGKILL tore between an item and its index entries", async () => {
   const directory = await makeStateDirectory();
-  const [unlisted, unwritten, moved] = [1000, 2000, 3000].map((acceptedAt) =>
-    aCall({ acceptedAt }),
+  const backlog = '["crm","agent_sales"]';
+  const [unlisted, unwritten, moved] = [3000, 2000, 1000].map((age) =>
+    aRow({ acceptedAt: suiteNow - age, backlog, dueAt: suiteNow + 5000 }),
   );
-  if (!unlisted || !unwritten || !moved) throw new Error("three calls");
-  const write = (dueAt: number, seenDueAt: number | null) => (call: typeof moved) => ({
-    call,
-    numberHash: `hash ${call.id}`,
-    numberTail: "23",
-    state: "DEFERRED" as const,
-    reason: "test",
-    dueAt,
-    at: 1,
-    seenDueAt,
-  });
-  let engines = await startAwsEngines(directory.path);
-  await engines.createTable(table);
-  let ledger = createDynamoLedger(engines.dynamo, table, 0);
-  await ledger.defer([unlisted, unwritten, moved].map(write(5000, null)));
+  if (!unlisted || !unwritten || !moved) throw new Error("three rows");
+  const start = async () => {
+    const engines = await startAwsEngines(directory.path);
+    await engines.createTable(table);
+    const ledger = createDynamoLedger(engines.dynamo, table, 0, () => suiteNow);
+    return { engines, ledger };
+  };
+  let { engines, ledger } = await start();
+  await ledger.write([unlisted, unwritten, moved].map((next) => ({ next, seen: null })));
   await engines.stop();
 
   const before: [string, object][] = [];
@@ -61,18 +56,19 @@ it("puts right what a SIGKILL tore between an item and its index entries", async
     for (const [key] of await entriesIn(store, "item-", unwritten.id)) await store.del(key);
     before.push(...(await entriesIn(store, "index-", moved.id)));
   });
-  engines = await startAwsEngines(directory.path);
-  ledger = createDynamoLedger(engines.dynamo, table, 0);
-  expect(await ledger.defer([write(9000, 5000)(moved)])).toEqual([true]);
+  ({ engines, ledger } = await start());
+  const later = changed(moved, { dueAt: suiteNow + 9000 });
+  expect(await ledger.write([{ next: later, seen: moved.version }])).toEqual([true]);
   await engines.stop();
   await inStore(directory.path, async (store) => {
     for (const [key, value] of before) await store.put(key, value);
   });
 
-  engines = await startAwsEngines(directory.path);
-  ledger = createDynamoLedger(engines.dynamo, table, 0);
-  const due = async () =>
-    (await ledger.due({ until: 10_000, limit: 10 })).map(({ id, dueAt }) => [id, dueAt]);
+  ({ engines, ledger } = await start());
+  const due = async () => {
+    const query = { backlogs: [{ key: backlog }], until: suiteNow + 10_000, each: 10 };
+    return (await ledger.due(query)).flat().map(({ id, dueAt }) => [id, dueAt - suiteNow]);
+  };
   expect(new Set(await due())).toEqual(
     new Set([
       [unwritten.id, 5000],
@@ -85,9 +81,14 @@ it("puts right what a SIGKILL tore between an item and its index entries", async
     [unlisted.id, 5000],
     [moved.id, 9000],
   ]);
-  const listed = await ledger.list({ state: "DEFERRED", limit: 10 });
-  expect(listed.map(({ id }) => id)).toEqual([moved.id, unlisted.id]);
-  expect((await ledger.read([moved.id])).get(moved.id)).toMatchObject({ dueAt: 9000, call: moved });
+  const listed = await ledger.list({ all: true, limit: 10 });
+  expect(idsOf(listed.rows)).toEqual([moved.id, unlisted.id]);
+  for (const row of [unlisted, later]) {
+    const { rows } = await ledger.list({ numberHash: row.numberHash, limit: 10 });
+    expect(rows).toEqual([row]);
+  }
+  expect((await ledger.list({ numberHash: unwritten.numberHash, limit: 10 })).rows).toEqual([]);
+  expect((await ledger.read([moved.id])).rows.get(moved.id)).toEqual(later);
   await engines.stop();
   await directory.remove();
 });

@@ -2,7 +2,12 @@ import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
-import { createSqsQueue, deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
+import { messageOf } from "../../shared/queue/messages.ts";
+import {
+  createS3DeadLetters,
+  createSqsQueue,
+  deliveredBySqs,
+} from "../../shared/queue/sqs-queue.ts";
 import { describeCallQueue } from "../contracts/call-queue.ts";
 import { aCall } from "../support/calls.ts";
 
@@ -28,9 +33,10 @@ describeCallQueue("SQS with S3", async () => {
       for (const { ReceiptHandle } of Messages) {
         await sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
       }
-      return Messages.map(({ Body = "" }): Delivered =>
-        deliveredBySqs({ body: Body, attributes: { ApproximateReceiveCount: "1" } }, s3, bucket),
-      );
+      return Messages.map(({ MessageId: messageId = "", Body: body = "" }): Delivered => {
+        const attributes = { ApproximateReceiveCount: "1" };
+        return deliveredBySqs({ messageId, body, attributes }, s3, bucket);
+      });
     },
   };
 });
@@ -41,8 +47,7 @@ describe("SQS with S3, where a part of a batch fails", () => {
     const { sqs } = engines;
     const queue = createSqsQueue({ sqs, queueUrl, s3: async () => engines.s3, bucket });
     const messages = Array.from({ length: 25 }, (_, n) => {
-      const call = aCall({ requestId: "r".repeat(n === 13 ? 3000 : 10) });
-      return { message: { kind: "call", call } as const };
+      return { message: messageOf([aCall({ client: "c".repeat(n === 13 ? 3000 : 10) })]) };
     });
     expect(await queue.sendMany(messages)).toBe(13);
     expect(await queue.sendMany(messages.slice(14))).toBe(11);
@@ -52,8 +57,19 @@ describe("SQS with S3, where a part of a batch fails", () => {
     const queueUrl = `${engines.endpoint}/000000000000/none`;
     const { sqs } = engines;
     const queue = createSqsQueue({ sqs, queueUrl, s3: async () => engines.s3, bucket });
-    const message = { kind: "call", call: aCall() } as const;
+    const message = messageOf([aCall()]);
     expect(await queue.sendMany([{ message }])).toBe(0);
     await expect(queue.send(message)).rejects.toThrow();
+  });
+});
+
+describe("dead letters in S3", () => {
+  it("keep a message whole, under its id", async () => {
+    const { GetObjectCommand } = await import("@aws-sdk/client-s3");
+    await createS3DeadLetters(async () => engines.s3, bucket).store("message-1", '{"kind":"odd"}');
+    const { Body } = await engines.s3.send(
+      new GetObjectCommand({ Bucket: bucket, Key: "dead-letters/message-1" }),
+    );
+    expect(await Body?.transformToString()).toBe('{"kind":"odd"}');
   });
 });

@@ -88,7 +88,7 @@ describe("the AWS stack", () => {
     const policies = resources("AWS::IAM::Policy").map((policy) => JSON.stringify(policy));
     const api = policies.filter((policy) => policy.includes('"Ref":"apirole'));
     expect(api).toHaveLength(1);
-    expect(api[0]).toContain('"dynamodb:LeadingKeys":["key#*"]');
+    expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#idempotency-key#*"]');
     expect(api[0]).not.toContain("ProviderSecrets");
     expect(api[0]).not.toMatch(/UpdateItem|DeleteItem|Query|GetObject/);
     expect(policies.filter((policy) => policy.includes("ProviderSecrets"))).toHaveLength(1);
@@ -100,20 +100,13 @@ describe("the AWS stack", () => {
       Properties: {
         BillingMode: "PAY_PER_REQUEST",
         TimeToLiveSpecification: { AttributeName: "ttl", Enabled: true },
-        KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }],
-        GlobalSecondaryIndexes: [
-          Match.objectLike({
-            IndexName: "byDue",
-            Projection: Match.objectLike({ ProjectionType: "INCLUDE" }),
-          }),
-          Match.objectLike({ IndexName: "byState" }),
-          ...["byNumber", "byRequest"].map((IndexName) =>
-            Match.objectLike({
-              IndexName,
-              Projection: { ProjectionType: "INCLUDE", NonKeyAttributes: ["id"] },
-            }),
-          ),
+        KeySchema: [
+          { AttributeName: "pk", KeyType: "HASH" },
+          { AttributeName: "sk", KeyType: "RANGE" },
         ],
+        GlobalSecondaryIndexes: ["due", "number", "attention", "hour"].map((IndexName) =>
+          Match.objectLike({ IndexName, Projection: { ProjectionType: "KEYS_ONLY" } }),
+        ),
         Replicas: [
           Match.objectLike({
             DeletionProtectionEnabled: true,
@@ -127,15 +120,42 @@ describe("the AWS stack", () => {
   it("removes a message's object after 30 days, longer than both queues keep it", () => {
     template.hasResourceProperties("AWS::S3::Bucket", {
       LifecycleConfiguration: {
-        Rules: [{ ExpirationInDays: 30, Prefix: "messages/", Status: "Enabled" }],
+        Rules: ["messages/", "dead-letters/"].map((Prefix) => ({
+          ExpirationInDays: 30,
+          Prefix,
+          Status: "Enabled",
+        })),
       },
     });
   });
 
-  it("sweeps every minute, straight onto the queue", () => {
-    template.hasResourceProperties("AWS::Events::Rule", {
-      ScheduleExpression: "rate(1 minute)",
-      Targets: [Match.objectLike({ Input: '{"kind":"sweep"}' })],
+  it("sweeps every minute and purges every hour, beside the queue and without repeating either", () => {
+    for (const [ScheduleExpression, Input] of [
+      ["rate(1 minute)", '{"scheduled":"sweep"}'],
+      ["rate(1 hour)", '{"scheduled":"purge"}'],
+    ]) {
+      template.hasResourceProperties("AWS::Events::Rule", {
+        ScheduleExpression,
+        Targets: [
+          Match.objectLike({
+            Input,
+            RetryPolicy: { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 },
+          }),
+        ],
+      });
+    }
+    template.hasResourceProperties("AWS::Lambda::EventInvokeConfig", {
+      MaximumEventAgeInSeconds: 60,
+      MaximumRetryAttempts: 0,
+    });
+  });
+
+  it("hears when no sweep has looked through everything: missing data is an alarm", () => {
+    template.hasResourceProperties("AWS::CloudWatch::Alarm", {
+      MetricName: "sweep.full",
+      Period: 300,
+      TreatMissingData: "breaching",
+      ComparisonOperator: "LessThanThreshold",
     });
   });
 
@@ -160,7 +180,7 @@ describe("the AWS stack", () => {
     }
   });
 
-  it("raises an alarm for dead letters, an old message, a held account, errors and 5XX", () => {
+  it("raises an alarm for dead letters, an old message, an open breaker, errors and 5XX", () => {
     template.hasResourceProperties("AWS::SNS::TopicPolicy", {
       PolicyDocument: {
         Statement: Match.arrayWith([
@@ -179,7 +199,7 @@ describe("the AWS stack", () => {
     for (const expected of [
       /hundred times/,
       /keep up/,
-      /credentials/,
+      /in trouble/,
       /decision/,
       /dialer's function/,
       /dialer's log/,

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
+import {
+  createCloudflareDeadLetters,
+  createCloudflareQueue,
+} from "../../shared/queue/cloudflare-queue.ts";
+import { messageOf } from "../../shared/queue/messages.ts";
 import { describeCallQueue } from "../contracts/call-queue.ts";
 import { aCall } from "../support/calls.ts";
 import { testEnv } from "./env.ts";
@@ -22,10 +26,16 @@ describe("Cloudflare Queues with R2, throttled", () => {
       },
     };
     const queue = createCloudflareQueue(throttled, testEnv.ENVELOPES);
-    const call = aCall();
-    const messages = Array.from({ length: 350 }, () => ({
-      message: { kind: "call", call } as const,
-    }));
+    const message = messageOf([aCall()]);
+    const messages = Array.from({ length: 350 }, () => ({ message }));
     expect(await queue.sendMany(messages)).toBe(200);
+  });
+});
+
+describe("dead letters in R2", () => {
+  it("keep a message whole, under its id", async () => {
+    await createCloudflareDeadLetters(testEnv.ENVELOPES).store("message-1", '{"kind":"odd"}');
+    const object = await testEnv.ENVELOPES.get("dead-letters/message-1");
+    expect(await object?.text()).toBe('{"kind":"odd"}');
   });
 });

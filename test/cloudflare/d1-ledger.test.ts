@@ -1,120 +1,178 @@
 import { describe, expect, it } from "vitest";
+import { type CallRow, callStates } from "../../shared/calls/call-row.ts";
+import { firstCallIdAt } from "../../shared/calls/ids.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import { describeCallLedger } from "../contracts/call-ledger.ts";
-import { aCall } from "../support/calls.ts";
+import { describeCallLedger } from "../contracts/call-ledger/index.ts";
+import { aRow, aRowIn, changed, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
+import { countingD1 } from "./counting-d1.ts";
 import { testEnv } from "./env.ts";
 
-const tables =
-  "calls idempotency_keys holds paces counted_calls sweeps state_counts orders do_not_call operator_acts".split(
-    " ",
-  );
+const { LEDGER } = testEnv;
+const told = callStates.filter((state) => state !== "WAITING" && state !== "DIALING");
 
-describeCallLedger("D1", async () => {
-  const { LEDGER } = testEnv;
-  await LEDGER.batch(tables.map((table) => LEDGER.prepare(`DELETE FROM ${table}`)));
-  return {
-    ledger: createD1Ledger(LEDGER),
-    async stored() {
-      const all = await LEDGER.batch(
-        tables.map((table) => LEDGER.prepare(`SELECT * FROM ${table}`)),
-      );
-      return JSON.stringify(all.map(({ results }) => results));
-    },
-  };
-});
+async function createLedger(database = LEDGER) {
+  await LEDGER.prepare("DELETE FROM calls").run();
+  return createD1Ledger(database);
+}
 
-describe("D1 as a call ledger", () => {
-  it("reads as many rows for a claim, a settlement and a deferral however many there are", async () => {
-    const { LEDGER } = testEnv;
-    let rowsRead = 0;
-    const counting: Pick<D1Database, "prepare" | "batch"> = {
-      prepare: (sql) => LEDGER.prepare(sql),
-      async batch<Row>(statements: D1PreparedStatement[]) {
-        const results = await LEDGER.batch<Row>(statements);
-        rowsRead += results.reduce((sum, { meta }) => sum + meta.rows_read, 0);
-        return results;
-      },
+describeCallLedger("D1", createLedger, { told, runs: 30 });
+
+describe("D1 as a call ledger: what D1 bills", () => {
+  const placed = (row: CallRow) =>
+    changed(row, { state: "PLACED", backlog: null, dueAt: null, request: null });
+
+  it("is three rows for a claim, one for a settlement, none for a refusal", async () => {
+    const { database, cost } = countingD1(LEDGER);
+    const ledger = await createLedger(database);
+    const write = async (next: CallRow, seen: string | null) => {
+      const { written, statements } = await cost(() => ledger.write([{ next, seen }]));
+      expect(statements).toBe(1);
+      return written;
     };
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the two methods that are called
-    const ledger = createD1Ledger(counting as D1Database);
-    const trace = { numberHash: "hash", numberTail: "23" };
-    const route = {
-      provider: "webhook",
-      type: "webhook",
-      url: "https://example.com",
-      idempotent: true,
-    } as const;
-    const claimOf = (call = aCall()) => ({
-      call,
-      ...trace,
-      token: "t",
-      route,
-      attempt: 1,
-      at: 1,
-      deadline: 2,
-    });
-    const settlementOf = (id: string, state: "UNKNOWN" | "PLACED") =>
-      ({ id, token: "t", state, reason: "x", at: 3, dueAt: 3 }) as const;
+    const claim = aRowIn("DIALING");
+    expect(await write(claim, null)).toBe(3);
+    expect(await write(claim, null)).toBe(1); // the same again
+    expect(await write(changed(claim), null)).toBe(0);
+    const settled = placed(claim);
+    expect(await write(settled, claim.version)).toBe(1);
+    expect(await write(changed(settled), claim.version)).toBe(0);
 
-    async function rowsReadByOneCall(): Promise<number> {
-      const [call, waiting] = [aCall(), aCall()];
-      const deferral = { call: waiting, ...trace, state: "DEFERRED", reason: "x", at: 1 } as const;
-      const before = rowsRead;
-      await ledger.claim([claimOf(call)]);
-      await ledger.settle([settlementOf(call.id, "UNKNOWN")]);
-      await ledger.claim([{ ...claimOf(call), token: "u", resendOf: "t" }]);
-      await ledger.defer([{ ...deferral, dueAt: 5, seenDueAt: null }]);
-      await ledger.defer([{ ...deferral, dueAt: 6, seenDueAt: 5 }]);
-      return rowsRead - before;
-    }
-    const withFew = await rowsReadByOneCall();
-    const many = Array.from({ length: 2000 }, () => claimOf());
-    await ledger.claim(many);
-    await ledger.settle(many.slice(1000).map(({ call }) => settlementOf(call.id, "UNKNOWN")));
-    expect(await rowsReadByOneCall()).toBe(withFew);
-    expect(withFew).toBeLessThan(60);
+    const waiting = aRow();
+    const dialing = changed(waiting, { state: "DIALING", backlog: "watch", dueAt: suiteNow + 1 });
+    expect(await write(waiting, null)).toBe(3);
+    expect(await write(dialing, waiting.version)).toBe(2);
+    expect(await write(placed(dialing), dialing.version)).toBe(1);
+    const unknown = aRowIn("UNKNOWN");
+    expect(await write(unknown, null)).toBe(4);
+    expect(await write(placed(unknown), unknown.version)).toBe(1);
   });
 
-  it("reads a line's head, the lines and what is due without reading what else waits", async () => {
-    const { LEDGER } = testEnv;
-    let rowsRead = 0;
-    interface Counted {
-      bind(...values: unknown[]): Counted;
-      all<Row>(): Promise<D1Result<Row>>;
-    }
-    const counted = (statement: D1PreparedStatement): Counted => ({
-      bind: (...values) => counted(statement.bind(...values)),
-      async all<Row>() {
-        const result = await statement.all<Row>();
-        rowsRead += result.meta.rows_read;
-        return result;
-      },
-    });
-    const counting = { prepare: (sql: string) => counted(LEDGER.prepare(sql)) };
-    await LEDGER.prepare("DELETE FROM calls").run();
-    const waitIn = (line: string | undefined, count: number) =>
-      createD1Ledger(LEDGER).defer(
-        Array.from({ length: count }, (_, n) => ({
-          call: aCall(),
-          numberHash: "hash",
-          numberTail: "23",
-          reason: "pace",
-          at: 1,
-          seenDueAt: null,
-          state: "DEFERRED" as const,
-          dueAt: 1000 + n,
-          ...(line === undefined ? {} : { line }),
-        })),
+  it("is a statement for each 400 kB of one kind of write, and as many rows as each alone", async () => {
+    const { database, cost } = countingD1(LEDGER);
+    const ledger = await createLedger(database);
+    const rows = rowsOfOneRequest(500, { backlog: "watch", state: "DIALING" });
+    const first = await cost(() => ledger.write(rows.map((next) => ({ next, seen: null }))));
+    expect(first).toMatchObject({ written: 1500, statements: 1 });
+    const settlements = rows.map((row) => ({ next: placed(row), seen: row.version }));
+    const second = await cost(() => ledger.write(settlements));
+    expect(second).toMatchObject({ written: 500, statements: 1 });
+  });
+
+  it("does not grow with the ledger", async () => {
+    const { database, cost } = countingD1(LEDGER);
+    const ledger = await createLedger(database);
+    const costs = async () => {
+      const [row, waiting] = [aRowIn("DIALING"), aRow({ backlog: "[]" })];
+      const backlogs = Array.from({ length: 20 }, (_, index) => ({ key: `["crm","${index}"]` }));
+      const { read: written } = await cost(async () => {
+        await ledger.write([
+          { next: row, seen: null },
+          { next: waiting, seen: null },
+        ]);
+        await ledger.write([{ next: placed(row), seen: row.version }]);
+      });
+      const { read: known } = await cost(() => ledger.read([row.id, waiting.id]));
+      const { read: due, statements } = await cost(() =>
+        ledger.due({ backlogs, until: suiteNow, each: 3 }),
       );
-    await waitIn("webhook:a", 1500);
-    await waitIn("webhook:b", 500);
-    await waitIn(undefined, 1);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one method that is called
-    const ledger = createD1Ledger(counting as unknown as D1Database);
-    expect(await ledger.lines()).toEqual(["webhook:a", "webhook:b"]);
-    expect(await ledger.due({ line: "webhook:b", until: 9000, limit: 1 })).toHaveLength(1);
-    expect(await ledger.due({ until: 9000, limit: 500 })).toHaveLength(1);
-    expect(rowsRead).toBeGreaterThan(0);
-    expect(rowsRead).toBeLessThan(20);
+      const numberHash = { numberHash: row.numberHash, limit: 50 };
+      expect((await cost(() => ledger.list(numberHash))).read).toBeLessThan(5);
+      expect(statements).toBe(1);
+      return { written, known, due };
+    };
+    await fill(2000);
+    const withFew = await costs();
+    await fill(20_000);
+    expect(await costs()).toEqual(withFew);
+    expect(withFew.written).toBeLessThan(20);
+    expect(withFew.known).toBeLessThan(10);
+    expect(withFew.due).toBeLessThanOrEqual(20 * 4 + 40); // its index alone, beside what was asked
   });
+
+  it("reads a bounded number of rows for any page, with 100,000 calls in the ledger", async () => {
+    const { database, cost } = countingD1(LEDGER);
+    const ledger = await createLedger(database);
+    await fill(100_000);
+    const readBy = async (work: () => Promise<unknown>) => (await cost(work)).read;
+    const list = (of: Parameters<typeof ledger.list>[0]) => readBy(() => ledger.list(of));
+    expect(await list({ state: "NEEDS_REVIEW", limit: 50 })).toBeLessThanOrEqual(101);
+    expect(await list({ state: "REJECTED", limit: 50 })).toBeLessThanOrEqual(1); // there is none
+    expect(await list({ state: "PLACED", limit: 50 })).toBeLessThanOrEqual(110);
+    expect(await list({ state: "WAITING", limit: 50 })).toBeLessThanOrEqual(600);
+    expect(await list({ state: "CANCELLED", limit: 50 })).toBeLessThanOrEqual(5000);
+    expect(await list({ all: true, limit: 50 })).toBeLessThanOrEqual(50);
+    expect(await list({ requestId: "no such", limit: 50 })).toBeLessThanOrEqual(1);
+    const middle = firstCallIdAt(suiteNow - 50_000_000);
+    expect(await list({ all: true, before: middle, limit: 50 })).toBeLessThanOrEqual(50);
+    const ended = await readBy(() => ledger.ended({ before: suiteNow - 60_000_000, limit: 1000 }));
+    expect(ended).toBeLessThanOrEqual(2000);
+    const none = { before: suiteNow, after: firstCallIdAt(suiteNow), limit: 9 };
+    expect(await readBy(() => ledger.ended(none))).toBeLessThanOrEqual(2);
+  }, 60_000);
+
+  it("finds the few of a state among thousands, and what has ended behind thousands that wait", async () => {
+    const ledger = await createLedger();
+    await fill(6000);
+    const few = [0, 3_000_000, 7_000_000].map((age) =>
+      aRowIn("CANCELLED", { acceptedAt: suiteNow - age }),
+    );
+    await ledger.write(few.map((next) => ({ next, seen: null })));
+    const found: string[] = [];
+    let before: string | undefined;
+    do {
+      const page = await ledger.list({ state: "CANCELLED", before, limit: 2 });
+      found.push(...page.rows.map(({ id }) => id));
+      before = page.next;
+    } while (before !== undefined);
+    expect(found).toEqual(few.map(({ id }) => id));
+
+    await LEDGER.prepare(
+      "UPDATE calls SET row = json_set(row, '$.state', 'DIALING') WHERE state = 'PLACED'",
+    ).run();
+    const ended: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await ledger.ended({ before: suiteNow + 1, after, limit: 9 });
+      ended.push(...page.rows.filter(({ state }) => state === "CANCELLED").map(({ id }) => id));
+      after = page.next;
+    } while (after !== undefined);
+    expect(ended).toEqual(found.toReversed());
+  });
+
+  it("gives more places of a backlog than one value holds", async () => {
+    const ledger = await createLedger();
+    await fill(300_000);
+    const backlogs = [{ key: '["crm","3"]' }, { key: "none" }, { key: '["crm","4"]' }];
+    const places = await ledger.due({ backlogs, until: suiteNow, each: 12_000 });
+    expect(places.map(({ length }) => length)).toEqual([12_000, 0, 12_000]);
+    expect(new Set(places.flat().map(({ id }) => id)).size).toBe(24_000);
+  }, 60_000);
 });
+
+/** The ten digits of a time `t` in an id, as shared/calls/ids.ts makes them. */
+const timeDigits = Array.from(
+  { length: 10 },
+  (_, digit) =>
+    `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((t >> ${45 - 5 * digit}) & 31) + 1, 1)`,
+).join(" || ");
+
+/**
+ * Adds calls to those that there are, one a second backwards from `suiteNow`: of ten, one waits, in one of two
+ * backlogs; of a thousand, one needs a review; the others are PLACED.
+ */
+async function fill(count: number): Promise<void> {
+  await LEDGER.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 - 1),
+       timed(i, t) AS (SELECT i, CAST(?2 AS INTEGER) - i * 1000 FROM n)
+     INSERT INTO calls (id, version, number_hash, row)
+     SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', 'v' || i, 'hash_' || i, json_object(
+       'state', CASE WHEN i % 1000 = 0 THEN 'NEEDS_REVIEW' WHEN i % 10 = 1 THEN 'WAITING' ELSE 'PLACED' END,
+       'backlog', iif(i % 10 = 1, '["crm","' || (3 + i / 10 % 2) || '"]', NULL),
+       'dueAt', iif(i % 10 = 1, t, NULL),
+       'reason', 'r', 'client', 'crm', 'agentId', 'a', 'numberTail', '23',
+       'acceptedAt', t, 'updatedAt', t) FROM timed WHERE true
+     ON CONFLICT (id) DO NOTHING`,
+  )
+    .bind(count, suiteNow)
+    .run();
+}

@@ -1,7 +1,9 @@
 import { createExecutionContext } from "cloudflare:test";
 import { expect } from "vitest";
-import { messageSchema } from "../../shared/message.ts";
+import { messageSchema } from "../../shared/queue/messages.ts";
+import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
+import { randomVersion } from "../../shared/random-id.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
 import { describeOperatorApi } from "../contracts/operator-api.ts";
@@ -22,9 +24,10 @@ const createApi = () => ({
     else
       await expect.poll(() => delivered.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
     const bodies = await Promise.all(delivered.splice(0).map((one) => one.open()));
-    return bodies.map((body) => messageSchema.parse(body));
+    return bodies.map((body) => messageSchema.parse(JSON.parse(body)));
   },
   ledger: () => createD1Ledger(testEnv.LEDGER),
+  documents: () => createD1Documents(testEnv.LEDGER, Date.now, () => randomVersion()),
 });
 
 describeHttpApi("Cloudflare Workers", createApi);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type CallRequest, errorsMax } from "../../shared/call.ts";
-import type { Message } from "../../shared/message.ts";
+import { type CallRequest, errorsMax } from "../../shared/calls/call.ts";
+import type { Message } from "../../shared/queue/messages.ts";
 import {
   arbitraryPosting,
   type PostedRequest,
@@ -9,7 +9,7 @@ import {
   secretMark,
 } from "../support/arbitrary-requests.ts";
 import { answerBytesMax, hostileRequests } from "./hostile-requests.ts";
-import type { ApiUnderTest } from "./http-api.ts";
+import { type ApiUnderTest, requestIdPattern } from "./http-api.ts";
 
 export interface FuzzedApi extends ApiUnderTest {
   /** What has been logged, where that is not on the console. */
@@ -63,7 +63,7 @@ export function describeFuzz(
       if (one.status === 201) accepted.push(one);
       expect([response.status, requestId, text]).toEqual([
         expect.toBeOneOf([201, 401, 422]),
-        expect.stringMatching(/^req_[0-9a-f]{32}$/),
+        expect.stringMatching(requestIdPattern),
         expect.any(String),
       ]);
       const lines = logged.map(lineOf);
@@ -71,7 +71,7 @@ export function describeFuzz(
         expect(text).toBe("");
         // That this is seen shows that whatever is logged is seen.
         expect(lines.filter((line) => line.includes(requestId))).toEqual([
-          expect.stringMatching(/"event":"(call|batch)\.accepted"/),
+          expect.stringMatching(/"event":"request\.accepted"/),
         ]);
       } else {
         expectProblem(response, text);
@@ -199,7 +199,7 @@ function lineOf(words: unknown): string {
 function plain(words: string): string {
   return words
     .replaceAll("such as +12025550123", "")
-    .replaceAll(/(req|call)_[0-9a-f]{32}|"time":"[^"]*"/g, "")
+    .replaceAll(/"[0-9A-HJKMNP-TV-Z]{26}"|"time":"[^"]*"/g, "")
     .replaceAll(/[-_. ()]/g, "");
 }
 
@@ -216,16 +216,13 @@ function secretsIn(headers: Record<string, string>, body: string | Uint8Array): 
 }
 
 function requestIdOf(message: Message): string {
-  if (message.kind === "batch") return message.requestId;
-  return message.kind === "call" ? message.call.requestId : "";
+  return message.kind === "calls" ? message.requestId : "";
 }
 
 /** A message's calls, as text that is the same for the same calls, and whose they are. */
 function heldIn(message: Message): string {
-  if (message.kind === "call") {
-    return canonical([message.call.client, message.call.request]);
-  }
-  return message.kind === "batch" ? canonical([message.client, message.calls]) : message.kind;
+  if (message.kind !== "calls") return message.kind;
+  return canonical([message.client, message.calls.map(({ request }) => request)]);
 }
 
 /** The same of what was posted. */
@@ -233,7 +230,7 @@ function postedBy({ headers, body }: Sent): string {
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const posted: CallRequest | CallRequest[] = JSON.parse(text.replace(/^\ufeff/, ""));
   const client = /oc_(crm|shop|salesOnly)/.exec(headers["authorization"] ?? "")?.[1];
-  return canonical([client, posted]);
+  return canonical([client, [posted].flat()]);
 }
 
 /** JSON with the keys of every object in order; `__proto__` is a key like any other. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { callId } from "../../shared/call.ts";
-import type { Message } from "../../shared/message.ts";
+import { callIdOf } from "../../shared/calls/ids.ts";
+import { callsOf, type Message } from "../../shared/queue/messages.ts";
 import { tokens } from "../support/environment.ts";
 
 export interface ApiUnderTest {
@@ -18,7 +18,17 @@ interface Problem {
 }
 
 const paths = ["/v1/calls", "/v1/calls/batch"] as const;
+/** A ULID: 26 digits of Crockford's base32. */
+export const requestIdPattern = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 const valid = { phone_number: "+12025550123", agent_id: "agent_sales" };
+
+function idsOf(message: Message | undefined): string[] {
+  return message?.kind === "calls" ? callsOf(message).map(({ id }) => id) : [];
+}
+
+function requestsOf(message: Message | undefined): object[] {
+  return message?.kind === "calls" ? message.calls.map(({ request }) => request) : [];
+}
 
 /** The two endpoints, whatever platform serves them, under `apiEnvironment`. */
 export function describeHttpApi(name: string, create: () => ApiUnderTest): void {
@@ -43,7 +53,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
       const text = await response.text();
       expect([response.status, text]).toEqual([status, expect.any(String)]);
       expect(response.headers.get("content-type")).toBe("application/problem+json");
-      expect(response.headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{32}$/);
+      expect(response.headers.get("x-request-id")).toMatch(requestIdPattern);
       const problem: Problem = JSON.parse(text);
       expect(problem).toMatchObject({ status, title: expect.any(String) });
       return problem;
@@ -68,19 +78,24 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         expect(response.status).toBe(201);
         expect(await response.text()).toBe("");
         const [message] = await api.queued(1);
+        const requestId = response.headers.get("x-request-id");
+        expect(requestId).toMatch(requestIdPattern);
+        expect(response.headers.has("idempotency-replayed")).toBe(false);
         expect(message).toEqual({
-          kind: "call",
-          call: {
-            id: expect.stringMatching(/^call_[0-9a-f]{32}$/),
-            requestId: response.headers.get("x-request-id"),
-            client: "crm",
-            acceptedAt: expect.any(Number),
-            request: {
-              ...valid,
-              context: { name: "Zoë 😀", "": "empty key", note: "a\u0000b</Stream>" },
-              timezone: "america/new_york",
+          kind: "calls",
+          requestId,
+          client: "crm",
+          acceptedAt: expect.any(Number),
+          calls: [
+            {
+              index: 0,
+              request: {
+                ...valid,
+                context: { name: "Zoë 😀", "": "empty key", note: "a\u0000b</Stream>" },
+                timezone: "america/new_york",
+              },
             },
-          },
+          ],
         });
       });
 
@@ -88,9 +103,12 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         const calls = [valid, valid, { ...valid, agent_id: "agent_support" }];
         const response = await post("/v1/calls/batch", calls);
         expect([response.status, await response.text()]).toEqual([201, ""]);
-        expect(await api.queued(1)).toEqual([
-          expect.objectContaining({ kind: "batch", firstIndex: 0, calls }),
-        ]);
+        const [message, ...others] = await api.queued(1);
+        expect(others).toEqual([]);
+        expect(requestsOf(message)).toEqual(calls);
+        // Whoever has the answer's X-Request-Id knows the ids of all its calls.
+        const requestId = response.headers.get("x-request-id") ?? "";
+        expect(idsOf(message)).toEqual(calls.map((_, index) => callIdOf(requestId, index)));
       });
 
       it("takes the largest batch there is", async () => {
@@ -100,7 +118,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
           context: { n: "x".repeat(250) },
         }));
         expect((await post("/v1/calls/batch", calls)).status).toBe(201);
-        expect(await api.queued(1)).toEqual([expect.objectContaining({ calls })]);
+        expect((await api.queued(1)).map(requestsOf)).toEqual([calls]);
       });
 
       it.each([
@@ -392,28 +410,26 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         ...more,
       });
       const freshKey = () => crypto.randomUUID();
-      const idOf = (message: Message | undefined) =>
-        message?.kind === "call" ? message.call.id : "";
-
       it("gives a repeated call its id again, and queues it again", async () => {
         const headers = withKey(freshKey());
-        const requestIds = new Set<string | null>();
+        const answers: [number, string | null, string | null][] = [];
         for (let n = 0; n < 3; n++) {
           await new Promise((next) => setTimeout(next, 3));
           const { status, headers: answered } = await post("/v1/calls", valid, headers);
-          expect(status).toBe(201);
-          requestIds.add(answered.get("x-request-id"));
+          const replayed = answered.get("idempotency-replayed");
+          answers.push([status, answered.get("x-request-id"), replayed]);
         }
+        // One request, however often it is sent: what is cancelled of it is all of it.
+        const [, requestId] = answers[0] ?? [];
+        expect(answers).toEqual([
+          [201, requestId, null],
+          [201, requestId, "true"],
+          [201, requestId, "true"],
+        ]);
         const messages = await api.queued(3);
         expect(messages).toHaveLength(3);
-        expect(new Set(messages.map(idOf)).size).toBe(1);
-        // One request, however often it is sent: what is cancelled of it is all of it.
-        expect(requestIds.size).toBe(1);
-        for (const message of messages) {
-          expect(message).toMatchObject({ call: { requestId: [...requestIds][0] } });
-        }
-        const times = messages.map((one) => (one.kind === "call" ? one.call.acceptedAt : 0));
-        expect(new Set(times).size).toBe(1);
+        for (const message of messages) expect(message).toEqual(messages[0]);
+        expect(messages[0]).toMatchObject({ requestId });
       });
 
       it("gives twenty at once one id", async () => {
@@ -422,17 +438,19 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
           Array.from({ length: 20 }, () => post("/v1/calls", valid, headers)),
         );
         expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
-        expect(new Set((await api.queued(20)).map(idOf)).size).toBe(1);
+        expect(new Set(answers.map(({ headers: all }) => all.get("x-request-id"))).size).toBe(1);
+        const first = answers.filter(({ headers: all }) => !all.has("idempotency-replayed"));
+        expect(first).toHaveLength(1);
+        expect(new Set((await api.queued(20)).flatMap(idsOf)).size).toBe(1);
       });
 
-      it("gives a repeated batch its seed again", async () => {
+      it("gives the calls of a repeated batch their ids again", async () => {
         const headers = withKey(freshKey());
         await post("/v1/calls/batch", [valid, valid], headers);
         await post("/v1/calls/batch", [valid, valid], headers);
         const [first, second] = await api.queued(2);
-        const seed = first?.kind === "batch" ? first.seed : "";
-        expect(second).toMatchObject({ kind: "batch", seed });
-        expect(callId(seed, 0)).not.toBe(callId(seed, 1));
+        expect(second).toEqual(first);
+        expect(new Set(idsOf(first)).size).toBe(2);
       });
 
       it("answers 422 to another body, another path or another spelling under a used key", async () => {
@@ -456,10 +474,10 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         const rotated = withKey(key, { authorization: `Bearer ${tokens.crmRotated}` });
         const other = withKey(key, { authorization: `Bearer ${tokens.shop}` });
         await post("/v1/calls", valid, rotated);
-        const ids = (await api.queued(2)).map(idOf);
+        const ids = (await api.queued(2)).flatMap(idsOf);
         expect(new Set(ids).size).toBe(1);
         expect((await post("/v1/calls", { ...valid, timezone: "UTC" }, other)).status).toBe(201);
-        expect(ids).not.toContain(idOf((await api.queued(1))[0]));
+        expect(ids).not.toContain(idsOf((await api.queued(1))[0])[0]);
       });
 
       it("binds no key to a request that it refuses", async () => {

@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Call } from "../../shared/call.ts";
+import type { Call } from "../../shared/calls/call.ts";
 import type { DialOutcome, FoundCall } from "../../shared/providers/dialing-provider.ts";
 import { contextProblem, createProviders, parseRoute } from "../../shared/providers/index.ts";
 import { aCall } from "../support/calls.ts";

@@ -122,7 +122,7 @@ export function describeScheduling(platform: PlatformUnderTest): void {
       expect(Date.now()).toBeLessThan(first);
       const waitsFor = (agent: string) =>
         rows
-          .filter(({ agentId, state }) => agentId === agent && state === "DEFERRED")
+          .filter(({ agentId, state }) => agentId === agent && state === "WAITING")
           .map(({ dueAt, reason }) => [dueAt, reason]);
       const outside = "hours:callingHours.default";
       for (const [index, { opensAt }] of closed.entries()) {
@@ -140,7 +140,8 @@ export function describeScheduling(platform: PlatformUnderTest): void {
       expect(waitsFor("new_york")).toEqual(isOpen(now) ? [] : [[nextOpening, outside]]);
       const utc = new Date(now).toISOString().slice(11, 16);
       const tollFree = rows.find(
-        ({ agentId, call }) => agentId === "federal" && JSON.stringify(call).includes("+1800"),
+        ({ agentId, request }) =>
+          agentId === "federal" && request?.phone_number.startsWith("+1800") === true,
       );
       // From Guam (22:00 UTC) to Newfoundland (23:30 or 00:30 UTC), all of +1 is between 8 and 21 o'clock.
       if (utc < "21:58" && utc > "00:30") {
@@ -190,7 +191,7 @@ export function describeScheduling(platform: PlatformUnderTest): void {
       const times = bench.receivedBy("backlog").map(({ at }) => at);
       const seconds = (Math.max(...times) - Math.min(...times)) / 1000;
       expect(500 / seconds).toBeGreaterThanOrEqual(20 * 0.9);
-      expect(peakOf(times)).toBeLessThanOrEqual(21 + 10); // a slot may be half a second late
+      expect(peakOf(times)).toBeLessThanOrEqual(21 + 2); // a request may take a moment to arrive
       const [later] = bench.receivedBy("later");
       const before = times.filter((at) => at <= (later?.at ?? 0)).length;
       expect(before).toBeGreaterThanOrEqual(480);

@@ -13,7 +13,7 @@ import {
 
 const { token, sha256 } = createToken();
 const operator = createToken();
-const parkAfterSeconds = 8;
+const reviewAfterSeconds = 8;
 
 const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
 const callsTo = (agent_id: string, count: number) =>
@@ -86,7 +86,7 @@ const environmentFor = ({ url }: Receiver) => ({
     providers: { webhook: { timeoutSeconds: 2 } },
     callingHours: { default: "always" },
     destinations: { allow: ["*"] },
-    parkAfterSeconds,
+    reviewAfterSeconds,
   }),
 });
 
@@ -150,8 +150,8 @@ export function describeService(platform: PlatformUnderTest): void {
         );
       }
       expect(bodies.find(({ agent_id }) => agent_id === "one")).toEqual({
-        id: expect.stringMatching(/^call_[0-9a-f]{32}$/),
-        request_id: expect.stringMatching(/^req_/),
+        id: expect.stringMatching(/^call_[0-9A-HJKMNP-TV-Z]{26}_00000$/),
+        request_id: expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{26}$/),
         phone_number: numberOf(0),
         agent_id: "one",
         context: { secret: `context of ${numberOf(0)}` },
@@ -195,7 +195,7 @@ export function describeService(platform: PlatformUnderTest): void {
       expect(receiver.received.length).toBe(before);
     });
 
-    it("never repeats a call that may have been placed: it is UNKNOWN, then PARKED with its payload", async () => {
+    it("never repeats a call that may have been placed: it is UNKNOWN, then NEEDS_REVIEW with its payload", async () => {
       const agents = ["fails", "resets", "hangs", "redirects"];
       for (const agent of agents) await post(service, "/v1/calls", callsTo(agent, 1)[0]);
       await until(() => agents.every((agent) => receiver.to(`/${agent}`).length > 0), 20_000);
@@ -203,11 +203,11 @@ export function describeService(platform: PlatformUnderTest): void {
         (await platform.rows(service)).filter((row) => agents.includes(row.agentId));
       await until(async () => (await mine()).some(({ state }) => state === "UNKNOWN"), 20_000);
       await until(
-        async () => (await mine()).every(({ state }) => state === "PARKED"),
-        parkAfterSeconds * 1000 + 30_000,
+        async () => (await mine()).every(({ state }) => state === "NEEDS_REVIEW"),
+        reviewAfterSeconds * 1000 + 30_000,
       );
       for (const row of await mine()) {
-        expect(row.call).toMatchObject({ request: callsTo(row.agentId, 1)[0] });
+        expect(row.request).toMatchObject(callsTo(row.agentId, 1)[0] ?? {});
         expect(row.attempt).toBe(1);
       }
       expect(agents.map((agent) => receiver.to(`/${agent}`).length)).toEqual([1, 1, 1, 1]);
@@ -262,8 +262,8 @@ export function describeService(platform: PlatformUnderTest): void {
       return { code, answers: out.map((line): Record<string, unknown> => JSON.parse(line)) };
     };
 
-    it("lets an operator find a parked call, and have it made again, once", async () => {
-      const { answers } = await calls("list", "--state", "PARKED", "--agent", "fails");
+    it("lets an operator find a call under review, and have it made again, once", async () => {
+      const { answers } = await calls("list", "--state", "NEEDS_REVIEW", "--agent", "fails");
       expect(answers).toHaveLength(1);
       const id = String(answers[0]?.["id"]);
       const redials = await Promise.all([
@@ -281,39 +281,48 @@ export function describeService(platform: PlatformUnderTest): void {
       expect(story.answers[0]).toMatchObject({ state: "REDIALED", redialed_as: [...made][0] });
     });
 
-    it("keeps the calls of an agent that an operator holds, ends those that are cancelled", async () => {
-      await calls("hold", "--agent", "held");
-      await post(service, "/v1/calls/batch", callsTo("held", 20));
+    it("keeps the calls of an agent that an operator pauses, ends those that are cancelled", async () => {
+      await calls("pause", "--agent", "paused");
+      await post(service, "/v1/calls/batch", callsTo("paused", 20));
       const waiting = async () =>
-        (await calls("list", "--state", "DEFERRED", "--agent", "held")).answers;
-      await until(async () => (await waiting()).length === 20, 20_000, 500);
+        (await calls("list", "--state", "WAITING", "--agent", "paused", "--limit", "20")).answers;
+      // By the log first: a list that does not find its twenty looks through every call there is.
+      const told = () =>
+        service
+          .output()
+          .split("\n")
+          .filter(
+            (line) => line.includes('"call.waiting"') && line.includes('"agent_id":"paused"'),
+          );
+      await until(() => told().length === 20, 20_000, 500);
+      expect(await waiting()).toHaveLength(20);
       const [one, two] = await waiting();
       const cancelled = await calls("cancel", String(one?.["id"]), String(two?.["id"]));
       expect(cancelled.code).toBe(0);
-      expect(receiver.received.filter(({ text }) => text.includes('"agent_id":"held"'))).toEqual(
+      expect(receiver.received.filter(({ text }) => text.includes('"agent_id":"paused"'))).toEqual(
         [],
       );
-      await calls("release", "--agent", "held");
-      const heldOnes = () =>
-        receiver.received.filter(({ text }) => text.includes('"agent_id":"held"'));
-      await until(() => heldOnes().length === 18, 30_000);
+      await calls("resume", "--agent", "paused");
+      const pausedOnes = () =>
+        receiver.received.filter(({ text }) => text.includes('"agent_id":"paused"'));
+      await until(() => pausedOnes().length === 18, 30_000);
       await new Promise((next) => setTimeout(next, 2000));
-      expect(heldOnes()).toHaveLength(18);
-      expect(heldOnes().map(({ id }) => id)).not.toContain(one?.["id"]);
+      expect(pausedOnes()).toHaveLength(18);
+      expect(pausedOnes().map(({ id }) => id)).not.toContain(one?.["id"]);
     });
 
     it("phones nobody on the do-not-call list", async () => {
       const [never] = callsTo("never", 1);
-      await calls("never", "add", never?.phone_number ?? "");
+      await calls("dnc", "add", never?.phone_number ?? "");
       await post(service, "/v1/calls", never);
       const rejected = async () =>
         (await calls("list", "--state", "REJECTED", "--agent", "never")).answers;
       await until(async () => (await rejected()).length === 1, 20_000, 500);
       expect((await rejected())[0]).toMatchObject({ reason: "do_not_call", number_tail: "00" });
       expect(receiver.received.filter(({ text }) => text.includes('"never"'))).toEqual([]);
-      await calls("never", "remove", never?.phone_number ?? "");
+      await calls("dnc", "remove", never?.phone_number ?? "");
       const { answers } = await calls("stats");
-      expect(answers[0]).toMatchObject({ standing: { PARKED: 3 } });
+      expect(answers[0]).toMatchObject({ standing: { NEEDS_REVIEW: 3 } });
     });
 
     it("answers over a real connection as the contract says", async () => {
@@ -432,11 +441,13 @@ export function describeService(platform: PlatformUnderTest): void {
     it("has logged no number, no context and no token in all of this", () => {
       const log = service.output();
       const counted = (pattern: RegExp) => log.match(pattern)?.length ?? 0;
-      expect(counted(/"event":"call.dialed"/g)).toBeGreaterThan(5000);
-      // Two deliveries that park one call at the same moment may both tell of it.
-      const parked = log.split("\n").filter((line) => line.includes('"event":"call.parked"'));
+      expect(counted(/"event":"call.placed"/g)).toBeGreaterThan(5000);
+      // Two deliveries that hand one call to review at the same moment may both tell of it.
+      const reviewed = log
+        .split("\n")
+        .filter((line) => line.includes('"event":"call.needs_review"'));
       const idsOf = (line: string) => /"call_id":"(\w+)"/.exec(line)?.[1];
-      expect(new Set(parked.map(idsOf)).size).toBe(4);
+      expect(new Set(reviewed.map(idsOf)).size).toBe(4);
       // Not a number, not one without its country code, no context, no token.
       expect(log.match(/303555\d{4}/)?.[0]).toBeUndefined();
       expect(counted(/context of/g)).toBe(0);
@@ -527,7 +538,7 @@ export function describeService(platform: PlatformUnderTest): void {
       const first = await startService(platform, environment, directory.path);
       await post(first, "/v1/calls/batch", callsTo("waits", 30));
       await until(() => receiver.to("/waits").length === 30, 20_000);
-      await until(() => first.output().split('"event":"call.deferred"').length > 30, 5000);
+      await until(() => first.output().split('"event":"call.waiting"').length > 30, 5000);
       await first.end("SIGKILL");
       const second = await startService(platform, environment, directory.path);
       await until(() => receiver.to("/waits").length >= 60, 60_000);

@@ -13,7 +13,7 @@ describeFailingProviders(aws);
 /** What a failure is told by: where rows stand that have not ended, and what the service has complained of. */
 function stillOpen(rows: LedgerRow[], output: string): string[] {
   const open = rows
-    .filter(({ state }) => state !== "PLACED" && state !== "PARKED")
+    .filter(({ state }) => state !== "PLACED" && state !== "NEEDS_REVIEW")
     .map(({ state, reason, attempt, dueAt }) => `${state} ${reason} ${attempt} due ${dueAt}`);
   const alarms = output.split("\n").filter((line) => line.includes('"level":"alarm"'));
   return [`${rows.length} rows`, ...open.slice(0, 5), ...alarms.slice(-20)];
@@ -35,7 +35,7 @@ describe("kill -9", () => {
         providers: { webhook: { timeoutSeconds: 2, concurrency: 5 } },
         callingHours: { default: "always" },
         destinations: { allow: ["*"] },
-        parkAfterSeconds: 5,
+        reviewAfterSeconds: 5,
       }),
     };
     const count = 1000;
@@ -62,7 +62,7 @@ describe("kill -9", () => {
     const second = await startService(aws, environment, directory.path);
     let rows: LedgerRow[] = [];
     const end = Date.now() + 110_000;
-    const isSettled = ({ state }: LedgerRow) => state === "PLACED" || state === "PARKED";
+    const isSettled = ({ state }: LedgerRow) => state === "PLACED" || state === "NEEDS_REVIEW";
     while (rows.length !== count || !rows.every(isSettled)) {
       if (Date.now() > end) expect(stillOpen(rows, second.output())).toEqual([]);
       await new Promise((next) => setTimeout(next, 2000));
@@ -73,7 +73,7 @@ describe("kill -9", () => {
     expect(Math.max(...times.values())).toBe(1);
     const unreceived = rows.filter(({ id }) => !times.has(id));
     for (const row of unreceived) {
-      expect([row.state, row.call !== null]).toEqual(["PARKED", true]);
+      expect([row.state, row.request !== null]).toEqual(["NEEDS_REVIEW", true]);
     }
     expect(new Set([...rows.map(({ id }) => id), ...times.keys()]).size).toBe(count);
     await second.end("SIGTERM");

@@ -5,12 +5,15 @@ import { promisify } from "node:util";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callStates } from "../../shared/ledger/call-ledger.ts";
+import { backlogOf, callStates, storedRow } from "../../shared/calls/call-row.ts";
+import { countsKeyOf } from "../../shared/documents/counts.ts";
+import { randomVersion } from "../../shared/random-id.ts";
 import { createToken } from "../../shared/tokens.ts";
 import { startBrowser } from "../support/browser.ts";
-import { aCall } from "../support/calls.ts";
+import { aCall, aRequestId } from "../support/calls.ts";
 import { cloudflare } from "../support/platforms.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { rowIn } from "../support/rows.ts";
 import {
   makeStateDirectory,
   type RunningService,
@@ -25,57 +28,74 @@ const pictures = resolve(import.meta.dirname, "../../dist/screenshots");
 const hourMs = 3_600_000;
 const awkward = `<img src=x onerror="document.title='broken into'">`;
 
-/** Rows of a call in every state, as the ledger's table has them. */
-function seeds(url: string): string {
+/** The request of each state's calls. */
+const requestIds = Object.fromEntries(callStates.map((state) => [state, aRequestId(Date.now())]));
+
+/** Calls in every state, what counts them and the backlogs of those that wait, as the ledger's tables have them. */
+function seeds(): string {
   const now = Date.now();
   const quote = (value: string | number | null) =>
     value === null ? "NULL" : `'${String(value).replaceAll("'", "''")}'`;
+  const insert = (table: string, row: Record<string, string | number | null>) =>
+    `INSERT INTO ${table} (${Object.keys(row).join()}) VALUES (${Object.values(row).map(quote).join()});`;
   const rows = callStates.flatMap((state, place) =>
     Array.from({ length: 30 + place * 5 }, (_, n) => {
       const acceptedAt = now - n * 600_000 - place * 60_000;
-      const agent = n === 0 ? "parked_one" : `agent_${n % 3}`;
-      const call = aCall({
-        requestId: `req_${state}`,
-        acceptedAt,
-        request: {
-          phone_number: `+1303555${String(place * 100 + n).padStart(4, "0")}`,
-          agent_id: agent,
-          context: { name: n === 0 ? awkward : "Ada" },
-        },
-      });
-      const waits = state === "DEFERRED" || state === "DIALING" || state === "UNKNOWN";
-      const row = {
-        id: call.id,
-        state,
-        reason: state === "DEFERRED" ? "hours:callingHours.default" : "http_500",
-        token: "t",
-        attempt: 1,
-        due_at: waits ? now + 10 * hourMs : null,
-        call: state === "PLACED" ? null : JSON.stringify(call),
-        route: JSON.stringify({ provider: "webhook", type: "webhook", url: `${url}/dial` }),
-        request_id: call.requestId,
-        client: "crm",
-        agent_id: agent,
-        number_hash: "h",
-        number_tail: call.request.phone_number.slice(-2),
-        accepted_at: acceptedAt,
-        claimed_at: acceptedAt,
-        updated_at: acceptedAt,
-        unknown_since: state === "UNKNOWN" ? now : null,
-        history: JSON.stringify([
-          { at: acceptedAt + 900, state: "DIALING", reason: "claimed" },
-          { at: acceptedAt + 31_000, state, reason: "http_500" },
-        ]),
+      const request = {
+        phone_number: `+1303555${String(place * 100 + n).padStart(4, "0")}`,
+        agent_id: n === 0 ? "reviewed_one" : `agent_${n % 3}`,
+        context: { name: n === 0 ? awkward : "Ada" },
       };
-      return `INSERT INTO calls (${Object.keys(row).join()}) VALUES (${Object.values(row).map(quote).join()});`;
+      const call = aCall({ requestId: requestIds[state] ?? "", acceptedAt, request });
+      const reason = state === "WAITING" ? "hours:callingHours.default" : "http_500";
+      const row = rowIn(state, call, { at: acceptedAt + 900, reason, dueAt: now + 10 * hourMs });
+      return state === "DIALING" ? { ...row, dueAt: now + 10 * hourMs } : row;
     }),
   );
-  return rows.join("\n");
+  const backlogs = new Map(
+    rows.filter(({ state }) => state === "WAITING").map((row) => [backlogOf(row), row]),
+  );
+  const counts = new Map<string, Record<string, number>>();
+  for (const { state, updatedAt } of rows) {
+    const { key } = countsKeyOf(updatedAt);
+    const counted = counts.get(key) ?? {};
+    if (state !== "DIALING") counts.set(key, { ...counted, [state]: (counted[state] ?? 0) + 1 });
+  }
+  const document = (kind: string, key: string, value: object) =>
+    insert("documents", {
+      kind,
+      key,
+      version: randomVersion(),
+      expires_at: null,
+      value: JSON.stringify(value),
+    });
+  return [
+    ...rows.map((row) =>
+      insert("calls", {
+        id: row.id,
+        version: row.version,
+        number_hash: row.numberHash,
+        row: JSON.stringify(storedRow(row)),
+      }),
+    ),
+    ...[...counts].map(([key, value]) => document("counts", key, value)),
+    ...[...backlogs].map(([key, { client, agentId }]) =>
+      document("backlog", key, {
+        client,
+        agentId,
+        usedAt: now,
+        nextDueAt: now + 10 * hourMs,
+        visitedAt: now,
+        newer: null,
+        older: null,
+      }),
+    ),
+  ].join("\n");
 }
 
 describe("the operator's page", () => {
   let service: RunningService;
-  let browser: Browser;
+  let browser: Browser | undefined;
   let page: Page;
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
   let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
@@ -96,13 +116,13 @@ describe("the operator's page", () => {
           agents: { "*": { provider: "webhook", url: `${receiver.url}/dial` } },
           callingHours: { default: "always" },
           destinations: { allow: ["*"] },
-          parkAfterSeconds: 86_400,
+          reviewAfterSeconds: 86_400,
         }),
       },
       directory.path,
     );
     const file = join(directory.path, "seeds.sql");
-    await writeFile(file, seeds(receiver.url));
+    await writeFile(file, seeds());
     const words = ["wrangler", "d1", "execute", "LEDGER", "--local", "--yes", "--persist-to"];
     const fill = () =>
       promisify(execFile)("npx", [...words, directory.path, "--file", file], {
@@ -121,7 +141,7 @@ describe("the operator's page", () => {
     await page.goto(`${service.address}/operator`);
   });
   afterAll(async () => {
-    await browser.close();
+    await browser?.close();
     await service.end("SIGTERM");
     await receiver.close();
     await directory.remove();
@@ -162,7 +182,7 @@ describe("the operator's page", () => {
   });
 
   it("shows what stands and what came in each hour", async () => {
-    await button(/^Parked 45$/).waitFor();
+    await button(/^Needs review 45$/).waitFor();
     await button(/^Waiting 30$/).waitFor();
     expect(await page.locator("svg rect").count()).toBeGreaterThan(20);
     await page.getByText("As a table").click();
@@ -190,8 +210,8 @@ describe("the operator's page", () => {
     await page.setViewportSize({ width: 1200, height: 900 });
   });
 
-  it("finds a parked call, shows it when asked to, and has it made again", async () => {
-    await search({ Agent: "parked_one" });
+  it("finds a call that needs review, shows it when asked to, and has it made again", async () => {
+    await search({ Agent: "reviewed_one" });
     const found = page.getByRole("region", { name: "Calls found" });
     await until(async () => (await found.getByRole("row").count()) === 2, 10_000);
     await found.getByRole("button").click();
@@ -222,21 +242,22 @@ describe("the operator's page", () => {
   });
 
   it("cancels what waits of a request, once that is confirmed", async () => {
+    const request = requestIds["WAITING"] ?? "";
     await button(/^Waiting 30$/).click();
-    await search({ Request: "req_DEFERRED" });
-    await button("Cancel all that wait of request req_DEFERRED").click();
+    await search({ Request: request });
+    await button(`Cancel all that wait of request ${request}`).click();
     await button("Leave them").click();
-    await button("Cancel all that wait of request req_DEFERRED").click();
+    await button(`Cancel all that wait of request ${request}`).click();
     await button("Cancel these calls").click();
-    await hasSaid(/^30 waiting calls of request req_DEFERRED cancelled/);
+    await hasSaid(new RegExp(`^30 waiting calls of request ${request} cancelled`));
     await button(/^Waiting 0$/).waitFor();
     expect(receiver.received).toHaveLength(1);
   });
 
-  it("holds an account, so that its calls wait, and releases it", async () => {
+  it("pauses an account, so that its calls wait, and resumes it", async () => {
     await page.getByRole("combobox").selectOption("account webhook");
-    await page.getByRole("button", { name: "Hold", exact: true }).click();
-    await hasSaid(/^Held: webhook/);
+    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await hasSaid(/^Paused: account webhook/);
     await fetch(`${service.address}/v1/calls`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -244,12 +265,12 @@ describe("the operator's page", () => {
     });
     await button(/^Waiting 1$/).click({ timeout: 20_000 });
     await search({});
-    await page.getByRole("cell", { name: "operator_hold" }).waitFor();
-    await button("operator_hold 1").click();
-    await button("operator_hold 1").waitFor();
-    await page.screenshot({ path: join(pictures, "held.png"), fullPage: true });
-    await button("Release account webhook").click();
-    await hasSaid(/^Released/);
+    await page.getByRole("cell", { name: "paused" }).waitFor();
+    await button("paused 1").click();
+    await button("paused 1").waitFor();
+    await page.screenshot({ path: join(pictures, "paused.png"), fullPage: true });
+    await button("Resume account webhook").click();
+    await hasSaid(/^Resumed/);
     await until(() => receiver.received.length === 2, 30_000);
   });
 

@@ -1,41 +1,36 @@
-import { callStates } from "../../shared/ledger/call-ledger.ts";
+import { type CallState, callStates } from "../../shared/calls/call-row.ts";
+import { callIdOf } from "../../shared/calls/ids.ts";
 import type { LedgerReader, RowView } from "./ledger.ts";
 import type { Receipts } from "./provider.ts";
 import type { AcceptedRequest } from "./stream.ts";
 
-const openStates = ["DEFERRED", "DIALING", "UNKNOWN"] as const;
-/** With the whole call kept. */
-const endedUndialed = ["PARKED", "REJECTED", "EXPIRED", "CANCELLED", "REDIALED"] as const;
+const openStates: ReadonlySet<CallState> = new Set<CallState>(["WAITING", "DIALING", "UNKNOWN"]);
 
-/** The stream's calls that were accepted and that the receiver has not been sent, by label. */
-function undialed(accepted: readonly AcceptedRequest[], { ids }: Receipts): Map<string, string> {
-  const labels = new Map<string, string>();
-  for (const { number, count, requestId } of accepted) {
-    for (let index = 0; index < count; index++) {
-      const label = `${number}-${index}`;
-      if (!ids.has(label)) labels.set(label, `${requestId} call ${index}`);
-    }
-  }
-  return labels;
+/** Ids of the stream's calls that were accepted. */
+function idsOf(accepted: readonly AcceptedRequest[]): string[] {
+  return accepted.flatMap(({ requestId, count }) =>
+    Array.from({ length: count }, (_, index) => callIdOf(requestId, index)),
+  );
 }
 
-/**
- * Whether each call that was accepted has been dialed, or has a row: then nothing of it is on the queue alone. Told
- * by counting, as a row shows its label to nobody: no more rows than such calls can be without a receipt.
- */
-export async function isAllRecorded(
+/** How far the calls that were accepted have come. */
+export interface Progress {
+  /** Each has been dialed, or has a row: nothing of it is on the queue alone. */
+  isAllRecorded: boolean;
+  /** Rows that have not ended. */
+  open: number;
+}
+
+export async function progressOf(
   accepted: readonly AcceptedRequest[],
   receipts: Receipts,
   ledger: LedgerReader,
-): Promise<boolean> {
-  const rows = await ledger.list([...openStates, ...endedUndialed]);
-  const waiting = [...rows.keys()].filter((id) => !receipts.times.has(id));
-  return waiting.length >= undialed(accepted, receipts).size;
-}
-
-/** How many rows have not ended. */
-export async function openRows(ledger: LedgerReader): Promise<number> {
-  return (await ledger.list(openStates)).size;
+): Promise<Progress> {
+  const rows = await ledger.list();
+  return {
+    isAllRecorded: idsOf(accepted).every((id) => receipts.times.has(id) || rows.has(id)),
+    open: [...rows.values()].filter(isOpen).length,
+  };
 }
 
 /** What became of every call that was accepted. */
@@ -46,9 +41,9 @@ export interface Account {
   /** Calls that it answered 429 at first. */
   putOff: number;
   /** Rows by state at the end. */
-  states: Record<string, number>;
-  /** `putOff`: those of the undialed that were answered 429 once. */
-  parked: { dialed: number; undialed: number; putOff: number };
+  states: Partial<Record<CallState, number>>;
+  /** Rows in NEEDS_REVIEW; `putOff`: those of the undialed that were answered 429 once. */
+  needReview: { dialed: number; undialed: number; putOff: number };
   /** Ended undialed in another way, with the whole call kept. */
   endedOtherwise: number;
   /** Waiting still when the time for waiting was over. */
@@ -67,39 +62,38 @@ export async function settleAccount(
   receipts: Receipts,
   ledger: LedgerReader,
 ): Promise<Account> {
-  const rows = await ledger.list(callStates);
-  const states: Record<string, number> = {};
-  for (const { state } of rows.values()) states[state] = (states[state] ?? 0) + 1;
-  const lost = undialed(accepted, receipts);
-  const isUnsent = ({ id }: RowView) => !receipts.times.has(id);
-  const unsent = [...rows.values()].filter(isUnsent);
-  for (const { id, can_be_revealed } of unsent) {
-    if (can_be_revealed) lost.delete(await ledger.labelOf(id));
+  const rows = await ledger.list();
+  const states: Account["states"] = {};
+  for (const state of callStates) {
+    const count = [...rows.values()].filter((row) => row.state === state).length;
+    if (count > 0) states[state] = count;
   }
-  const parked = unsent.filter(({ state }) => state === "PARKED");
-  const isOpen = ({ state }: RowView) => openStates.some((one) => one === state);
-  const endedUnsent = unsent.filter(({ state }) => endedUndialed.some((one) => one === state));
+  const unsent = [...rows.values()].filter(({ id }) => !receipts.times.has(id));
+  const undialed = unsent.filter(({ state }) => state === "NEEDS_REVIEW");
+  const ids = idsOf(accepted);
   return {
-    accepted: accepted.reduce((sum, { count }) => sum + count, 0),
+    accepted: ids.length,
     dialed: receipts.ids.size,
     putOff: receipts.putOff.size,
     states,
-    parked: {
-      dialed: (states["PARKED"] ?? 0) - parked.length,
-      undialed: parked.length,
-      putOff: parked.filter(({ id }) => receipts.putOff.has(id)).length,
+    needReview: {
+      dialed: (states["NEEDS_REVIEW"] ?? 0) - undialed.length,
+      undialed: undialed.length,
+      putOff: undialed.filter(({ id }) => receipts.putOff.has(id)).length,
     },
-    endedOtherwise: endedUnsent.length - parked.length,
+    endedOtherwise:
+      unsent.filter((row) => !isOpen(row) && row.can_be_revealed).length - undialed.length,
     open: [...rows.values()].filter(isOpen).length,
     twice: [
       ...[...receipts.times].flatMap(([id, times]) => (times > 1 ? [id] : [])),
       ...[...receipts.underTwoIds].map((label) => receipts.ids.get(label) ?? label),
     ],
-    lost: [
-      ...lost.values(),
-      // Said to be placed, while the receiver was not sent it.
-      ...unsent.flatMap(({ id, state }) => (state === "PLACED" ? [id] : [])),
-    ],
+    // A row that is said to be placed, while the receiver was not sent it, keeps no call.
+    lost: ids.filter((id) => !receipts.times.has(id) && rows.get(id)?.can_be_revealed !== true),
     unrecorded: [...receipts.times.keys()].filter((id) => !rows.has(id)),
   };
+}
+
+function isOpen({ state }: RowView): boolean {
+  return openStates.has(state);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CallState } from "../../shared/ledger/call-ledger.ts";
+import type { CallState } from "../../shared/calls/call-row.ts";
+import { timeOfId } from "../../shared/calls/ids.ts";
 
 const attemptsMax = 5;
 const pageCalls = 200;
@@ -14,12 +15,16 @@ export interface RowView {
 
 export type LedgerReader = ReturnType<typeof createLedgerReader>;
 
-/** Reads the ledger as an operator does, through the service's own API. */
-export function createLedgerReader(address: () => string, token: string) {
-  async function ask(path: string, init: RequestInit = {}): Promise<string> {
+/**
+ * Reads the ledger as an operator does, through the service's own API.
+ *
+ * @param since no call was accepted before then, in milliseconds since the epoch
+ */
+export function createLedgerReader(address: () => string, token: string, since: number) {
+  async function ask(path: string): Promise<string> {
     for (let attempt = 1; ; attempt++) {
       const headers = { authorization: `Bearer ${token}` };
-      const response = await fetch(`${address()}/operator${path}`, { ...init, headers }).catch(
+      const response = await fetch(`${address()}/operator${path}`, { headers }).catch(
         () => undefined,
       );
       const text = await response?.text().catch(() => undefined);
@@ -31,32 +36,23 @@ export function createLedgerReader(address: () => string, token: string) {
     }
   }
   return {
-    /** Every row that stands in one of these states. */
-    async list(states: readonly CallState[]): Promise<Map<string, RowView>> {
+    /** Every row, by its id. */
+    async list(): Promise<Map<string, RowView>> {
       const rows = new Map<string, RowView>();
-      for (const state of states) {
-        let cursor: string | undefined;
-        do {
-          const query = new URLSearchParams({
-            state,
-            limit: String(pageCalls),
-            ...(cursor === undefined ? {} : { cursor }),
-          });
-          const page: { calls: RowView[]; cursor?: string } = JSON.parse(
-            await ask(`/calls?${query.toString()}`),
-          );
-          for (const row of page.calls) rows.set(row.id, row);
-          cursor = page.cursor;
-        } while (cursor !== undefined);
-      }
+      let cursor: string | undefined;
+      do {
+        const query = new URLSearchParams({
+          limit: String(pageCalls),
+          ...(cursor === undefined ? {} : { cursor }),
+        });
+        const page: { calls: RowView[]; cursor?: string } = JSON.parse(
+          await ask(`/calls?${query.toString()}`),
+        );
+        for (const row of page.calls) rows.set(row.id, row);
+        cursor = page.cursor;
+        // An empty ledger is listed hour by hour, down to the end of its retention.
+      } while (cursor !== undefined && timeOfId(cursor) >= since);
       return rows;
-    },
-    /** The label that the stream gave a call. */
-    async labelOf(id: string): Promise<string> {
-      const { context }: { context: { n?: string } } = JSON.parse(
-        await ask(`/calls/${id}/reveal`, { method: "POST" }),
-      );
-      return context.n ?? "";
     },
   };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createToken } from "../../shared/tokens.ts";
 import { makeStateDirectory, type PlatformUnderTest } from "../support/service.ts";
-import { type Account, isAllRecorded, openRows, settleAccount } from "./account.ts";
+import { type Account, progressOf, settleAccount } from "./account.ts";
 import { createLedgerReader } from "./ledger.ts";
 import { endServices, startLives } from "./lives.ts";
 import type { MemoryOfLife } from "./memory.ts";
@@ -73,11 +73,11 @@ export async function runLoad(
       ...provider.plan,
       callingHours: { default: "always" },
       destinations: { allow: ["*"] },
-      parkAfterSeconds: 5,
+      reviewAfterSeconds: 5,
     }),
   };
   const service = await startLives(platform, environment, directory.path);
-  const ledger = createLedgerReader(service.address, operator.token);
+  const ledger = createLedgerReader(service.address, operator.token, Date.now() - 60_000);
   const stream = startStream({ ...options, address: service.address, token });
   const { accepted, refused } = stream;
   const kills: LoadResult["kills"] = [];
@@ -96,7 +96,7 @@ export async function runLoad(
   /** Waits until so much of the load's time is over. */
   const moment = (seconds: number) =>
     sleep(Math.max(0, startedAt + pausedMs + seconds * 1000 - Date.now()));
-  const isRecorded = () => isAllRecorded(accepted, receipts, ledger);
+  const isRecorded = async () => (await progressOf(accepted, receipts, ledger)).isAllRecorded;
 
   /**
    * The queue of `npm start` is in memory, unlike Cloudflare's: what only that has would die with it. So nothing is
@@ -131,7 +131,10 @@ export async function runLoad(
     await service.memory.end();
     await stream.stop();
     const answeredAt = Date.now();
-    const hasEnded = async () => (await isRecorded()) && (await openRows(ledger)) === 0;
+    const hasEnded = async () => {
+      const { isAllRecorded, open } = await progressOf(accepted, receipts, ledger);
+      return isAllRecorded && open === 0;
+    };
     if (!(await becomes(hasEnded, options.settleSecondsMax * 1000, 1000))) {
       say(`not all has ended in ${options.settleSecondsMax} s`);
     }

@@ -10,9 +10,9 @@ const rows: Row[] = [
   ["calls accepted", ({ account }) => numberText(account.accepted)],
   ["dialed", ({ account }) => numberText(account.dialed)],
   ["answered 429 at first", ({ account }) => numberText(account.putOff)],
-  ["PARKED with the whole call: dialed", ({ account }) => numberText(account.parked.dialed)],
-  ["PARKED with the whole call: not dialed", ({ account }) => numberText(account.parked.undialed)],
-  ["of these answered 429 before", ({ account }) => numberText(account.parked.putOff)],
+  ["NEEDS_REVIEW, dialed", ({ account }) => numberText(account.needReview.dialed)],
+  ["NEEDS_REVIEW, not dialed", ({ account }) => numberText(account.needReview.undialed)],
+  ["of these answered 429 before", ({ account }) => numberText(account.needReview.putOff)],
   ["**dialed twice**", ({ account }) => `**${numberText(account.twice.length)}**`],
   ["**lost**", ({ account }) => `**${numberText(account.lost.length)}**`],
   ["`kill -9` of a function's process", ({ functionKills }) => numberText(functionKills)],
@@ -54,7 +54,7 @@ function notesOf(results: readonly LoadResult[]): string[] {
     "Times are from when a request was due, not from when it was sent; a batch counts as one request.",
     '"At once" are those answered 201 at the first attempt; "at last" are all, with those that a kill cut off or ' +
       "answered 5XX, repeated under their Idempotency-Key until 201.",
-    "PARKED: the outcome is unknown after a kill, and a person decides. Not dialed are those that were claimed and " +
+    "NEEDS_REVIEW: the outcome is unknown after a kill, and a person decides. Not dialed are those that were claimed and " +
       "not sent, or answered 429, which nobody was left to write down.",
     "Memory: the longest life of the service, from 15 s after its start on, under load. The sum counts the local " +
       "engines, which keep their data in these processes; workerd, too, holds its engines beside the functions.",

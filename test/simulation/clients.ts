@@ -77,7 +77,9 @@ export function createClients(world: World, { posts }: Scenario, request: Reques
       if (status !== 0 && status < 500) left -= 1;
       if (post.key === undefined || left <= 0) return;
       repeats += 1;
-      await world.wait(world.between(1000, 600_000), "a client repeats");
+      const isLast = left === 1 && status === 201;
+      const laterMs = isLast || post.key.isPatient === true ? post.key.hoursLater * 3_600_000 : 0;
+      await world.wait(laterMs + world.between(1000, 600_000), "a client repeats");
     }
   }
 

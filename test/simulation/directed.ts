@@ -6,15 +6,16 @@ export interface Directed {
   where: string;
   scenario: Scenario;
   pauses: Record<string, number>;
+  delays?: Record<string, number>;
   answersFirst: boolean;
 }
 
 /** The person who is called: at UTC, so that the hours are the clock's. */
 const person = 7;
 const minutesToClosing = 8 * 60;
-const call = (agent: PostedCall["agent"]): PostedCall => ({ agent, person, bad: false });
+export const call = (agent: PostedCall["agent"]): PostedCall => ({ agent, person, bad: false });
 
-const quiet: Scenario = {
+export const quiet: Scenario = {
   seed: 1,
   startMinutes: 0,
   capped: false,
@@ -26,13 +27,17 @@ const quiet: Scenario = {
   attemptsMax: 100,
   lateSeconds: 0,
   sweepLost: 0,
+  lagSeconds: 0,
+  expireHours: 30,
+  oldPlanSeconds: 0,
+  later: 0,
   weather: calmWeather,
   posts: [],
   acts: [],
   outages: [],
 };
 
-const post = (atSeconds: number, agent: PostedCall["agent"]) => ({
+export const post = (atSeconds: number, agent: PostedCall["agent"]) => ({
   atSeconds,
   token: "valid" as const,
   key: undefined,
@@ -40,19 +45,21 @@ const post = (atSeconds: number, agent: PostedCall["agent"]) => ({
   call: call(agent),
 });
 
-const steps = ["read", "ordersFor", "doNotCall", "reserve", "count", "claim", "settle"]
+const steps = ["read", "documents", "write cap", "permits pace", "claim", "settle"]
   .flatMap((step) => [step, `${step} answers`])
   .concat("a provider answers", "sleep");
 const agents = ["plain", "again", "command", "listed"] as const;
-/** Past a claim's age; past its deadline; past the time for which an unknown outcome is looked into. */
-const pauseSeconds = [12, 70, 400];
+/** Past a claim's age; past its deadline; past the review, and past what an operator does then. */
+const pauseSeconds = [12, 70, 400, 1500];
 
 /** What an operator may do while somebody stands still. */
 export const meanwhile = {
-  "is redialed": { act: "redial", atSeconds: 900 },
-  "is never to be called": { act: "do not call", atSeconds: 20 },
-  "is cancelled with its agent's": { act: "cancel agent", atSeconds: 20 },
-  "is held with its agent's": { act: "hold agent", atSeconds: 20 },
+  "is redialed": { act: "redial", atSeconds: 900, errs: false },
+  "is redialed by mistake": { act: "redial", atSeconds: 900, errs: true },
+  "is closed by mistake": { act: "resolve", atSeconds: 900, errs: true },
+  "is never to be called": { act: "do not call", atSeconds: 20, errs: false },
+  "is cancelled with its agent's": { act: "cancel agent", atSeconds: 20, errs: false },
+  "is paused with its agent's": { act: "pause agent", atSeconds: 20, errs: false },
 } as const;
 
 /**
@@ -89,10 +96,10 @@ export function* standingStill(
 /** As `standingStill`, of three calls to one paced account: while their moments are waited for, too. */
 export function* waitingForPace(): Generator<Directed> {
   let seed = 0;
-  const stepsOfPace = ["reserve", "reserve answers", "sleep"].flatMap((step) =>
+  const stepsOfPace = ["permits pace", "permits pace answers", "sleep"].flatMap((step) =>
     [1, 2, 3, 4].map((times) => (times === 1 ? step : `${step} #${times}`)),
   );
-  for (const act of ["do not call", "cancel agent", "hold agent"] as const) {
+  for (const act of ["do not call", "cancel agent", "pause agent"] as const) {
     for (const agent of ["command", "listed"] as const) {
       for (const step of stepsOfPace) {
         for (const seconds of [90, 400]) {
@@ -106,7 +113,7 @@ export function* waitingForPace(): Generator<Directed> {
               seed,
               batchSize: 20,
               posts: [{ ...post(0, agent), batch }],
-              acts: [{ act, atSeconds: 20, which, seconds: 1200 }],
+              acts: [{ act, atSeconds: 20, which, seconds: 1200, errs: false }],
             },
             pauses: { [step]: seconds * 1000 },
             answersFirst: true,
@@ -141,9 +148,9 @@ export function* lookedUpByNumber(): Generator<Directed> {
 /** Whoever sends a call of unknown outcome once more stands still, as the sweep comes by sooner or later. */
 export function* sentOnceMore(): Generator<Directed> {
   let seed = 0;
-  for (const agent of ["again", "command"] as const) {
+  for (const agent of ["again"] as const) {
     for (const step of ["claim #2", "claim answers #2", "a provider answers #2", "settle #2"]) {
-      for (let phase = 0; phase < 12; phase++) {
+      for (let phase = 0; phase < 24; phase++) {
         seed += 1;
         yield {
           where: `${agent}, at ${step}, seed ${seed}`,
@@ -188,8 +195,8 @@ export async function runDirected(
 ): Promise<{ runs: number; frozen: number; broken?: string[] }> {
   let runs = 0;
   let frozen = 0;
-  for (const { where, scenario, pauses, answersFirst } of schedules) {
-    const options = { traced: true, pauses, answersFirst };
+  for (const { where, scenario, pauses, delays = {}, answersFirst } of schedules) {
+    const options = { traced: true, pauses, delays, answersFirst };
     const report = await simulate(scenario, options);
     runs += 1;
     frozen += report.frozen;

@@ -1,24 +1,30 @@
-import { handleDelivery } from "../../functions/dialer/handle-delivery.ts";
-import type { DialerDeps } from "../../functions/dialer/dialer.ts";
-import type { Call } from "../../shared/call.ts";
+import { createDialerMemory, type DialerDeps } from "../../functions/dialer/dialer.ts";
+import { handleMessages } from "../../functions/dialer/handle-messages.ts";
+import { sweep } from "../../functions/dialer/sweep.ts";
+import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
 import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
-import type { Message } from "../../shared/message.ts";
+import { traceOfNumber } from "../../shared/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
+import type { Message } from "../../shared/queue/messages.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
 import { OutsideError } from "./outside.ts";
 import { environment } from "./plan.ts";
 import type { agents } from "./scenario.ts";
+import { renamed, toTell } from "./situation.ts";
 import { type Happening, World } from "./world.ts";
 
 /** What is tried of one call along one route. */
 export interface Exploration {
   agent: (typeof agents)[number];
+  /** Each dialer has a call of its own to one person, who may be called once more today. */
+  capped?: boolean;
   /** So often a function is killed, at most. */
   kills: number;
   /** So often time passes in which nobody does anything, at most: whoever is under way stands still. */
   jumps: number;
-  /** So often a write of the ledger fails, done or not done, at most. */
+  /** So often a write of the ledger or of a cap fails, done or not done, at most. */
   faults: number;
 }
 
@@ -29,32 +35,36 @@ const lifeMs = 15 * 60_000;
 /** Sweeps and deliveries that are left at the end, each a minute later, when nothing goes wrong any more. */
 const calmRounds = 12;
 
-const parsed = readDialerSettings(
-  environment({ hours: false, capped: false }),
-  undefined,
-  () => () => {
-    throw new Error("each order of things has a provider of its own");
-  },
-  () => undefined,
-);
-const settings = "value" in parsed ? parsed.value : undefined;
-
-const call: Call = {
-  id: `call_${"1".repeat(32)}`,
-  requestId: "req_1",
-  client: "crm",
-  acceptedAt: startAt,
-  request: { phone_number: "+12125550100", agent_id: "plain", timezone: "UTC" },
+const settingsOf = (capped: boolean) => {
+  const parsed = readDialerSettings(
+    environment({ hours: false, capped, expireHours: 30 }),
+    undefined,
+    () => () => {
+      throw new Error("each order of things has a provider of its own");
+    },
+    () => undefined,
+  );
+  if ("problem" in parsed) throw new Error(parsed.problem);
+  return parsed.value;
 };
+const [uncappedSettings, cappedSettings] = [settingsOf(false), settingsOf(true)];
 
-const routes = ["plain", "again", "command", "known"] as const;
+const requestId = createRequestId(startAt, "1".repeat(32));
+const number = "+12125550100";
+
+const routes = ["plain", "again", "known"] as const;
 /** What is tried where all of it is: each route, and one of each kind of trouble. */
 export const explorations: readonly Exploration[] = [
   ...routes.map((agent) => ({ agent, kills: 1, jumps: 0, faults: 0 })),
   ...routes.map((agent) => ({ agent, kills: 0, jumps: 0, faults: 1 })),
   ...routes.map((agent) => ({ agent, kills: 0, jumps: 1, faults: 0 })),
+  { agent: "plain", capped: true, kills: 0, jumps: 0, faults: 1 },
+  { agent: "plain", capped: true, kills: 1, jumps: 0, faults: 0 },
   { agent: "plain", kills: 1, jumps: 1, faults: 0 },
 ];
+
+/** Whether all its orders take some seconds, and not minutes. */
+export const isShort = ({ capped = false, jumps }: Exploration) => jumps === 0 && !capped;
 
 export interface Explored {
   /** Different situations that were reached. */
@@ -91,7 +101,7 @@ export async function explore(exploration: Exploration): Promise<Explored> {
 
 /** Plays one order of things: the given choices, and the first of whatever there is to choose after them. */
 async function play(
-  { agent, kills, jumps, faults }: Exploration,
+  { agent, capped = false, kills, jumps, faults }: Exploration,
   choices: readonly number[],
   endings: Set<string>,
   isNew: (situation: string, options: number, path: number[]) => boolean,
@@ -117,11 +127,26 @@ async function play(
     return [...groups.values()].flatMap((own) => own.toSorted(isLater)[0] ?? []);
   };
 
-  const memory = createMemoryLedger();
+  const stored = new Map<string, { id: string; version: string; json: string }>();
+  const memory = createMemoryLedger(stored);
+  let versions = 0;
+  const version = () => `v#${++versions};`;
+  const kept = createMemoryDocuments(world.now, version);
+  const settings = capped ? cappedSettings : uncappedSettings;
+  const { numberHash } = traceOfNumber(number, settings.hashKey);
+  const capKey = { kind: "cap", key: numberHash } as const;
+  if (capped) {
+    const entries = [{ call: "of this morning", claim: "", at: startAt - 3_600_000 }];
+    const next = { ...capKey, version: version(), value: { entries }, expiresAt: null };
+    await kept.write([{ next, seen: null }]);
+  }
+  /** Settlements that the ledger would not take at the time. */
+  const outcomes: Message[] = [];
   const placed: string[] = [];
   const requests: string[] = [];
   const keys = new Set<string>();
-  const messages = [1, 2].map(() => ({ acknowledged: false }));
+  const messages = [0, 1].map((n) => ({ index: capped ? n : 0, acknowledged: false }));
+  const ids = [...new Set(messages.map(({ index }) => callIdOf(requestId, index)))];
 
   /** One of so many; undefined where this has been seen before, and need not be gone on with. */
   const choose = (options: number, situation: () => string): number => {
@@ -132,8 +157,9 @@ async function play(
     return chosen ?? 0;
   };
   const situationOf = async () => {
-    const row = (await memory.read([call.id])).get(call.id);
-    return JSON.stringify([row, placed, requests]);
+    const caps = capped ? (await kept.read([capKey])).get("cap", numberHash)?.value : undefined;
+    const rows = ids.map((id) => stored.get(id));
+    return JSON.stringify([rows, caps, placed, requests, outcomes]);
   };
   let world0 = "";
 
@@ -141,8 +167,9 @@ async function play(
     await world.wait(0, what);
     const result = await effect();
     world0 = await situationOf();
-    world.note(`${what} ${JSON.stringify(result instanceof Map ? [...result.keys()] : result)}`);
-    world.tell(JSON.stringify(result instanceof Map ? [...result.values()] : result));
+    const told = JSON.stringify(toTell(result));
+    world.note(`${what} ${told}`);
+    world.tell(told);
     return result;
   };
   /** A write's answer may be late, or come after its time limit. */
@@ -161,10 +188,23 @@ async function play(
   };
   const ledger: DialerDeps["ledger"] = {
     ...memory,
-    read: (ids) => step("read", () => memory.read(ids)),
-    claim: (claims) => write("claim", () => memory.claim(claims)),
-    settle: (settlements) => write("settle", () => memory.settle(settlements)),
-    defer: (writes) => write("defer", () => memory.defer(writes)),
+    read: (wanted) => step("read", () => memory.read(wanted)),
+    due: (query) => step("due", () => memory.due(query)),
+    write: (changes) => write("write", () => memory.write(changes)),
+  };
+  // Of the documents caps alone are anybody else's affair here.
+  const documents: DialerDeps["documents"] = {
+    ...kept,
+    async read(wanted) {
+      if (wanted.length !== 1 || wanted[0]?.kind !== "cap") return kept.read(wanted);
+      const read = await step("read cap", () => kept.read(wanted));
+      world.tell(JSON.stringify(read.get("cap", numberHash)));
+      return read;
+    },
+    write: (changes) =>
+      changes[0]?.next.kind === "cap"
+        ? write("write cap", () => kept.write(changes))
+        : kept.write(changes),
   };
   const fates: [boolean, DialOutcome][] = [
     [true, { kind: "placed" }],
@@ -173,14 +213,20 @@ async function play(
     [false, { kind: "not_placed", code: "rate_limited", retryAfterSeconds: 1 }],
   ];
   const providerOf = (route: Route) => ({
-    async dial({ attempt }: { attempt: number }): Promise<DialOutcome> {
+    async dial({
+      call: { id },
+      attempt,
+    }: {
+      call: { id: string };
+      attempt: number;
+    }): Promise<DialOutcome> {
       const isIdempotent = "idempotent" in route && route.idempotent === true;
-      const key = route.type === "telnyx" ? `${call.id}-${attempt}` : call.id;
+      const key = id;
       const isRepeat = isIdempotent && keys.has(key);
       const fate = choose(isRepeat ? 2 : fates.length, () => `${world0} ${situation()} fate`);
       const [isPlaced, outcome] = fates[fate] ?? [true, { kind: "placed" }];
       requests.push(outcome.kind);
-      if (isPlaced && !isRepeat) placed.push(`attempt ${attempt}`);
+      if (isPlaced && !isRepeat) placed.push(id);
       if (isPlaced) keys.add(key);
       world0 = await situationOf();
       world.note(`request ${attempt}: ${outcome.kind}, placed: ${isPlaced && !isRepeat}`);
@@ -199,44 +245,61 @@ async function play(
   });
   const log: DialerDeps["log"] = (level, event, fields) =>
     world.note(`log ${level} ${event} ${fields.reason ?? ""}`);
-  let tokens = 0;
-  const token = () => `token ${++tokens}`;
-  const deps: DialerDeps = {
-    queue: { send: async () => undefined, sendMany: async (all) => all.length },
+  const sent = (message: Message) => {
+    if (message.kind === "outcome") outcomes.push(message);
+  };
+  const depsOf = (): DialerDeps => ({
+    queue: {
+      send: async (message) => sent(message),
+      sendMany: async (all) => {
+        for (const { message } of all) sent(message);
+        return all.length;
+      },
+    },
     ledger,
-    settings:
-      settings === undefined ? { problem: "no plan" } : { value: { ...settings, providerOf } },
+    documents,
+    deadLetters: { store: async () => undefined },
+    settings: { value: { ...settings, providerOf } },
     clock: {
       now: world.now,
       sleep: (ms) => (ms <= 0 ? Promise.resolve() : world.wait(ms, "sleep")),
     },
-    random: { token, fraction: () => 0 },
-    lanes: 2,
+    random: { version, fraction: () => 0 },
+    concurrency: 2,
     log,
-  };
-  const deliver = async (
-    name: string,
-    message: Message,
-    acknowledged: () => void = () => undefined,
-  ) => {
-    const delivered = { attempt: 1, large: false, open: async () => structuredClone(message) };
+    memory: createDialerMemory(),
+  });
+  const deliver = async (message: Message, acknowledged: () => void = () => undefined) => {
+    const open = async () => JSON.stringify(message);
+    const delivered = { attempt: 1, id: "message", large: false, open };
     const deadline = world.now() + lifeMs;
-    const work = () => handleDelivery([delivered], deps, deadline);
-    const [disposition] = (await world.invoke(name, work, 100 * lifeMs)) ?? [];
-    if (disposition === "acknowledge") acknowledged();
-    world.note(`${name} ${JSON.stringify(disposition)}`);
+    const work = () => handleMessages([delivered], depsOf(), deadline);
+    const [answer] = (await world.invoke("dialer", work, 100 * lifeMs)) ?? [];
+    if (answer === "ack") acknowledged();
+    world.note(`dialer ${JSON.stringify(answer)}`);
   };
-  const ours: Call = { ...call, request: { ...call.request, agent_id: agent } };
-  const dialer = (copy: (typeof messages)[number]) =>
-    deliver("dialer", { kind: "call", call: ours }, () => (copy.acknowledged = true));
+  const sweepOnce = () =>
+    world.invoke("sweep", () => sweep(depsOf(), world.now() + lifeMs), 100 * lifeMs);
+  const dialer = (copy: (typeof messages)[number]) => {
+    const request = { phone_number: number, agent_id: agent, timezone: "UTC" };
+    const calls = [{ index: copy.index, request }];
+    const message: Message = {
+      kind: "calls",
+      requestId,
+      client: "crm",
+      acceptedAt: startAt,
+      calls,
+    };
+    return deliver(message, () => (copy.acknowledged = true));
+  };
   const begin = (what: string, happen: () => void) => world.after(0, what, happen);
   for (const copy of messages) begin("dialer", () => void dialer(copy));
-  begin("sweep", () => void deliver("sweep", { kind: "sweep" }));
+  begin("sweep", () => void sweepOnce());
 
   let happenings: readonly Happening[] = [];
   /** All that what may come next depends on. */
   const situation = () =>
-    JSON.stringify([
+    renamed([
       world0,
       world.now(),
       killsLeft,
@@ -296,17 +359,27 @@ async function play(
     const copy = messages.find(({ acknowledged }) => !acknowledged);
     if (copy !== undefined) void dialer(copy);
     await world.run(world.now() + 1000);
-    void deliver("sweep", { kind: "sweep" });
+    void sweepOnce();
     await world.run(world.now() + 1000);
-    void deliver("dialer", { kind: "due", id: call.id });
+    const outcome = outcomes.shift();
+    if (outcome !== undefined) void deliver(outcome);
+    await world.run(world.now() + 1000);
+    void deliver({ kind: "due", ids });
     await world.run(world.now() + 60_000);
   }
-  const row = (await memory.read([call.id])).get(call.id);
+  const { rows } = await memory.read(ids);
   const violations: string[] = [];
+  // Of two calls to one person one alone may go.
   if (placed.length > 1) violations.push(`placed ${placed.length} times`);
-  if (row === undefined) violations.push("lost");
-  else if (row.state === "PLACED" && placed.length === 0) violations.push("PLACED, and never was");
-  else if (row.state !== "PLACED" && row.state !== "PARKED") violations.push(`still ${row.state}`);
-  else if (row.state === "PARKED" && row.call === null) violations.push("parked without its call");
+  for (const id of ids) {
+    const row = rows.get(id);
+    const isPlaced = placed.includes(id);
+    if (row === undefined) violations.push("lost");
+    else if (row.state === "PLACED") {
+      if (!isPlaced) violations.push("PLACED, and never was");
+    } else if (capped && !isPlaced && row.reason === "max_calls") continue;
+    else if (row.state !== "NEEDS_REVIEW") violations.push(`still ${row.state} ${row.reason}`);
+    else if (row.request === null) violations.push("to be reviewed without its call");
+  }
   return { choices: path, violations, trace: world.trace };
 }

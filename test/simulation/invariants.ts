@@ -1,4 +1,5 @@
-import type { Call } from "../../shared/call.ts";
+import type { Call } from "../../shared/calls/call.ts";
+import { requestIdOf } from "../../shared/calls/ids.ts";
 import { accountOf, type DialPlan } from "../../shared/dial-plan.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import type { Answer, PostedMark } from "./clients.ts";
@@ -19,8 +20,12 @@ export interface Happened {
   /** What an operator sees at the end. */
   rows: readonly SeenRow[];
   acts: readonly DoneAct[];
+  /** Calls that an operator took for not placed, though they were. */
+  errors: readonly string[];
   answers: readonly Answer[];
-  events: readonly object[];
+  events: readonly { event: string; call_id?: string; state?: string }[];
+  /** Messages that nobody could read or write down. */
+  kept: readonly string[];
   /** Values that no log line and no answer may have. */
   secrets: readonly string[];
 }
@@ -28,7 +33,7 @@ export interface Happened {
 /** What an operator orders holds so soon at the latest. */
 const orderMsMax = 30_000;
 /** A request's moment may be so old. */
-const momentMsMax = 500;
+const momentMsMax = 50;
 /** What a claim waits: a call counts from its claim on. */
 const capSlackMs = 15_000;
 const dayMs = 86_400_000;
@@ -38,6 +43,7 @@ export function violationsOf(happened: Happened): string[] {
   return [
     ...callsTwice(happened),
     ...callsLost(happened),
+    ...lateSuccesses(happened),
     ...callsAtNight(happened),
     ...callsTooFast(happened),
     ...callsTooOften(happened),
@@ -47,15 +53,29 @@ export function violationsOf(happened: Happened): string[] {
   ];
 }
 
-function callsTwice({ placements }: Happened): string[] {
+function callsTwice({ placements, errors }: Happened): string[] {
   const broken: string[] = [];
+  const marks = new Map(placements.map(({ id, mark }) => [id, mark]));
   for (const what of ["id", "mark"] as const) {
     const counts = Map.groupBy(placements, (one) => one[what]);
     for (const [name, all] of counts) {
-      if (all.length > 1) broken.push(`twice: ${name} was placed ${all.length} times`);
+      // By an operator's word a person may be called once more.
+      const words = new Set(errors.filter((id) => marks.get(id) === name)).size;
+      if (all.length > 1 + words) broken.push(`twice: ${name} was placed ${all.length} times`);
     }
   }
   return broken;
+}
+
+/** A success that was told to a dialer, however late, stands in the row: unless ledger and queue refused it both. */
+function lateSuccesses({ events, rows }: Happened): string[] {
+  const idsOf = (is: (event: Happened["events"][number]) => boolean) =>
+    new Set(events.filter(is).map(({ call_id = "" }) => call_id));
+  const lost = idsOf(({ event }) => event === "queue.unreachable");
+  const placed = idsOf(({ event, state }) => event.startsWith("call.") && state === "PLACED");
+  return rows
+    .filter(({ id, state }) => placed.has(id) && !lost.has(id) && state !== "PLACED")
+    .map(({ id, state }) => `lost: the success of ${id}, which is ${state}`);
 }
 
 /** What may stand at the end of a call, and whether it may then have been placed. */
@@ -65,27 +85,30 @@ const ends: Record<string, { placed: boolean | undefined; revealed: boolean }> =
   EXPIRED: { placed: false, revealed: true },
   CANCELLED: { placed: false, revealed: true },
   REDIALED: { placed: false, revealed: true },
-  PARKED: { placed: undefined, revealed: true },
+  NEEDS_REVIEW: { placed: undefined, revealed: true },
 };
 
-function callsLost({ posted, calls, rows, placements }: Happened): string[] {
+function callsLost({ posted, calls, rows, placements, errors, kept }: Happened): string[] {
   const broken: string[] = [];
   const rowOf = new Map(rows.map((row) => [row.id, row]));
   if (rowOf.size < rows.length) broken.push("lost: an operator sees a call in two states");
   const placed = new Map(placements.map(({ id, mark }) => [id, mark]));
   const idsOf = new Map<string, Set<string>>();
-  for (const { id, redialOf, request } of calls) {
+  for (const { id, ancestors, request } of calls) {
     const mark = request.context?.["mark"] ?? "";
-    if (redialOf === undefined) idsOf.set(mark, (idsOf.get(mark) ?? new Set()).add(id));
+    if (ancestors === undefined) idsOf.set(mark, (idsOf.get(mark) ?? new Set()).add(id));
   }
   const judge = (id: string, { mark, number }: Pick<PostedMark, "mark" | "number">): void => {
     const row = rowOf.get(id);
     const end = row && ends[row.state];
+    // A message that could be neither read nor written down is kept whole, with an alarm.
+    if (row === undefined && kept.some((body) => body.includes(requestIdOf(id)))) return;
     if (row === undefined || end === undefined) {
       broken.push(`lost: ${id} is ${row === undefined ? "nowhere" : `still ${row.state}`}`);
       return;
     }
-    if (end.placed !== undefined && end.placed !== placed.has(id)) {
+    const isMistaken = errors.includes(id);
+    if (end.placed !== undefined && end.placed !== placed.has(id) && !isMistaken) {
       broken.push(`lost: ${id} is ${row.state} ${row.reason}, placed: ${placed.has(id)}`);
     }
     if (row.state === "PLACED" && placed.get(id) !== mark) {
@@ -163,19 +186,21 @@ function callsTooOften({ placements, plan }: Happened): string[] {
   const { maxCalls } = plan;
   if (maxCalls === undefined) return [];
   return [...Map.groupBy(placements, ({ number }) => number)].flatMap(([number, all]) => {
-    const times = all.map(({ at }) => at).toSorted((a, b) => a - b);
+    const sorted = all.toSorted((a, b) => a.at - b.at);
     const person = people.findIndex((one) => one.number === number);
-    return times.flatMap((at, index) => {
-      const before = times[index - maxCalls.count];
-      const isOver = before !== undefined && at - before < maxCalls.days * dayMs - capSlackMs;
-      return isOver ? [`too often: person ${person} at ${new Date(at).toISOString()}`] : [];
+    return sorted.flatMap(({ at, id }, index) => {
+      const before = sorted[index - maxCalls.count];
+      const isOver = before !== undefined && at - before.at < maxCalls.days * dayMs - capSlackMs;
+      return isOver ? [`too often: person ${person}, by ${id} after ${before.id}`] : [];
     });
   });
 }
 
 function callsAgainstOrders({ acts, calls, requests }: Happened): string[] {
-  // As it was first accepted: a repeat makes it no younger.
-  const callOf = new Map(calls.toReversed().map((call) => [call.id, call]));
+  // As it was last accepted: a repeat makes it younger only where its time was over.
+  const callOf = new Map(
+    calls.toSorted((a, b) => a.acceptedAt - b.acceptedAt).map((call) => [call.id, call]),
+  );
   const concerns = ({ act, target, begun }: DoneAct, id: string, route: Route): boolean => {
     const call = callOf.get(id);
     if (call === undefined) return false;
@@ -186,9 +211,9 @@ function callsAgainstOrders({ acts, calls, requests }: Happened): string[] {
         return call.requestId === target && call.acceptedAt <= begun;
       case "cancel agent":
         return call.request.agent_id === target && call.acceptedAt <= begun;
-      case "hold agent":
+      case "pause agent":
         return call.request.agent_id === target;
-      case "hold account":
+      case "pause account":
         return route.provider === target;
       case "do not call":
         return call.request.phone_number === target;

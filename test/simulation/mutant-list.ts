@@ -1,286 +1,354 @@
-/** A load-bearing line, and what breaks it. */
-export interface Mutant {
-  /** What no longer holds. */
-  breaks: string;
-  /** More than one where two lines bear the same load, and either is enough. */
-  edits: { file: string; line: string; becomes: string }[];
-}
+import { portMutants } from "./mutant-list-ports.ts";
+import { waitingMutants } from "./mutant-list-waiting.ts";
+import { mutantsIn, type Mutant } from "./mutant.ts";
 
-const one = (breaks: string, file: string, line: string, becomes: string): Mutant => ({
-  breaks,
-  edits: [{ file, line, becomes }],
-});
+const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
+const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
 
-const dialCalls = "functions/dialer/dial-calls.ts";
-const stateMachine = "shared/ledger/state-machine.ts";
-
-export const mutants: readonly Mutant[] = [
-  one(
-    "a call is claimed before it is dialed",
-    dialCalls,
-    'if (claimed !== "ours") return claimed;',
-    'if (claimed === "again") return claimed;',
-  ),
-  one(
+const ofRows = mutantsIn("shared/calls/state-machine.ts", unit("state-machine", "claims"), [
+  [
+    "a decision is written over a WAITING row alone",
+    'if (row !== undefined && row.state !== "WAITING") return undefined;',
+    'if (row !== undefined && row.state === "PLACED") return undefined;',
+  ],
+  [
     "a claim of another holder stands",
-    stateMachine,
-    'if (row.state === "DIALING" && row.token === claim.token) return row;',
-    'if (row.state === "DIALING") return { ...row, ...dialing };',
-  ),
-  one(
-    "a claim that is read back is ours by its token",
-    dialCalls,
-    'if (row?.state === "DIALING") return row.token === claim.token ? "ours" : "done";',
-    'if (row?.state === "DIALING") return "ours";',
-  ),
-  one(
-    "what an operator orders while a function waits or stands still holds",
-    dialCalls,
-    'if (clock.now() - askedAt > claimAgeMsMax) throw new Error("the orders are old");',
-    "void askedAt;",
-  ),
-  one(
-    "what an operator orders reaches a delivery that is under way",
-    "functions/dialer/operator-orders.ts",
-    "const ordersAgeMsMax = 5_000;",
-    "const ordersAgeMsMax = 5_000_000;",
-  ),
-  one(
-    "a row is written before its message is acknowledged",
-    dialCalls,
-    "await writeUnclaimed(writes, deps).catch(again(writes));",
-    "await writeUnclaimed(writes, deps).catch(() => undefined);",
-  ),
-  one(
-    "a ledger that cannot be read hands the delivery back",
-    "functions/dialer/handle-delivery.ts",
-    'log("alarm", "ledger.unreachable", { count: wanted.size, error: errorForLog(error) });',
-    'for (const { indexes } of wanted.values()) for (const index of indexes) done(index);\n    log("alarm", "ledger.unreachable", { error: errorForLog(error) });',
-  ),
-  one(
-    "an unknown outcome is not sent again",
-    "functions/dialer/settlement.ts",
-    'if (outcome.kind === "unknown" || unknownSince !== undefined) {',
-    'if (outcome.kind === "unknown") return waiting(outcome.code, now + 5000);\n  if (unknownSince !== undefined) {',
-  ),
-  one(
+    "if (row !== undefined && !isResend && !isDue) return undefined;",
+    'if (row !== undefined && row.state !== "DIALING" && !isResend && !isDue) return undefined;',
+  ],
+  [
+    "a call that is not due is not claimed",
+    'const isDue = row?.state === "WAITING" && row.dueAt !== null && row.dueAt <= at;',
+    'const isDue = row?.state === "WAITING" && row.dueAt !== null;',
+  ],
+  [
+    "a call of unknown outcome is sent again to an idempotent provider alone",
+    'const isResend = row?.state === "UNKNOWN" && isIdempotent(row.route);',
+    'const isResend = row?.state === "UNKNOWN";',
+  ],
+  [
+    "every claim since it was surely not placed is kept",
+    "claims: [...before.claims, version],",
+    "claims: [version],",
+  ],
+  [
+    "a claim lapses no sooner than its holder can have settled",
+    "dueAt: at + claimAgeMsMax + timeoutSeconds * 1000 + settleMs,",
+    "dueAt: at + claimAgeMsMax,",
+  ],
+  ["a resend is told from a first request", "resent: before.resent || isResend,", "resent: false,"],
+  [
+    "a resend goes to the account that the first request went to",
+    "route: isResend ? before.route : route,",
+    "route,",
+  ],
+  [
+    "a settlement needs a claim of the row",
+    "if (!row.claims.includes(claim)) return undefined;",
+    "",
+  ],
+  [
+    "a late success is taken under any claim",
+    'if (state === "PLACED") {\n    if (row.state === "PLACED") return undefined;',
+    'if (state === "PLACED" && row.claims.at(-1) === claim) {\n    if (row.state === "PLACED") return undefined;',
+  ],
+  [
+    "a late success is taken from any state",
+    'if (row.state === "PLACED") return undefined;\n    const placed',
+    'if (row.state !== "DIALING" && row.state !== "UNKNOWN") return undefined;\n    const placed',
+  ],
+  [
+    "what is placed keeps nothing of whom it was to",
+    "return { ...placed, request: null, providerCallId",
+    "return { ...placed, providerCallId",
+  ],
+  [
+    "all but a success is taken under the last claim alone",
+    "if (row.claims.at(-1) !== claim) return undefined;",
+    "",
+  ],
+  [
+    "what answers a resend leaves it unknown",
+    'const isUnknown = state === "UNKNOWN" || row.resent;',
+    'const isUnknown = state === "UNKNOWN";',
+  ],
+  [
+    "a settlement leaves the states that it may leave",
+    "if (!fromStates.includes(row.state)) return undefined;",
+    "",
+  ],
+  [
+    "an answer that comes after the lapse is taken",
+    'WAITING: ["DIALING", "UNKNOWN"],',
+    'WAITING: ["DIALING"],',
+  ],
+  [
+    "a claim does not lapse before its time",
+    'if (row.state !== "DIALING" || row.dueAt === null || row.dueAt > write.at) return undefined;',
+    'if (row.state !== "DIALING") return undefined;',
+  ],
+  [
     "a claim does not go back to waiting by the passing of time",
-    "functions/dialer/sweep.ts",
-    'const lapsedTo = { state: "UNKNOWN", reason: "claim_lapsed" } as const;',
-    'const lapsedTo = { state: "DEFERRED", reason: "claim_lapsed" } as const;',
-  ),
-  one(
-    "a batch is accepted whole or not at all",
-    "shared/call.ts",
-    "issues.push({ ...issue, path: [...path, ...issue.path], input: undefined });",
-    "void issue;",
-  ),
-  one(
-    "what a throttled queue did not take of a batch is sent again",
-    "functions/dialer/split-batch.ts",
-    'if (sent === messages.length) return "acknowledge";',
-    'if (sent > 0) return "acknowledge";',
-  ),
-  one(
-    "the rest of a batch keeps its calls' ids",
-    "functions/dialer/split-batch.ts",
-    "firstIndex: batch.firstIndex + sent,",
-    "firstIndex: batch.firstIndex,",
-  ),
-  {
-    breaks: "a settlement that fails is repeated as a write, not as a call",
-    edits: [
-      {
-        file: dialCalls,
-        line: "const written = await settleSurely(settlement);",
-        becomes: "const written = await settleSurely(settlement, () => request(dial));",
-      },
-      {
-        file: dialCalls,
-        line: 'async function settleSurely(settlement: Settlement): Promise<"written" | "refused" | "lost"> {',
-        becomes:
-          'async function settleSurely(settlement: Settlement, repeat: () => Promise<unknown>): Promise<"written" | "refused" | "lost"> {',
-      },
-      {
-        file: dialCalls,
-        line: "await clock.sleep(waitMs);",
-        becomes: "await clock.sleep(waitMs);\n      if (waitMs > 0) await repeat();",
-      },
+    'return unknown(row, { reason: "claim_lapsed", dueAt }, write);',
+    'return moved(row, { state: "WAITING", reason: "claim_lapsed", dueAt }, write);',
+  ],
+  [
+    "an unknown outcome is looked into until the review",
+    "if (write.at < row.unknownSince + reviewAfterSeconds * 1000) return undefined;",
+    "",
+  ],
+  [
+    "an operator takes a call out of the states that are named",
+    "if (!actedFrom[act.to].includes(row.state)) return undefined;",
+    "",
+  ],
+  [
+    "an operator's act keeps the claims",
+    'const next = moved(row, { state: act.to, reason: "operator", by }, write);',
+    'const next = { ...moved(row, { state: act.to, reason: "operator", by }, write), claims: [] };',
+  ],
+  [
+    "a redial is known by its id",
+    'return act.to === "REDIALED" ? { ...next, redialedAs: act.redialedAs } : next;',
+    "return next;",
+  ],
+  [
+    "what waits again has no claims",
+    "...(isWaiting ? { claims: [], resent: false, unknownSince: null, misses: 0 } : {}),",
+    "",
+  ],
+  [
+    "what a later version wrote of a row is kept",
+    "  return {\n    ...row,\n    version,",
+    "  return {\n    ...parsed(row),\n    version,",
+    [
+      "\n/** A wait for the same reason",
+      '\nfunction parsed({ version: _, ...row }: CallRow): CallRow {\n  const known = firstRow({ id: row.id, requestId: "", client: row.client, acceptedAt: row.acceptedAt, request: row.request ?? { phone_number: "", agent_id: row.agentId } }, "", "");\n  return Object.fromEntries(Object.entries({ ...row, version: "" }).filter(([name]) => name in known)) as unknown as CallRow;\n}\n\n/** A wait for the same reason',
     ],
-  },
-  one(
-    "a settlement needs its claim's token",
-    stateMachine,
-    "if (row === undefined || row.token !== settlement.token) return undefined;",
-    "if (row === undefined) return undefined;",
-  ),
-  one(
-    "every attempt has a fresh token",
-    dialCalls,
-    "const token = random.token();",
-    "const token = call.id;",
-  ),
-  one(
-    "a decision is written only over the row that it was made on",
-    stateMachine,
-    'const asSeen = row.state === "DEFERRED" && row.dueAt === write.seenDueAt;',
-    'const asSeen = row.state === "DEFERRED" || row.state === "DIALING";',
-  ),
-  one(
-    "a holder who stood still does not dial on an old claim",
+  ],
+]);
+
+const ofDialing = [
+  ...mutantsIn(
     "functions/dialer/decide.ts",
-    "export const claimAgeMsMax = 10_000;",
-    "export const claimAgeMsMax = 10_000_000;",
-  ),
-  {
-    breaks: "calling hours are looked at again when a call is dialed",
-    edits: [
-      {
-        file: dialCalls,
-        line: "if (closed !== undefined) return write(closed);",
-        becomes: "",
-      },
-      {
-        file: dialCalls,
-        line: "if (closedBy === undefined) return undefined;",
-        becomes: "if (closedBy !== undefined || now > 0) return undefined;",
-      },
+    [...unit("orders", "hours", "unknown", "a-call", "delivery", "redials"), ...rules],
+    [
+      [
+        "what is not due is left alone",
+        "if (call === undefined || (row !== undefined && !isDue(row, known.now))) {",
+        "if (call === undefined) {",
+      ],
+      [
+        "a row's own call is dialed, and not what a message says",
+        "const call = row === undefined ? delivered : callOf(row);",
+        "const call = delivered ?? (row && callOf(row));",
+      ],
+      [
+        "a call whose time is over is not dialed",
+        "if (at >= expiryOf(call, plan)) return",
+        "if (at < 0) return",
+      ],
+      [
+        "a cancelled call is not dialed",
+        'if (isCancelled(call, documents)) return { state: "CANCELLED", reason: "operator" };',
+        "",
+        [
+          'if (isCancelled(call, read)) return { state: "CANCELLED", reason: "operator" };',
+          "",
+          "functions/dialer/check-claimed.ts",
+        ],
+      ],
+      [
+        "who is on the do-not-call list is never claimed",
+        "if (isOnDoNotCallList(numberHash, documents, hashKey)) {",
+        'if (numberHash === "") {',
+      ],
+      [
+        "a call waits for its calling hours",
+        'if (closed !== undefined) return { kind: "write", decided: closed };',
+        "",
+        [
+          "if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;",
+          "if (settings.plan !== undefined) return undefined;",
+          "functions/dialer/send-in-time.ts",
+        ],
+        [
+          "  return closed;\n",
+          "  void closed;\n  return undefined;\n",
+          "functions/dialer/dial-call.ts",
+        ],
+      ],
+      [
+        "what is paused waits",
+        'if (isPaused(agent, route, documents)) return "paused";',
+        "",
+        [
+          'return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;',
+          "return undefined;",
+          "functions/dialer/check-claimed.ts",
+        ],
+      ],
+      [
+        "a call without a route waits, and is not refused",
+        'if (route === undefined) return wait(row, "route_gone", now);',
+        'if (route === undefined) return { kind: "write", decided: { state: "REJECTED", reason: "no_route" } };',
+      ],
+      [
+        "an unknown outcome comes to a person at last",
+        'if (isOver) return { kind: "review", row };',
+        "",
+      ],
+      [
+        "a fresh call does not overtake those that wait",
+        'return rowsRemain || calledUpTo(account, documents) > soon ? "pace" : undefined;',
+        "return undefined;",
+      ],
     ],
-  },
-  {
-    breaks: "a call waits for its calling hours",
-    edits: [
-      {
-        file: "shared/schedule/schedule.ts",
-        line: "if (rules.hours.length === 0) return { at: window.from };",
-        becomes: "if (rules.hours.length > 0) return { at: window.from };",
-      },
+  ),
+  ...mutantsIn(
+    ["dial-call", "check-claimed", "send-in-time"].map((name) => `functions/dialer/${name}.ts`),
+    [...unit("claims", "settlement", "redials", "orders", "hours", "caps", "a-call"), ...rules],
+    [
+      [
+        "nobody dials but the holder of the claim",
+        'if ("kind" in held) return held;',
+        'if ("kind" in held && held.kind !== "done") return held;\n    if ("kind" in held) return underClaim({ dial, row: dial.row ?? Object({}), claim: "" }, place, delivery);',
+      ],
+      [
+        "a holder who stood still does not dial on an old claim",
+        'if (age > claimAgeMsMax || age < -clockStepMs) return waiting("claim_too_old", held);',
+        "void age;",
+      ],
+      [
+        "calling hours are looked at again when a call is dialed",
+        "if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;",
+        "if (settings.plan !== undefined) return undefined;",
+      ],
+      [
+        "an order that was given since the decision holds",
+        "refusedByOrders(held, read, deps) ??",
+        "",
+      ],
+      [
+        "a call is not made again that was placed after all",
+        'if (states.has("PLACED")) {',
+        'if (states.has("CANCELLED") && states.has("PLACED")) {',
+      ],
+      [
+        "a call is not made again while the one before may be under way",
+        'if (unreadable.size > 0 || states.has("DIALING") || states.has("UNKNOWN")) {',
+        "if (unreadable.size > 0) {",
+      ],
+      [
+        "a number's cap is kept",
+        "(count.isCounted ? undefined : refusedByCap(held, count.freeAt, deps)) ??",
+        "",
+      ],
+      [
+        "a claim whose write was lost is read back by its version",
+        "if (standing?.version === version) return held;",
+        "",
+      ],
+      [
+        "what is claimed and given up is settled should it still land",
+        "await sendOutcome(notSent, givenUpSeconds, deps);",
+        "void notSent;",
+      ],
+      [
+        "a settlement that was lost hands the message back",
+        'if (settling === "lost") return { kind: "again" };',
+        'if (settling === "lost") return { kind: "done", state };',
+      ],
+      [
+        "a request that could not end before the deadline is not begun",
+        "if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {",
+        "if (now > deadline) {",
+      ],
+      [
+        "the request of a resend is the first one's",
+        "const attempt = row.attempt - (row.claims.length - 1);",
+        "const attempt = row.attempt;",
+      ],
     ],
-  },
-  one(
-    "a moment of the pace that has passed is void",
-    "functions/dialer/pace.ts",
-    "const momentAgeMsMax = 500;",
-    "const momentAgeMsMax = 500_000_000;",
   ),
-  one(
-    "a number's cap is kept",
-    dialCalls,
-    'if (free === now || resendOf !== undefined) return "claim";',
-    'if (free <= expiresAt) return "claim";',
-  ),
-  one(
-    "a call that is sent once more counts from then on",
-    dialCalls,
-    "const free = await countAt(call, route, now);",
-    "const free = resendOf === undefined ? await countAt(call, route, now) : now;",
-  ),
-  {
-    breaks: "a call that was sent twice is placed or unknown, whatever the second answer",
-    edits: [
-      {
-        file: "functions/dialer/settlement.ts",
-        line: 'if (outcome.kind === "unknown" || unknownSince !== undefined) {',
-        becomes: 'if (outcome.kind === "unknown") {',
-      },
-      {
-        file: stateMachine,
-        line: 'if (row.resent && (state === "DEFERRED" || state === "REJECTED")) return undefined;',
-        becomes: "",
-      },
+  ...mutantsIn(
+    "functions/dialer/settle.ts",
+    [...unit("settlement", "unknown", "claims"), ...rules],
+    [
+      [
+        "an unknown outcome is not sent again",
+        'if (outcome.kind === "unknown" || row.resent) {',
+        'if (outcome.kind === "unknown") return waiting(outcome.code, now + 5000);\n  if (row.resent) {',
+      ],
+      [
+        "a settlement is applied again on a conflict",
+        "standing = undefined;\n      if (++conflicts > conflictsMax) break;",
+        'return "refused";',
+      ],
+      [
+        "a settlement that the ledger does not take goes onto the queue",
+        "  return sendOutcome(settlement, 0, deps);\n}",
+        '  return "written";\n}',
+      ],
+      [
+        "a settlement whose write was lost is not written twice",
+        'if (standing?.version === version) return "written";',
+        "",
+      ],
+      [
+        "an outcome whose row a later version wrote comes again",
+        'if (unreadable.has(call_id)) throw new Error("the row is of a later version");',
+        "",
+      ],
+      [
+        "a Retry-After is honoured",
+        "if (retryAfterSeconds !== undefined) {",
+        "if (retryAfterSeconds !== undefined && now < 0) {",
+      ],
+      [
+        "a placement that comes after a redial is said",
+        "        sayIfLate(standing, settlement, deps);\n",
+        "",
+      ],
     ],
-  },
-  one(
-    "what a provider forgets is sent once more at most",
-    "functions/dialer/decide.ts",
-    "const isOver = resendUntil !== undefined && (row.resent || now > resendUntil);",
-    "const isOver = resendUntil !== undefined && now > resendUntil;",
   ),
-  one(
-    "a replay under an Idempotency-Key has the first one's ids",
-    "functions/api/idempotency.ts",
-    "return { seed: standing.seed, firstAt: Number(firstAt) };",
-    "return { seed, firstAt: Number(firstAt) };",
-  ),
-  one(
-    "an Idempotency-Key is its client's alone",
-    "functions/api/idempotency.ts",
-    '.update(JSON.stringify([c.get("caller").client, header]))',
-    ".update(JSON.stringify([header]))",
-  ),
-  one(
-    "an Idempotency-Key stands for one request",
-    "functions/api/idempotency.ts",
-    "if (standing.fingerprint === fingerprint) {",
-    "if (standing.seed !== undefined) {",
-  ),
-  one(
-    "201 is answered once the queue has acknowledged",
-    "functions/api/create-calls.ts",
-    "await send().catch(send);",
-    "void send().catch(send).catch(() => undefined);",
-  ),
-  one(
-    "a token is compared whole",
-    "shared/tokens.ts",
-    "if (same && valid) found =",
-    "if (valid) found =",
-  ),
-  one(
-    "a token places calls for its own agents",
-    "functions/api/create-calls.ts",
-    'errors.push({ field: "/agent_id", detail: "is not one of this token\'s agents" });',
-    "void errors;",
-  ),
-  one(
-    "a dead letter without a row is parked",
-    "functions/dialer/dead-letters.ts",
-    "return park([message.call], deps);",
-    "return park([], deps);",
-  ),
-  one(
-    "a parked call keeps what was posted",
-    stateMachine,
-    'call: state === "PLACED" ? null : row.call,\n    updatedAt: at,\n  };\n}\n\n/** From',
-    "call: null,\n    updatedAt: at,\n  };\n}\n\n/** From",
-  ),
-  one(
-    "who is on the do-not-call list is not dialed",
-    "functions/dialer/operator-orders.ts",
-    'if (isNever) return { kind: "write", state: "REJECTED", reason: "do_not_call" };',
-    "void isNever;",
-  ),
-  {
-    breaks: "an operator's orders hold",
-    edits: [
-      {
-        file: "functions/dialer/operator-orders.ts",
-        line: "return byOrder(call, route, standing);",
-        becomes: "void standing;\n    return undefined;",
-      },
-      {
-        file: "functions/dialer/decide.ts",
-        line: "if (ordered !== undefined) return ordered;",
-        becomes: "",
-      },
+  ...mutantsIn(
+    "functions/dialer/caps.ts",
+    [...unit("caps"), ...rules],
+    [
+      [
+        "a number's entries are written on the version",
+        "if (await write(row.numberHash, next, standing)) return { isCounted: true };",
+        "await write(row.numberHash, next, standing);\n          return { isCounted: true };",
+      ],
+      [
+        "a resend that was not counted needs a place",
+        "const hasPlace = row.resent && own !== undefined;",
+        "const hasPlace = row.resent;",
+      ],
+      [
+        "a holder who stood still takes no later claim's entry",
+        "if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== claim) {",
+        'if (own?.claim === "none") {',
+      ],
+      [
+        "what may have rung stays counted",
+        "const others = entries.filter((one) => one.claim !== claim);",
+        "const others: typeof entries = [];",
+      ],
+      [
+        "what surely was not placed frees its place",
+        "if (await write(row.numberHash, others, standing)) return;",
+        "return;",
+      ],
     ],
-  },
-  one(
-    "a cancelled request's calls are not dialed, nor an agent's",
-    "shared/orders.ts",
-    "return orders.some(({ name, at }) => names.has(name) && acceptedAt <= at);",
-    "return orders.some(({ name, at }) => names.has(name) && acceptedAt > at);",
   ),
-  one(
-    "a call found by its number is no other call's",
-    "functions/dialer/look-up.ts",
-    "if (others.some((row) => (unresolved.has(row.state) || isHidden(row)) && overlaps(row))) {",
-    "if (others.some((row) => isHidden(row) && overlaps(row))) {",
-  ),
-  one(
-    "an error is logged without its words",
-    "shared/log.ts",
-    "if (!(error instanceof Error)) return typeof error;",
-    "if (error instanceof Error) return error.message;\n  if (!(error instanceof Error)) return typeof error;",
-  ),
+];
+
+/** Each rule of the core that somebody could be phoned twice, at night or never without, and what breaks it. */
+export const mutants: readonly Mutant[] = [
+  ...ofRows,
+  ...portMutants,
+  ...ofDialing,
+  ...waitingMutants,
 ];

@@ -1,31 +1,53 @@
 /**
- * `npm run mutants [-- --only claim]`: breaks one load-bearing line at a time, in a copy of the project, and runs the
- * simulations and explorations on it. Every one must make them fail; ends with 1 where one survives.
+ * `npm run mutants [-- --only "claim|cap" --seeds 100 --quick]`: breaks one load-bearing line at a time, in a copy of the project, and
+ * runs the unit tests that are about it, then simulations, directed schedules and explorations on it. One of them must
+ * fail; ends with 1 where a mutant survives.
  *
  * A list of its own, and not Stryker's: what matters is that each of these lines bears its load, and most of a mutation
  * tool's changes break nothing that a promise is about.
  */
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { inLanes } from "../../functions/dialer/lanes.ts";
-import { mutants, type Mutant } from "./mutant-list.ts";
+import { inTurns } from "../../functions/dialer/in-turns.ts";
+import { mutants } from "./mutant-list.ts";
+import type { Mutant } from "./mutant.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const { values } = parseArgs({
-  options: { only: { type: "string", default: "" }, seeds: { type: "string", default: "400" } },
+  options: {
+    only: { type: "string", default: "" },
+    seeds: { type: "string", default: "150" },
+    /** Runs the unit tests alone. */
+    quick: { type: "boolean", default: false },
+  },
 });
+const minutesMax = 6;
 
-/** A copy of what the simulation runs, with one line broken. */
-async function copyWith({ edits }: Mutant): Promise<string> {
+const parts = ["functions", "shared", "infra", "test", "package.json", "tsconfig.json"];
+
+/** A copy of what is run, as it stands in `from`. */
+async function copyOf(from: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "outbound-calls-mutant-"));
-  for (const part of ["functions", "shared", "infra", "test", "package.json", "tsconfig.json"]) {
-    const filter = (path: string) => !path.includes("node_modules");
-    await cp(join(root, part), join(copy, part), { recursive: true, filter });
+  const filter = (path: string) => !path.slice(from.length).includes("node_modules");
+  for (const part of parts) {
+    await cp(join(from, part), join(copy, part), { recursive: true, filter });
   }
   await symlink(join(root, "node_modules"), join(copy, "node_modules"));
+  return copy;
+}
+
+/** As all of it stood at first: somebody may be at work on it meanwhile. */
+const first = await copyOf(root);
+
+/** A copy with some lines broken. */
+async function copyWith(edits: Mutant["edits"]): Promise<string> {
+  const copy = await copyOf(first);
+  const config = 'export default { test: { include: ["test/**/*.test.ts"] } };\n';
+  await writeFile(join(copy, "vitest.config.js"), config);
   for (const { file, line, becomes } of edits) {
     const path = join(copy, file);
     const text = await readFile(path, "utf8");
@@ -38,41 +60,99 @@ async function copyWith({ edits }: Mutant): Promise<string> {
   return copy;
 }
 
-/** What the suite said; undefined where nothing was found. */
-async function suiteIn(copy: string): Promise<string | undefined> {
-  const args = ["test/simulation/run.ts", "--unshrunk", "--schedules", "--seeds", values.seeds];
-  const suite = spawn(process.execPath, args, { cwd: copy, stdio: ["ignore", "pipe", "pipe"] });
+/** Runs a script of Node in a copy. */
+async function run(copy: string, args: string[]): Promise<{ code: number; text: string }> {
+  const child = spawn(process.execPath, args, { cwd: copy, stdio: ["ignore", "pipe", "pipe"] });
   const printed: string[] = [];
-  const errors: string[] = [];
-  suite.stdout.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
-  suite.stderr.on("data", (chunk: Buffer) => errors.push(chunk.toString()));
-  const code = await new Promise<number | null>((ended) => suite.on("close", ended));
-  if (code === 0) return undefined;
-  const lines = printed.join("").split("\n");
-  const seen = lines.findIndex((line) => line.startsWith("Seed"));
-  const tellsNothing = /^(\{|\d+ |functions |$)/;
-  const told = seen < 0 ? lines.find((line) => !tellsNothing.test(line)) : lines[seen + 1];
-  // Broken so that it does not run at all, it shows nothing.
-  if (told === undefined || told === "") throw new Error(errors.join("").slice(0, 2000));
-  return told;
+  child.stdout.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
+  const timer = setTimeout(() => child.kill("SIGKILL"), minutesMax * 60_000);
+  const code = await new Promise<number | null>((ended) => child.on("close", ended));
+  clearTimeout(timer);
+  return { code: code ?? 1, text: printed.join("") };
 }
 
+const runTests = (copy: string, tests: readonly string[]) =>
+  run(copy, [
+    "node_modules/vitest/vitest.mjs",
+    "run",
+    "--bail",
+    "1",
+    "--reporter",
+    "tap-flat",
+    ...tests,
+  ]);
+
+/** What failed; undefined where nothing did. */
+async function failureIn(copy: string, tests: readonly string[]): Promise<string | undefined> {
+  if (tests.length > 0) {
+    const { code, text } = await runTests(copy, tests);
+    // Once more: where a machine is busy, a test may fail by its time limit.
+    const again = code === 0 ? code : (await runTests(copy, tests)).code;
+    const failed =
+      again === 0 ? undefined : text.split("\n").find((line) => /^not ok .* > /.test(line));
+    if (failed !== undefined) return failed.replace(/^not ok \d+ - /, "").replace(/ # time.*/, "");
+    // Broken so that it does not run at all, it shows nothing.
+    if (again !== 0) throw new Error(text.slice(0, 2000));
+  }
+  if (values.quick) return undefined;
+  const args = ["test/simulation/run.ts", "--unshrunk", "--mutant", "--seeds", values.seeds];
+  const { code, text } = await run(copy, args);
+  if (code === 0) return undefined;
+  const lines = text.split("\n");
+  const seed = lines.findIndex((line) => line.startsWith("Seed"));
+  return (
+    (seed < 0 ? lines.find((line) => line.startsWith("broken: ")) : lines[seed + 1]) ??
+    text.slice(0, 500)
+  );
+}
+
+/** Tests that pass without a mutant: of those that do not, none says anything. */
+async function passing(): Promise<ReadonlySet<string>> {
+  const tests = [...new Set(chosen.flatMap((mutant) => mutant.tests))];
+  const copy = await copyWith([]);
+  const passed = new Set<string>();
+  await inTurns(tests, { total: 2, groupOf: () => "", limitOf: () => 2 }, async (test) => {
+    const isThere = existsSync(join(first, test));
+    const { code } = isThere ? await runTests(copy, [test]) : { code: 1 };
+    if (code === 0) passed.add(test);
+    else console.log(`not used, as it fails without a mutant: ${test}`);
+  });
+  await rm(copy, { recursive: true, force: true });
+  return passed;
+}
+
+const only = new RegExp(values.only);
+const chosen = mutants.filter(
+  ({ breaks, edits }) => only.test(breaks) || edits.some(({ file }) => only.test(file)),
+);
+// All at once, and before anything runs: whoever changed a line is to hear of it now.
+for (const { file, line } of chosen.flatMap(({ edits }) => edits)) {
+  const text = await readFile(join(first, file), "utf8");
+  if (text.split(line).length !== 2) throw new Error(`${file} has not once: ${line}`);
+}
+const passed = await passing();
 const survivors: string[] = [];
-const chosen = mutants.filter(({ breaks }) => breaks.includes(values.only));
-await inLanes(chosen, { lanes: 2, group: () => "", groupLanes: () => 2 }, async (mutant) => {
-  const copy = await copyWith(mutant);
+await inTurns(chosen, { total: 2, groupOf: () => "", limitOf: () => 2 }, async (mutant) => {
+  const copy = await copyWith(mutant.edits);
   const startedAt = Date.now();
   try {
-    const told = await suiteIn(copy);
+    const tests = mutant.tests.filter((test) => passed.has(test));
+    const told = await failureIn(copy, tests);
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
     console.log(`${told === undefined ? "SURVIVED" : "killed"} (${seconds} s): ${mutant.breaks}`);
     if (told === undefined) survivors.push(mutant.breaks);
     else console.log(`    ${told.slice(0, 150)}`);
+  } catch (error) {
+    survivors.push(mutant.breaks);
+    console.log(`DOES NOT RUN: ${mutant.breaks}\n${String(error).slice(0, 1500)}`);
   } finally {
     await rm(copy, { recursive: true, force: true });
   }
 });
+await rm(first, { recursive: true, force: true });
 console.log(
   `${chosen.length - survivors.length} of ${chosen.length} were killed, ${survivors.length} survived.`,
 );
+for (const breaks of survivors) console.log(`SURVIVED: ${breaks}`);
 process.exit(survivors.length === 0 ? 0 : 1);

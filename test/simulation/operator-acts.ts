@@ -1,6 +1,5 @@
 import type { Answer, Requesting } from "./clients.ts";
 import { tokens } from "./plan.ts";
-import type { Placement } from "./provider.ts";
 import { type Act, agents, people, type Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 
@@ -26,17 +25,20 @@ export interface DoneAct {
 }
 
 /** States in which a call ends that was not placed, and that an operator sees with all that was posted. */
-const revealedStates = ["REJECTED", "EXPIRED", "CANCELLED", "PARKED", "REDIALED"];
-const allStates = [...revealedStates, "PLACED", "DEFERRED", "DIALING", "UNKNOWN"];
+const revealedStates = ["REJECTED", "EXPIRED", "CANCELLED", "NEEDS_REVIEW", "REDIALED"];
+const allStates = [...revealedStates, "PLACED", "WAITING", "DIALING", "UNKNOWN"];
 
 /** An operator who does what a scenario says, by the API; who asks around, and so knows whose phone rang. */
 export function createOperatorActs(
   world: World,
   { acts }: Scenario,
   request: Requesting,
-  placements: readonly Placement[],
+  isPlaced: (id: string) => boolean,
 ) {
   const done: DoneAct[] = [];
+  const resumes: { act: Act["act"]; target: string; askedAt: number; endedAt: number }[] = [];
+  /** Calls that an operator took for not placed, though they were. */
+  const errors: string[] = [];
   const headers = {
     authorization: `Bearer ${tokens.operator}`,
     "content-type": "application/json",
@@ -64,7 +66,12 @@ export function createOperatorActs(
     } while (cursor !== undefined);
     return found;
   }
-  const isPlaced = (id: string) => placements.some((one) => one.id === id);
+  /** What the operator believes. */
+  const believes = (id: string, errs: boolean): boolean => {
+    if (!isPlaced(id)) return false;
+    if (errs) errors.push(id);
+    return !errs;
+  };
   const order = async (act: Act["act"], target: string, path: string, body: object) => {
     const begun = world.now();
     const { status } = await ask(path, body);
@@ -73,17 +80,17 @@ export function createOperatorActs(
     return entry;
   };
 
-  async function doAct({ act, which, seconds }: Act): Promise<void> {
+  async function doAct({ act, which, seconds, errs }: Act): Promise<void> {
     const one = <Item>(items: readonly Item[]) => items[which % Math.max(1, items.length)];
     const agent = one(agents) ?? "plain";
     switch (act) {
       case "cancel call": {
-        const row = one(await list("DEFERRED"));
+        const row = one(await list("WAITING"));
         if (row !== undefined) await order(act, row.id, `/calls/${row.id}/cancel`, {});
         return;
       }
       case "cancel request": {
-        const row = one(await list("DEFERRED"));
+        const row = one(await list("WAITING"));
         if (row === undefined) return;
         await order(act, row.request_id, "/cancel", { request_id: row.request_id });
         return;
@@ -91,33 +98,33 @@ export function createOperatorActs(
       case "cancel agent":
         await order(act, agent, "/cancel", { agent_id: agent });
         return;
-      case "hold agent":
-      case "hold account": {
+      case "pause agent":
+      case "pause account": {
         const account = one(["webhook", "telnyx", "twilio", "vapi"]) ?? "webhook";
-        const what = act === "hold agent" ? { agent_id: agent } : { account };
-        const entry = await order(act, act === "hold agent" ? agent : account, "/hold", what);
-        await world.wait(seconds * 1000, "an operator's hold");
-        // Whoever else has ordered the same meanwhile: one release ends it.
-        const same = done.filter((other) => other.act === act && other.target === entry.target);
-        for (const other of same) other.until = Math.min(other.until, world.now());
-        await ask("/release", what);
+        const what = act === "pause agent" ? { agent_id: agent } : { account };
+        const entry = await order(act, act === "pause agent" ? agent : account, "/pause", what);
+        await world.wait(seconds * 1000, "an operator's pause");
+        const resume = { act, target: entry.target, askedAt: world.now(), endedAt: Infinity };
+        resumes.push(resume);
+        await ask("/resume", what);
+        resume.endedAt = world.now();
         return;
       }
       case "redial": {
         const row = one([
-          ...(await list("PARKED")),
+          ...(await list("NEEDS_REVIEW")),
           ...(await list("REJECTED")),
           ...(await list("EXPIRED")),
         ]);
         if (row === undefined) return;
-        if (!isPlaced(row.id)) await ask(`/calls/${row.id}/redial`, { not_placed: true });
+        if (!believes(row.id, errs)) await ask(`/calls/${row.id}/redial`, { not_placed: true });
         else await ask(`/calls/${row.id}/resolve`, { outcome: "placed" });
         return;
       }
       case "resolve": {
-        const row = one(await list("PARKED"));
+        const row = one(await list("NEEDS_REVIEW"));
         if (row === undefined) return;
-        const outcome = isPlaced(row.id) ? "placed" : "not_placed";
+        const outcome = believes(row.id, errs) ? "placed" : "not_placed";
         await ask(`/calls/${row.id}/resolve`, { outcome });
         return;
       }
@@ -133,7 +140,16 @@ export function createOperatorActs(
     world.after(act.atSeconds * 1000, "the operator acts", () => void doAct(act));
   }
   return {
-    done,
+    /** Whoever else has ordered the same: one resume ends it, at some moment from when it was asked for. */
+    done: (): DoneAct[] =>
+      done.map((one) => {
+        const ends = resumes
+          .filter(({ act, target }) => act === one.act && target === one.target)
+          .filter(({ endedAt }) => endedAt > one.begun)
+          .map(({ askedAt }) => askedAt);
+        return { ...one, until: Math.min(one.until, ...ends) };
+      }),
+    errors,
     /** Every call, as an operator can see it, once all is over. */
     async everything(): Promise<SeenRow[]> {
       const found: SeenRow[] = [];

@@ -19,23 +19,27 @@ const entry = (id: keyof typeof tokens, more: object = {}) => ({
 
 const from = "+12025550199";
 
+export type PlanTraits = Pick<Scenario, "hours" | "capped" | "expireHours">;
+
+/** The agent that the plan before lacks. */
+const newAgent = "known";
+
 /** One agent along each kind of route. */
-function planJson({ hours, capped }: Pick<Scenario, "hours" | "capped">) {
+function planJson({ hours, capped, expireHours }: PlanTraits, isOld: boolean) {
+  const agents = {
+    plain: { provider: isOld ? "former" : "webhook", url: "https://plain.example/dial" },
+    again: { provider: "webhook", url: "https://again.example/dial", idempotent: true },
+    command: { provider: "telnyx", connection: "c", from },
+    listed: { provider: "twilio", from, stream: "wss://audio.example/stream" },
+    known: { provider: "vapi", agent: "assistant", from: "number-id" },
+    office: { provider: "webhook", url: "https://plain.example/office", callingHours: "office" },
+  };
+  const { [newAgent]: _, ...agentsBefore } = agents;
   return {
-    agents: {
-      plain: { provider: "webhook", url: "https://plain.example/dial" },
-      again: { provider: "webhook", url: "https://again.example/dial", idempotent: true },
-      command: { provider: "telnyx", connection: "c", from },
-      listed: { provider: "twilio", from, stream: "wss://audio.example/stream" },
-      known: { provider: "vapi", agent: "assistant", from: "number-id" },
-      office: {
-        provider: "webhook",
-        url: "https://plain.example/office",
-        callingHours: "office",
-      },
-    },
+    agents: isOld ? agentsBefore : agents,
     providers: {
       webhook: { timeoutSeconds: 5, concurrency: 3 },
+      ...(isOld ? { former: { type: "webhook", timeoutSeconds: 5 } } : {}),
       telnyx: { timeoutSeconds: 10, callsPerSecond: 0.5 },
       twilio: { timeoutSeconds: 10, callsPerSecond: 1, burst: 3 },
       vapi: { timeoutSeconds: 20 },
@@ -46,16 +50,16 @@ function planJson({ hours, capped }: Pick<Scenario, "hours" | "capped">) {
     },
     ...(capped ? { maxCalls: { count: 2, days: 1 } } : {}),
     destinations: { allow: ["US", "GB"] },
-    expireAfterHours: 30,
-    parkAfterSeconds: 300,
+    expireAfterHours: expireHours,
+    reviewAfterSeconds: 300,
     retentionDays: 60,
   };
 }
 
 /** The variables of both functions. */
-export function environment(scenario: Pick<Scenario, "hours" | "capped">): Record<string, string> {
+export function environment(traits: PlanTraits, isOld = false): Record<string, string> {
   return {
-    DIAL_PLAN: JSON.stringify(planJson(scenario)),
+    DIAL_PLAN: JSON.stringify(planJson(traits, isOld)),
     API_TOKENS: JSON.stringify([
       entry("valid"),
       entry("second"),
@@ -64,6 +68,7 @@ export function environment(scenario: Pick<Scenario, "hours" | "capped">): Recor
     OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
     HASH_KEY: "5f".repeat(32),
     WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
+    FORMER_SECRET: `whsec_${Buffer.alloc(32, 8).toString("base64")}`,
     TELNYX_API_KEY: "telnyx-key",
     TWILIO_ACCOUNT_SID: "AC00000000000000000000000000000000",
     TWILIO_AUTH_TOKEN: "twilio-token",
@@ -72,5 +77,5 @@ export function environment(scenario: Pick<Scenario, "hours" | "capped">): Recor
 }
 
 export function planOf(scenario: Scenario): DialPlan {
-  return parseDialPlan(planJson(scenario), {});
+  return parseDialPlan(planJson(scenario, false), {});
 }

@@ -54,6 +54,8 @@ const listLagMs = 40_000;
 export function createSimulatedProvider(world: World, fates: () => Fates) {
   const requests: Requested[] = [];
   const placements: Placement[] = [];
+  /** Calls whose phones ring, or will. */
+  const doomed = new Set<string>();
   const stats = { suppressed: 0 };
   /** What was accepted under a key that the provider remembers, and until when. */
   const remembered = new Map<string, { providerCallId: string; until: number }>();
@@ -95,6 +97,7 @@ export function createSimulatedProvider(world: World, fates: () => Fates) {
       return answer(100, { kind: "placed", providerCallId: known.providerCallId });
     }
     const place = (afterMs: number): string => {
+      doomed.add(call.id);
       const providerCallId = `provider_${world.hex()}`;
       const until = at + (route.type === "telnyx" ? commandMemoryMs : Infinity);
       if (key !== undefined) remembered.set(key, { providerCallId, until });
@@ -166,6 +169,7 @@ export function createSimulatedProvider(world: World, fates: () => Fates) {
   return {
     requests,
     placements,
+    isPlaced: (id: string) => doomed.has(id),
     stats,
     providerOf: (route: Route): DialingProvider<Route> =>
       route.type === "twilio" || route.type === "vapi" ? { dial, lookUp } : { dial },

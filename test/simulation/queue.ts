@@ -1,12 +1,13 @@
 import { handleDeadLetters } from "../../functions/dialer/dead-letters.ts";
-import type { DialerDeps } from "../../functions/dialer/dialer.ts";
-import { handleDelivery } from "../../functions/dialer/handle-delivery.ts";
-import type { Message } from "../../shared/message.ts";
-import type { CallQueue, Delivered, Disposition } from "../../shared/queue/call-queue.ts";
+import { handleMessages } from "../../functions/dialer/handle-messages.ts";
+import type { AckOrRetry, CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
+import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import { ask, type Faults } from "./outside.ts";
+import type { Processes } from "./processes.ts";
 import type { World } from "./world.ts";
 
 interface Queued {
+  id: string;
   json: string;
   attempt: number;
   visibleAt: number;
@@ -42,36 +43,39 @@ export function createSimulatedQueue(
   world: World,
   faults: () => Faults,
   traits: () => QueueTraits,
-  deps: () => DialerDeps,
+  processes: Pick<Processes, "run">,
 ) {
   let waiting: Queued[] = [];
   let dead: Queued[] = [];
   let running = 0;
+  let sent = 0;
   const stats = { again: 0, doubled: 0 };
   /** What every message that was ever taken says. */
   const seen: Message[] = [];
+  const thrown: string[] = [];
 
   const put = (message: Message, delaySeconds: number) => {
     const json = JSON.stringify(message);
-    seen.push(message);
+    seen.push(messageSchema.parse(JSON.parse(json)));
     const copies = world.chance(traits().double) ? 2 : 1;
     stats.doubled += copies - 1;
     for (let copy = 0; copy < copies; copy++) {
       const late = world.chance(0.1) ? traits().lateMs : 500;
       const visibleAt = world.now() + delaySeconds * 1000 + Math.round(world.random() * late);
-      waiting.push({ json, attempt: 0, visibleAt });
+      waiting.push({ id: `message-${++sent}`, json, attempt: 0, visibleAt });
       wakeAt(visibleAt);
     }
   };
   const wakeAt = (at: number) =>
     world.after(Math.max(0, at - world.now()), "the queue delivers", pump);
 
-  const opened = async (json: string): Promise<unknown> => {
-    if (json.length <= inlineBytesMax) return JSON.parse(json) as unknown;
-    return ask(world, faults(), "storage", async () => JSON.parse(json) as unknown);
+  const opened = async (json: string): Promise<string> => {
+    if (json.length <= inlineBytesMax) return json;
+    return ask(world, faults(), "storage", async () => json);
   };
-  const deliveredOf = ({ json, attempt }: Queued): Delivered => ({
+  const deliveredOf = ({ id, json, attempt }: Queued): Delivered => ({
     attempt,
+    id,
     large: json.length > inlineBytesMax,
     open: () => opened(json),
   });
@@ -84,10 +88,10 @@ export function createSimulatedQueue(
       const order = visible
         .map((queued) => ({ queued, order: world.random() }))
         .toSorted((a, b) => a.order - b.order);
-      const taken = order
+      const some = order
         .slice(0, 1 + Math.floor(world.random() * batchSize))
         .map(({ queued }) => queued);
-      for (const queued of taken) {
+      for (const queued of some) {
         queued.attempt += 1;
         if (queued.attempt > 1) stats.again += 1;
         queued.visibleAt = world.now() + (world.chance(double) ? 1 : visibilityMs);
@@ -97,37 +101,36 @@ export function createSimulatedQueue(
           world.after(1000, "a dead letter", bury);
         } else wakeAt(queued.visibleAt);
       }
-      const live = taken.filter(({ attempt }) => attempt <= attemptsMax);
+      const live = some.filter(({ attempt }) => attempt <= attemptsMax);
       if (live.length > 0) deliver(live);
     }
   }
 
   function deliver(messages: Queued[]): void {
     running += 1;
-    const { lifeMs } = traits();
-    const deadline = world.now() + lifeMs;
-    const work = async () => {
-      const dispositions = await handleDelivery(messages.map(deliveredOf), deps(), deadline);
-      await world.wait(world.between(1, 100), "the delivery's result");
-      return dispositions;
-    };
-    const end = (dispositions: Disposition[] | undefined) => {
+    const end = (answers: AckOrRetry[] | undefined) => {
       running -= 1;
       for (const [index, queued] of messages.entries()) {
-        const disposition = dispositions?.[index];
-        if (disposition === undefined || world.chance(traits().lostResult)) continue;
-        if (disposition === "acknowledge") waiting = waiting.filter((one) => one !== queued);
+        const answer = answers?.[index];
+        if (answer === undefined || world.chance(traits().lostResult)) continue;
+        if (answer === "ack") waiting = waiting.filter((one) => one !== queued);
         else {
-          queued.visibleAt = world.now() + disposition.retryAfterSeconds * 1000;
+          queued.visibleAt = world.now() + answer.retryAfterSeconds * 1000;
           wakeAt(queued.visibleAt);
         }
       }
       pump();
     };
-    world.invoke("dialer", work, lifeMs).then(end, (error: unknown) => {
-      world.note(`the dialer threw ${String(error)}`);
-      end(undefined);
-    });
+    processes
+      .run("dialer", traits().lifeMs, async (deps, deadline) => {
+        const answers = await handleMessages(messages.map(deliveredOf), deps, deadline);
+        await world.wait(world.between(1, 100), "the delivery's result");
+        return answers;
+      })
+      .then(end, (error: unknown) => {
+        thrown.push(`thrown: by the dialer, ${String(error)}`);
+        end(undefined);
+      });
   }
 
   function bury(): void {
@@ -135,27 +138,37 @@ export function createSimulatedQueue(
     if (letter === undefined) return;
     letter.attempt += 1;
     letter.visibleAt = world.now() + traits().visibilityMs;
-    const again = () => {
-      if (dead.length > 0) world.after(traits().visibilityMs + 1, "a dead letter again", bury);
+    const wake = () => {
+      const next = Math.min(...dead.map(({ visibleAt }) => visibleAt));
+      if (dead.length > 0) {
+        world.after(Math.max(1000, next - world.now()), "a dead letter again", bury);
+      }
     };
-    world
-      .invoke("undertaker", () => handleDeadLetters([deliveredOf(letter)], deps()), traits().lifeMs)
-      .then((dispositions) => {
-        const [disposition] = dispositions ?? [];
-        if (disposition === "acknowledge") dead = dead.filter((one) => one !== letter);
-        // Another one may have been waiting behind this one.
-        return again();
-      }, again);
+    const end = (answers: AckOrRetry[] | undefined) => {
+      const answer = answers?.[0];
+      if (answer === "ack") dead = dead.filter((one) => one !== letter);
+      else if (answer !== undefined) {
+        letter.visibleAt = world.now() + answer.retryAfterSeconds * 1000;
+      }
+      // Another one may have been waiting behind this one.
+      wake();
+    };
+    processes
+      .run("undertaker", traits().lifeMs, (deps) => handleDeadLetters([deliveredOf(letter)], deps))
+      .then(end, (error: unknown) => {
+        thrown.push(`thrown: by the undertaker, ${String(error)}`);
+        end(undefined);
+      });
   }
 
   const queue: CallQueue = {
     send: (message, delaySeconds = 0) =>
       ask(world, faults(), "send", async () => put(message, delaySeconds)),
-    sendMany: (messages) =>
+    sendMany: (all) =>
       ask(world, faults(), "sendMany", async () => {
         const isPartial = world.chance(traits().partial);
-        const taken = isPartial ? Math.floor(world.random() * messages.length) : messages.length;
-        for (const [index, { message, delaySeconds = 0 }] of messages.entries()) {
+        const taken = isPartial ? Math.floor(world.random() * all.length) : all.length;
+        for (const [index, { message, delaySeconds = 0 }] of all.entries()) {
           // Whether those behind the first that failed were taken is not said.
           if (index < taken || world.chance(0.3)) put(message, delaySeconds);
         }
@@ -166,8 +179,9 @@ export function createSimulatedQueue(
     queue,
     stats,
     seen,
-    /** The clock's minute, past all faults but its own. */
-    tick: (message: Message) => put(message, 0),
+    thrown,
+    /** Delivers once more what was delivered before. */
+    repeat: (message: Message) => put(message, 0),
     /** Whether no message is left that is to be delivered some time. */
     isQuiet: () => waiting.length === 0 && dead.length === 0 && running === 0,
   };

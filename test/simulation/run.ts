@@ -1,19 +1,12 @@
 /**
  * `npm run simulate -- --seeds 2000 [--from 1] [--schedules]`: runs so many simulations, each from its seed; with
  * `--schedules` those too that chance would seldom find, and every order in which two dialers and a sweep may handle
- * one call. Ends with 1 at the first that breaks a promise; what a seed brought is shrunk to the least that breaks it.
+ * a call. Ends with 1 at the first that breaks a promise; what a seed brought is shrunk to the least that breaks it.
  */
 import { parseArgs } from "node:util";
-import {
-  closing,
-  lookedUpByNumber,
-  meanwhile,
-  runDirected,
-  sentOnceMore,
-  standingStill,
-  waitingForPace,
-} from "./directed.ts";
-import { explorations, explore } from "./interleavings.ts";
+import { runDirected } from "./directed.ts";
+import { explorations, explore, isShort } from "./interleavings.ts";
+import { longSchedules, quickSchedules } from "./schedules.ts";
 import { runSeeds, textOf } from "./seeds.ts";
 
 const { values } = parseArgs({
@@ -21,6 +14,8 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "500" },
     from: { type: "string", default: "1" },
     schedules: { type: "boolean", default: false },
+    /** The quick ones of the schedules, and first: for a mutant. */
+    mutant: { type: "boolean", default: false },
     /** As it was found. */
     unshrunk: { type: "boolean", default: false },
   },
@@ -29,6 +24,31 @@ const [from = 0, seeds = 0] = [values.from, values.seeds].map(Number);
 if (!Number.isInteger(from) || !Number.isInteger(seeds) || from < 1 || seeds < 0) {
   console.error("--from must be a whole number from 1 on, --seeds one from 0 on.");
   process.exit(2);
+}
+
+async function runSchedules(schedules: typeof quickSchedules): Promise<void> {
+  for (const [name, all] of Object.entries(schedules)) {
+    const { runs, frozen, broken } = await runDirected(all());
+    console.log(`${name}: ${runs} schedules, in which ${frozen} functions stood still`);
+    if (broken === undefined) continue;
+    console.log(`broken: ${broken.join("\n")}`);
+    process.exit(1);
+  }
+}
+
+async function runExplorations(all: typeof explorations): Promise<void> {
+  for (const exploration of all) {
+    const { situations, endings, broken } = await explore(exploration);
+    console.log(`${JSON.stringify(exploration)}: ${situations} situations, ${endings} endings`);
+    if (broken === undefined) continue;
+    console.log(`broken: ${[...broken.violations, ...broken.trace].join("\n")}`);
+    process.exit(1);
+  }
+}
+
+if (values.mutant) {
+  await runExplorations(explorations.filter(isShort));
+  await runSchedules(quickSchedules);
 }
 const isShrunk = !values.unshrunk;
 const { totals, failure } = await runSeeds(from, seeds, { isShrunk }, (seed) => {
@@ -40,28 +60,10 @@ if (failure !== undefined) {
 }
 console.log(`${seeds} simulations, from seed ${from}: 0 violations.
 ${totals.accepted} calls accepted, ${totals.placed} placements, ${totals.suppressed} duplicates suppressed,
-${totals.unknown} unknown outcomes, ${totals.parked} parked;
+${totals.unknown} unknown outcomes, ${totals.needsReview} left to a person;
 functions killed ${totals.killed} times, frozen ${totals.frozen} times.`);
 
 if (values.schedules) {
-  for (const schedules of [
-    closing(),
-    sentOnceMore(),
-    waitingForPace(),
-    lookedUpByNumber(),
-    ...Object.values(meanwhile).map(standingStill),
-  ]) {
-    const { runs, frozen, broken } = await runDirected(schedules);
-    console.log(`${runs} schedules, in which ${frozen} functions stood still`);
-    if (broken === undefined) continue;
-    console.log(broken.join("\n"));
-    process.exit(1);
-  }
-  for (const exploration of explorations) {
-    const { situations, endings, broken } = await explore(exploration);
-    console.log(`${JSON.stringify(exploration)}: ${situations} situations, ${endings} endings`);
-    if (broken === undefined) continue;
-    console.log([...broken.violations, ...broken.trace].join("\n"));
-    process.exit(1);
-  }
+  await runSchedules({ ...quickSchedules, ...longSchedules });
+  await runExplorations(explorations);
 }

@@ -30,6 +30,14 @@ export interface Scenario {
   attemptsMax: number;
   lateSeconds: number;
   sweepLost: number;
+  /** How many seconds the ledger's indexes may be behind. */
+  lagSeconds: number;
+  /** When a call's time is over. */
+  expireHours: number;
+  /** For so long some dialers run the plan before, which lacks an agent and has another's account wrong. */
+  oldPlanSeconds: number;
+  /** How many of the dialers are of a later version, which knows more fields of a row, and more states. */
+  later: number;
   weather: Weather;
   posts: Post[];
   acts: Act[];
@@ -43,9 +51,10 @@ export interface Post {
   token: "valid" | "second" | "wrong" | "none" | "of another agent";
   /**
    * Under an Idempotency-Key: repeated until it is answered, and this often once it is. Where it `reuses` one, that is
-   * the key of the client's request before, which was for other calls.
+   * the key of the client's request before, which was for other calls. The last repeat comes `hoursLater`; of a
+   * client who is patient every one.
    */
-  key: { repeats: number; reuses: boolean } | undefined;
+  key: { repeats: number; reuses: boolean; hoursLater: number; isPatient?: boolean } | undefined;
   /** A single call is posted where this is undefined. */
   batch: PostedCall[] | undefined;
   call: PostedCall;
@@ -64,13 +73,15 @@ export interface Act {
     | "cancel call"
     | "cancel request"
     | "cancel agent"
-    | "hold agent"
-    | "hold account"
+    | "pause agent"
+    | "pause account"
     | "redial"
     | "resolve"
     | "do not call";
   which: number;
   seconds: number;
+  /** The operator errs about whether the call was placed. */
+  errs: boolean;
 }
 
 /** People who may be called: numbers, and time zones as they are posted. */
@@ -143,7 +154,14 @@ const post: fc.Arbitrary<Post> = fc.record({
     { weight: 5, arbitrary: fc.constantFrom("valid", "second") },
     fc.constantFrom("wrong", "none", "of another agent"),
   ),
-  key: fc.option(fc.record({ repeats: fc.nat({ max: 2 }), reuses: rarely }), { nil: undefined }),
+  key: fc.option(
+    fc.record({
+      repeats: fc.nat({ max: 2 }),
+      reuses: rarely,
+      hoursLater: fc.constantFrom(0, 0, 0, 5, 23),
+    }),
+    { nil: undefined },
+  ),
   batch: fc.option(fc.array(postedCall, { minLength: 1, maxLength: 14 }), { nil: undefined }),
   call: postedCall,
 });
@@ -153,8 +171,8 @@ const act: fc.Arbitrary<Act> = fc.record({
     "cancel call",
     "cancel request",
     "cancel agent",
-    "hold agent",
-    "hold account",
+    "pause agent",
+    "pause account",
     "redial",
     "redial",
     "resolve",
@@ -162,6 +180,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   ),
   which: fc.nat({ max: 1000 }),
   seconds: fc.nat({ max: 1200 }),
+  errs: rarely,
 });
 
 /** Everything that may happen to a few dozen calls. Shrinks to fewer calls, fewer faults and fewer acts. */
@@ -183,6 +202,10 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   attemptsMax: fc.constantFrom(5, 100),
   lateSeconds: fc.constantFrom(0, 5, 90),
   sweepLost: chance(0.3),
+  lagSeconds: fc.constantFrom(0, 1, 5),
+  expireHours: fc.constantFrom(30, 30, 3),
+  oldPlanSeconds: fc.constantFrom(0, 0, 600, 3600),
+  later: chance(0.6),
   weather,
   posts: fc.array(post, { minLength: 1, maxLength: 8 }),
   acts: fc.array(act, { maxLength: 5 }),

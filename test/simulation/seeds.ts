@@ -7,7 +7,7 @@ const counts = [
   "placed",
   "suppressed",
   "unknown",
-  "parked",
+  "needsReview",
   "killed",
   "frozen",
 ] as const;
@@ -41,7 +41,7 @@ export async function runSeeds(
     placed: 0,
     suppressed: 0,
     unknown: 0,
-    parked: 0,
+    needsReview: 0,
     killed: 0,
     frozen: 0,
   };

@@ -1,8 +1,8 @@
 import { createApp } from "../../functions/api/app.ts";
-import type { DialerDeps } from "../../functions/dialer/dialer.ts";
-import { callsOf } from "../../functions/dialer/split-batch.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import { purge } from "../../functions/dialer/purge.ts";
+import { sweep } from "../../functions/dialer/sweep.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
+import { callsOf } from "../../shared/queue/messages.ts";
 import {
   readApiSettings,
   readDialerSettings,
@@ -10,10 +10,14 @@ import {
   readTokens,
 } from "../../shared/settings.ts";
 import { type Answer, createClients } from "./clients.ts";
+import { createSimulatedDocuments } from "./documents.ts";
 import { violationsOf } from "./invariants.ts";
+import { createSimulatedLedger } from "./ledger.ts";
 import { createOperatorActs } from "./operator-acts.ts";
+import { weeksLater } from "./later.ts";
 import { environment, planOf } from "./plan.ts";
-import { type Faults, reachLedger } from "./outside.ts";
+import type { Faults } from "./outside.ts";
+import { createProcesses } from "./processes.ts";
 import { createSimulatedProvider } from "./provider.ts";
 import { createSimulatedQueue } from "./queue.ts";
 import { calmWeather, type Scenario } from "./scenario.ts";
@@ -35,7 +39,7 @@ export interface Report {
   /** Requests, messages and posts that came again, and led to no second placement. */
   suppressed: number;
   unknown: number;
-  parked: number;
+  needsReview: number;
   killed: number;
   frozen: number;
   /** What happened, where it was to be told. */
@@ -48,20 +52,28 @@ export interface Report {
  *
  * @param options.pauses steps such as `claim` (before it is made) and `claim answers`: the first function to take one
  *   stands still there, for so many milliseconds; `answersFirst` says what it finds then
+ * @param options.delays the same steps: the first to ask so waits for so many milliseconds until it is done
  */
 export async function simulate(
   scenario: Scenario,
   {
     traced = false,
     pauses = {},
+    delays = {},
     answersFirst = false,
-  }: { traced?: boolean; pauses?: Record<string, number>; answersFirst?: boolean } = {},
+  }: {
+    traced?: boolean;
+    pauses?: Record<string, number>;
+    delays?: Record<string, number>;
+    answersFirst?: boolean;
+  } = {},
 ): Promise<Report> {
   const startAt = firstStart + scenario.startMinutes * 60_000;
   const world = new World(scenario.seed, startAt);
   world.traced = traced;
   world.answersFirst = answersFirst;
   for (const [step, ms] of Object.entries(pauses)) world.pauses.set(step, ms);
+  for (const [step, ms] of Object.entries(delays)) world.delays.set(step, ms);
   const stormEnd = startAt + stormMs;
   const isStormy = () => world.now() < stormEnd;
   const weather = () => (isStormy() ? scenario.weather : calmWeather);
@@ -81,27 +93,46 @@ export async function simulate(
     world.note(`log ${event} ${JSON.stringify(fields)}`);
   };
   const variables = environment(scenario);
-  const memory = createMemoryLedger();
-  const ledger = reachLedger(memory, world, faultsOf("ledger"));
+  const ledger = createSimulatedLedger(world, () =>
+    isStormy() && world.chance(0.5) ? Math.round(world.random() * scenario.lagSeconds * 1000) : 0,
+  );
+  const documents = createSimulatedDocuments(world);
   const plan = planOf(scenario);
   const provider = createSimulatedProvider(world, () =>
     isOut("providers") && isStormy() ? { ...weather(), vanished: 0.6 } : weather(),
   );
-  const settings = readDialerSettings(variables, undefined, () => provider.providerOf, log);
+  const settingsOf = (isOld: boolean) =>
+    readDialerSettings(environment(scenario, isOld), undefined, () => provider.providerOf, log);
+  const [settings, oldSettings] = [settingsOf(false), settingsOf(true)];
   const sleep = (ms: number) => {
     if (ms > 0) world.mayStop("sleep");
     return world.wait(ms, "sleep");
   };
-  const clock = { now: world.now, sleep };
-  const dialerDeps = (): DialerDeps => ({
-    queue: queue.queue,
-    ledger,
-    settings,
-    clock,
-    random: { token: world.hex, fraction: world.random },
-    lanes: 4,
-    log,
-  });
+  /** Messages that nobody could read or write down. */
+  const kept: string[] = [];
+  const processes = createProcesses(
+    world,
+    () => ({
+      isOld: world.now() < startAt + scenario.oldPlanSeconds * 1000 && world.chance(0.5),
+      isLater: isStormy() && world.chance(scenario.later),
+    }),
+    ({ memory, isOld, isLater }) => ({
+      queue: queue.queue,
+      ledger: ledger.reach(faultsOf("ledger"), isLater),
+      documents: documents.reach(faultsOf("ledger")),
+      deadLetters: {
+        store: async (_, body) => {
+          kept.push(body);
+        },
+      },
+      settings: isOld ? oldSettings : settings,
+      clock: { now: world.now, sleep },
+      random: { version: world.version, fraction: world.random },
+      concurrency: 4,
+      log,
+      memory,
+    }),
+  );
   const queue = createSimulatedQueue(
     world,
     faultsOf("queue"),
@@ -116,11 +147,12 @@ export async function simulate(
       lateMs: isStormy() ? scenario.lateSeconds * 1000 : 0,
       partial: weather().partial,
     }),
-    dialerDeps,
+    processes,
   );
   const app = createApp({
     queue: queue.queue,
-    ledger: async () => ledger,
+    ledger: async () => ledger.reach(faultsOf("ledger")),
+    documents: async () => documents.reach(faultsOf("ledger")),
     settings: readApiSettings(variables, undefined, log),
     callerOf: readTokens(variables, log),
     operatorOf: readOperators(variables, log),
@@ -148,7 +180,7 @@ export async function simulate(
   };
 
   const clients = createClients(world, scenario, request);
-  const operator = createOperatorActs(world, scenario, request, provider.placements);
+  const operator = createOperatorActs(world, scenario, request, provider.isPlaced);
   world.after(0, "the storm begins", () => {
     world.stops = { kill: scenario.weather.kill, freeze: scenario.weather.freeze };
   });
@@ -157,50 +189,82 @@ export async function simulate(
   });
 
   /** The clock's minute; rarer once nothing is left but to wait. */
-  const endAt = startAt + (plan.expireAfterHours + 3) * hourMs;
-  const tick = async () => {
-    const next = await memory.due({ until: Infinity, limit: 1 });
-    const lines = await memory.lines();
-    const waits = (next[0]?.dueAt ?? endAt) - world.now() - 100_000;
-    const isQuiet = !isStormy() && queue.isQuiet() && lines.length === 0 && waits > 60_000;
-    if (!isStormy() || !world.chance(scenario.sweepLost)) queue.tick({ kind: "sweep" });
+  const endAt = startAt + (30 + 3) * hourMs;
+  const invoke = (name: "sweep" | "purge") => {
+    const run = name === "sweep" ? sweep : purge;
+    void processes
+      .run(name, scenario.lifeSeconds * 1000, run)
+      .catch((error: unknown) => queue.thrown.push(`thrown: by the ${name}, ${String(error)}`));
+  };
+  const tick = () => {
+    const waits = nextDueAt(ledger.stored) - world.now() - 100_000;
+    const isQuiet = !isStormy() && queue.isQuiet() && waits > 60_000;
+    if (!isStormy() || !world.chance(scenario.sweepLost)) invoke("sweep");
     world.after(isQuiet ? Math.min(waits, 6 * hourMs) : 60_000, "the clock's minute", () => {
-      if (world.now() < endAt) void tick();
+      if (world.now() < endAt) tick();
     });
   };
-  world.after(world.random() * 60_000, "the clock's minute", () => void tick());
+  const hourly = () => {
+    invoke("purge");
+    if (world.now() < endAt) world.after(hourMs, "the clock's hour", hourly);
+  };
+  const takeRows = () => {
+    ledger.takeOne();
+    world.after(world.between(20_000, 600_000), "a later version takes a row", () => {
+      if (isStormy()) takeRows();
+    });
+  };
+  if (scenario.later > 0.3) world.after(60_000, "a later version takes a row", takeRows);
+  world.after(world.random() * 60_000, "the clock's minute", tick);
+  world.after(world.random() * hourMs, "the clock's hour", hourly);
 
   await world.run(endAt);
   const seen = await operator.everything();
-  const calls = queue.seen.flatMap((message) => {
-    if (message.kind === "call") return [message.call];
-    return message.kind === "batch" ? callsOf(message) : [];
-  });
+  const calls = queue.seen.flatMap((message) => (message.kind === "calls" ? callsOf(message) : []));
   const repeated = queue.stats.again + queue.stats.doubled + clients.repeats();
   const unknown = new Set(
     events.filter(({ event }) => event === "call.unknown").map(({ call_id }) => call_id),
   );
+  const happened = {
+    plan,
+    scenario,
+    posted: clients.posted,
+    calls,
+    requests: provider.requests,
+    placements: provider.placements,
+    rows: seen,
+    acts: operator.done(),
+    errors: operator.errors,
+    answers,
+    events,
+    kept,
+    secrets: Object.values(variables),
+  };
   return {
-    violations: violationsOf({
-      plan,
-      scenario,
-      posted: clients.posted,
-      calls,
-      requests: provider.requests,
-      placements: provider.placements,
-      rows: seen,
-      acts: operator.done,
-      answers,
-      events,
-      secrets: Object.values(variables),
-    }),
+    violations: [
+      ...queue.thrown,
+      ...ledger.violations,
+      ...ledger.dialedUnseen(provider.requests),
+      ...violationsOf(happened),
+      ...(scenario.seed % 4 === 0 ? await weeksLater(world, { queue, processes, provider }) : []),
+    ],
     accepted: clients.posted.filter(({ status }) => status === "accepted").length,
     placed: provider.placements.length,
     suppressed: repeated + provider.stats.suppressed,
     unknown: unknown.size,
-    parked: seen.filter(({ state }) => state === "PARKED").length,
+    needsReview: seen.filter(({ state }) => state === "NEEDS_REVIEW").length,
     killed: world.killed,
     frozen: world.frozen,
     trace: world.trace,
   };
+}
+
+/** When the first of the rows is due. */
+function nextDueAt(stored: ReadonlyMap<string, { json: string }>): number {
+  let first = Infinity;
+  for (const { json } of stored.values()) {
+    const { dueAt }: { dueAt?: number } = JSON.parse(json);
+    first = Math.min(first, dueAt ?? Infinity);
+  }
+  return first;
 }

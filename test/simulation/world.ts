@@ -76,8 +76,11 @@ export class World {
   stops = noStops;
   /** How often each step has been taken. */
   readonly #taken = new Map<string, number>();
-  /** Steps at which the first to take them is to stand still, and for how long; `claim #2` is the second's. */
+  /** Steps at which the first to take them is to stand still, and for how long; `settle #2` is the second's. */
   readonly pauses = new Map<string, number>();
+  /** Requests that take long on their way: steps as in `pauses`, and for how long. */
+  readonly delays = new Map<string, number>();
+  readonly #sent = new Map<string, number>();
   /** Whoever goes on after standing still finds the answers before it finds its time limits over. */
   answersFirst = false;
   killed = 0;
@@ -111,6 +114,8 @@ export class World {
         .toString(16)
         .padStart(8, "0"),
     ).join("");
+  /** A version of a row or a document. */
+  version = (): string => this.hex().slice(0, 20);
 
   note(what: string): void {
     if (this.traced) this.trace.push(`${new Date(this.#now).toISOString()} ${what}`);
@@ -124,6 +129,7 @@ export class World {
   /** In the invocation that asks; answers with how to call it off. */
   timer(what: string, ms: number, happen: () => void): () => void {
     const invocation = this.whoAsks();
+    if (invocation?.state === "killed") return () => undefined;
     if (invocation !== undefined) invocation.waits += 1;
     const happening = this.#add({
       at: this.#now + Math.max(0, ms),
@@ -147,6 +153,31 @@ export class World {
       this.timer(what, ms, done);
     });
 
+  /**
+   * What is done outside once it has been sent, whatever becomes of who asked for it. Who asked waits for the answer,
+   * and finds it when it goes on.
+   */
+  outside<Result>(ms: number, what: string, effect: () => Promise<Result>): Promise<Result> {
+    const invocation = this.whoAsks();
+    if (invocation !== undefined) invocation.waits += 1;
+    return new Promise((resolve, reject) => {
+      const answer = (tell: () => void) => {
+        if (invocation?.state === "killed") return;
+        const happen = () => {
+          if (invocation !== undefined) invocation.waits -= 1;
+          tell();
+        };
+        this.#add({ at: this.#now, what: `${what} answers`, invocation, happen });
+      };
+      this.after(ms, what, () => {
+        effect().then(
+          (result) => answer(() => resolve(result)),
+          (error: unknown) => answer(() => reject(error)),
+        );
+      });
+    });
+  }
+
   /** Perhaps kills whoever takes this step, or has it stand still; what it waits for next tells. */
   mayStop(step: string): void {
     const invocation = this.whoAsks();
@@ -161,6 +192,13 @@ export class World {
       this.frozen += 1;
       this.note(`${invocation.name} stands still for ${ms} ms at ${step}`);
     }
+  }
+
+  /** How long a request takes on its way, where that is said. */
+  delayOf(step: string): number | undefined {
+    const times = (this.#sent.get(step) ?? 0) + 1;
+    this.#sent.set(step, times);
+    return this.delays.get(times === 1 ? step : `${step} #${times}`);
   }
 
   kill(invocation: Invocation): void {

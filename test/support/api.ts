@@ -1,26 +1,32 @@
-import { type ApiDeps, createApp } from "../../functions/api/app.ts";
+import { createApp } from "../../functions/api/app.ts";
+import type { ApiDeps } from "../../functions/api/context.ts";
+import type { Documents } from "../../shared/documents/documents.ts";
+import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
 import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomId, randomVersion } from "../../shared/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { apiEnvironment } from "./environment.ts";
 
-/** The API over a queue in memory, and a ledger there too, unless another one is given. */
+/** The API over a queue in memory, and a ledger and documents there too, unless others are given. */
 export function createTestApi(
   more: {
     environment?: Record<string, string | undefined>;
     ledger?: CallLedger;
+    documents?: Documents;
     now?: () => number;
   } = {},
 ) {
   const { environment = apiEnvironment, ledger = createMemoryLedger(), now = Date.now } = more;
+  const { documents = createMemoryDocuments(now, () => randomVersion()) } = more;
   const events: object[] = [];
   const log: ApiDeps["log"] = (level, event, fields) => events.push({ level, event, ...fields });
   const queue = createMemoryQueue(Date.now);
   const deps: ApiDeps = {
     queue,
     ledger: async () => ledger,
+    documents: async () => documents,
     settings: readApiSettings(environment, {}, log),
     callerOf: readTokens(environment, log),
     operatorOf: readOperators(environment, log),
@@ -28,5 +34,5 @@ export function createTestApi(
     randomId,
     log,
   };
-  return { deps, queue, ledger, events, app: createApp(deps) };
+  return { deps, queue, ledger, documents, events, app: createApp(deps) };
 }

@@ -132,7 +132,7 @@ const wrongNumber = number.chain((right) => {
 const wrongAgent = anyOf(
   ["", "*", "agent_x", "__proto__", "constructor", "toString", "agent_sales ", " agent_sales"],
   ["AGENT_SALES", "agent_sales\0", "agent_sales\n", "agent_sales\u200b", "agent_ѕales"],
-  ["\u202eselas_tnega", "a".repeat(129), "a".repeat(40_000), "agent_sales,agent_support"],
+  ["\u202eselas_tnega", "a".repeat(129), "a".repeat(40_000), "agent_sales,agent_sales"],
 );
 const wrongTimezone = anyOf(
   ["", "America/New_Yrok", "America/New_York ", "America/New York", "America//New_York"],

@@ -1,13 +1,23 @@
-import { randomBytes } from "node:crypto";
-import type { Call } from "../../shared/call.ts";
+import type { Call } from "../../shared/calls/call.ts";
+import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { randomId } from "../../shared/random-id.ts";
 
-/** A call of its own id, with every field there is. */
+let madeOfGivenRequests = 0;
+
+/** A request's id as the API makes them. */
+export function aRequestId(at = 1_000_000): string {
+  return createRequestId(at, randomId());
+}
+
+/** A call of its own id, with every field there is; of a request that is given, one with an index of its own. */
 export function aCall(more: Partial<Call> = {}): Call {
+  const { acceptedAt = 1_000_000, requestId = aRequestId(acceptedAt) } = more;
+  const index = more.requestId === undefined ? 0 : madeOfGivenRequests++ % 100_000;
   return {
-    id: `call_${randomBytes(16).toString("hex")}`,
-    requestId: "req_1",
+    id: callIdOf(requestId, index),
+    requestId,
     client: "crm",
-    acceptedAt: 1_000_000,
+    acceptedAt,
     request: {
       phone_number: "+12025550123",
       agent_id: "agent_sales",

@@ -1,11 +1,19 @@
-import type { DialerDeps, DialerSettings } from "../../functions/dialer/dialer.ts";
-import { handleDelivery } from "../../functions/dialer/handle-delivery.ts";
-import type { Call } from "../../shared/call.ts";
+import {
+  createDialerMemory,
+  type DialerDeps,
+  type DialerSettings,
+} from "../../functions/dialer/dialer.ts";
+import { handleMessages } from "../../functions/dialer/handle-messages.ts";
+import { sweep } from "../../functions/dialer/sweep.ts";
+import type { Call } from "../../shared/calls/call.ts";
 import { type DialPlan, parseDialPlan } from "../../shared/dial-plan.ts";
-import type { CallLedger, CallRow } from "../../shared/ledger/call-ledger.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import type { Documents } from "../../shared/documents/documents.ts";
+import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
+import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
-import { type Message, messageSchema } from "../../shared/message.ts";
+import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import type {
   DialOutcome,
   FoundCall,
@@ -13,7 +21,7 @@ import type {
 } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";
-import type { CallQueue, Disposition } from "../../shared/queue/call-queue.ts";
+import type { AckOrRetry, CallQueue } from "../../shared/queue/call-queue.ts";
 import { testPlan } from "./environment.ts";
 
 /** Providers of these types can be asked for a call here. */
@@ -36,7 +44,9 @@ interface Waiting {
  * The dialer's core over a queue, a ledger and a provider in memory, under a clock that only the test moves
  * (and sleeping does). Messages that are handed back come again after their delay, as from a real queue.
  */
-export function createDialerBench(more: { plan?: object; lanes?: number; startAt?: string } = {}) {
+export function createDialerBench(
+  more: { plan?: object; concurrency?: number; startAt?: string } = {},
+) {
   let now = more.startAt === undefined ? 1_000_000 : Date.parse(more.startAt);
   let timers: { at: number; wake: () => void }[] = [];
   let ids = 0;
@@ -48,7 +58,13 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
   const underWay = new Set<Promise<unknown>>();
   const events: LoggedEvent[] = [];
   const dialed: { call: Call; route: Route; at: number }[] = [];
-  const memory = createMemoryLedger();
+  /** What the ledger holds, as text; a test may put there what no version of this code wrote. */
+  const stored = new Map<string, { id: string; version: string; json: string }>();
+  const memory = createMemoryLedger(stored);
+  const version = () => `v${++ids}`;
+  const documents = createMemoryDocuments(() => now, version);
+  /** Messages kept whole in the object store, by name. */
+  const kept = new Map<string, string>();
   const log: Log = (level, event, fields) => events.push({ level, event, ...fields });
   const settingsFor = (planChanges: object): DialerSettings => {
     const plan: DialPlan = parseDialPlan({ ...testPlan, ...planChanges }, {});
@@ -56,7 +72,6 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
       plan,
       schedule: createSchedule(plan, log),
       hashKey: "5f".repeat(32),
-      sweepSeconds: 60,
       providerOf: (route) => ({
         async dial({ call, attempt, timeoutSeconds }) {
           dialed.push({ call, route, at: now });
@@ -83,23 +98,36 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
       else timers.push({ at: now + ms, wake });
     });
   /** Hands messages to the dialer, which waits in this clock alone; what it hands back comes again. */
-  async function handle(messages: Waiting[], deadlineMs: number): Promise<Disposition[]> {
-    const dispositions = await handleDelivery(
-      messages.map(({ json, attempt }) => ({
+  async function handle(messages: Waiting[], deadlineMs: number): Promise<AckOrRetry[]> {
+    const answers = await handleMessages(
+      messages.map(({ json, attempt }, index) => ({
         attempt,
+        id: `message-${index}`,
         large: json.length > 1_000_000,
-        open: async () => JSON.parse(json) as unknown,
+        open: async () => json,
       })),
       bench.deps,
       now + deadlineMs,
     );
     for (const [index, { json, attempt }] of messages.entries()) {
-      const disposition = dispositions[index];
-      if (disposition === undefined || disposition === "acknowledge") continue;
-      const visibleAt = now + disposition.retryAfterSeconds * 1000;
+      const answer = answers[index];
+      if (answer === undefined || answer === "ack") continue;
+      const visibleAt = now + answer.retryAfterSeconds * 1000;
       waiting.push({ json, attempt: attempt + 1, visibleAt });
     }
-    return dispositions;
+    return answers;
+  }
+
+  /** Runs what waits in this clock alone. */
+  async function run<Result>(work: Promise<Result>): Promise<Result> {
+    const state = { ended: false };
+    const end = () => (state.ended = true);
+    work.then(end, end);
+    while (!state.ended) {
+      await idle();
+      if (!state.ended) wakeNext();
+    }
+    return work;
   }
 
   const bench = {
@@ -107,8 +135,11 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
     events,
     /** What the provider was sent, in order. */
     dialed,
-    /** The ledger, unwrapped by any fault. */
+    /** The ledger and the documents, unwrapped by any fault. */
     rows: memory,
+    documents,
+    stored,
+    kept,
     /** How the provider answers; a test sets it. */
     answer: async (
       _call: Call,
@@ -139,18 +170,14 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
     sent: () => sent,
     delays: () => waiting.map(({ visibleAt }) => (visibleAt - now) / 1000),
     /** Delivers everything visible in one delivery; answers with what was said of each message. */
-    async deliver(deadlineMs = 900_000): Promise<Disposition[]> {
+    async deliver(deadlineMs = 900_000): Promise<AckOrRetry[]> {
       const visible = waiting.filter(({ visibleAt }) => visibleAt <= now);
       waiting = waiting.filter(({ visibleAt }) => visibleAt > now);
-      const work = handle(visible, deadlineMs);
-      const state = { ended: false };
-      const end = () => (state.ended = true);
-      work.then(end, end);
-      while (!state.ended) {
-        await idle();
-        wakeNext();
-      }
-      return work;
+      return run(handle(visible, deadlineMs));
+    },
+    /** Sweeps once, as the clock's minute does. */
+    async sweep() {
+      await run(sweep(bench.deps, now + 120_000));
     },
     /**
      * Lets time pass with several deliveries at once, each as soon as there is a consumer for it, and a sweep once
@@ -160,7 +187,7 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
       seconds: number,
       {
         consumers = 3,
-        batchSize = 40,
+        batchSize = 4,
         sweepSeconds = 60,
         lateMs = noDelay,
       }: {
@@ -177,8 +204,9 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
       for (;;) {
         await idle();
         if (now >= nextSweep) {
-          await queue.send({ kind: "sweep" });
+          void sweep(bench.deps, now + 120_000);
           nextSweep += sweepSeconds * 1000;
+          continue; // no time passes before the sweep has begun
         }
         const visible = waiting.filter(({ visibleAt }) => visibleAt <= now).slice(0, batchSize);
         if (visible.length > 0 && underWay.size < consumers) {
@@ -204,20 +232,25 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
     /** Lets time pass, a second at a time, delivering what comes and sweeping once a minute. */
     async run(seconds: number) {
       for (let second = 0; second < seconds; second++) {
-        if (second % 60 === 0) await queue.send({ kind: "sweep" });
+        if (second % 60 === 0) await bench.sweep();
         if (waiting.some(({ visibleAt }) => visibleAt <= now)) await bench.deliver();
         now += 1000;
       }
     },
     async row(id: string): Promise<CallRow | undefined> {
-      return (await memory.read([id])).get(id);
+      return (await memory.read([id])).rows.get(id);
     },
     /** Makes the ledger do something else in the named method's stead. */
     breakLedger(faults: Partial<CallLedger>) {
       bench.deps.ledger = { ...memory, ...faults };
     },
+    /** The same for the documents. */
+    breakDocuments(faults: Partial<Documents>) {
+      bench.deps.documents = { ...documents, ...faults };
+    },
     mendLedger() {
       bench.deps.ledger = memory;
+      bench.deps.documents = documents;
     },
     eventsOf: (event: string) => events.filter((one) => one.event === event),
   };
@@ -235,14 +268,21 @@ export function createDialerBench(more: { plan?: object; lanes?: number; startAt
   const deps: DialerDeps = {
     queue,
     ledger: memory,
+    documents,
+    deadLetters: {
+      async store(name, body) {
+        kept.set(name, body);
+      },
+    },
     settings: { value: settings },
     clock: {
       now: () => now,
       sleep,
     },
-    random: { token: () => `token_${++ids}`, fraction: () => 0.5 },
-    lanes: more.lanes ?? 5,
+    random: { version, fraction: () => 0.5 },
+    concurrency: more.concurrency ?? 5,
     log,
+    memory: createDialerMemory(),
   };
   return bench;
 }

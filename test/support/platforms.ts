@@ -2,19 +2,9 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
-import { callStates } from "../../shared/ledger/call-ledger.ts";
+import { type CallRow, parseRow } from "../../shared/calls/call-row.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import type { PlatformUnderTest } from "./service.ts";
-
-interface D1Row {
-  id: string;
-  state: string;
-  reason: string;
-  attempt: number;
-  due_at: number | null;
-  agent_id: string;
-  call: string | null;
-}
 
 export const cloudflare: PlatformUnderTest = {
   name: "Cloudflare",
@@ -24,20 +14,23 @@ export const cloudflare: PlatformUnderTest = {
   async rows({ stateDirectory }) {
     const words = ["wrangler", "d1", "execute", "LEDGER", "--local", "--json", "--persist-to"];
     const read = () =>
-      promisify(execFile)("npx", [...words, stateDirectory, "--command", "SELECT * FROM calls"], {
-        maxBuffer: 64 * 1024 * 1024,
-        env: { ...process.env, CI: "1" },
-      });
+      promisify(execFile)(
+        "npx",
+        [...words, stateDirectory, "--command", "SELECT id, version, row, number_hash FROM calls"],
+        {
+          maxBuffer: 64 * 1024 * 1024,
+          env: { ...process.env, CI: "1" },
+        },
+      );
     // A second process at the same SQLite file: it is told SQLITE_BUSY where the service has just written.
     const { stdout } = await read().catch(read).catch(read);
-    const answers: { results: D1Row[] }[] = JSON.parse(stdout);
+    const answers: {
+      results: { id: string; version: string; row: string; number_hash: string }[];
+    }[] = JSON.parse(stdout);
     return answers.flatMap(({ results }) =>
-      results.map(({ agent_id, due_at, call, ...row }) => ({
-        ...row,
-        agentId: agent_id,
-        dueAt: due_at,
-        call: call === null ? null : JSON.parse(call),
-      })),
+      results.flatMap(({ id, version, row, number_hash: numberHash }) => {
+        return parseRow(id, version, { ...JSON.parse(row), numberHash }) ?? [];
+      }),
     );
   },
 };
@@ -53,11 +46,15 @@ export const aws: PlatformUnderTest = {
       credentials: localCredentials,
       endpoint,
     });
-    const ledger = createDynamoLedger(client, "outbound-calls", 0);
-    const pages = await Promise.all(
-      callStates.map((state) => ledger.list({ state, limit: 20_000 })),
-    );
+    const ledger = createDynamoLedger(client, "outbound-calls", 60 * 86_400_000);
+    const rows: CallRow[] = [];
+    let before: string | undefined;
+    do {
+      const page = await ledger.list({ all: true, before, limit: 500 });
+      rows.push(...page.rows);
+      before = page.next;
+    } while (before !== undefined);
     client.destroy();
-    return pages.flat();
+    return rows;
   },
 };

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import type { CallRow } from "../../shared/calls/call-row.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -22,16 +23,8 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** What the tests look at in a row of the ledger. */
-export interface LedgerRow {
-  id: string;
-  state: string;
-  reason: string;
-  attempt: number;
-  dueAt: number | null;
-  agentId: string;
-  call: { request: object } | null;
-}
+/** A row of the ledger, as the tests look at it. */
+export type LedgerRow = CallRow;
 
 /** How a platform is run here. */
 export interface PlatformUnderTest {

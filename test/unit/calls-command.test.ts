@@ -3,19 +3,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "../../infra/calls.ts";
-import type { Call } from "../../shared/call.ts";
-import { neverCalled } from "../../shared/orders.ts";
+import type { Call } from "../../shared/calls/call.ts";
+import type { CallState } from "../../shared/calls/call-row.ts";
+import { reasons } from "../../shared/calls/reasons.ts";
+import { addCounts } from "../../shared/documents/counts.ts";
+import { doNotCallKeysOf, isOnDoNotCallList } from "../../shared/orders.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
-import { aCall } from "../support/calls.ts";
+import { randomVersion } from "../../shared/random-id.ts";
 import { createTestApi } from "../support/api.ts";
+import { aCall, aRequestId } from "../support/calls.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
+import { rowIn, writeRows } from "../support/rows.ts";
 
 const url = "https://calls.example.com";
 const hashKey = apiEnvironment.HASH_KEY;
 
 /** The command before a service in memory. */
 function createBench() {
-  const { app, queue, ledger } = createTestApi();
+  const { app, queue, ledger, documents } = createTestApi();
   const environment: Record<string, string> = {
     OUTBOUND_CALLS_URL: `${url}/`,
     OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator,
@@ -32,36 +37,26 @@ function createBench() {
     });
     return { code, out: out.join("\n"), err: err.join("\n") };
   }
-  async function parked(count: number, more: Partial<Call> = {}): Promise<Call[]> {
-    const route = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/" } as const;
+  async function callsIn(state: CallState, count: number, more: Partial<Call> = {}) {
     const all = Array.from({ length: count }, (_, n) => aCall({ acceptedAt: 1000 + n, ...more }));
-    const claims = all.map((call) => ({
-      call,
-      ...traceOfNumber(call.request.phone_number, hashKey),
-      token: "t",
-      route,
-      attempt: 1,
-      at: 1000,
-      deadline: 2000,
-    }));
-    await ledger.claim(claims);
-    const state = "PARKED" as const;
-    await ledger.settle(all.map(({ id }) => ({ id, token: "t", state, reason: "r", at: 2000 })));
+    const rows = all.map((call) => rowIn(state, call, { reason: "outcome_unknown" }));
+    await writeRows(rows, ledger, documents);
     return all;
   }
-  return { ledger, queue, environment, calls, parked };
+  const reviewed = (count: number) => callsIn("NEEDS_REVIEW", count);
+  return { ledger, documents, queue, environment, calls, callsIn, reviewed };
 }
 
 describe("npm run calls", () => {
   it("lists calls as a table for people, and a line of JSON each for scripts", async () => {
     const bench = createBench();
-    const all = await bench.parked(3);
-    const table = await bench.calls("list --state PARKED");
+    const all = await bench.reviewed(3);
+    const table = await bench.calls("list --state NEEDS_REVIEW");
     expect(table.code).toBe(0);
     for (const { id } of all) expect(table.out).toContain(id);
     expect(table.out).toMatch(/id .* state .* reason/);
     expect(table.out).not.toContain("2025550123");
-    const { out } = await bench.calls("list --state PARKED --limit 2 --json");
+    const { out } = await bench.calls("list --state NEEDS_REVIEW --limit 2 --json");
     const lines = out.split("\n").map((line): { id: string } => JSON.parse(line));
     expect(lines.map(({ id }) => id)).toEqual([all[2]?.id, all[1]?.id]);
     expect((await bench.calls("list --number +12025550123 --json")).out.split("\n")).toHaveLength(
@@ -72,49 +67,47 @@ describe("npm run calls", () => {
 
   it("shows one call's story, and its number and context only where that is asked for", async () => {
     const bench = createBench();
-    const [call] = await bench.parked(1);
+    const [call] = await bench.reviewed(1);
     const shown = await bench.calls(`show ${call?.id}`);
-    expect(shown.out).toMatch(/ACCEPTED[\s\S]*DIALING[\s\S]*PARKED/);
+    expect(shown.out).toMatch(/ACCEPTED[\s\S]*DIALING[\s\S]*NEEDS_REVIEW/);
+    expect(shown.out).toContain(reasons.outcome_unknown);
     expect(shown.out).not.toContain("2025550123");
     expect((await bench.calls(`show ${call?.id} --reveal`)).out).toContain("+12025550123");
     const json: object = JSON.parse((await bench.calls(`show ${call?.id} --reveal --json`)).out);
     expect(json).toMatchObject({ phone_number: "+12025550123", history: expect.any(Array) });
-    expect((await bench.calls("acts --json")).out.split("\n")).toHaveLength(2);
+    expect((await bench.calls("audit --json")).out.split("\n")).toHaveLength(2);
   });
 
-  it("redials hundreds that a list chooses, each once, and only with the word that parked calls demand", async () => {
+  it("redials hundreds that a list chooses, each once, and only with the word that calls under review demand", async () => {
     const bench = createBench();
-    const all = await bench.parked(450);
-    const unsure = await bench.calls("redial --state PARKED --agent agent_sales");
+    const all = await bench.reviewed(450);
+    const unsure = await bench.calls("redial --state NEEDS_REVIEW --agent agent_sales");
     expect([unsure.code, unsure.out]).toEqual([2, "0 done, 450 refused."]);
     expect(unsure.err).toContain("must be true");
-    const sure = await bench.calls("redial --state PARKED --agent agent_sales --not-placed");
+    const sure = await bench.calls("redial --state NEEDS_REVIEW --agent agent_sales --not-placed");
     expect([sure.code, sure.out]).toEqual([0, "450 done, 0 refused."]);
     expect(bench.queue.take()).toHaveLength(450);
     for (const { id } of all) {
-      expect((await bench.ledger.read([id])).get(id)?.state).toBe("REDIALED");
+      expect((await bench.ledger.read([id])).rows.get(id)?.state).toBe("REDIALED");
     }
-    const none = await bench.calls("redial --state PARKED --not-placed");
+    const none = await bench.calls("redial --state NEEDS_REVIEW --not-placed");
     expect(none.out).toBe("0 done, 0 refused.");
   });
 
   it("chooses by number and state together", async () => {
     const bench = createBench();
-    await bench.parked(1);
-    const entry = { numberTail: "23", reason: "r", at: 1000, seenDueAt: null };
-    const { numberHash } = traceOfNumber("+12025550123", hashKey);
-    const expired = Array.from({ length: 4 }, () => aCall());
-    await bench.ledger.defer(
-      expired.map((call) => ({ ...entry, numberHash, call, state: "EXPIRED" })),
+    await bench.reviewed(1);
+    await bench.callsIn("EXPIRED", 4);
+    const { out } = await bench.calls(
+      "redial --state NEEDS_REVIEW --number +12025550123 --not-placed",
     );
-    const { out } = await bench.calls("redial --state PARKED --number +12025550123 --not-placed");
     expect(out).toBe("1 done, 0 refused.");
     expect(bench.queue.take()).toHaveLength(1);
   });
 
   it("stops at a failure, and names the call that it failed at", async () => {
     const bench = createBench();
-    const [one] = await bench.parked(3);
+    const [one] = await bench.reviewed(3);
     bench.queue.send = () => Promise.reject(new Error("down"));
     const failed = await bench.calls(`redial ${one?.id} call_2 --not-placed`);
     expect(failed.code).toBe(1);
@@ -124,45 +117,61 @@ describe("npm run calls", () => {
 
   it("resolves and cancels, and says what was refused and why", async () => {
     const bench = createBench();
-    const [one, two] = await bench.parked(2);
+    const [one, two] = await bench.reviewed(2);
     expect((await bench.calls(`resolve ${one?.id} --placed`)).code).toBe(0);
     expect((await bench.calls(`resolve ${two?.id} --not-placed`)).code).toBe(0);
     const refused = await bench.calls(`cancel ${one?.id} call_nobody`);
     expect(refused.code).toBe(2);
     expect(refused.out).toBe("0 done, 2 refused.");
-    expect(refused.err).toContain("The call is PLACED; this is for calls that are DEFERRED");
+    expect(refused.err).toContain("The call is PLACED; this is for calls that are WAITING");
     expect(refused.err).toContain("404 There is no call of this id.");
-    const entry = { numberHash: "h", numberTail: "23", reason: "r", dueAt: 9e12, at: 1000 };
-    const waiting = Array.from({ length: 300 }, () => aCall({ requestId: "req_9", acceptedAt: 5 }));
-    await bench.ledger.defer(
-      waiting.map((call) => ({ ...entry, call, state: "DEFERRED", seenDueAt: null })),
-    );
-    expect((await bench.calls("cancel --request req_9")).out).toMatch(
-      /^300 waiting calls cancelled/,
+    const requestId = aRequestId();
+    await bench.callsIn("WAITING", 1200, { requestId });
+    expect((await bench.calls(`cancel --request ${requestId}`)).out).toMatch(
+      /^1200 waiting calls cancelled/,
     );
   });
 
-  it("holds, tells what is held, and releases", async () => {
+  it("pauses, tells what is paused, and resumes", async () => {
     const bench = createBench();
-    expect((await bench.calls("hold --agent agent_sales")).out).toBe(
-      "Ordered: hold agent agent_sales.",
+    expect((await bench.calls("pause --agent agent_sales")).out).toBe("Paused: agent agent_sales.");
+    expect((await bench.calls("pauses")).out).toMatch(/agent agent_sales .* paused by operator/);
+    expect((await bench.calls("resume --agent agent_sales --json")).out).toBe(
+      '{"agent_id":"agent_sales"}',
     );
-    expect((await bench.calls("holds")).out).toContain("hold agent agent_sales");
-    expect((await bench.calls("release --agent agent_sales --json")).out).toBe(
-      '{"name":"hold agent agent_sales"}',
+    expect((await bench.calls("pauses")).out).toBe("None.");
+    expect((await bench.calls("pause --account vapi")).code).toBe(2);
+  });
+
+  it("tells which circuit breakers are open, and closes one", async () => {
+    const bench = createBench();
+    const value = {
+      state: "open" as const,
+      code: "http_401",
+      openedAt: 1,
+      probeAt: 2,
+      intervalMs: 60_000,
+      closedAt: 0,
+    };
+    const key = { kind: "breaker", key: "account:vapi" } as const;
+    const next = { ...key, version: randomVersion(), value, expiresAt: null };
+    await bench.documents.write([{ next, seen: null }]);
+    expect((await bench.calls("pauses")).out).toMatch(/breaker account:vapi .* answers http_401/);
+    expect((await bench.calls("resume --breaker account:vapi")).out).toBe(
+      "Resumed: breaker account:vapi.",
     );
-    expect((await bench.calls("holds")).out).toBe("None.");
-    expect((await bench.calls("hold --account vapi")).code).toBe(2);
+    expect((await bench.calls("pauses")).out).toBe("None.");
+    expect((await bench.calls("resume --breaker account:none")).code).toBe(2);
   });
 
   it("counts by state and hour", async () => {
     const bench = createBench();
-    const now = Date.now();
-    const entry = { numberHash: "h", numberTail: "23", reason: "r", at: now, seenDueAt: null };
-    await bench.ledger.defer([{ ...entry, call: aCall(), state: "EXPIRED" }]);
+    await addCounts(bench.documents, ["EXPIRED"], Date.now(), 3_600_000);
+    await bench.callsIn("WAITING", 2);
     const { out } = await bench.calls("stats --hours 2");
     expect(out).toMatch(/hour .* EXPIRED/);
-    expect(out).toContain("DEFERRED");
+    expect(out).toMatch(/WAITING +│ 2 /);
+    expect(out).toContain("Last full sweep: none yet.");
     const json: object = JSON.parse((await bench.calls("stats --json")).out);
     expect(json).toMatchObject({ counts: [{ state: "EXPIRED", count: 1 }] });
   });
@@ -175,14 +184,14 @@ describe("npm run calls", () => {
       `+1303555${String(n).padStart(5, "0")}`.slice(0, 12),
     );
     await writeFile(file, numbers.join("\n"));
-    expect((await bench.calls(`never add --file ${file}`)).code).toBe(0);
+    expect((await bench.calls(`dnc add --file ${file}`)).code).toBe(0);
     const hashes = [numbers[0] ?? "", numbers[10_499] ?? ""].map(
       (number) => traceOfNumber(number, hashKey).numberHash,
     );
-    const found = await neverCalled(hashes, bench.ledger, hashKey);
-    for (const hash of hashes) expect(found.has(hash)).toBe(true);
-    expect((await bench.calls(`never check ${numbers[7]}`)).out).toContain("true");
-    expect((await bench.calls(`never remove ${numbers[7]}`)).code).toBe(0);
+    const read = await bench.documents.read(doNotCallKeysOf(hashes, hashKey));
+    for (const hash of hashes) expect(isOnDoNotCallList(hash, read, hashKey)).toBe(true);
+    expect((await bench.calls(`dnc check ${numbers[7]}`)).out).toContain("true");
+    expect((await bench.calls(`dnc remove ${numbers[7]}`)).code).toBe(0);
     await rm(directory, { recursive: true });
   });
 
@@ -191,8 +200,9 @@ describe("npm run calls", () => {
     ["--help", 0, /^npm run calls -- COMMAND/],
     ["dance", 1, /^There is no command dance/],
     ["list --colour red", 1, /Unknown option '--colour'/],
-    ["list", 2, /^422 Nothing was accepted[\s\S]*\/state is required/],
-    ["list --state PARKED --limit many", 1, /^--limit must be a number/],
+    ["list", 0, /^None\.$/],
+    ["list --state PARKED", 2, /^422 Nothing was accepted[\s\S]*\/state /],
+    ["list --state NEEDS_REVIEW --limit many", 1, /^--limit must be a number/],
     ["cancel --agent a --reason r", 1, /^cancel has no option --reason/],
     ["cancel call_1 --agent a", 1, /^cancel takes either ids/],
     ["toString", 1, /^There is no command toString/],
@@ -201,9 +211,11 @@ describe("npm run calls", () => {
     ["redial", 1, /^Name calls by their ids/],
     ["resolve call_1", 1, /^resolve needs either/],
     ["cancel", 1, /^Give one of --request or --agent/],
-    ["hold --agent a --account b", 1, /^Give one of/],
-    ["never add", 1, /^never needs numbers/],
-    ["never add --file nowhere", 1, /^nowhere cannot be read/],
+    ["pause --agent a --account b", 1, /^Give one of/],
+    ["resume", 1, /^Give one of --agent, --account or --breaker/],
+    ["dnc add", 1, /^dnc needs numbers/],
+    ["dnc say +12025550123", 1, /^dnc is followed by add, remove or check/],
+    ["dnc add --file nowhere", 1, /^nowhere cannot be read/],
   ])("answers %j with exit code %i and a line that helps", async (words, code, line) => {
     const answered = await createBench().calls(words);
     expect(answered.code).toBe(code);
@@ -213,16 +225,16 @@ describe("npm run calls", () => {
   it("says what its environment lacks, whom it was let in by, and what cannot be reached", async () => {
     const bench = createBench();
     bench.environment["OUTBOUND_CALLS_OPERATOR_TOKEN"] = tokens.crm;
-    expect(await bench.calls("holds")).toMatchObject({
+    expect(await bench.calls("pauses")).toMatchObject({
       code: 1,
       err: expect.stringMatching(/^401 /),
     });
     bench.environment["OUTBOUND_CALLS_OPERATOR_TOKEN"] = "";
-    expect((await bench.calls("holds")).err).toBe("OUTBOUND_CALLS_OPERATOR_TOKEN is not set.");
+    expect((await bench.calls("pauses")).err).toBe("OUTBOUND_CALLS_OPERATOR_TOKEN is not set.");
     bench.environment["OUTBOUND_CALLS_URL"] = "";
-    expect((await bench.calls("holds")).err).toBe("OUTBOUND_CALLS_URL is not set to a URL.");
+    expect((await bench.calls("pauses")).err).toBe("OUTBOUND_CALLS_URL is not set to a URL.");
     const err: string[] = [];
-    const code = await run(["holds"], {
+    const code = await run(["pauses"], {
       environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: "x" },
       fetch: () => Promise.reject(new TypeError("fetch failed", { cause: new Error("refused") })),
       print: () => undefined,

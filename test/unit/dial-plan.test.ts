@@ -21,7 +21,7 @@ describe("the dial plan", () => {
   it("has the defaults that the design gives", () => {
     expect(parsed()).toMatchObject({
       expireAfterHours: 168,
-      parkAfterSeconds: 300,
+      reviewAfterSeconds: 300,
       retentionDays: 60,
       destinations: { deny: ["+1900", "+979", "+881", "+882", "+883"] },
     });

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
-import { errorsMax } from "../../shared/call.ts";
+import { errorsMax } from "../../shared/calls/call.ts";
 import { answerBytesMax } from "../contracts/hostile-requests.ts";
 import type { FedApi } from "../support/hostile-feed.ts";
 

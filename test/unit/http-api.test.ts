@@ -1,18 +1,19 @@
-import { messageSchema } from "../../shared/message.ts";
+import { messageSchema } from "../../shared/queue/messages.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
 import { describeOperatorApi } from "../contracts/operator-api.ts";
 import { createTestApi } from "../support/api.ts";
 
 const createApi = () => {
-  const { app, queue, ledger, events } = createTestApi();
+  const { app, queue, ledger, documents, events } = createTestApi();
   return {
     request: async (path: string, init?: RequestInit) => app.request(path, init),
     async queued() {
       const bodies = await Promise.all(queue.take().map((one) => one.open()));
-      return bodies.map((body) => messageSchema.parse(body));
+      return bodies.map((body) => messageSchema.parse(JSON.parse(body)));
     },
     ledger: () => ledger,
+    documents: () => documents,
     events,
   };
 };

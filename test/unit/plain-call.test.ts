@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { callRequestSchema, isPlainCall } from "../../shared/call.ts";
+import { callRequestSchema, isPlainCall } from "../../shared/calls/call.ts";
 
 /** Values as JSON brings them, own keys `__proto__` included. */
 const read = (json: string): unknown => JSON.parse(json);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallRequest } from "../../shared/call.ts";
+import type { CallRequest } from "../../shared/calls/call.ts";
 import { parseDialPlan, routeOf } from "../../shared/dial-plan.ts";
 import type { LogFields } from "../../shared/log.ts";
 import { presets } from "../../shared/schedule/presets.ts";

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { CallView, Counts } from "./client.ts";
 import { type Ask, type Attempt, type Filter, names, states, textIn, Time } from "./shared.tsx";
 
-/** Calls of a state, a request or a number. */
+/** Calls of a state, a request or a number, or all. */
 export function Calls({
   filter,
   setFilter,
@@ -32,6 +32,7 @@ export function Calls({
       interface Page {
         calls: CallView[];
         cursor?: string;
+        unreadable?: number;
       }
       if (phone_number !== "") {
         const place = from === undefined ? {} : { cursor: from };
@@ -54,7 +55,10 @@ export function Calls({
       if (!isCurrent) return;
       setCalls(page.calls);
       setCursor(page.cursor);
-      setProblem("why" in page ? page.why : "");
+      if ("why" in page) setProblem(page.why);
+      else if (page.unreadable === undefined) setProblem("");
+      else
+        setProblem(`${page.unreadable} calls left out: a later version of the service wrote them.`);
     };
     void read();
     return () => {
@@ -96,11 +100,18 @@ export function Calls({
   const reasons = new Map<string, number>();
   for (const { reason } of calls ?? []) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   const canCancel =
-    filter.state === "DEFERRED" && (filter.agent_id !== "" || filter.request_id !== "");
+    filter.state === "WAITING" && (filter.agent_id !== "" || filter.request_id !== "");
   return (
     <section class="card" aria-labelledby="calls">
       <h2 id="calls">Calls</h2>
       <nav aria-label="States">
+        <button
+          type="button"
+          aria-pressed={filter.state === ""}
+          onClick={() => setFilter({ ...filter, state: "", phone_number: "" })}
+        >
+          All
+        </button>
         {states.map((state) => {
           const count = standing?.standing[state];
           const text = count === standing?.standing_most ? `${count}+` : count;
@@ -142,7 +153,7 @@ export function Calls({
       {problem === "" ? null : <p class="problem">{problem}</p>}
       {calls === undefined ? <p>Loading …</p> : null}
       {calls?.length === 0 && problem === "" ? (
-        <p>No call is {names[filter.state]?.toLowerCase()} here.</p>
+        <p>{cursor === undefined ? "There is no such call." : "None yet; there may be more."}</p>
       ) : null}
       {reasons.size === 0 ? null : (
         <p class="line reasons">
@@ -178,7 +189,7 @@ export function Calls({
                 <tr key={call.id} aria-current={call.id === opened ? "true" : undefined}>
                   <th scope="row">
                     <button type="button" class="quiet" onClick={() => open(call.id)}>
-                      {call.id.slice(0, 13)}…
+                      {call.id.slice("call_".length)}
                     </button>
                   </th>
                   <td>

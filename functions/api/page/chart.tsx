@@ -1,5 +1,18 @@
 import type { Counts } from "./client.ts";
-import { names, states } from "./shared.tsx";
+import { names, states, Time } from "./shared.tsx";
+
+/** A sweep begins every minute; from then on waiting calls may go unnoticed. */
+const sweepMsMax = 5 * 60_000;
+
+function SweepWarning({ sweptAt }: { sweptAt: string | null }) {
+  if (sweptAt === null) return <p class="hint">The sweep has not been round yet.</p>;
+  if (Date.now() - Date.parse(sweptAt) < sweepMsMax) return null;
+  return (
+    <p class="problem">
+      The sweep was last round at <Time at={sweptAt} />: calls that wait may not be dialed.
+    </p>
+  );
+}
 
 /** Calls that came into each state in each of the last 24 hours; the same as a table for who cannot see it. */
 export function Chart({ counts }: { counts: Counts | undefined }) {
@@ -20,6 +33,7 @@ export function Chart({ counts }: { counts: Counts | undefined }) {
   return (
     <section class="card" aria-labelledby="chart">
       <h2 id="chart">Last 24 hours</h2>
+      <SweepWarning sweptAt={counts.swept_at} />
       <svg
         viewBox="0 0 240 62"
         role="img"

@@ -29,11 +29,19 @@ export interface Counts {
   counts: { hour: string; state: string; count: number }[];
   standing: Record<string, number>;
   standing_most: number;
+  /** When the last full round of the sweep began. */
+  swept_at: string | null;
 }
 
-export interface Holds {
-  orders: { name: string; at: string; by: string }[];
-  holds: { name: string; code: string; probe_at: string }[];
+/** What an operator keeps waiting: one of the two. */
+export interface Paused {
+  agent_id?: string;
+  account?: string;
+}
+
+export interface Pauses {
+  pauses: (Paused & { at: string; by: string })[];
+  breakers: { key: string; code: string; opened_at: string; probe_at: string }[];
   agents: string[];
   /** Whether there are agents that the plan does not name. */
   other_agents: boolean;

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { meaningOf } from "../../../shared/calls/reasons.ts";
 import type { CallView, Revealed, Step } from "./client.ts";
 import { type Ask, type Attempt, Fact, names, Time, timeText } from "./shared.tsx";
 
@@ -36,7 +37,8 @@ export function OneCall({
       const made = await asking<{ id: string }>(`${path}/redial`, body);
       return `The call is made again as ${made.id}.`;
     });
-  const isParked = call.state === "PARKED";
+  const needsReview = call.state === "NEEDS_REVIEW";
+  const meaning = meaningOf(call.reason);
   const link = (label: string, other: string | null) =>
     other === null ? null : (
       <>
@@ -55,7 +57,11 @@ export function OneCall({
       </h2>
       <dl>
         <Fact name="State">
-          <span class={`dot ${call.state}`} aria-hidden="true" /> {names[call.state]}, {call.reason}
+          <span class={`dot ${call.state}`} aria-hidden="true" /> {names[call.state]}
+        </Fact>
+        <Fact name="Reason">
+          {call.reason}
+          {meaning === undefined ? null : <span class="hint"> {meaning}</span>}
         </Fact>
         <Fact name="Agent">{call.agent_id}</Fact>
         <Fact name="Account">{call.provider ?? "none yet"}</Fact>
@@ -86,7 +92,7 @@ export function OneCall({
         {link("Made again as", call.redialed_as)}
       </dl>
       <p class="line">
-        {isParked ? (
+        {needsReview ? (
           <>
             <button
               type="button"
@@ -115,7 +121,7 @@ export function OneCall({
             Send the new call again
           </button>
         ) : null}
-        {call.state === "DEFERRED" ? (
+        {call.state === "WAITING" ? (
           <button type="button" onClick={() => act("Cancelled.", "/cancel")}>
             Cancel this call
           </button>

@@ -2,10 +2,10 @@ import { render } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Calls } from "./calls.tsx";
 import { Chart } from "./chart.tsx";
-import { ask, AskError, type Counts, type Holds } from "./client.ts";
+import { ask, AskError, type Counts, type Pauses } from "./client.ts";
 import { DoNotCall } from "./do-not-call.tsx";
-import { HoldList } from "./hold-list.tsx";
 import { OneCall } from "./one-call.tsx";
+import { PauseList } from "./pause-list.tsx";
 import type { Ask, Attempt, Filter, Say } from "./shared.tsx";
 import { SignIn } from "./sign-in.tsx";
 
@@ -13,7 +13,7 @@ const refreshMs = 10_000;
 const tokenKey = "outbound-calls-operator";
 
 const noFilter: Filter = {
-  state: "PARKED",
+  state: "NEEDS_REVIEW",
   agent_id: "",
   provider: "",
   reason: "",
@@ -66,7 +66,7 @@ function Page() {
 
 function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
   const [counts, setCounts] = useState<Counts>();
-  const [holds, setHolds] = useState<Holds>();
+  const [pauses, setPauses] = useState<Pauses>();
   const [filter, setFilter] = useState(noFilter);
   const [opened, setOpened] = useState<string>();
   const [changes, setChanges] = useState(0);
@@ -88,7 +88,7 @@ function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
   useEffect(() => {
     const load = () => {
       asking<Counts>("/counts?hours=24").then(setCounts, () => undefined);
-      asking<Holds>("/holds").then(setHolds, () => undefined);
+      asking<Pauses>("/pauses").then(setPauses, () => undefined);
     };
     load();
     const timer = setInterval(load, refreshMs);
@@ -97,7 +97,7 @@ function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
   return (
     <>
       <Chart counts={counts} />
-      <HoldList holds={holds} ask={asking} attempt={attempt} />
+      <PauseList pauses={pauses} ask={asking} attempt={attempt} />
       <Calls
         filter={filter}
         setFilter={setFilter}

@@ -2,10 +2,10 @@ import { type ComponentChildren } from "preact";
 
 /** The states of a call, in the order in which they are shown. */
 export const states = [
-  "DEFERRED",
+  "WAITING",
   "DIALING",
   "UNKNOWN",
-  "PARKED",
+  "NEEDS_REVIEW",
   "PLACED",
   "REJECTED",
   "EXPIRED",
@@ -13,10 +13,10 @@ export const states = [
   "REDIALED",
 ];
 export const names: Record<string, string> = {
-  DEFERRED: "Waiting",
+  WAITING: "Waiting",
   DIALING: "Dialing",
   UNKNOWN: "Unknown",
-  PARKED: "Parked",
+  NEEDS_REVIEW: "Needs review",
   PLACED: "Placed",
   REJECTED: "Rejected",
   EXPIRED: "Expired",
@@ -34,6 +34,7 @@ export type Attempt = (work: () => Promise<string | undefined>) => void;
 
 /** Which calls are listed. */
 export interface Filter {
+  /** Empty: calls in every state. */
   state: string;
   agent_id: string;
   provider: string;

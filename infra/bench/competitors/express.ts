@@ -1,6 +1,6 @@
 /** Express 5, the same zod schema, and BullMQ's producer or a queue that forgets. */
 import express from "express";
-import { callRequestSchema } from "../../../shared/call.ts";
+import { callRequestSchema } from "../../../shared/calls/call.ts";
 import { enqueuer, isAuthorized, serving } from "./kit.ts";
 
 const enqueue = enqueuer();

@@ -1,5 +1,5 @@
 import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
-import { describeProvider } from "../../contracts/provider.ts";
+import { describeProvider, sought } from "../../contracts/provider.ts";
 
 const fields = { connection: "1494404757140276705", from: "+12025550100" };
 const secrets = { TELNYX_API_KEY: "key_4" };
@@ -84,6 +84,33 @@ const fixtures = [
   error(500, { code: "10007", title: "Unexpected error" }, { kind: "unknown", code: "http_500" }),
 ];
 
+/** A page of call events, as it is asked for; the number that was called stands in no address. */
+const eventsOf = () => {
+  const query = new URLSearchParams({
+    "filter[connection_id]": fields.connection,
+    "filter[from]": fields.from,
+    "filter[type]": "webhook",
+    "filter[occurred_at][gte]": new Date(sought.from).toISOString(),
+    "page[number]": "1",
+    "page[size]": "250",
+  });
+  const asked = { authorization: "Bearer key_4" };
+  return { path: `/v2/call_events?${query.toString()}`, headers: asked };
+};
+const eventOf = (callId: string, call_control_id: string) => ({
+  record_type: "call_event",
+  name: "call.initiated",
+  type: "webhook",
+  event_timestamp: "2026-11-21T00:00:03.127783Z",
+  metadata: {
+    event_type: "call.initiated",
+    payload: {
+      call_control_id,
+      client_state: Buffer.from(JSON.stringify({ call_id: callId })).toString("base64"),
+    },
+  },
+});
+
 const read = (text: string): unknown => {
   const { client_state, ...body }: { client_state: string } = JSON.parse(text);
   return { ...body, client_state: JSON.parse(Buffer.from(client_state, "base64").toString()) };
@@ -110,6 +137,27 @@ describeProvider({
     },
   ],
   fixtures,
+  lookUps: [
+    {
+      page: "developers.telnyx.com/api-reference/debugging/list-call-events",
+      asks: () => [eventsOf()],
+      answers: ({ id }) => [{ data: [eventOf("call_other", "v3:other"), eventOf(id, "v3:ours")] }],
+      found: { by: "id", providerCallId: "v3:ours" },
+    },
+    {
+      page: "developers.telnyx.com/api-reference/debugging/list-call-events, of another application",
+      asks: () => [eventsOf()],
+      answers: () => [
+        {
+          data: [
+            { name: "call.hangup", type: "webhook", metadata: {} },
+            { name: "call.initiated", type: "webhook", metadata: { client_state: "not ours" } },
+          ],
+        },
+      ],
+      found: undefined,
+    },
+  ],
 });
 
 describeProvider({

@@ -189,6 +189,7 @@ describe("the webhook", () => {
     expect(await dial(`http://127.0.0.1:${port}/`)).toEqual({
       kind: "not_placed",
       code: "econnrefused",
+      unanswered: true,
     });
     const outcome = await dial("https://no-such-host.invalid/");
     expect(outcome).toMatchObject({ kind: "not_placed" });

@@ -1,0 +1,36 @@
+import type {
+  DocumentKey,
+  Documents,
+  StoredDocument,
+} from "../../../shared/documents/documents.ts";
+import type { Kind, ValueOf } from "../../../shared/documents/kinds.ts";
+import { randomVersion } from "../../../shared/random-id.ts";
+import { UnreachableError } from "../port-limits.ts";
+import type { OperatorDeps } from "../context.ts";
+
+const tries = 3;
+
+/**
+ * Changes a document over what was read, and reads again where somebody else has changed it meanwhile.
+ *
+ * @param change answers with the value that is to stand, or undefined where nothing is to be written
+ * @returns what stands thereafter; undefined where there is no document
+ * @throws where others came first three times
+ */
+export async function changeDocument<K extends Kind>(
+  { kind, key }: DocumentKey<K>,
+  expiresAt: number | null,
+  change: (standing: StoredDocument<K> | undefined) => ValueOf<K> | undefined,
+  documents: Documents,
+  { randomId }: Pick<OperatorDeps, "randomId">,
+): Promise<ValueOf<K> | undefined> {
+  for (let tried = 0; tried < tries; tried++) {
+    const standing = (await documents.read([{ kind, key }])).get(kind, key);
+    const value = change(standing);
+    if (value === undefined) return standing?.value;
+    const next = { kind, key, version: randomVersion(randomId()), value, expiresAt };
+    const [isWritten] = await documents.write([{ next, seen: standing?.version ?? null }]);
+    if (isWritten === true) return value;
+  }
+  throw new UnreachableError("a document was changed by others each time");
+}

@@ -1,0 +1,62 @@
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { backlogOf } from "../../shared/calls/call-row.ts";
+import type { StoredDocument } from "../../shared/documents/documents.ts";
+import type { ReadyDeps } from "./dialer.ts";
+
+/** A backlog's document is renewed by writers that know of no use for so long. */
+const renewedEveryMs = 30 * 60_000;
+const writeTries = 3;
+
+/**
+ * Makes sure that sweeps visit the backlogs of rows that are about to be written: their documents say that they were
+ * used within 45 minutes.
+ *
+ * @throws where that cannot be written: then no row may be
+ */
+export async function useBacklogs(
+  rows: readonly Pick<CallRow, "client" | "agentId">[],
+  deps: ReadyDeps,
+): Promise<void> {
+  const { documents, clock, random, memory } = deps;
+  const now = clock.now();
+  let needed = new Map(
+    rows
+      .map((row) => [backlogOf(row), row] as const)
+      .filter(([key]) => now - (memory.backlogsUsedAt.get(key) ?? -Infinity) > renewedEveryMs),
+  );
+  for (let tries = 0; needed.size > 0; tries++) {
+    if (tries === writeTries) throw new Error("a backlog's document could not be written");
+    const read = await documents.read(
+      [...needed.keys()].map((key) => ({ kind: "backlog", key }) as const),
+    );
+    const changes = [...needed].map(([key, { client, agentId }]) => {
+      const standing = read.get("backlog", key);
+      const value = standing?.value ?? newBacklog(client, agentId, now);
+      const next = {
+        kind: "backlog" as const,
+        key,
+        version: random.version(),
+        value: { ...value, usedAt: now },
+        expiresAt: null,
+      };
+      return { next, seen: standing?.version ?? null };
+    });
+    const written = await documents.write(changes);
+    for (const [index, { next }] of changes.entries()) {
+      if (written[index] === true) memory.backlogsUsedAt.set(next.key, now);
+    }
+    needed = new Map([...needed].filter(([key]) => memory.backlogsUsedAt.get(key) !== now));
+  }
+}
+
+function newBacklog(client: string, agentId: string, now: number) {
+  return {
+    client,
+    agentId,
+    usedAt: now,
+    nextDueAt: null,
+    visitedAt: now,
+    newer: null,
+    older: null,
+  } satisfies StoredDocument<"backlog">["value"];
+}

@@ -1,0 +1,109 @@
+import { callOf } from "../../shared/calls/call-row.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import type { StoredDocument } from "../../shared/documents/documents.ts";
+import { errorForLog } from "../../shared/log.ts";
+import type { Route } from "../../shared/providers/index.ts";
+import { capDaysMax, freeAt } from "../../shared/schedule/frequency-cap.ts";
+import type { ReadyDeps } from "./dialer.ts";
+
+const writeTries = 4;
+
+/** What has become of counting a call. */
+type CountedOrNot = { isCounted: true } | { isCounted: false; freeAt: number | undefined };
+
+/** A claimed call that counts for the caps of its number: an entry of the number's document. */
+interface Counted {
+  row: CallRow;
+  claim: string;
+}
+
+/**
+ * Counts claimed calls towards the frequency caps of their numbers. Entries of one number in a delivery are written
+ * one after another, so that two of them never take the last place together.
+ */
+export function createCaps({ documents, clock, random, settings, log }: ReadyDeps) {
+  const busy = new Map<string, Promise<unknown>>();
+
+  /** After whatever this delivery is doing with the number's entries. */
+  async function inTurn<Result>(numberHash: string, work: () => Promise<Result>): Promise<Result> {
+    const before = busy.get(numberHash) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    busy.set(numberHash, mine);
+    return mine;
+  }
+
+  const read = async (key: string): Promise<StoredDocument<"cap"> | undefined> =>
+    (await documents.read([{ kind: "cap", key }])).get("cap", key);
+  const write = async (
+    key: string,
+    entries: StoredDocument<"cap">["value"]["entries"],
+    seen: StoredDocument<"cap"> | undefined,
+  ): Promise<boolean> => {
+    const periodMs = capDaysMax * 86_400_000;
+    const now = clock.now();
+    const next = {
+      kind: "cap" as const,
+      key,
+      version: random.version(),
+      value: { ...seen?.value, entries: entries.filter(({ at }) => at > now - periodMs) },
+      expiresAt: now + periodMs,
+    };
+    return (await documents.write([{ next, seen: seen?.version ?? null }]))[0] === true;
+  };
+
+  return {
+    /**
+     * Counts a call that is about to be dialed. A resend may ring only now, so it takes a new time in the place that
+     * it has.
+     *
+     * @returns whether it is counted and may go; if not, the moment at which its number is free again; undefined:
+     *   nobody could tell
+     */
+    async count({ row, claim }: Counted, route: Route): Promise<CountedOrNot> {
+      const call = callOf(row);
+      if (call === undefined) return { isCounted: false, freeAt: undefined };
+      const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
+      if (!isCounted) return { isCounted: true };
+      return inTurn(row.numberHash, async () => {
+        for (let tries = 0; tries < writeTries; tries++) {
+          const standing = await read(row.numberHash);
+          const entries = standing?.value.entries ?? [];
+          const others = entries.filter((one) => one.call !== row.id);
+          const own = entries.find((one) => one.call === row.id);
+          // Whoever claimed it first may have died before it was counted: then it has no place yet.
+          const hasPlace = row.resent && own !== undefined;
+          // Counted by a later claim, as this holder stood still: it would take that one's entry back.
+          if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== claim) {
+            return { isCounted: false, freeAt: undefined };
+          }
+          const at = clock.now();
+          const times = others.map((one) => one.at);
+          const free = freeAt(times, caps, at);
+          if (free > at && !hasPlace) return { isCounted: false, freeAt: free };
+          const next = [...others, { call: row.id, claim, at }];
+          if (await write(row.numberHash, next, standing)) return { isCounted: true };
+        }
+        return { isCounted: false, freeAt: undefined };
+      });
+    },
+
+    /** Takes a call back that surely was not placed. Failing, its number rests for longer. */
+    async leave({ row, claim }: Counted, route: Route): Promise<void> {
+      const call = callOf(row);
+      if (call === undefined || row.resent) return;
+      if (!settings.schedule.capsOf(call.request, route).isCounted) return;
+      await inTurn(row.numberHash, async () => {
+        for (let tries = 0; tries < writeTries; tries++) {
+          const standing = await read(row.numberHash);
+          const entries = standing?.value.entries ?? [];
+          const others = entries.filter((one) => one.claim !== claim);
+          if (others.length === entries.length) return;
+          if (await write(row.numberHash, others, standing)) return;
+        }
+      }).catch((error: unknown) => {
+        log("warning", "cap.not_freed", { call_id: row.id, error: errorForLog(error) });
+      });
+    },
+  };
+}
+export type Caps = ReturnType<typeof createCaps>;

@@ -1,0 +1,83 @@
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import type { Decided } from "../../shared/calls/state-machine.ts";
+import { expiryOf } from "../../shared/dial-plan.ts";
+import type { DocumentsRead } from "../../shared/documents/documents.ts";
+import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/orders.ts";
+import { type Delivery, type Held, type Refusal, waiting } from "./delivery.ts";
+import type { ReadyDeps } from "./dialer.ts";
+import type { Permit } from "./pacing.ts";
+
+/**
+ * What is checked side by side under the claim, as nothing of it depends on the other: the number's cap, orders and
+ * the do-not-call list, the calls in whose stead this one is made, and the permit.
+ */
+export async function checkClaimed(
+  held: Held,
+  { deps, caps, documents, permits }: Delivery,
+): Promise<Refusal | { permit: Permit; read: DocumentsRead }> {
+  const { dial, row } = held;
+  const [count, read, byAncestors, permit] = await Promise.all([
+    caps.count(held, dial.route),
+    documents(),
+    refusedByAncestors(row, deps),
+    permits.take(dial.route),
+  ]);
+  const counted = count.isCounted;
+  const refused =
+    byAncestors ??
+    refusedByOrders(held, read, deps) ??
+    (count.isCounted ? undefined : refusedByCap(held, count.freeAt, deps)) ??
+    (permit === undefined ? waiting("pace", held) : undefined);
+  if (refused !== undefined || permit === undefined) {
+    return { refused: refused ?? waiting("pace", held), counted };
+  }
+  return { permit, read };
+}
+
+export function refusedByOrders(
+  held: Held,
+  read: DocumentsRead,
+  deps: ReadyDeps,
+): Decided | undefined {
+  const { call, route } = held.dial;
+  if (isCancelled(call, read)) return { state: "CANCELLED", reason: "operator" };
+  if (isOnDoNotCallList(held.row.numberHash, read, deps.settings.hashKey)) {
+    return { state: "REJECTED", reason: "do_not_call" };
+  }
+  return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;
+}
+
+/** Longer than any call to the number that is under way and may yet leave its cap. */
+const overCapMs = 180_000;
+
+function refusedByCap(
+  held: Held,
+  freeAt: number | undefined,
+  { clock, settings }: ReadyDeps,
+): Decided {
+  const { call, row } = held.dial;
+  if (freeAt === undefined) return waiting("max_calls", held);
+  const expiresAt = expiryOf(call, settings.plan);
+  if (freeAt < expiresAt) return { state: "WAITING", reason: "max_calls", dueAt: freeAt };
+  if (row?.reason === "max_calls") return { state: "EXPIRED", reason: "max_calls" };
+  const dueAt = Math.min(clock.now() + overCapMs, expiresAt);
+  return { state: "WAITING", reason: "max_calls", dueAt };
+}
+
+/** What the calls in whose stead this one is made have come to since. Those that were purged count for nothing. */
+async function refusedByAncestors(
+  { id, ancestors }: CallRow,
+  { ledger, log }: ReadyDeps,
+): Promise<Decided | undefined> {
+  if (ancestors.length === 0) return undefined;
+  const { rows, unreadable } = await ledger.read(ancestors);
+  const states = new Set([...rows.values()].map(({ state }) => state));
+  if (states.has("PLACED")) {
+    log("alarm", "call.placed_before", { call_id: id });
+    return { state: "CANCELLED", reason: "placed_before" };
+  }
+  if (unreadable.size > 0 || states.has("DIALING") || states.has("UNKNOWN")) {
+    return { state: "NEEDS_REVIEW", reason: "ancestor_unknown" };
+  }
+  return undefined;
+}

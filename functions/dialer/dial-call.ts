@@ -1,0 +1,250 @@
+import {
+  claimAgeMsMax,
+  claimed,
+  type Decided,
+  type Settlement,
+} from "../../shared/calls/state-machine.ts";
+import { accountOf, expiryOf } from "../../shared/dial-plan.ts";
+import type { DocumentsRead } from "../../shared/documents/documents.ts";
+import { errorForLog, type LogFields } from "../../shared/log.ts";
+import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import { accountNameOf } from "../../shared/providers/index.ts";
+import { callUpSoon, hasComeBack } from "./call-up-soon.ts";
+import { checkClaimed } from "./check-claimed.ts";
+import { openBreakers } from "./circuit-breaker.ts";
+import { closedUntil, type Dial } from "./decide.ts";
+import {
+  type Delivery,
+  type Held,
+  leave,
+  type NotDialed,
+  type Place,
+  type Refusal,
+  type Result,
+  waiting,
+} from "./delivery.ts";
+import type { ReadyDeps } from "./dialer.ts";
+import { sendInTime } from "./send-in-time.ts";
+import {
+  type OutcomeOf,
+  sendOutcome,
+  settlementOf,
+  settleSurely,
+  type Settling,
+  unknownDueAt,
+} from "./settle.ts";
+import { adjustWindow } from "./window.ts";
+import { logDecision, newCallOf } from "./write-decided.ts";
+
+/** Time for the settlement and its repetitions, and for the message's acknowledgement. */
+const afterRequestMs = 20_000;
+/** The `outcome` of a claim that may still land comes after it surely has. */
+const givenUpSeconds = 60;
+
+/**
+ * Dials one call: a place, the claim, what is checked under the claim, one request, and the settlement. A call whose
+ * outcome is not known is never sent again, but to a provider that drops what it has seen.
+ */
+export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> {
+  const { deps, places } = delivery;
+  const { clock, settings } = deps;
+  const account = accountNameOf(dial.route);
+  // It counts as due a few seconds ahead, and waits for its moment without holding a place.
+  await clock.sleep(dial.dialAt - clock.now());
+  const now = clock.now();
+  const expiresAt = expiryOf(dial.call, settings.plan);
+  if (!(await places.acquire(account))) {
+    const dueAt = dial.row?.dueAt ?? now;
+    return { kind: "not_dialed", decided: { state: "WAITING", reason: "no_capacity", dueAt } };
+  }
+  const place: Place = { isHeld: true, isInGate: false };
+  delivery.writes.begin();
+  try {
+    if (delivery.ledger.isDown) return { kind: "again" };
+    const obstacle = obstacleTo(dial, expiresAt, delivery) ?? (await breakerBefore(dial, delivery));
+    if (obstacle !== undefined) return { kind: "not_dialed", decided: obstacle };
+    const held = await claimCall(dial, delivery);
+    if ("kind" in held) return held;
+    return await underClaim(held, place, delivery);
+  } finally {
+    delivery.writes.end();
+    leave(place, account, delivery);
+  }
+}
+
+/** What has changed since the decision: the call may have waited for its place for minutes. */
+function obstacleTo(
+  { call, route, row }: Dial,
+  expiresAt: number,
+  { deps, deadline }: Delivery,
+): NotDialed | undefined {
+  const { clock, settings } = deps;
+  const now = clock.now();
+  if (now >= expiresAt) return { state: "EXPIRED", reason: "expired" };
+  const { timeoutSeconds } = accountOf(route, settings.plan);
+  if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
+    return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
+  }
+  const closed = closedUntil(settings.schedule.opening(call.request, route, now, expiresAt), now);
+  return closed;
+}
+
+/** A breaker that has opened since the decision; without it a claim would be made in vain. */
+async function breakerBefore(
+  { call, route, row, dialAt }: Dial,
+  { documents }: Delivery,
+): Promise<NotDialed | undefined> {
+  const read = await documents().catch(() => undefined); // what cannot be read is asked for again under the claim
+  const open = read === undefined ? [] : openBreakers(call.request.agent_id, route, read);
+  if (open.every(({ value }) => value.probeAt <= dialAt)) return undefined;
+  return { state: "WAITING", reason: "breaker_open", dueAt: row?.dueAt ?? dialAt };
+}
+
+/** Claims a call. A claim whose answer was lost is read back: it may be ours. */
+async function claimCall(dial: Dial, delivery: Delivery): Promise<Held | Result> {
+  const { deps, writes } = delivery;
+  const { ledger, clock, random, settings, log } = deps;
+  const { call, row, route } = dial;
+  const { timeoutSeconds } = accountOf(route, settings.plan);
+  const version = random.version();
+  const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
+  const next = claimed(row, newCallOf(call, deps), { route, timeoutSeconds }, { version, at });
+  if (next === undefined) return { kind: "done" }; // the row is the home
+  const held: Held = { dial, row: next, claim: version };
+  try {
+    return (await writes.write({ next, seen: row?.version ?? null })) ? held : { kind: "done" };
+  } catch (error) {
+    log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
+  }
+  try {
+    const standing = (await ledger.read([call.id])).rows.get(call.id);
+    if (standing?.version === version) return held;
+    if (standing !== undefined && standing.version !== row?.version) return { kind: "done" };
+  } catch (error) {
+    log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
+    delivery.ledger.isDown = true;
+  }
+  // Given up, though it may still land: then it sent nothing.
+  const settlement = { id: call.id, claim: version, at: clock.now(), dueAt: clock.now() };
+  const notSent = { ...settlement, state: "WAITING", reason: "claim_too_old" } as const;
+  await sendOutcome(notSent, givenUpSeconds, deps);
+  return { kind: "again" };
+}
+
+/** Everything from the claim to the settlement. */
+async function underClaim(held: Held, place: Place, delivery: Delivery): Promise<Result> {
+  const { deps, caps } = delivery;
+  const startedAt = deps.clock.now();
+  const sent = await sendChecked(held, place, delivery, startedAt).catch((error: unknown) => {
+    // Before the request: that one answers for itself.
+    deps.log("alarm", "ledger.unreachable", { call_id: held.row.id, error: errorForLog(error) });
+    return { refused: waiting("not_checked", held), counted: true };
+  });
+  if ("refused" in sent) {
+    if (sent.counted) await caps.leave(held, held.dial.route);
+    return refuse(held, sent.refused, delivery);
+  }
+  adjustWindow(accountNameOf(held.dial.route), deps.memory.windows, wasAnswered(sent.outcome));
+  // The next call may be claimed while this one is settled, in the same round trip. Where there was no answer it waits
+  // until that is counted: the breaker may open by it.
+  if (wasAnswered(sent.outcome)) leave(place, accountNameOf(held.dial.route), delivery);
+  return settle(held, sent, delivery, startedAt);
+}
+
+/** Checks a claimed call, and sends it in time. */
+async function sendChecked(
+  held: Held,
+  place: Place,
+  delivery: Delivery,
+  startedAt: number,
+): Promise<Refusal | { outcome: DialOutcome; isProbe: boolean; read: DocumentsRead }> {
+  const checked = await checkClaimed(held, delivery);
+  if ("refused" in checked) return checked;
+  return sendInTime(held, checked, place, delivery, startedAt);
+}
+
+/** Settles a claim under which nothing was sent. */
+async function refuse(held: Held, refused: Decided, { deps, writes }: Delivery): Promise<Result> {
+  const { row, claim, dial } = held;
+  const { settings, clock, random } = deps;
+  const at = clock.now();
+  const settlement: Settlement = { id: row.id, claim, at, ...refused };
+  // A resend stays UNKNOWN, and is looked after again no later than it would have been.
+  if (row.resent) {
+    const canLookUp = settings.providerOf(row.route ?? dial.route).lookUp !== undefined;
+    const { reviewAfterSeconds } = settings.plan;
+    settlement.state = "UNKNOWN";
+    settlement.dueAt = unknownDueAt(row, { canLookUp, reviewAfterSeconds }, at, random.fraction());
+  }
+  const settling = await settleSurely(row, settlement, writes.write, deps);
+  return resultOf(settling, dial, settlement, {}, deps);
+}
+
+function wasAnswered(outcome: DialOutcome): boolean {
+  if (outcome.kind === "not_placed") return outcome.unanswered !== true;
+  return outcome.kind !== "unknown";
+}
+
+/** Writes what the provider answered, then keeps count of it. */
+async function settle(
+  held: Held,
+  { outcome, isProbe, read }: { outcome: DialOutcome; isProbe: boolean; read: DocumentsRead },
+  { deps, writes, caps, breakers }: Delivery,
+  startedAt: number,
+): Promise<Result> {
+  const { clock, random, settings, log } = deps;
+  const { dial, row, claim } = held;
+  const { plan, providerOf } = settings;
+  const now = clock.now();
+  const of: OutcomeOf = {
+    row,
+    claim,
+    wasDueAt: dial.row?.dueAt ?? now,
+    isProbe,
+    canLookUp: providerOf(row.route ?? dial.route).lookUp !== undefined,
+    expiresAt: expiryOf(dial.call, plan),
+    reviewAfterSeconds: plan.reviewAfterSeconds,
+  };
+  const settlement = settlementOf(outcome, of, now, random.fraction());
+  const settling = await settleSurely(row, settlement, writes.write, deps);
+  const told = { provider: dial.route.provider, attempt: row.attempt, ms: now - startedAt };
+  const result = await resultOf(settling, dial, settlement, told, deps);
+  const counted = {
+    agentId: dial.call.request.agent_id,
+    route: dial.route,
+    numberHash: row.numberHash,
+  };
+  // What a resend is answered may be about the first request: only a success says something.
+  const says = row.resent && outcome.kind !== "placed" ? undefined : outcome;
+  await Promise.all([
+    outcome.kind === "placed" || outcome.kind === "unknown"
+      ? undefined
+      : caps.leave(held, dial.route),
+    says && breakers.keep(says, counted, read),
+  ]).catch((error: unknown) => {
+    log("warning", "breaker.not_kept", { call_id: row.id, error: errorForLog(error) });
+  });
+  return result;
+}
+
+/** Tells of a settlement, and hints at a row that is due soon. */
+async function resultOf(
+  settling: Settling,
+  { call, row }: Dial,
+  { state, reason, dueAt }: Settlement,
+  fields: LogFields,
+  deps: ReadyDeps,
+): Promise<Result> {
+  if (settling === "refused") {
+    deps.log("warning", "call.settlement_refused", { call_id: call.id, state, reason });
+    return { kind: "done" };
+  }
+  if (settling === "lost") return { kind: "again" }; // the row lapses, and is looked up or reviewed
+  const due = dueAt === undefined ? {} : { due_at: new Date(dueAt).toISOString() };
+  logDecision(deps, call, state, { reason, ...fields, ...due });
+  if (state === "WAITING" && dueAt !== undefined) {
+    const cameBack = row !== undefined && hasComeBack(reason);
+    await callUpSoon([{ call, reason, dueAt, cameBack }], deps);
+  }
+  return { kind: "done", state };
+}

@@ -1,0 +1,61 @@
+import type { Call } from "../../shared/calls/call.ts";
+import { accountOf, routeOf } from "../../shared/dial-plan.ts";
+import type { DocumentKey, DocumentsRead } from "../../shared/documents/documents.ts";
+import { cancellationKeysOf, doNotCallKeysOf, pauseKeysOf } from "../../shared/orders.ts";
+import { traceOfNumber } from "../../shared/phone-number.ts";
+import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import { breakerKeysOf } from "./circuit-breaker.ts";
+import type { Known } from "./decide.ts";
+import type { ReadyDeps } from "./dialer.ts";
+import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
+
+/**
+ * All documents that bear on these calls, in one read: breakers, pauses, cancellations, do-not-call, paces.
+ *
+ * @param numbers whether the do-not-call list is asked for each number; every call is checked again before it is dialed
+ */
+export async function documentsFor(
+  calls: readonly Call[],
+  { numbers }: { numbers: boolean },
+  { documents, settings }: ReadyDeps,
+): Promise<DocumentsRead> {
+  const { plan, hashKey } = settings;
+  const keys = new Map<string, DocumentKey>();
+  const want = (all: readonly DocumentKey[]) => {
+    for (const one of all) keys.set(`${one.kind} ${one.key}`, one);
+  };
+  const agents = new Map<string, Route | undefined>();
+  for (const call of calls) {
+    want(cancellationKeysOf(call));
+    agents.set(call.request.agent_id, routeOf(call.request.agent_id, plan));
+  }
+  for (const [agent, route] of agents) {
+    want(pauseKeysOf(agent, route));
+    if (route === undefined) continue;
+    want(breakerKeysOf(agent, route));
+    if (accountOf(route, plan).pace === undefined) continue;
+    const account = accountNameOf(route);
+    want([paceKeyOf(account), calledUpKeyOf(account), { kind: "account", key: account }]);
+  }
+  const hashes = calls.map(
+    ({ request }) => traceOfNumber(request.phone_number, hashKey).numberHash,
+  );
+  want(doNotCallKeysOf(numbers ? [...new Set(hashes)] : [], hashKey));
+  return documents.read([...keys.values()]);
+}
+
+/** What is known when a delivery's calls are decided on. */
+export function knownBy(
+  documents: DocumentsRead,
+  now: number,
+  { settings }: Pick<ReadyDeps, "settings">,
+): Known {
+  const { plan, schedule, hashKey, providerOf } = settings;
+  const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;
+  return { plan, schedule, hashKey, documents, now, canLookUp };
+}
+
+/** Two readings as one. */
+export function bothRead(one: DocumentsRead, other: DocumentsRead): DocumentsRead {
+  return { get: (kind, key) => one.get(kind, key) ?? other.get(kind, key) };
+}

@@ -1,0 +1,111 @@
+import { errorForLog } from "../../shared/log.ts";
+import type { AckOrRetry, Delivered } from "../../shared/queue/call-queue.ts";
+import {
+  callsOf,
+  type Message,
+  messageCallsMax,
+  messageSchema,
+} from "../../shared/queue/messages.ts";
+import { withTimeLimit } from "../../shared/time-limit.ts";
+import { dialCalls, type WantedCall } from "./dial-calls.ts";
+import { type DialerDeps, queueSecondsMax, type ReadyDeps, readyDeps } from "./dialer.ts";
+import { retryLater } from "./retry.ts";
+import { settleOutcome } from "./settle.ts";
+import { splitRequest } from "./split-request.ts";
+import { watchHeartbeat } from "./sweep.ts";
+
+/** Calls that one delivery splits, about; the messages of further ones come again soon, unopened. */
+const splitCallsMax = 20_000;
+
+/**
+ * Handles one delivery of the call queue and says of each message whether it is done with or comes again: the one
+ * place where that is decided. Never throws.
+ *
+ * @param deadline when the invocation ends, in milliseconds since the epoch
+ */
+export async function handleMessages(
+  delivered: readonly Delivered[],
+  deps: DialerDeps,
+  deadline: number,
+): Promise<AckOrRetry[]> {
+  const { settings, log } = deps;
+  if ("problem" in settings) {
+    log("alarm", "dialer.not_configured", { problem: settings.problem, count: delivered.length });
+    return delivered.map(({ attempt }) => retryLater(attempt));
+  }
+  const ready = readyDeps(deps, settings.value);
+  const wanted = new Map<string, WantedCall>();
+  const idsOf: string[][] = [];
+  const answers: (AckOrRetry | undefined)[] = [];
+  let splitCalls = 0;
+  for (const [index, { attempt, large, open }] of delivered.entries()) {
+    if (large && splitCalls >= splitCallsMax) {
+      answers[index] = { retryAfterSeconds: 1 };
+      continue;
+    }
+    const message = await openMessage(open, attempt, ready);
+    if (message === undefined) answers[index] = retryLater(attempt);
+    else if (message.kind === "outcome") {
+      answers[index] = await settle(message, attempt, ready);
+    } else if (message.kind === "calls" && message.calls.length > messageCallsMax) {
+      // One at a time: a request is up to 4 MiB, and a Worker has 128 MB.
+      splitCalls += message.calls.length;
+      answers[index] = await splitRequest(message, attempt, ready);
+    } else {
+      const calls: WantedCall[] =
+        message.kind === "due"
+          ? message.ids.map((id) => ({ id }))
+          : callsOf(message).map((call) => ({ id: call.id, call }));
+      idsOf[index] = calls.map(({ id }) => id);
+      // Each id once, with its call where any of its messages brings that.
+      for (const { id, call } of calls) {
+        wanted.set(id, { id, call: call ?? wanted.get(id)?.call });
+      }
+    }
+  }
+  const [again] = await Promise.all([
+    dial([...wanted.values()], ready, deadline),
+    watchHeartbeat(ready).catch(() => undefined), // the ledger's trouble is told of by others
+  ]);
+  return delivered.map(({ attempt }, index) => {
+    const isAgain = idsOf[index]?.some((id) => again.has(id)) === true;
+    return answers[index] ?? (isAgain ? retryLater(attempt) : "ack");
+  });
+}
+
+async function dial(wanted: WantedCall[], deps: ReadyDeps, deadline: number): Promise<Set<string>> {
+  try {
+    return await dialCalls(wanted, deps, deadline);
+  } catch (error) {
+    deps.log("alarm", "ledger.unreachable", { count: wanted.length, error: errorForLog(error) });
+    return new Set(wanted.map(({ id }) => id));
+  }
+}
+
+async function settle(
+  { settlement }: Extract<Message, { kind: "outcome" }>,
+  attempt: number,
+  deps: ReadyDeps,
+): Promise<AckOrRetry> {
+  try {
+    await settleOutcome(settlement, deps);
+    return "ack";
+  } catch (error) {
+    deps.log("alarm", "ledger.unreachable", { call_id: settlement.id, error: errorForLog(error) });
+    return retryLater(attempt);
+  }
+}
+
+/** The message, or undefined where it cannot be brought or read: it comes again, at last as a dead letter. */
+export async function openMessage(
+  open: Delivered["open"],
+  attempt: number,
+  { log }: Pick<ReadyDeps, "log">,
+): Promise<Message | undefined> {
+  try {
+    return messageSchema.parse(JSON.parse(await withTimeLimit(open(), queueSecondsMax)));
+  } catch (error) {
+    log("alarm", "message.unreadable", { attempt, error: errorForLog(error) });
+    return undefined;
+  }
+}

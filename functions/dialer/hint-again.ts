@@ -1,0 +1,35 @@
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { accountOf, routeOf } from "../../shared/dial-plan.ts";
+import type { DocumentsRead } from "../../shared/documents/documents.ts";
+import { accountNameOf } from "../../shared/providers/index.ts";
+import type { ReadyDeps } from "./dialer.ts";
+import { nextPermitAt } from "./pacing.ts";
+import { hintSafely } from "./call-up-soon.ts";
+
+/** A sweep calls up again what lies further ahead. */
+const hintedMs = 75_000;
+
+/**
+ * Hints again at called-up rows that came before their account had a permit for them, at the moments when it will
+ * have; beyond 75 s they are dropped, since a sweep calls them up again.
+ */
+export async function hintAgain(
+  left: readonly { row: CallRow; because: string }[],
+  read: DocumentsRead,
+  deps: ReadyDeps,
+): Promise<void> {
+  const { settings, clock, log } = deps;
+  const now = clock.now();
+  const next = new Map<string, number>();
+  const rows = left.flatMap(({ row, because }) => {
+    const route = routeOf(row.agentId, settings.plan);
+    if (because === "route_gone") log("alarm", "route.gone", { call_id: row.id });
+    const pace = route && accountOf(route, settings.plan).pace;
+    if (because !== "pace" || route === undefined || pace === undefined) return [];
+    const account = accountNameOf(route);
+    const moment = next.get(account) ?? Math.max(now, nextPermitAt(account, pace, read));
+    next.set(account, moment + pace.intervalUs / 1000);
+    return moment > now + hintedMs ? [] : { id: row.id, moment };
+  });
+  if (rows.length > 0) await hintSafely(rows, deps);
+}

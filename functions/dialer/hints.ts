@@ -1,0 +1,43 @@
+import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
+import type { Message } from "../../shared/queue/messages.ts";
+import { messageCallsMax } from "../../shared/queue/messages.ts";
+import type { ReadyDeps } from "./dialer.ts";
+
+/** A hint comes so long before its moment: a row counts as due 5 s ahead, and a delivery takes a while. */
+const leadSeconds = 4;
+
+/** A row that is to be called up at a moment, in milliseconds since the epoch. */
+export interface CalledUp {
+  id: string;
+  moment: number;
+}
+
+/**
+ * Sends hints for rows, in the order given: each of ids whose moments lie in the same second, at most 25 and at most
+ * twice a delivery's concurrency. Lost hints cost time only, as the row is the home.
+ *
+ * @returns the rows from the front whose hints the queue has acknowledged
+ */
+export async function sendHints<Row extends CalledUp>(
+  rows: readonly Row[],
+  { queue, clock, concurrency }: Pick<ReadyDeps, "queue" | "clock" | "concurrency">,
+): Promise<Row[]> {
+  const now = clock.now();
+  const idsMax = Math.min(messageCallsMax, concurrency * 2);
+  const groups: { second: number; rows: Row[] }[] = [];
+  for (const row of rows) {
+    const second = Math.max(0, Math.ceil((row.moment - now) / 1000) - leadSeconds);
+    const last = groups.at(-1);
+    if (last !== undefined && last.second === second && last.rows.length < idsMax) {
+      last.rows.push(row);
+    } else groups.push({ second, rows: [row] });
+  }
+  if (groups.length === 0) return [];
+  const sent = await queue.sendMany(
+    groups.map(({ second, rows: some }) => ({
+      message: { kind: "due", ids: some.map(({ id }) => id) } satisfies Message,
+      delaySeconds: Math.min(second, delaySecondsMax),
+    })),
+  );
+  return groups.slice(0, sent).flatMap((group) => group.rows);
+}

@@ -1,0 +1,84 @@
+import type { Call } from "../../shared/calls/call.ts";
+import { errorForLog } from "../../shared/log.ts";
+import type { AckOrRetry } from "../../shared/queue/call-queue.ts";
+import {
+  type CallsMessage,
+  callsOf,
+  messageCallsMax,
+  messageOf,
+} from "../../shared/queue/messages.ts";
+import { decide } from "./decide.ts";
+import { oldestAccepted } from "./dial-calls.ts";
+import type { ReadyDeps } from "./dialer.ts";
+import { documentsFor, knownBy } from "./documents-for.ts";
+import { paceOfRoute } from "./pacing.ts";
+import { retryLater } from "./retry.ts";
+import { type ToWrite, writeDecided } from "./write-decided.ts";
+
+/** Largest message of calls, in bytes of its JSON: large contexts travel fewer together. */
+const messageBytesMax = 100_000;
+
+/**
+ * Splits a request of more than 25 calls. Calls that can go now travel on in messages of up to 25; calls that must
+ * wait, and those that have ended, are written to the ledger at once and cost no message. Splitting twice is
+ * harmless: the ids are fixed, and a row that stands is not written over.
+ */
+export async function splitRequest(
+  message: CallsMessage,
+  attempt: number,
+  deps: ReadyDeps,
+): Promise<AckOrRetry> {
+  const { queue, log, clock } = deps;
+  const request_id = message.requestId;
+  try {
+    const calls = callsOf(message);
+    if (message.acceptedAt < oldestAccepted(clock.now(), deps)) {
+      // Its rows may have been purged: a duplicate must not outlive them.
+      log("alarm", "call.too_old", { request_id, count: calls.length });
+      return "ack";
+    }
+    const documents = await documentsFor(calls, { numbers: false }, deps);
+    const known = knownBy(documents, clock.now(), deps);
+    const going: Call[] = [];
+    const writes: ToWrite[] = [];
+    for (const call of calls) {
+      const decision = decide(call, undefined, known);
+      if (decision.kind === "write") {
+        writes.push({ call, row: undefined, decided: decision.decided });
+      } else if (decision.kind === "dial" && paceOfRoute(decision.route, deps) !== undefined) {
+        // Every row first, then hints for the first places: so none of them overtakes another.
+        const waits = { state: "WAITING", reason: "pace", dueAt: known.now } as const;
+        writes.push({ call, row: undefined, decided: waits });
+      } else going.push(call);
+    }
+    await writeDecided(writes, deps);
+    const messages = inMessages(going);
+    const sent = await queue.sendMany(messages.map((one) => ({ message: one })));
+    log("info", "request.split", { request_id, client: message.client, count: calls.length });
+    if (sent === messages.length) return "ack";
+    log("alarm", "queue.unreachable", { request_id, count: messages.length - sent });
+  } catch (error) {
+    log("alarm", "ledger.unreachable", { request_id, error: errorForLog(error) });
+  }
+  return retryLater(attempt);
+}
+
+function inMessages(calls: readonly Call[]): CallsMessage[] {
+  const messages: CallsMessage[] = [];
+  let some: Call[] = [];
+  let bytes = 0;
+  const end = () => {
+    const [first, ...rest] = some;
+    if (first !== undefined) messages.push(messageOf([first, ...rest]));
+    some = [];
+    bytes = 0;
+  };
+  for (const call of calls) {
+    const size = Buffer.byteLength(JSON.stringify(call.request)) + 30;
+    if (some.length === messageCallsMax || bytes + size > messageBytesMax) end();
+    some.push(call);
+    bytes += size;
+  }
+  end();
+  return messages;
+}

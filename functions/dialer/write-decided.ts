@@ -1,0 +1,118 @@
+import type { Call } from "../../shared/calls/call.ts";
+import { backlogOf, type CallRow, type CallState } from "../../shared/calls/call-row.ts";
+import { type Decided, decided } from "../../shared/calls/state-machine.ts";
+import { addCounts } from "../../shared/documents/counts.ts";
+import type { Change } from "../../shared/ledger/call-ledger.ts";
+import { errorForLog, type LogFields, type LogLevel } from "../../shared/log.ts";
+import { traceOfNumber } from "../../shared/phone-number.ts";
+import { useBacklogs } from "./backlogs.ts";
+import { callUpSoon } from "./call-up-soon.ts";
+import type { ReadyDeps } from "./dialer.ts";
+
+/** Rows of one write, and how long each such write may begin after the one before. */
+const rowsPerWrite = 500;
+
+/** A decision to be written over the row as it was read. */
+export interface ToWrite {
+  call: Call;
+  row: CallRow | undefined;
+  decided: Decided;
+}
+
+/**
+ * Writes what was decided without a claim, and calls up what is due soon. Where a row has moved on since it was read,
+ * it stays as it is.
+ *
+ * @throws where a write failed: any part may have taken effect, and all of it may be decided again
+ */
+export async function writeDecided(writes: readonly ToWrite[], deps: ReadyDeps): Promise<void> {
+  const { ledger, clock } = deps;
+  for (let start = 0; start < writes.length; start += rowsPerWrite) {
+    // DynamoDB takes a thousand writes a second of one index key, and a split fills one backlog.
+    if (start > 0) await clock.sleep(1000);
+    const at = clock.now();
+    const some = writes.slice(start, start + rowsPerWrite).flatMap((one) => {
+      const change = changeOf(one, at, deps);
+      return change === undefined ? [] : [{ ...one, change }];
+    });
+    const waiting = some.filter((one) => one.decided.state === "WAITING");
+    await useBacklogs(
+      waiting.map(({ change }) => change.next),
+      deps,
+    );
+    const written = await ledger.write(some.map(({ change }) => change));
+    const made = some.filter((_, index) => written[index] === true);
+    for (const { call, decided: to } of made) {
+      logDecision(deps, call, to.state, { reason: to.reason });
+    }
+    sayRoutesGone(made, deps);
+    await countStates(
+      made.map((one) => one.decided.state),
+      deps,
+    );
+    const madeWaiting = made.flatMap(({ call, decided: to }) =>
+      to.state === "WAITING" ? { call, ...to, cameBack: false } : [],
+    );
+    await callUpSoon(madeWaiting, deps);
+  }
+}
+
+function changeOf({ call, row, decided: to }: ToWrite, at: number, deps: ReadyDeps) {
+  const next = decided(row, newCallOf(call, deps), to, { version: deps.random.version(), at });
+  return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
+}
+
+/** One alarm a backlog: its calls wait until the plan has a route for their agent again. */
+function sayRoutesGone(made: readonly ToWrite[], { log }: ReadyDeps): void {
+  const gone = made.filter((one) => one.decided.reason === "route_gone");
+  const agents = new Map(
+    gone.map(({ call: { client, request } }) => [
+      backlogOf({ client, agentId: request.agent_id }),
+      { client, agent_id: request.agent_id },
+    ]),
+  );
+  for (const fields of agents.values()) log("alarm", "route.gone", fields);
+}
+
+/** Adds to the hour's counts. Failing, they miss some calls, and nothing else does. */
+export async function countStates(states: readonly CallState[], deps: ReadyDeps): Promise<void> {
+  const { documents, clock, settings, log } = deps;
+  const retentionMs = settings.plan.retentionDays * 86_400_000;
+  await addCounts(documents, states, clock.now(), retentionMs).catch((error: unknown) => {
+    log("warning", "counts.lost", { count: states.length, error: errorForLog(error) });
+  });
+}
+
+export function newCallOf(call: Call, { settings }: ReadyDeps) {
+  return { call, ...traceOfNumber(call.request.phone_number, settings.hashKey) };
+}
+
+const events: Record<CallState, [LogLevel, string]> = {
+  PLACED: ["info", "call.placed"],
+  WAITING: ["info", "call.waiting"],
+  DIALING: ["info", "call.dialing"],
+  REJECTED: ["info", "call.rejected"],
+  EXPIRED: ["warning", "call.expired"],
+  CANCELLED: ["info", "call.cancelled"],
+  REDIALED: ["info", "call.redialed"],
+  UNKNOWN: ["warning", "call.unknown"],
+  NEEDS_REVIEW: ["alarm", "call.needs_review"],
+};
+
+/** Writes one wide event a decision. */
+export function logDecision(
+  { log }: Pick<ReadyDeps, "log">,
+  call: Pick<Call, "id" | "requestId" | "client"> & { request: { agent_id: string } },
+  state: CallState,
+  fields: LogFields,
+): void {
+  const [level, event] = events[state];
+  log(level, event, {
+    call_id: call.id,
+    request_id: call.requestId,
+    client: call.client,
+    agent_id: call.request.agent_id,
+    state,
+    ...fields,
+  });
+}

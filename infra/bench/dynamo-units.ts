@@ -1,0 +1,74 @@
+/** Sizes and capacity units of DynamoDB, by the rules of its documentation. */
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { Item } from "../../shared/ledger/dynamodb-items.ts";
+import { dynamoTable, type IndexName } from "../../shared/ledger/dynamodb-table.ts";
+
+const { hashKey, rangeKey } = dynamoTable;
+const indexNames = Object.keys(dynamoTable.indexes).filter(isIndex);
+/** What storage adds to each item and to each of its entries in an index. */
+const overheadBytes = 100;
+const readUnitBytes = 4096;
+const writeUnitBytes = 1024;
+
+const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
+
+function isIndex(name: string): name is IndexName {
+  return name in dynamoTable.indexes;
+}
+
+function bytesOf(value: AttributeValue): number {
+  if (value.S !== undefined) return Buffer.byteLength(value.S);
+  if (value.N !== undefined) return Math.ceil(value.N.replace(/[-.]/g, "").length / 2) + 1;
+  if (value.L !== undefined) return 3 + sum(value.L.map((one) => 1 + bytesOf(one)));
+  if (value.M !== undefined) return 3 + itemBytes(value.M) + Object.keys(value.M).length;
+  return 1;
+}
+
+export function itemBytes(item: Item): number {
+  return sum(Object.entries(item).map(([name, one]) => Buffer.byteLength(name) + bytesOf(one)));
+}
+
+const unitsOfWrite = (item: Item) => Math.max(1, Math.ceil(itemBytes(item) / writeUnitBytes));
+
+/** What an index has of an item, keys only; undefined where the item has not both of its keys. */
+function entryIn(index: IndexName, item: Item | undefined): Item | undefined {
+  const keys = dynamoTable.indexes[index];
+  if (item?.[keys.hashKey] === undefined || item[keys.rangeKey] === undefined) return undefined;
+  const kept = new Set<string>([hashKey, rangeKey, keys.hashKey, keys.rangeKey]);
+  return Object.fromEntries(Object.entries(item).filter(([name]) => kept.has(name)));
+}
+
+/**
+ * Write units of a change of an item: those of the larger of both, and in each index those of an entry that is put or
+ * deleted, or both, where its keys have changed. A write that was refused costs those of the item that stands.
+ */
+export function writeUnits(before: Item | undefined, after: Item | undefined): number {
+  const standing = [before, after].filter((item) => item !== undefined);
+  const ofIndexes = indexNames.map((index) => {
+    const [old, next] = [entryIn(index, before), entryIn(index, after)];
+    if (JSON.stringify(old) === JSON.stringify(next)) return 0;
+    return sum([old, next].map((entry) => (entry === undefined ? 0 : unitsOfWrite(entry))));
+  });
+  return Math.max(1, ...standing.map(unitsOfWrite)) + sum(ofIndexes);
+}
+
+/** Read units of items that are asked for by their keys, `missing` of which there are not. */
+export function readUnits(found: readonly Item[], missing: number, isConsistent: boolean): number {
+  const units = sum(found.map((item) => Math.max(1, Math.ceil(itemBytes(item) / readUnitBytes))));
+  return (units + missing) * (isConsistent ? 1 : 0.5);
+}
+
+/** Read units of a query that looked at these items, or entries of an index. */
+export function queryUnits(found: readonly Item[], isConsistent: boolean): number {
+  const units = Math.max(1, Math.ceil(sum(found.map(itemBytes)) / readUnitBytes));
+  return units * (isConsistent ? 1 : 0.5);
+}
+
+/** Bytes that are billed for an item, with and without its entries in indexes. */
+export function storedBytes(item: Item): { all: number; table: number } {
+  const table = itemBytes(item) + overheadBytes;
+  const entries = indexNames
+    .map((index) => entryIn(index, item))
+    .filter((entry) => entry !== undefined);
+  return { table, all: table + sum(entries.map((entry) => itemBytes(entry) + overheadBytes)) };
+}

@@ -1,0 +1,106 @@
+/** What one call costs where a request brings more of them. */
+import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
+import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
+import { randomVersion } from "../../shared/random-id.ts";
+import { ends, inWords, isFalling, short, touchedOf, tripsOf } from "./growth-counts.ts";
+import { cpuOf, type Costs, inTurns } from "./measure.ts";
+import { createMeter, type Meter, sumOf } from "./meter.ts";
+import { table, type Target } from "./report.ts";
+import { type CountedPlatform, createClock, createService } from "./service.ts";
+import { requestsOf } from "./shapes.ts";
+
+const requestSizes = [1, 10, 100, 1000, 10_000];
+/** Of a larger request so many messages are delivered: each delivery is like the others. */
+const messagesMax = 40;
+const messageCalls = 25;
+
+/** Requests of one call up to ten thousand: what a request costs to accept, and a call of it to split and dial. */
+export async function growRequests(
+  platform: CountedPlatform,
+  meter: Meter,
+): Promise<{ text: string; targets: Target[] }> {
+  const service = createService(platform, meter);
+  const rows: string[][] = [];
+  const accepts: number[] = [];
+  const trips: number[] = [];
+  const touched: number[] = [];
+  for (const size of requestSizes) {
+    const [first, ...others] = requestsOf(size);
+    if (first === undefined) continue;
+    await service.accept(others.length === 0 ? first : [first, ...others]);
+    accepts.push(tripsOf(sumOf(meter.take().values())));
+    if (size > messageCalls) await service.split();
+    const split = tripsOf(sumOf(meter.take().values())) / size;
+    const dialed = Math.min(size, messagesMax * messageCalls);
+    await service.deliverAll(platform.deliverySize, messagesMax);
+    const dialing = sumOf(meter.take().values());
+    platform.deliver(platform.waiting());
+    meter.take();
+    trips.push(split + tripsOf(dialing) / dialed);
+    touched.push(touchedOf(dialing) / dialed);
+    rows.push([accepts, trips, touched].map((all) => short(all.at(-1) ?? 0)));
+  }
+  const what = platform.name === "AWS" ? "units consumed" : "rows touched";
+  const targets = [
+    {
+      what: `growth: round trips to accept a request, ${platform.name}, 1 to 10,000 calls`,
+      target: "≤ 2",
+      measured: ends(accepts),
+      met: accepts.every((one) => one <= 2),
+    },
+    {
+      what: `growth: round trips and ${what} per call, ${platform.name}, 1 to 10,000 calls a request`,
+      target: "does not grow",
+      measured: `${ends(trips)}, ${ends(touched)}`,
+      met: isFalling(trips) && isFalling(touched),
+    },
+  ];
+  const text = table(
+    [
+      "calls a request",
+      "round trips to accept it",
+      "round trips per call to split and dial",
+      `${what} per call`,
+    ],
+    requestSizes.map((size, index) => [inWords(size), ...(rows[index] ?? [])]),
+  );
+  return { text, targets };
+}
+
+/** CPU time that accepting a call takes in this process: in ten requests of a thousand, and in one of ten thousand. */
+export async function acceptCpu(count: number): Promise<Costs[]> {
+  const sink = { send: async () => undefined, put: async () => undefined };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
+  const queue = createCloudflareQueue(sink as unknown as Queue, sink as unknown as R2Bucket);
+  const clock = createClock();
+  const service = createService(
+    {
+      name: "Cloudflare",
+      ledger: createMemoryLedger(),
+      documents: createMemoryDocuments(clock.now, randomVersion),
+      queue,
+      clock,
+      deliverySize: 4,
+      concurrency: 5,
+      stored: () => ({ all: 0, table: 0 }),
+      waiting: () => 0,
+      deliver: () => [],
+      stop: async () => undefined,
+    },
+    createMeter(),
+  );
+  return inTurns(
+    [1000, 10_000].map((size) => {
+      const calls = requestsOf(size);
+      return {
+        name: `${inWords(size)} calls a request`,
+        round: () =>
+          cpuOf(async () => {
+            for (let n = 0; n < 10_000; n += size) await service.accept(calls);
+          }),
+      };
+    }),
+    { count },
+  );
+}

@@ -1,0 +1,241 @@
+/** What a call takes of what is paid for, on each platform, from what the parts of a run have counted. */
+import priceTable from "./prices.json" with { type: "json" };
+import { numberIn } from "./source.ts";
+
+const { prices } = priceTable;
+export type PriceName = keyof typeof prices;
+
+export type Shape = "lone" | "batch100" | "batch1000";
+export const shapes: { shape: Shape; told: string }[] = [
+  { shape: "lone", told: "lone" },
+  { shape: "batch100", told: "in batches of 100" },
+  { shape: "batch1000", told: "in batches of 1,000" },
+];
+
+/** Assumed, not counted. */
+const providerMs = 500;
+/** A round trip to the ledger, of which a call waits for two beside its delivery's first; and one to the queue. */
+const tripMs = 10;
+const queueMs = 20;
+/** CPU of a call, where no part has measured it. */
+const acceptCpuMsAssumed = 1;
+const dialingCpuMsAssumed = 2;
+/** Lambda's own lines of an invocation, and API Gateway's of a request. */
+const platformLogBytes = 300;
+/** Of a call that BullMQ's side logs. */
+const bullmqLogBytes = 600;
+const hoursPerMonth = 730;
+const daysPerMonth = hoursPerMonth / 24;
+
+const counts: Partial<Record<string, number>> = JSON.parse(process.env["COUNTS"] || "{}");
+
+export function counted(name: string): number {
+  const count = counts[name];
+  if (count === undefined) {
+    throw new Error(
+      `COUNTS has no ${name}: run the parts before money, which count it, in the same run`,
+    );
+  }
+  return count;
+}
+
+const memoryMb = await numberIn("infra/aws/stack.ts", /memorySize: (\d+)/);
+const concurrency = await numberIn("functions/dialer/lambda.ts", /concurrency: (\d+)/);
+/** How long a write of a large delivery waits at most for others to share its round trip. */
+const shareMs = await numberIn("functions/dialer/shared-writes.ts", /const shareMsMax = ([\d_]+)/);
+const sharedFrom = await numberIn("functions/dialer/shared-writes.ts", /const manyCalls = (\d+)/);
+const retentionDays = await numberIn("infra/dial-plan.json", /"retentionDays": (\d+)/);
+/** Lambda gives a whole vCPU with 1,769 MB. */
+const vcpuShare = memoryMb / 1769;
+const acceptCpuMs = counts["accept.cpuMsPerCall"] ?? acceptCpuMsAssumed;
+const dialingCpuMs = counts["dialing.cpuMsPerCall"] ?? dialingCpuMsAssumed;
+/** With the SDK's requests to DynamoDB. */
+const dynamoDialingCpuMs = counts["dialing.dynamoCpuMsPerCall"] ?? dialingCpuMsAssumed;
+
+/** Something that is paid for, and how much of it a call takes. */
+export interface Item {
+  name: string;
+  /** Undefined: free of charge, told for the picture. */
+  price: PriceName | undefined;
+  perCall: number;
+}
+
+export function dollars(price: PriceName, quantity: number): number {
+  const { amount, per } = prices[price];
+  return (quantity / per) * amount;
+}
+
+export function perMillion({ price, perCall }: Item): number {
+  return price === undefined ? 0 : dollars(price, perCall * 1_000_000);
+}
+
+export const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
+
+function cloudflare(shape: Shape): Item[] {
+  const of = (name: string) => counted(`cloudflare.${shape}.${name}`);
+  const invocations = of("requests") + of("dialerInvocations");
+  return [
+    { name: "Requests", price: "cloudflare.requests", perCall: of("requests") },
+    {
+      name: "Invocations of the dialer",
+      price: "cloudflare.requests",
+      perCall: of("dialerInvocations"),
+    },
+    { name: "CPU (ms)", price: "cloudflare.cpuMs", perCall: acceptCpuMs + dialingCpuMs },
+    {
+      name: "Queue operations",
+      price: "cloudflare.queueOperations",
+      perCall: of("queueOperations"),
+    },
+    { name: "D1 queries", price: undefined, perCall: of("d1Queries") },
+    { name: "D1 rows read", price: "cloudflare.d1RowsRead", perCall: of("d1RowsRead") },
+    { name: "D1 rows written", price: "cloudflare.d1RowsWritten", perCall: of("d1RowsWritten") },
+    {
+      name: "D1 storage (bytes × months)",
+      price: "cloudflare.d1Storage",
+      perCall: (of("storedBytes") * retentionDays) / daysPerMonth,
+    },
+    { name: "R2 writes", price: "cloudflare.r2ClassA", perCall: of("r2Writes") },
+    { name: "R2 reads", price: "cloudflare.r2ClassB", perCall: of("r2Reads") },
+    { name: "Provider requests", price: undefined, perCall: of("providerRequests") },
+    { name: "Log events", price: "cloudflare.logEvents", perCall: of("logLines") + invocations },
+  ];
+}
+
+/** GB-seconds of one delivery: its calls are dialed side by side, as many at once as may be. */
+function deliveryGbSeconds(calls: number): number {
+  const writeMs = tripMs + (calls < sharedFrom ? 0 : shareMs);
+  const waitMs = tripMs + Math.ceil(calls / concurrency) * (providerMs + 2 * writeMs);
+  return (memoryMb / 1024) * ((waitMs + (calls * dynamoDialingCpuMs) / vcpuShare) / 1000);
+}
+
+function aws(shape: Shape): Item[] {
+  const of = (name: string) => counted(`aws.${shape}.${name}`);
+  const requests = of("requests");
+  const invocations = of("dialerInvocations");
+  const apiMs = requests * queueMs + acceptCpuMs / vcpuShare;
+  const logBytes = of("logBytes") + (requests * 2 + invocations) * platformLogBytes;
+  return [
+    { name: "API Gateway requests", price: "aws.httpApiRequests", perCall: requests },
+    { name: "Lambda requests", price: "aws.lambdaRequests", perCall: requests + invocations },
+    {
+      name: "Lambda GB-seconds, API",
+      price: "aws.lambdaGbSecondsArm64",
+      perCall: (memoryMb / 1024) * (apiMs / 1000),
+    },
+    {
+      name: "Lambda GB-seconds, dialer",
+      price: "aws.lambdaGbSecondsArm64",
+      perCall: invocations * deliveryGbSeconds(1 / invocations),
+    },
+    { name: "SQS requests", price: "aws.sqsRequests", perCall: of("sqsRequests") },
+    {
+      name: "DynamoDB write units",
+      price: "aws.dynamoWriteUnits",
+      perCall: of("dynamoWriteUnits"),
+    },
+    { name: "DynamoDB read units", price: "aws.dynamoReadUnits", perCall: of("dynamoReadUnits") },
+    {
+      name: "DynamoDB storage (bytes × months)",
+      price: "aws.dynamoStorage",
+      perCall: (of("storedBytes") * retentionDays) / daysPerMonth,
+    },
+    {
+      name: "DynamoDB backup (bytes × months)",
+      price: "aws.dynamoBackup",
+      perCall: (of("storedTableBytes") * retentionDays) / daysPerMonth,
+    },
+    { name: "S3 PUTs", price: "aws.s3Puts", perCall: of("s3Puts") },
+    { name: "S3 GETs", price: "aws.s3Gets", perCall: of("s3Gets") },
+    { name: "Log bytes", price: "aws.logBytes", perCall: logBytes },
+  ];
+}
+
+/** A capacity unit of the load balancer takes 25 new connections a second; here each request is one. */
+function bullmq(shape: Shape): Item[] {
+  const requests = counted(`aws.${shape}.requests`);
+  return [
+    {
+      name: "Load balancer's capacity (hours)",
+      price: "aws.loadBalancerUnitHours",
+      perCall: requests / (25 * 3600),
+    },
+    { name: "Log bytes", price: "aws.logBytes", perCall: bullmqLogBytes },
+  ];
+}
+
+const sweepsByMonth = 60 * hoursPerMonth;
+/** How long a sweep takes on Lambda that finds nothing to do. */
+const sweepMs = 200;
+/**
+ * What stands in infra/aws/stack.ts and costs by the month; the two queues, asked by five pollers every 20 s; and a
+ * sweep a minute that finds nothing to do.
+ */
+const awsByMonth: [PriceName, number][] = [
+  ["aws.secrets", 2],
+  ["aws.alarms", 10],
+  ["aws.customMetrics", 8],
+  ["aws.dashboards", 1],
+  ["aws.sqsRequests", 2 * 5 * 3 * 60 * hoursPerMonth],
+  ["aws.lambdaRequests", sweepsByMonth],
+  ["aws.lambdaGbSecondsArm64", (sweepsByMonth * memoryMb * sweepMs) / 1024 / 1000],
+  ["aws.dynamoWriteUnits", sweepsByMonth * counted("aws.sweep.dynamoWriteUnits")],
+  ["aws.dynamoReadUnits", sweepsByMonth * counted("aws.sweep.dynamoReadUnits")],
+  ["aws.logBytes", sweepsByMonth * (counted("aws.sweep.logBytes") + platformLogBytes)],
+];
+/** The plan, and a sweep a minute. */
+const cloudflareByMonth: [PriceName, number][] = [
+  ["cloudflare.plan", 1],
+  ["cloudflare.requests", sweepsByMonth],
+  ["cloudflare.d1RowsWritten", sweepsByMonth * counted("cloudflare.sweep.d1RowsWritten")],
+  ["cloudflare.d1RowsRead", sweepsByMonth * counted("cloudflare.sweep.d1RowsRead")],
+  ["cloudflare.logEvents", sweepsByMonth * (1 + counted("cloudflare.sweep.logLines"))],
+];
+
+const containers = 2;
+const containerVcpu = 0.25;
+const containerGb = 0.5;
+/** The containers, a load balancer in two zones, a Valkey and its replica; an address each for what is on the internet. */
+const bullmqByMonth: [PriceName, number][] = [
+  ["aws.fargateVcpuHoursArm64", containers * containerVcpu * hoursPerMonth],
+  ["aws.fargateGbHoursArm64", containers * containerGb * hoursPerMonth],
+  ["aws.loadBalancerHours", hoursPerMonth],
+  ["aws.valkeySmallHours", 2 * hoursPerMonth],
+  ["aws.publicIpv4Hours", (containers + 2) * hoursPerMonth],
+];
+
+export interface Offer {
+  name: string;
+  /** Dollars a month. */
+  fixed: number;
+  items(shape: Shape): Item[];
+}
+
+const monthly = (what: [PriceName, number][]) =>
+  sum(what.map(([price, quantity]) => dollars(price, quantity)));
+export const ours: { cloudflare: Offer; aws: Offer } = {
+  cloudflare: { name: "Cloudflare", fixed: monthly(cloudflareByMonth), items: cloudflare },
+  aws: { name: "AWS", fixed: monthly(awsByMonth), items: aws },
+};
+export const theirs: Offer = { name: "BullMQ", fixed: monthly(bullmqByMonth), items: bullmq };
+
+export const bullmqTold = `**BullMQ** is ${containers} Fargate containers (one API, one worker; ${containerVcpu} vCPU and ${containerGb} GB each, arm64), an Application Load Balancer in two zones, a cache.t4g.small with Valkey and one replica, and public addresses. Its price is taken as fixed at every volume; 100 million calls a month are 38 a second on average and several times that in calling hours, more than containers of this size may carry. It has no second container that takes over, and a replica that may lack the last writes.`;
+
+export const inDollars = (amount: number) =>
+  amount > 0 && amount < 0.005
+    ? "≤ $0.01"
+    : `$${amount.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+export const inCount = (count: number) =>
+  count.toLocaleString("en", { maximumSignificantDigits: 3, useGrouping: count >= 1000 });
+
+const cpuFrom = (name: string) =>
+  counts[`${name}.cpuMsPerCall`] === undefined ? "assumed" : "measured";
+
+export const assumptions = [
+  "Assumed:",
+  `a provider answers in ${providerMs} ms; a round trip to the ledger takes ${tripMs} ms, a claim or a settlement waits ${shareMs} ms more in a delivery of ${sharedFrom} calls or more, a request waits ${queueMs} ms for the queue; an idle sweep takes ${sweepMs} ms;`,
+  `CPU of a call ${inCount(acceptCpuMs)} ms to accept (${cpuFrom("accept")}; in a batch it is less) and ${inCount(dialingCpuMs)} ms to dial (${cpuFrom("dialing")}), ${inCount(dynamoDialingCpuMs)} ms with DynamoDB's SDK;`,
+  `Lambda has ${memoryMb} MB, ${concurrency} requests at once and ${vcpuShare.toFixed(2)} of a vCPU;`,
+  `${platformLogBytes} B of log more for each invocation and request on AWS;`,
+  `rows are kept for ${retentionDays} days, as large as they were counted here, with their indexes.`,
+].join(" ");

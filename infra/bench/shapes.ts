@@ -1,0 +1,111 @@
+/** The shapes in which calls come, and what a call of each asks of a platform's services. */
+import { combined, type Counted, type Meter, sumOf } from "./meter.ts";
+import { type CountedPlatform, createService, requestOf } from "./service.ts";
+
+export type Shape = "lone" | "single" | "batch100" | "batch1000";
+
+/** How many calls are counted, how many a request brings, and whether deliveries are full. */
+export const shapes: Record<Shape, { told: string; calls: number; perRequest: number }> = {
+  lone: { told: "lone: one a delivery", calls: 200, perRequest: 1 },
+  single: { told: "posted singly, four a delivery", calls: 400, perRequest: 1 },
+  batch100: { told: "in batches of 100", calls: 1000, perRequest: 100 },
+  batch1000: { told: "in batches of 1,000", calls: 1000, perRequest: 1000 },
+};
+export const shapeNames: readonly Shape[] = ["lone", "single", "batch100", "batch1000"];
+
+/** What one call of a shape asks, by stage. */
+export type Stages = Map<string, Counted>;
+
+export const requestsOf = (count: number) => Array.from({ length: count }, (_, n) => requestOf(n));
+export const divided = (counted: Counted, by: number) =>
+  combined(counted, {}, (amount) => amount / by);
+
+type Service = ReturnType<typeof createService>;
+
+/** Posts one request; a batch is split. */
+async function post(service: Service, perRequest: number, from: number): Promise<void> {
+  if (perRequest === 1) return service.accept(requestOf(from));
+  await service.accept(requestsOf(perRequest));
+  await service.split();
+}
+
+/** Posts the requests of a shape, and delivers what they come to. */
+async function postAll(service: Service, platform: CountedPlatform, shape: Shape): Promise<void> {
+  const { calls, perRequest } = shapes[shape];
+  const size = shape === "lone" ? 1 : platform.deliverySize;
+  for (let posted = 0; posted < calls; posted += perRequest) {
+    await post(service, perRequest, posted);
+    const isLast = posted + perRequest >= calls;
+    if (isLast || platform.waiting() >= size) await service.deliverAll(size);
+  }
+}
+
+/**
+ * Accepts fresh calls and takes them to their end. Counts, beside what the engines are asked, storedBytes and
+ * storedTableBytes: what a placed call leaves behind.
+ */
+export async function countShape(
+  platform: CountedPlatform,
+  meter: Meter,
+  shape: Shape,
+): Promise<Stages> {
+  const { calls } = shapes[shape];
+  const service = createService(platform, meter);
+  const before = platform.stored();
+  await postAll(service, platform, shape);
+  const stages = meter.take();
+  const after = platform.stored();
+  stages.set("stored", {
+    storedBytes: after.all - before.all,
+    storedTableBytes: after.table - before.table,
+  });
+  return new Map([...stages].map(([stage, counted]) => [stage, divided(counted, calls)]));
+}
+
+/**
+ * What a call costs more that comes in the night and must wait for its hours: it is written as a row, and called up by
+ * a sweep.
+ *
+ * @param straight what a call of the shape costs that goes at once
+ */
+export async function countWait(
+  platform: CountedPlatform,
+  meter: Meter,
+  shape: Shape,
+  straight: Counted,
+): Promise<Counted> {
+  const { calls } = shapes[shape];
+  const hours = { callingHours: { default: { "mon-sun": ["09:00-17:00"] } } };
+  const service = createService(platform, meter, { plan: hours });
+  const { clock } = platform;
+  clock.set(Date.parse("2026-06-02T07:00:00Z")); // 3 a.m. in New York
+  await postAll(service, platform, shape);
+  clock.set(Date.parse("2026-06-02T12:58:50Z")); // a sweep looks 75 s ahead
+  await service.sweep();
+  clock.set(Date.parse("2026-06-02T13:00:03Z"));
+  await service.deliverAll();
+  const counted = divided(sumOf(meter.take().values()), calls);
+  clock.set(Date.now());
+  await forgetSweeps(platform);
+  meter.take();
+  if (counted["providerRequests"] !== 1) throw new Error("not every call was dialed");
+  return combined(counted, straight, (a, b) => Math.max(0, a - b));
+}
+
+/** What a sweep costs that finds nothing to do. */
+export async function countIdleSweep(platform: CountedPlatform, meter: Meter): Promise<Counted> {
+  await forgetSweeps(platform);
+  const service = createService(platform, meter);
+  await service.sweep();
+  meter.take();
+  await service.sweep();
+  return sumOf(meter.take().values());
+}
+
+/** Removes what sweeps of another time have written. */
+export async function forgetSweeps({ documents }: CountedPlatform): Promise<void> {
+  const found = await Promise.all(
+    (["sweep", "account", "backlog"] as const).map((kind) => documents.list(kind, { limit: 100 })),
+  );
+  await documents.remove(found.flat());
+}

@@ -1,0 +1,129 @@
+/**
+ * What it brings that writes wait for others to share their round trips, in a time that is computed: however busy this
+ * machine is, a round trip takes as long as it is said to.
+ */
+import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { messageCallsMax, messageOf } from "../../shared/queue/messages.ts";
+import type * as support from "../../test/support/dialer.ts";
+import { createAnswerTimes, makespan } from "./answers.ts";
+import { requestOf } from "./service.ts";
+import { numberIn } from "./source.ts";
+import { importWith } from "./with-constant.ts";
+
+const messages = 4;
+/** Answers are drawn once for each of these. */
+const seeds = Array.from({ length: 10 }, (_, seed) => seed + 1);
+/** Values of `shareMsMax` that are tried. */
+const sharesMs = [0, 10, 25, 40, 60];
+const share = { path: "functions/dialer/shared-writes.ts", name: "shareMsMax" };
+
+/** Requests at once in one delivery, and how long a round trip to the ledger is taken to last, in milliseconds. */
+const settings = [
+  { platform: "Cloudflare", concurrency: 5, tripMs: 5 },
+  { platform: "Cloudflare", concurrency: 5, tripMs: 30 },
+  { platform: "AWS", concurrency: 25, tripMs: 5 },
+  { platform: "AWS", concurrency: 25, tripMs: 15 },
+];
+
+const mean = (numbers: readonly number[]) =>
+  numbers.reduce((total, one) => total + one, 0) / numbers.length;
+
+type Bench = ReturnType<typeof support.createDialerBench>;
+
+/** Puts a hundred fresh calls onto the queue. */
+async function send(bench: Bench, requestId: string): Promise<void> {
+  for (let index = 0; index < messages; index++) {
+    const callOf = (n: number) => ({
+      id: callIdOf(requestId, n),
+      requestId,
+      client: "crm",
+      acceptedAt: bench.now(),
+      request: requestOf(n),
+    });
+    const from = index * messageCallsMax;
+    const others = Array.from({ length: messageCallsMax - 1 }, (_, n) => callOf(from + n + 1));
+    await bench.send(messageOf([callOf(from), ...others]));
+  }
+}
+
+interface Taken {
+  trips: number;
+  ms: number;
+  /** How long the provider's answers alone would have taken, as many at once as may be. */
+  idealMs: number;
+}
+
+/** One later delivery of a process, whose provider answers each call in its own time. */
+async function deliver(
+  bench: Bench,
+  { concurrency, tripMs }: { concurrency: number; tripMs: number },
+  seed: number,
+): Promise<Taken> {
+  let trips = 0;
+  const trip = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    trips += 1;
+    await bench.sleep(tripMs);
+    return work();
+  };
+  const { rows, documents } = bench;
+  bench.breakLedger({
+    read: (ids) => trip(() => rows.read(ids)),
+    write: (changes) => trip(() => rows.write(changes)),
+  });
+  bench.breakDocuments({
+    read: (keys) => trip(() => documents.read(keys)),
+    write: (changes) => trip(() => documents.write(changes)),
+    add: (key, counters, expiresAt) => trip(() => documents.add(key, counters, expiresAt)),
+  });
+  const answerMs: number[] = [];
+  const next = createAnswerTimes(seed);
+  const isOpen = { window: false };
+  bench.answer = async () => {
+    if (isOpen.window) {
+      const ms = next();
+      answerMs.push(ms);
+      await bench.sleep(ms);
+    }
+    return { kind: "placed" };
+  };
+  // The first delivery opens the process's window.
+  await send(bench, createRequestId(bench.now(), "0".repeat(32)));
+  await bench.deliver();
+  isOpen.window = true;
+  await send(bench, createRequestId(bench.now(), "1".repeat(32)));
+  trips = 0;
+  const startAt = bench.now();
+  await bench.deliver();
+  if (answerMs.length !== messages * messageCallsMax) throw new Error("not every call was dialed");
+  return { trips, ms: bench.now() - startAt, idealMs: makespan(answerMs, concurrency) };
+}
+
+/** Each setting with each value of `shareMsMax`, as rows of a table. */
+export async function trySharing(): Promise<{ head: string[]; rows: string[][] }> {
+  const now = await numberIn(share.path, /const shareMsMax = ([\d_]+)/);
+  const rows: string[][] = [];
+  for (const setting of settings) {
+    const { platform, concurrency, tripMs } = setting;
+    for (const value of sharesMs) {
+      const bench = await importWith(
+        "test/support/dialer.ts",
+        { ...share, value },
+        (url): Promise<typeof support> => import(url),
+      );
+      const all: Taken[] = [];
+      for (const seed of seeds) {
+        all.push(await deliver(bench.createDialerBench({ concurrency }), setting, seed));
+      }
+      const [ms, idealMs] = [mean(all.map((one) => one.ms)), mean(all.map((one) => one.idealMs))];
+      rows.push([
+        `${platform}, ${concurrency} at once, a round trip of ${tripMs} ms`,
+        `${value}${value === now ? " (now)" : ""}`,
+        mean(all.map(({ trips }) => trips)).toFixed(0),
+        ms.toFixed(0),
+        idealMs.toFixed(0),
+        `${(ms / idealMs).toFixed(2)} ×`,
+      ]);
+    }
+  }
+  return { head: ["", "waits for, ms", "round trips", "takes, ms", "ideal, ms", ""], rows };
+}

@@ -1,0 +1,171 @@
+import * as z from "zod";
+import { isE164 } from "../phone-number.ts";
+import { isTimeZone } from "../schedule/time-zone.ts";
+
+/** Most entries of a call's `context`. */
+const contextEntriesMax = 100;
+/** Largest `context`, in bytes of its JSON. */
+const contextBytesMax = 32 * 1024;
+/** Most errors that an answer names. */
+export const errorsMax = 100;
+/** Most calls of one batch. */
+const batchCallsMax = 10_000;
+
+const agentIdPattern = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
+
+const required = (expected: string) => (issue: { input?: unknown }) =>
+  issue.input === undefined ? "is required" : `must be ${expected}`;
+
+const wellFormedString = z
+  .string({ error: "must be a string" })
+  .refine((text) => text.isWellFormed(), "must not contain an unpaired surrogate");
+
+/**
+ * Looks at `context` before zod's record does: the record leaves out an own key `__proto__` in silence,
+ * and what a caller sent either arrives whole or is refused.
+ */
+const context = z
+  .unknown()
+  .superRefine((value, { addIssue }) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return; // the record says so
+    const keys = Object.keys(value);
+    if (keys.includes("__proto__")) addIssue("must not have the key __proto__");
+    if (!keys.every((key) => key.isWellFormed())) {
+      addIssue("must not have a key with an unpaired surrogate");
+    }
+    if (keys.length > contextEntriesMax) {
+      addIssue(`must have at most ${contextEntriesMax} entries`);
+    } else if (
+      // Measured where it is flat: what nests thousands deep would overflow the stack.
+      Object.values(value).every((entry) => typeof entry === "string") &&
+      Buffer.byteLength(JSON.stringify(value)) > contextBytesMax
+    ) {
+      addIssue(`must be at most ${contextBytesMax} bytes as JSON`);
+    }
+  })
+  .pipe(z.record(z.string(), wellFormedString, { error: "must be an object of strings" }));
+
+/**
+ * One call as a client posts it: the body of `POST /v1/calls`. Field names are the wire's.
+ * Strict: a typo such as `time_zone`, silently dropped, would ring someone at night.
+ */
+export const callRequestSchema = z.strictObject(
+  {
+    /** E.164, such as +12025550123. Whether its destination is permitted is the dial plan's matter. */
+    phone_number: z
+      .string({ error: required("a string") })
+      .refine(isE164, "must be an E.164 number such as +12025550123"),
+    agent_id: z
+      .string({ error: required("a string") })
+      .regex(agentIdPattern, "must be 1 to 128 printable characters"),
+    context: context.optional(),
+    timezone: z
+      .string({ error: "must be a string" })
+      .refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")
+      .optional(),
+  },
+  { error: "must be an object" },
+);
+
+/** The body of `POST /v1/calls`, as `callRequestSchema` has it. */
+export const singleSchema = z.transform(
+  (value: unknown, { issues }) => readCall(value, [], issues) ?? z.NEVER,
+);
+
+/** The body of `POST /v1/calls/batch`. */
+export const batchSchema = z
+  .array(z.unknown(), { error: "must be an array of calls" })
+  .min(1, "must have at least one call")
+  .max(batchCallsMax, `must have at most ${batchCallsMax} calls`)
+  .transform((elements, { issues }) => {
+    // One by one, and no further than what is answered: a few MiB can hold half a million wrong values.
+    const calls: CallRequest[] = [];
+    for (let index = 0; index < elements.length && issues.length < errorsMax; index++) {
+      const call = readCall(elements[index], [index], issues);
+      if (call !== undefined) calls.push(call);
+    }
+    return calls;
+  });
+
+/** A call, or what is wrong with it added to `issues`, under `path`. */
+function readCall(
+  value: unknown,
+  path: number[],
+  issues: z.core.$ZodRawIssue[],
+): CallRequest | undefined {
+  if (isPlainCall(value)) return value;
+  const { data, error } = callRequestSchema.safeParse(value);
+  for (const issue of error?.issues ?? []) {
+    issues.push({ ...issue, path: [...path, ...issue.path], input: undefined });
+  }
+  return data;
+}
+
+const callFields: ReadonlySet<string> = new Set(Object.keys(callRequestSchema.shape));
+
+/**
+ * Whether `value`, from JSON, is at a glance what `callRequestSchema` would pass as it stands: nearly every call is,
+ * and the schema takes several times as long. Everything else is the schema's to judge.
+ */
+export function isPlainCall(value: unknown): value is CallRequest {
+  if (!isRecord(value)) return false;
+  for (const field in value) if (!callFields.has(field)) return false;
+  const { phone_number, agent_id, context: entries, timezone } = value;
+  return (
+    typeof phone_number === "string" &&
+    isE164(phone_number) &&
+    typeof agent_id === "string" &&
+    agentIdPattern.test(agent_id) &&
+    (timezone === undefined || (typeof timezone === "string" && isTimeZone(timezone))) &&
+    (entries === undefined || isPlainContext(entries))
+  );
+}
+
+/** Bytes that one unit of UTF-16 takes in JSON at the most: escaped, as \u0000 is. */
+const unitBytesMax = 6;
+
+function isPlainContext(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  let entries = 0;
+  let units = 0;
+  for (const key in value) {
+    const text = value[key];
+    if (key === "__proto__" || typeof text !== "string") return false;
+    if (!key.isWellFormed() || !text.isWellFormed()) return false;
+    entries += 1;
+    units += key.length + text.length + 6; // two pairs of quotes, a colon, a comma
+  }
+  return entries <= contextEntriesMax && units * unitBytesMax <= contextBytesMax;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * A call request as it travels on the queue and rests in the ledger: the same fields, their values judged
+ * once, at acceptance. A rule tightened by a later deployment must not make an accepted call unreadable.
+ */
+export const acceptedRequestSchema = z.strictObject({
+  phone_number: z.string(),
+  agent_id: z.string(),
+  context: z.record(z.string(), z.string()).optional(),
+  timezone: z.string().optional(),
+});
+
+export type CallRequest = z.infer<typeof acceptedRequestSchema>;
+
+/** An accepted call: what the client posted, and what acceptance added. */
+export interface Call {
+  /** Made of the request's id and the call's index (ids.ts); goes with the call everywhere, to the provider too. */
+  id: string;
+  /** The `X-Request-Id` of the request that brought it. */
+  requestId: string;
+  /** The `client` of the token that brought it. */
+  client: string;
+  /** Milliseconds since the epoch. */
+  acceptedAt: number;
+  request: CallRequest;
+  /** Ids of the calls in whose stead operators had this one made, the first one first. */
+  ancestors?: string[] | undefined;
+}

@@ -1,0 +1,59 @@
+/** Crockford's base32: digits and capitals without I, L, O and U, in the order of their values. */
+const base32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const timeDigits = 10;
+const randomDigits = 16;
+const indexDigits = 5;
+
+/**
+ * A request's id: a ULID, 48 bits of time and 80 random bits in 26 characters. Ids sort by acceptance and cannot
+ * be guessed.
+ *
+ * @param now milliseconds since the epoch
+ * @param randomHex at least 32 hex digits of a UUID (version 4) without its hyphens; its fixed bits are left out
+ */
+export function createRequestId(now: number, randomHex: string): string {
+  let id = "";
+  for (let rest = now, digit = 0; digit < timeDigits; digit++) {
+    id = `${base32[rest % 32]}${id}`;
+    rest = Math.floor(rest / 32);
+  }
+  // Digits 12 and 16 of a UUID hold its version and its variant.
+  let bits = BigInt(`0x${randomHex.slice(0, 5)}${randomHex.slice(17, 32)}`);
+  let random = "";
+  for (let digit = 0; digit < randomDigits; digit++) {
+    random = `${base32[Number(bits & 31n)]}${random}`;
+    bits >>= 5n;
+  }
+  return id + random;
+}
+
+/** The id of the call at `index` of a request: whoever has the `X-Request-Id` of a 201 knows the ids of all its calls. */
+export function callIdOf(requestId: string, index: number): string {
+  return `call_${requestId}_${String(index).padStart(indexDigits, "0")}`;
+}
+
+/** The id of the request that brought a call. */
+export function requestIdOf(callId: string): string {
+  return callId.slice("call_".length, "call_".length + timeDigits + randomDigits);
+}
+
+/** The index of a call in its request. */
+export function indexOf(callId: string): number {
+  return Number(callId.slice(-indexDigits));
+}
+
+/**
+ * The time that stands in the id of a request or a call, in milliseconds since the epoch. It only tells where to
+ * look: whether a call has expired is decided from `acceptedAt`, which a replay may have renewed.
+ */
+export function timeOfId(id: string): number {
+  const digits = (id.startsWith("call_") ? requestIdOf(id) : id).slice(0, timeDigits);
+  let time = 0;
+  for (const digit of digits) time = time * 32 + Math.max(0, base32.indexOf(digit));
+  return time;
+}
+
+/** The lowest id that a call accepted at `time` can have. */
+export function firstCallIdAt(time: number): string {
+  return `call_${createRequestId(Math.max(0, time), "0".repeat(32))}_`;
+}

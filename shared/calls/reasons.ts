@@ -1,0 +1,42 @@
+/**
+ * What each reason of a row means, in one sentence for operators. Reasons only tell: no code steers by them. A
+ * provider's own codes, such as `http_429` or `telnyx_10011`, are rows' reasons as well and do not stand here.
+ */
+export const reasons = {
+  accepted: "The API accepted the call.",
+  ancestor_unknown:
+    "A call in whose stead this one is to be made may have been placed: a person decides.",
+  breaker_open: "The circuit breaker of the account, the route or the agent is open.",
+  claim_lapsed: "The dialer that was about to dial never said what became of the call.",
+  claim_too_old: "Too much time passed between the claim and the request, so nothing was sent.",
+  claimed: "A dialer has taken the call and is about to dial.",
+  context_not_carried: "The provider of the agent's route cannot carry the call's context whole.",
+  dead_letter: "The call's message failed a hundred times and left the queue.",
+  destination_denied: "The dial plan does not permit calls to the number's destination.",
+  do_not_call: "The number is on the do-not-call list.",
+  expired: "The call was not dialed within the plan's expireAfterHours.",
+  found: "The provider's records show that the call was placed.",
+  hours: "The calling hours of the rule after the colon are closed.",
+  max_calls: "The number has been called as often as the plan's maxCalls allow.",
+  no_capacity:
+    "The account had as many requests under way as it may, or the delivery no time left.",
+  no_route: "The dial plan had no route for the agent when the call was to be dialed.",
+  not_checked: "What bears on the call could not be read in time, so nothing was sent.",
+  not_found: "The provider was asked for the call and has no record of it yet.",
+  operator: "An operator decided this.",
+  outcome_unknown: "It could not be found out whether the call was placed: a person decides.",
+  pace: "The account's callsPerSecond leave no place yet.",
+  paused: "An operator has paused the agent or the account.",
+  permit_void: "The request could not leave at the moment that its account's pace had given it.",
+  placed: "The provider took the call.",
+  placed_before: "The call in whose stead this one was to be made has been placed after all.",
+  rate_limited: "The provider asked to be sent fewer calls.",
+  resent: "The request was sent once more, to a provider that drops what it has seen.",
+  route_gone: "The dial plan no longer has a route for the agent: the call waits for one.",
+} as const satisfies Record<string, string>;
+
+/** What a row's reason means; undefined of a provider's own code. `hours:countries.FR` is a reason `hours`. */
+export function meaningOf(reason: string): string | undefined {
+  const [name = ""] = reason.split(":", 1);
+  return Object.entries(reasons).find(([known]) => known === name)?.[1];
+}

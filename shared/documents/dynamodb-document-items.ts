@@ -1,0 +1,66 @@
+import { type Item, type ItemKey, number, text, textIn } from "../ledger/dynamodb-items.ts";
+import type { DocumentKey } from "./documents.ts";
+import { type Kind, listedKinds } from "./kinds.ts";
+import type { StoredText } from "./stored-text.ts";
+
+/** Kinds whose values are numbers, which updates add to: each has an attribute of its own, by this prefix. */
+const numberKinds: ReadonlySet<Kind> = new Set<Kind>(["failures", "counts", "pace", "called-up"]);
+export const numberPrefix = "n_";
+
+/** A document that has expired is as good as none, though DynamoDB deletes it days later. */
+export const isStanding = "(attribute_not_exists(#expiresAt) OR #expiresAt > :now)";
+export const isAbsent = "(attribute_not_exists(#pk) OR #expiresAt <= :now)";
+
+/** The partition of a kind that is listed. */
+export function partitionOf(kind: Kind): string {
+  return `doc#${kind}`;
+}
+
+export function keyOf({ kind, key }: DocumentKey): ItemKey {
+  return { pk: listedKinds.has(kind) ? partitionOf(kind) : `${partitionOf(kind)}#${key}`, sk: key };
+}
+
+/** The key as one text. */
+export function labelOf({ pk, sk }: ItemKey): string {
+  return JSON.stringify([pk, sk]);
+}
+
+export function itemOf({ kind, key, version, json, expiresAt }: StoredText): Item {
+  const { pk, sk } = keyOf({ kind, key });
+  const item: Item = { pk: text(pk), sk: text(sk), version: text(version) };
+  if (expiresAt !== null) {
+    item["expiresAt"] = number(expiresAt);
+    item["ttl"] = ttlOf(expiresAt);
+  }
+  if (!numberKinds.has(kind)) return { ...item, value: text(json) };
+  const numbers: Record<string, number> = JSON.parse(json);
+  for (const [name, count] of Object.entries(numbers)) {
+    item[`${numberPrefix}${name}`] = number(count);
+  }
+  return item;
+}
+
+export function storedText(kind: Kind, item: Item): StoredText {
+  const expiresAt = item["expiresAt"]?.N;
+  return {
+    kind,
+    key: textIn(item, "sk"),
+    version: textIn(item, "version"),
+    json: numberKinds.has(kind) ? JSON.stringify(numbersIn(item)) : textIn(item, "value"),
+    expiresAt: expiresAt === undefined ? null : Number(expiresAt),
+  };
+}
+
+/** The numbers of an item, by their names. */
+export function numbersIn(item: Item): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(item)
+      .filter(([name]) => name.startsWith(numberPrefix))
+      .map(([name, { N }]) => [name.slice(numberPrefix.length), Number(N)]),
+  );
+}
+
+/** When DynamoDB may delete an item, in seconds since the epoch. */
+export function ttlOf(expiresAt: number) {
+  return number(Math.ceil(expiresAt / 1000));
+}

@@ -1,0 +1,137 @@
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import {
+  allEnded,
+  createDynamoItems,
+  type Item,
+  number,
+  text,
+  textIn,
+} from "../ledger/dynamodb-items.ts";
+import {
+  isAbsent,
+  isStanding,
+  itemOf,
+  keyOf,
+  labelOf,
+  numberPrefix,
+  numbersIn,
+  partitionOf,
+  storedText,
+  ttlOf,
+} from "./dynamodb-document-items.ts";
+import { createDynamoPermits } from "./dynamodb-permits.ts";
+import type { DocumentChange, DocumentKey, Documents } from "./documents.ts";
+import { listedKinds } from "./kinds.ts";
+import { documentsRead, storedDocument } from "./stored-text.ts";
+
+/** How often an addition is tried while others replace the same expired document. */
+const additionsMax = 3;
+
+/**
+ * Documents in DynamoDB; dynamodb-table.ts describes their table.
+ *
+ * @param now the clock by which they expire, in milliseconds since the epoch
+ * @param freshVersion makes the versions of `add` and `takePermits`
+ */
+export function createDynamoDocuments(
+  client: DynamoDBClient,
+  table: string,
+  now: () => number,
+  freshVersion: () => string,
+): Documents {
+  const items = createDynamoItems(client, table);
+  const expired = (item: Item) => Number(item["expiresAt"]?.N ?? Infinity) <= now();
+
+  async function writeOne({ next, seen }: DocumentChange): Promise<boolean> {
+    const item = itemOf({ ...next, json: JSON.stringify(next.value) });
+    const values = { ":now": number(now()) };
+    const condition =
+      seen === null
+        ? { expression: isAbsent, values }
+        : {
+            expression: `#version = :seen AND ${isStanding}`,
+            values: { ...values, ":seen": text(seen) },
+          };
+    if (await items.put(item, condition)) return true;
+    // The SDK repeats a write whose answer was lost, and is then refused by its own first try.
+    const standing = await items.get(keyOf(next));
+    return (
+      standing !== undefined && !expired(standing) && textIn(standing, "version") === next.version
+    );
+  }
+
+  /** Adds to a document that has not expired; the counters thereafter, or undefined where it has. */
+  async function addTo(document: DocumentKey, counters: Record<string, number>, expiresAt: number) {
+    const names: Record<string, string> = {};
+    const values: Item = {
+      ":now": number(now()),
+      ":version": text(freshVersion()),
+      ":expiresAt": number(expiresAt),
+      ":ttl": ttlOf(expiresAt),
+    };
+    const additions = Object.entries(counters).map(([name, count], index) => {
+      names[`#n${index}`] = `${numberPrefix}${name}`;
+      values[`:n${index}`] = number(count);
+      return `#n${index} :n${index}`;
+    });
+    const added = additions.length === 0 ? "" : ` ADD ${additions.join(", ")}`;
+    const expression = `SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl${added}`;
+    const condition = { expression: isStanding, values };
+    const item = await items.update(keyOf(document), { expression, names }, condition);
+    return item === undefined ? undefined : numbersIn(item);
+  }
+
+  return {
+    async read(keys) {
+      const asked = new Map(keys.map((key) => [labelOf(keyOf(key)), key]));
+      const found = await items.getAll(keys.map(keyOf));
+      return documentsRead(
+        found
+          .filter((item) => !expired(item))
+          .flatMap((item) => {
+            const key = asked.get(labelOf({ pk: textIn(item, "pk"), sk: textIn(item, "sk") }));
+            return key === undefined ? [] : [storedText(key.kind, item)];
+          }),
+      );
+    },
+    async write(changes) {
+      // Two changes of one document are two writes, the second of which sees the first.
+      const byName = Map.groupBy(changes, ({ next }) => labelOf(keyOf(next)));
+      const stands = new Map<DocumentChange, boolean>();
+      await allEnded([...byName.values()], async (ofOne) => {
+        for (const change of ofOne) stands.set(change, await writeOne(change));
+      });
+      return changes.map((change) => stands.get(change) === true);
+    },
+    /** An addition whose answer was lost may be repeated by the SDK, and then counts twice. */
+    async add(document, counters, expiresAt) {
+      const { kind, key } = document;
+      for (let tries = 0; tries < additionsMax; tries++) {
+        const sums = await addTo(document, counters, expiresAt);
+        if (sums !== undefined) return sums;
+        const json = JSON.stringify(counters);
+        const anew = itemOf({ kind, key, version: freshVersion(), json, expiresAt });
+        const condition = { expression: isAbsent, values: { ":now": number(now()) } };
+        if (await items.put(anew, condition)) return counters;
+      }
+      throw new Error(`counters could not be added in ${additionsMax} tries`);
+    },
+    async list(kind, { after, limit, descending = false }) {
+      if (!listedKinds.has(kind)) throw new Error(`documents of kind ${kind} are not listed`);
+      const found: Item[] = [];
+      let last = after;
+      for (let isEnd = false; !isEnd && found.length < limit;) {
+        const range = { ...(descending ? { before: last } : { after: last }), descending, limit };
+        const page = await items.query({ hash: partitionOf(kind), ...range });
+        found.push(...page.filter((item) => !expired(item)));
+        last = textIn(page.at(-1) ?? {}, "sk");
+        isEnd = page.length < limit;
+      }
+      return found.slice(0, limit).map((item) => storedDocument(kind, storedText(kind, item)));
+    },
+    remove: (keys) => items.remove(keys.map(keyOf)),
+    takePermits: createDynamoPermits(items, now, freshVersion),
+    /** DynamoDB deletes what has expired by itself. */
+    async purge() {},
+  };
+}

@@ -1,0 +1,87 @@
+import { grantPermits, momentsOf } from "../schedule/pacing.ts";
+import type { Documents, DocumentKey, StoredDocument } from "./documents.ts";
+import { parseValue } from "./kinds.ts";
+import { documentsRead, paceExpiresAt, type StoredText } from "./stored-text.ts";
+
+/**
+ * Documents in this process's memory, for tests.
+ *
+ * @param now the clock by which they expire, in milliseconds since the epoch
+ * @param freshVersion makes the versions of `add` and `takePermits`
+ */
+export function createMemoryDocuments(
+  now: () => number,
+  freshVersion: () => string,
+  stored: Map<string, StoredText> = new Map(),
+): Documents {
+  const nameOf = ({ kind, key }: DocumentKey) => `${kind} ${key}`;
+  const standing = (key: DocumentKey): StoredText | undefined => {
+    const found = stored.get(nameOf(key));
+    return found === undefined || (found.expiresAt ?? Infinity) <= now() ? undefined : found;
+  };
+  const put = (document: Omit<StoredDocument, "version"> & { version?: string }) => {
+    const { kind, key, version = freshVersion(), value, expiresAt } = document;
+    const json = JSON.stringify(value);
+    stored.set(nameOf(document), { kind, key, version, json, expiresAt });
+  };
+
+  return {
+    async read(keys) {
+      return documentsRead(keys.flatMap((key) => standing(key) ?? []));
+    },
+    async write(changes) {
+      return changes.map(({ next, seen }) => {
+        const version = standing(next)?.version ?? null;
+        if (version === next.version) return true;
+        if (version !== seen) return false;
+        put(next);
+        return true;
+      });
+    },
+    async add(document, counters, expiresAt) {
+      const found = standing(document);
+      const sums = new Map<string, number>(
+        Object.entries(
+          found === undefined ? {} : parseValue(document.kind, JSON.parse(found.json)),
+        ),
+      );
+      for (const [name, count] of Object.entries(counters)) {
+        sums.set(name, (sums.get(name) ?? 0) + count);
+      }
+      const value: Record<string, number> = Object.fromEntries(sums);
+      put({ ...document, value, expiresAt });
+      return value;
+    },
+    async list(kind, { after, limit, descending = false }) {
+      const found = [...stored.values()]
+        .filter((one) => one.kind === kind && standing(one) !== undefined)
+        .filter(({ key }) => after === undefined || (descending ? key < after : key > after))
+        .toSorted((a, b) => (a.key < b.key === descending ? 1 : -1))
+        .slice(0, limit);
+      return found.map(({ key, version, json, expiresAt }) => ({
+        kind,
+        key,
+        version,
+        value: parseValue(kind, JSON.parse(json)),
+        expiresAt,
+      }));
+    },
+    async remove(keys) {
+      for (const key of keys) stored.delete(nameOf(key));
+    },
+    async takePermits(document, pace, count, window) {
+      const found = standing(document);
+      const before = found && parseValue(document.kind, JSON.parse(found.json)).arrivalUs;
+      const { granted, baseUs, arrivalUs } = grantPermits(before, pace, count, window);
+      if (granted > 0) {
+        put({ ...document, value: { arrivalUs }, expiresAt: paceExpiresAt(window.notAfter) });
+      }
+      return momentsOf(baseUs, granted, pace, window.notBefore);
+    },
+    async purge() {
+      for (const one of stored.values()) {
+        if (standing(one) === undefined) stored.delete(nameOf(one));
+      }
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import type { CallRow } from "../calls/call-row.ts";
+import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
+import { attentionStates } from "./attention-states.ts";
+import type { CallLedger, ListOf, Page } from "./call-ledger.ts";
+import { type DynamoItems, textIn } from "./dynamodb-items.ts";
+import { attentionHashesOf, hourHashesOf, hourMs, hourQueries } from "./dynamodb-rows.ts";
+import type { IndexName } from "./dynamodb-table.ts";
+
+/** Most rows that one page looks at. */
+const looksMax = 500;
+/** Rows that are read at once while a page looks for those of one state. */
+const looksAtOnce = 100;
+/** Most queries of one page that finds few calls. */
+const queriesMax = 200;
+/** How far ahead of this machine's clock another's ids may lie. */
+const clockSkewMs = 300_000;
+
+interface ListDeps {
+  items: Pick<DynamoItems, "queryAll">;
+  read: CallLedger["read"];
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** How long a row stands after its call was accepted. */
+  rowsStandMs: number;
+}
+
+/** The lists of the ledger: keys come from the indexes, rows from the table as they stand now. */
+export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "ended"> {
+  const { items, read, now, rowsStandMs } = deps;
+
+  async function rowsOf(ids: readonly string[]): Promise<{ rows: CallRow[]; unreadable: number }> {
+    const { rows, unreadable } = await read(ids);
+    return { rows: ids.flatMap((id) => rows.get(id) ?? []), unreadable: unreadable.size };
+  }
+
+  /**
+   * Ids below `before`, newest first: hour by hour downwards, until there are `limit`, the retention ends, or the
+   * queries of one page are used up. `next` is absent where there can be no more.
+   */
+  async function idsBelow(before: string | undefined, limit: number) {
+    const ids: string[] = [];
+    const oldest = hourOf(now() - rowsStandMs);
+    const newest = hourOf(now() + clockSkewMs);
+    let hour = before === undefined ? newest : Math.min(newest, hourOf(timeOfId(before)));
+    for (let queries = 0; queries < queriesMax; queries += hourQueries) {
+      if (hour < oldest) return { ids, next: undefined };
+      const range = { before, descending: true, limit: limit - ids.length };
+      const found = await items.queryAll("hour", hourHashesOf(hour), range);
+      ids.push(...found.map((item) => textIn(item, "sk")));
+      if (ids.length === limit) return { ids, next: ids.at(-1) };
+      hour -= 1;
+    }
+    return { ids, next: firstCallIdAt((hour + 1) * hourMs) };
+  }
+
+  /** Calls that `isListed`, by time. */
+  async function listByTime(
+    { before, limit }: { before?: string | undefined; limit: number },
+    looks: number,
+    isListed: (row: CallRow) => boolean,
+  ): Promise<Page> {
+    const { ids, next } = await idsBelow(before, looks);
+    const rows: CallRow[] = [];
+    let unreadable = 0;
+    for (let start = 0; start < ids.length && rows.length <= limit; start += looksAtOnce) {
+      const found = await rowsOf(ids.slice(start, start + looksAtOnce));
+      rows.push(...found.rows.filter(isListed));
+      unreadable += found.unreadable;
+    }
+    if (rows.length <= limit) return { rows, unreadable, next };
+    const page = rows.slice(0, limit);
+    return { rows: page, unreadable, next: page.at(-1)?.id };
+  }
+
+  return {
+    async list({ before, limit, ...of }) {
+      if ("all" in of) return listByTime({ before, limit }, limit, () => true);
+      if ("state" in of && !attentionStates.includes(of.state)) {
+        return listByTime({ before, limit }, looksMax, ({ state }) => state === of.state);
+      }
+      const { index, hashes, after, below = "~" } = placeOf(of);
+      const end = before === undefined || below < before ? below : before;
+      const range = { after, before: end, descending: true, limit };
+      const found = await items.queryAll(index, hashes, range);
+      const { rows, unreadable } = await rowsOf(found.map((item) => textIn(item, "sk")));
+      return {
+        // An index lags behind its table: a row may have come into another state.
+        rows: "state" in of ? rows.filter(({ state }) => state === of.state) : rows,
+        unreadable,
+        next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
+      };
+    },
+    async ended({ before, after, limit }) {
+      const hashes = attentionStates.flatMap(attentionHashesOf);
+      const range = { after, before: firstCallIdAt(before), limit };
+      const found = await items.queryAll("attention", hashes, range);
+      const { rows } = await rowsOf(found.map((item) => textIn(item, "sk")));
+      return {
+        rows: rows
+          .filter(({ acceptedAt, state }) => acceptedAt < before && attentionStates.includes(state))
+          .map(({ id, state }) => ({ id, state })),
+        next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
+      };
+    },
+  };
+}
+
+/** Where the keys of a list stand in an index. */
+function placeOf(of: Exclude<ListOf, { all: true }>): {
+  index: IndexName;
+  hashes: string[];
+  after?: string;
+  below?: string;
+} {
+  if ("state" in of) return { index: "attention", hashes: attentionHashesOf(of.state) };
+  if ("numberHash" in of) return { index: "number", hashes: [of.numberHash] };
+  const prefix = `call_${of.requestId}_`;
+  const hashes = hourHashesOf(hourOf(timeOfId(of.requestId)));
+  return { index: "hour", hashes, after: prefix, below: `${prefix}~` };
+}
+
+function hourOf(time: number): number {
+  return Math.floor(time / hourMs);
+}

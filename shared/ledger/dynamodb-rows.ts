@@ -1,0 +1,107 @@
+import {
+  type CallRow,
+  type CallState,
+  parseRow,
+  storedRow,
+  watchBacklog,
+} from "../calls/call-row.ts";
+import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
+import { attentionStates } from "./attention-states.ts";
+import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
+
+export const hourMs = 3_600_000;
+const watchShards = 16;
+const shards = 8;
+const timeDigits = 15;
+
+export function keyOfCall(id: string): ItemKey {
+  return { pk: `call#${requestIdOf(id)}#${Math.floor(indexOf(id) / 100)}`, sk: id };
+}
+
+/**
+ * A row as an item. What the keys and index keys hold does not stand in the JSON again: a placed call is to stay below
+ * 1 KB, which is one write unit.
+ *
+ * @param endsAt when DynamoDB may delete it, in milliseconds since the epoch
+ */
+export function itemOf(row: CallRow, endsAt: number): Item {
+  const { id, version, state, backlog, dueAt, numberHash } = row;
+  const { pk, sk } = keyOfCall(id);
+  const rest: Record<string, unknown> = storedRow(row);
+  delete rest["numberHash"];
+  const item: Item = {
+    pk: text(pk),
+    sk: text(sk),
+    version: text(version),
+    numberHash: text(numberHash),
+    hour: text(`${Math.floor(timeOfId(id) / hourMs)}#${shardOf(id, shards)}`),
+    ttl: number(Math.ceil(endsAt / 1000)),
+  };
+  if (attentionStates.includes(state)) item["attention"] = text(`${state}#${shardOf(id, shards)}`);
+  if (backlog !== null && dueAt !== null) {
+    delete rest["backlog"];
+    delete rest["dueAt"];
+    const isWatch = backlog === watchBacklog;
+    item["due"] = text(isWatch ? `${watchBacklog}#${shardOf(id, watchShards)}` : backlog);
+    item["dueKey"] = text(dueKeyOf({ dueAt, id }));
+  }
+  item["row"] = text(JSON.stringify(rest));
+  return item;
+}
+
+/** The row of an item, or undefined where only a later version of this code can read it. */
+export function rowOf(item: Item): CallRow | undefined {
+  const stored: Record<string, unknown> = JSON.parse(textIn(item, "row"));
+  const due = item["due"]?.S;
+  const keys =
+    due === undefined
+      ? {}
+      : {
+          backlog: due.startsWith(`${watchBacklog}#`) ? watchBacklog : due,
+          dueAt: placeOf(item).dueAt,
+        };
+  const numberHash = textIn(item, "numberHash");
+  return parseRow(textIn(item, "sk"), textIn(item, "version"), { ...stored, ...keys, numberHash });
+}
+
+/** Hash keys of a backlog in the index `due`. Any other backlog is JSON, so none is taken for a part of `watch`. */
+export function dueHashesOf(backlog: string): string[] {
+  return backlog === watchBacklog ? shardsOf(backlog, watchShards) : [backlog];
+}
+
+/** Hash keys of a state in the index `attention`. */
+export function attentionHashesOf(state: CallState): string[] {
+  return shardsOf(state, shards);
+}
+
+/** Hash keys in the index `hour`; `hour` counts from the epoch. */
+export function hourHashesOf(hour: number): string[] {
+  return shardsOf(String(hour), shards);
+}
+
+/** Queries that one hour takes. */
+export const hourQueries = shards;
+
+/** The due time, padded so that text sorts as numbers do and rounded up so that nothing comes early; then the id. */
+export function dueKeyOf({ dueAt, id }: { dueAt: number; id: string }): string {
+  return `${String(Math.ceil(dueAt)).padStart(timeDigits, "0")}#${id}`;
+}
+
+/** The place of an item, or of its entry in the index `due`. */
+export function placeOf(item: Item): { dueAt: number; id: string } {
+  const [dueAt = "", id = ""] = textIn(item, "dueKey").split("#");
+  return { dueAt: Number(dueAt), id };
+}
+
+function shardsOf(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, shard) => `${name}#${shard}`);
+}
+
+/** Spreads ids evenly, those of one request too (FNV-1a, whose lower bits need the upper ones folded in). */
+function shardOf(id: string, count: number): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < id.length; index++) {
+    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
+  }
+  return ((hash ^ (hash >>> 16)) >>> 0) % count;
+}

@@ -1,0 +1,86 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  type AwsEngines,
+  localCredentials,
+  localRegion,
+  startAwsEngines,
+} from "../../infra/local/aws-engines.ts";
+import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
+import { randomId } from "../../shared/random-id.ts";
+import { paceOf } from "../../shared/schedule/pacing.ts";
+import { describeDocuments } from "../contracts/documents/index.ts";
+import { suiteNow } from "../support/call-rows.ts";
+
+let engines: AwsEngines;
+let tables = 0;
+beforeAll(async () => {
+  engines = await startAwsEngines();
+});
+afterAll(() => engines.stop());
+
+async function createTable(): Promise<string> {
+  const table = `documents-${++tables}`;
+  await engines.createTable(table);
+  return table;
+}
+
+describeDocuments(
+  "DynamoDB",
+  async (now) => createDynamoDocuments(engines.dynamo, await createTable(), now, randomId),
+  { runs: 60 },
+);
+
+describe("DynamoDB as documents", () => {
+  /** A process of its own, and the commands that it has sent. */
+  function aProcess(table: string) {
+    const client = new DynamoDBClient({
+      region: localRegion,
+      credentials: localCredentials,
+      endpoint: engines.dynamoEndpoint,
+    });
+    const sent: string[] = [];
+    client.middlewareStack.add(
+      (next, { commandName }) =>
+        (args) => {
+          sent.push(String(commandName).replace("ItemCommand", ""));
+          return next(args);
+        },
+      { step: "initialize" },
+    );
+    return { documents: createDynamoDocuments(client, table, () => suiteNow, randomId), sent };
+  }
+  const account = { kind: "pace", key: "main" } as const;
+  const pace = paceOf(10, 1);
+  const window = { notBefore: suiteNow, notAfter: suiteNow + 2000 };
+
+  it("takes permits by one update where nobody comes between, and by three at most", async () => {
+    const table = await createTable();
+    const [one, other] = [aProcess(table), aProcess(table)];
+    for (let takes = 0; takes < 3; takes++) {
+      expect(await one.documents.takePermits(account, pace, 2, window)).toHaveLength(2);
+    }
+    expect(one.sent).toEqual(["Update", "Update", "Update"]);
+    // Another process learns first that there is a pace already.
+    expect(await other.documents.takePermits(account, pace, 2, window)).toHaveLength(2);
+    expect(await other.documents.takePermits(account, pace, 2, window)).toHaveLength(2);
+    expect(other.sent).toEqual(["Update", "Get", "Update", "Update"]);
+    // What fits no more is told by a read, not by what is remembered.
+    one.sent.length = 0;
+    expect(await one.documents.takePermits(account, pace, 50, window)).toHaveLength(11);
+    expect(await one.documents.takePermits(account, pace, 50, window)).toEqual([]);
+    expect(one.sent).toEqual(["Get", "Update", "Get"]);
+    const takers = Array.from({ length: 30 }, () => aProcess(table));
+    const late = { notBefore: suiteNow + 60_000, notAfter: suiteNow + 62_000 };
+    await Promise.all(takers.map((taker) => taker.documents.takePermits(account, pace, 2, late)));
+    for (const { sent } of takers) {
+      expect(sent.filter((command) => command === "Update").length).toBeLessThanOrEqual(3);
+      expect(sent.filter((command) => command === "Get").length).toBeLessThanOrEqual(3);
+    }
+  });
+
+  it("lists no kind whose documents are spread over partitions", async () => {
+    const { documents } = aProcess(await createTable());
+    await expect(documents.list("do-not-call", { limit: 1 })).rejects.toThrow("not listed");
+  });
+});

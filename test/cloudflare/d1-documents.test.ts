@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { createD1Documents } from "../../shared/documents/d1-documents.ts";
+import { randomId } from "../../shared/random-id.ts";
+import { paceOf } from "../../shared/schedule/pacing.ts";
+import { describeDocuments } from "../contracts/documents/index.ts";
+import { suiteNow } from "../support/call-rows.ts";
+import { aDocument, anew } from "../support/documents.ts";
+import { countingD1 } from "./counting-d1.ts";
+import { testEnv } from "./env.ts";
+
+const { LEDGER } = testEnv;
+
+async function createDocuments(now: () => number, database = LEDGER) {
+  await LEDGER.prepare("DELETE FROM documents").run();
+  return createD1Documents(database, now, randomId);
+}
+
+describeDocuments("D1", (now) => createDocuments(now), { runs: 60 });
+
+describe("D1 as documents: what D1 bills", () => {
+  it("is a row for each write, each addition and each taking of permits, in one statement", async () => {
+    const { database, cost } = countingD1(LEDGER);
+    const documents = await createDocuments(() => suiteNow, database);
+    const value = { fingerprint: "f", requestId: "r", acceptedAt: 1 };
+    const key = aDocument("idempotency-key", "k", value, suiteNow + 86_400_000);
+    const failures = { kind: "failures", key: "account main" } as const;
+    const window = { notBefore: suiteNow, notAfter: suiteNow + 5000 };
+    const works = [
+      () => documents.write(anew(key)),
+      () => documents.write([{ next: { ...key, version: randomId() }, seen: key.version }]),
+      () => documents.add(failures, { answered: 1 }, suiteNow + 1000),
+      () => documents.add(failures, { answered: 1, unanswered: 1 }, suiteNow + 1000),
+      () => documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), 7, window),
+      () => documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), 7, window),
+    ];
+    for (const work of works) {
+      const { read, written, statements } = await cost(work);
+      expect([written, statements]).toEqual([1, 1]);
+      expect(read).toBeLessThan(15);
+    }
+    const { written } = await cost(() => documents.write(anew({ ...key, version: randomId() })));
+    expect(written).toBe(0); // refused
+  });
+
+  it("is as many rows read for a document, a list and permits however many there are", async () => {
+    const { database, cost } = countingD1(LEDGER);
+    const documents = await createDocuments(() => suiteNow, database);
+    const pause = aDocument("pause", "agent a", { at: 1, by: "ops" });
+    await documents.write(anew(pause));
+    const window = { notBefore: suiteNow, notAfter: suiteNow + 5000 };
+    const reads = async () => {
+      const costs = [
+        await cost(() => documents.read([pause, { kind: "cap", key: "none" }])),
+        await cost(() => documents.list("pause", { limit: 10 })),
+        await cost(() =>
+          documents.takePermits({ kind: "pace", key: "a" }, paceOf(9, 1), 1, window),
+        ),
+        await cost(() => documents.remove([{ kind: "cap", key: "none" }])),
+      ];
+      return costs.map(({ read }) => read);
+    };
+    await reads();
+    const withFew = await reads();
+    await fill(20_000);
+    expect(await reads()).toEqual(withFew);
+    expect(Math.max(...withFew)).toBeLessThan(15);
+  });
+
+  it("purges what has expired with one look through the table, some thousands at a time", async () => {
+    const { database, cost } = countingD1(LEDGER);
+    const documents = await createDocuments(() => suiteNow, database);
+    const pause = aDocument("pause", "agent a", { at: 1, by: "ops" });
+    await documents.write(anew(pause));
+    await fill(5000);
+    const { read, statements } = await cost(() => documents.purge());
+    expect(statements).toBe(3); // two thousand, and what is left
+    expect(read).toBeLessThan(20_000);
+    const count = await LEDGER.prepare("SELECT count(*) AS n FROM documents").first<{
+      n: number;
+    }>();
+    expect(count?.n).toBe(2501);
+    expect((await documents.read([pause])).get("pause", "agent a")).toEqual(pause);
+  });
+});
+
+/** Adds idempotency keys, half of them expired. */
+async function fill(count: number): Promise<void> {
+  await LEDGER.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 - 1)
+     INSERT INTO documents (kind, key, version, value, expires_at)
+     SELECT 'idempotency-key', 'key ' || i, 'v', '{}', CAST(?2 AS INTEGER) + (i % 2) * 1000 FROM n`,
+  )
+    .bind(count, suiteNow)
+    .run();
+}

@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { CallLedger, DuePlace } from "../../../shared/ledger/call-ledger.ts";
+import { aRow, aRowIn, changed, rowsOfOneRequest, suiteNow } from "../../support/call-rows.ts";
+
+const [sales, support] = ['["crm","agent_sales"]', '["crm","agent é 中 #1"]'] as const;
+const byPlace = (a: DuePlace, b: DuePlace) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1);
+const placesOf = (rows: CallRow[]) =>
+  rows.map(({ id, dueAt }) => ({ id, dueAt: dueAt ?? Number.NaN })).toSorted(byPlace);
+
+export function describeDue(name: string, create: () => Promise<CallLedger>): void {
+  describe(`${name} as a call ledger: what is due`, () => {
+    let ledger: CallLedger;
+    beforeEach(async () => {
+      ledger = await create();
+    });
+    const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
+    const dueOf = async (
+      key: string,
+      more: { until?: number; each?: number; after?: DuePlace },
+    ) => {
+      const { until = suiteNow, each = 100, after } = more;
+      const [places] = await ledger.due({ backlogs: [{ key, after }], until, each });
+      return places;
+    };
+
+    it("gives each backlog's rows in the order of their due times, then of their ids", async () => {
+      const rows = [30, 10, 20, 10].map((wait) => aRow({ dueAt: suiteNow + wait, backlog: sales }));
+      const others = [5, 15].map((wait) => aRow({ dueAt: suiteNow + wait, backlog: support }));
+      await write(...rows, ...others);
+      const backlogs = [{ key: support }, { key: "[]" }, { key: sales }];
+      expect(await ledger.due({ backlogs, until: suiteNow + 20, each: 100 })).toEqual([
+        placesOf(others),
+        [],
+        placesOf(rows).slice(0, 3),
+      ]);
+      expect(await ledger.due({ backlogs: [], until: suiteNow, each: 100 })).toEqual([]);
+    });
+
+    it("goes on after a place, whatever has become of its row", async () => {
+      const rows = rowsOfOneRequest(5, { dueAt: suiteNow, backlog: sales });
+      const later = aRow({ dueAt: suiteNow + 1, backlog: sales });
+      await write(...rows, later);
+      const all = placesOf([...rows, later]);
+      const until = suiteNow + 1;
+      expect(await dueOf(sales, { until, each: 2 })).toEqual(all.slice(0, 2));
+      const [, second] = all;
+      expect(await dueOf(sales, { until, each: 3, ...(second && { after: second }) })).toEqual(
+        all.slice(2, 5),
+      );
+      await ledger.purge([second?.id ?? ""]);
+      expect(await dueOf(sales, { until, ...(second && { after: second }) })).toEqual(all.slice(2));
+      expect(await dueOf(sales, { until, after: { dueAt: until, id: "~" } })).toEqual([]);
+    });
+
+    it("goes on after another place in each backlog", async () => {
+      const rows = rowsOfOneRequest(4, { backlog: sales });
+      const others = rowsOfOneRequest(4, { backlog: support });
+      await write(...rows, ...others);
+      const [places, otherPlaces] = [placesOf(rows), placesOf(others)];
+      const backlogs = [
+        { key: sales, after: places[0] },
+        { key: support, after: otherPlaces[2] },
+      ];
+      expect(await ledger.due({ backlogs, until: suiteNow, each: 9 })).toEqual([
+        places.slice(1),
+        otherPlaces.slice(3),
+      ]);
+    });
+
+    it("moves a row with its due time, and loses it once it waits no more", async () => {
+      const row = aRow({ backlog: sales });
+      const later = changed(row, { dueAt: suiteNow + 50 });
+      const dialing = changed(later, { state: "DIALING", backlog: "watch", dueAt: suiteNow + 9 });
+      const placed = changed(dialing, { state: "PLACED", backlog: null, dueAt: null });
+      await write(row);
+      expect(await dueOf(sales, {})).toEqual(placesOf([row]));
+      await ledger.write([{ next: later, seen: row.version }]);
+      expect(await dueOf(sales, {})).toEqual([]);
+      expect(await dueOf(sales, { until: suiteNow + 50 })).toEqual(placesOf([later]));
+      await ledger.write([{ next: dialing, seen: later.version }]);
+      expect(await dueOf(sales, { until: suiteNow + 50 })).toEqual([]);
+      expect(await dueOf("watch", { until: suiteNow + 50 })).toEqual(placesOf([dialing]));
+      await ledger.write([{ next: placed, seen: dialing.version }]);
+      expect(await dueOf("watch", { until: suiteNow + 50 })).toEqual([]);
+    });
+
+    it("reads what is watched through to its end, page by page", async () => {
+      const rows = Array.from({ length: 230 }, (_, index) =>
+        aRowIn(index % 2 === 0 ? "DIALING" : "UNKNOWN", { dueAt: suiteNow - (index % 7) }),
+      );
+      await write(...rows);
+      const found: DuePlace[] = [];
+      for (let pages = 0; pages < 9; pages++) {
+        const after = found.at(-1);
+        found.push(...((await dueOf("watch", { each: 50, ...(after && { after }) })) ?? []));
+      }
+      expect(found).toEqual(placesOf(rows));
+    });
+
+    it("knows a time far ahead, and none before the epoch", async () => {
+      const row = aRow({ dueAt: Date.UTC(9999, 0), backlog: sales });
+      await write(row);
+      expect(await dueOf(sales, { until: Number.MAX_SAFE_INTEGER })).toEqual(placesOf([row]));
+      expect(await dueOf(sales, { until: 0 })).toEqual([]);
+    });
+  });
+}

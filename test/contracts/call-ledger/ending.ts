@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type CallRow, type CallState, callStates } from "../../../shared/calls/call-row.ts";
+import { requestIdOf } from "../../../shared/calls/ids.ts";
+import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import {
+  aRow,
+  aRowIn,
+  changed,
+  idsOf,
+  rowsOfOneRequest,
+  suiteNow,
+} from "../../support/call-rows.ts";
+
+const day = 86_400_000;
+
+/** @param told the states of which `ended` tells; an engine that deletes rows by itself keeps silent about the others */
+export function describeEnding(
+  name: string,
+  create: () => Promise<CallLedger>,
+  told: readonly CallState[],
+): void {
+  describe(`${name} as a call ledger: ending`, () => {
+    let ledger: CallLedger;
+    beforeEach(async () => {
+      ledger = await create();
+    });
+    const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
+    const before = suiteNow - 50 * day;
+    const acceptedAt = before - 1000;
+
+    it("tells of old calls that nothing waits for any more", async () => {
+      const old = callStates.map((state, index) =>
+        aRowIn(state, { acceptedAt: acceptedAt - index * day }),
+      );
+      const young = callStates.map((state) => aRowIn(state, { acceptedAt: before }));
+      await write(...old, ...young);
+      const { rows, next } = await ledger.ended({ before, limit: 100 });
+      const expected = old.filter(({ state }) => told.includes(state)).toReversed();
+      expect(rows).toEqual(expected.map(({ id, state }) => ({ id, state })));
+      expect(next).toBeUndefined();
+    });
+
+    it("goes by when a call was accepted, which a replay may have renewed since its id was made", async () => {
+      const [renewed, old] = [
+        aRowIn("REJECTED", { acceptedAt }),
+        aRowIn("EXPIRED", { acceptedAt }),
+      ];
+      await write({ ...renewed, acceptedAt: before + 1 }, old);
+      expect(idsOf((await ledger.ended({ before, limit: 9 })).rows)).toEqual([old.id]);
+    });
+
+    it("tells of every row once, page by page", async () => {
+      const rows = rowsOfOneRequest(23, { acceptedAt, state: "EXPIRED", backlog: null });
+      await write(...rows, aRowIn("EXPIRED"));
+      const found: string[] = [];
+      let after: string | undefined;
+      do {
+        const page = await ledger.ended({ before, after, limit: 5 });
+        found.push(...idsOf(page.rows));
+        after = page.next;
+      } while (after !== undefined && found.length < 100);
+      expect(found).toEqual(idsOf(rows));
+    });
+
+    it("deletes rows, from every list too", async () => {
+      const [gone, kept] = [aRowIn("UNKNOWN", { acceptedAt }), aRowIn("UNKNOWN", { acceptedAt })];
+      await write(gone, kept);
+      await ledger.purge([gone.id, aRow().id]);
+      await ledger.purge([]);
+      expect([...(await ledger.read([gone.id, kept.id])).rows.keys()]).toEqual([kept.id]);
+      expect(idsOf((await ledger.list({ state: "UNKNOWN", limit: 9 })).rows)).toEqual([kept.id]);
+      for (const of of [{ numberHash: gone.numberHash }, { requestId: requestIdOf(gone.id) }]) {
+        expect((await ledger.list({ ...of, limit: 9 })).rows).toEqual([]);
+      }
+      const [places] = await ledger.due({ backlogs: [{ key: "watch" }], until: suiteNow, each: 9 });
+      expect(idsOf(places ?? [])).toEqual([kept.id]);
+      expect(idsOf((await ledger.ended({ before, limit: 9 })).rows)).toEqual([kept.id]);
+      // A deleted row is none: it can be written anew, and not over the version that it had.
+      const anew = changed(gone);
+      expect(await ledger.write([{ next: anew, seen: gone.version }])).toEqual([false]);
+      expect(await ledger.write([{ next: anew, seen: null }])).toEqual([true]);
+    });
+  });
+}

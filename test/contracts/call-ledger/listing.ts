@@ -1,0 +1,148 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
+import { requestIdOf } from "../../../shared/calls/ids.ts";
+import type { CallLedger, ListOf } from "../../../shared/ledger/call-ledger.ts";
+import {
+  aLaterRow,
+  aNumberHash,
+  aRow,
+  aRowIn,
+  changed,
+  idsOf,
+  newestFirst,
+  rowsOfOneRequest,
+  suiteNow,
+} from "../../support/call-rows.ts";
+
+const hour = 3_600_000;
+/** More pages than any test needs: a list that never ends fails. */
+const pagesMax = 200;
+
+export function describeListing(name: string, create: () => Promise<CallLedger>): void {
+  describe(`${name} as a call ledger: listing`, () => {
+    let ledger: CallLedger;
+    beforeEach(async () => {
+      ledger = await create();
+    });
+    const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
+
+    /** All rows of a list, page by page. */
+    async function through(of: ListOf, limit: number): Promise<CallRow[]> {
+      const rows: CallRow[] = [];
+      let before: string | undefined;
+      for (let pages = 0; pages < pagesMax; pages++) {
+        const page = await ledger.list({ ...of, before, limit });
+        expect(page.rows.length).toBeLessThanOrEqual(limit);
+        rows.push(...page.rows);
+        if (page.next === undefined) return rows;
+        expect(before === undefined || page.next < before).toBe(true);
+        before = page.next;
+      }
+      throw new Error("the list does not end");
+    }
+
+    it("lists each state, a number, a request and all, newest first, whole rows", async () => {
+      const numberHash = aNumberHash();
+      const rows = callStates.flatMap((state) => [
+        aRowIn(state, { acceptedAt: suiteNow - 2000 }),
+        aRowIn(state, { acceptedAt: suiteNow - 1000, numberHash }),
+      ]);
+      const batch = rowsOfOneRequest(3, { acceptedAt: suiteNow - 1000 });
+      await write(...rows, ...batch);
+      const all = [...rows, ...batch];
+      const list = async (of: ListOf) => {
+        const page = await ledger.list({ ...of, limit: 100 });
+        expect(page.unreadable).toBe(0);
+        return page.rows;
+      };
+      for (const state of callStates) {
+        const listed = await list({ state });
+        expect(idsOf(listed)).toEqual(newestFirst(all.filter((row) => row.state === state)));
+        const [first] = listed;
+        expect(first).toEqual(all.find(({ id }) => id === first?.id));
+      }
+      const toNumber = rows.filter((row) => row.numberHash === numberHash);
+      expect(idsOf(await list({ numberHash }))).toEqual(newestFirst(toNumber));
+      expect(idsOf(await list({ all: true }))).toEqual(newestFirst(all));
+      const [first = aRow()] = batch;
+      expect(idsOf(await list({ requestId: requestIdOf(first.id) }))).toEqual(newestFirst(batch));
+      expect(await list({ requestId: requestIdOf(aRow().id) })).toEqual([]);
+      expect(await list({ requestId: "no id" })).toEqual([]);
+      expect(await list({ numberHash: aNumberHash() })).toEqual([]);
+    });
+
+    it("yields every row once, page by page", async () => {
+      const numberHash = aNumberHash();
+      const batch = rowsOfOneRequest(25, { numberHash, state: "REJECTED", backlog: null });
+      const rows = [
+        ...batch,
+        ...Array.from({ length: 12 }, (_, index) =>
+          aRow({ acceptedAt: suiteNow - 60_000 - index, numberHash }),
+        ),
+        ...rowsOfOneRequest(25, { numberHash, state: "PLACED", backlog: null, dueAt: null }),
+      ];
+      await write(...rows);
+      const requestId = requestIdOf(batch[0]?.id ?? "");
+      for (const limit of [7, 25]) {
+        for (const [of, listed] of [
+          [{ state: "REJECTED" }, batch],
+          [{ state: "WAITING" }, rows.filter(({ state }) => state === "WAITING")],
+          [{ numberHash }, rows],
+          [{ requestId }, batch],
+          [{ all: true }, rows],
+        ] satisfies [ListOf, CallRow[]][]) {
+          expect([of, idsOf(await through(of, limit))]).toEqual([of, newestFirst(listed)]);
+        }
+      }
+    }, 60_000);
+
+    it("begins below an id, whether or not there is a call of it", async () => {
+      const rows = Array.from({ length: 6 }, (_, index) =>
+        aRowIn("EXPIRED", { acceptedAt: suiteNow - 1000 * index }),
+      );
+      await write(...rows);
+      const [, , third = aRow()] = rows;
+      for (const of of [{ state: "EXPIRED" }, { all: true }] as const) {
+        const page = await ledger.list({ ...of, before: third.id, limit: 2 });
+        expect(idsOf(page.rows)).toEqual(idsOf(rows.slice(3, 5)));
+        const { rows: below } = await ledger.list({ ...of, before: `${third.id}!`, limit: 2 });
+        expect(idsOf(below)).toEqual(idsOf(rows.slice(2, 4)));
+        expect((await ledger.list({ ...of, before: "call_0", limit: 2 })).rows).toEqual([]);
+      }
+    });
+
+    it("finds the few among many, and what lies days apart", async () => {
+      const many = rowsOfOneRequest(700, { state: "PLACED", backlog: null, dueAt: null });
+      const few = [0, 3 * hour, 40 * hour, 9 * 24 * hour].map((age) =>
+        aRow({ acceptedAt: suiteNow - age, state: "CANCELLED", backlog: null, dueAt: null }),
+      );
+      await write(...many, ...few);
+      expect(idsOf(await through({ state: "CANCELLED" }, 3))).toEqual(newestFirst(few));
+      expect(await through({ state: "DIALING" }, 3)).toEqual([]);
+      expect(await through({ all: true }, 100)).toHaveLength(704);
+    }, 30_000);
+
+    it("lists a call in the state that it is in now", async () => {
+      const row = aRowIn("UNKNOWN");
+      await write(row);
+      await ledger.write([{ next: changed(row, { state: "NEEDS_REVIEW" }), seen: row.version }]);
+      expect(await through({ state: "UNKNOWN" }, 10)).toEqual([]);
+      expect(idsOf(await through({ state: "NEEDS_REVIEW" }, 10))).toEqual([row.id]);
+    });
+
+    it("passes over rows that only a later version can read, and says how many", async () => {
+      const numberHash = aNumberHash();
+      const [batchRow = aRow(), second = aRow()] = rowsOfOneRequest(2, { numberHash });
+      await write(batchRow, aLaterRow({ id: second.id, numberHash }));
+      for (const of of [
+        { numberHash },
+        { requestId: requestIdOf(batchRow.id) },
+        { all: true },
+      ] as const) {
+        const page = await ledger.list({ ...of, limit: 10 });
+        expect([idsOf(page.rows), page.unreadable]).toEqual([[batchRow.id], 1]);
+        expect(idsOf(await through(of, 1))).toEqual([batchRow.id]);
+      }
+    });
+  });
+}

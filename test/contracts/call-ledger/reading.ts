@@ -1,0 +1,88 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import { aLaterRow, aRow, changed, rowsOfOneRequest, suiteNow } from "../../support/call-rows.ts";
+
+export function describeReading(name: string, create: () => Promise<CallLedger>): void {
+  describe(`${name} as a call ledger: reading`, () => {
+    let ledger: CallLedger;
+    beforeEach(async () => {
+      ledger = await create();
+    });
+    const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
+
+    it("knows nothing of a call it has not seen, nor of what is no id", async () => {
+      const nothing = { rows: new Map(), unreadable: new Set() };
+      expect(await ledger.read([])).toEqual(nothing);
+      expect(await ledger.read([aRow().id, "call_1", "%", "' OR 1"])).toEqual(nothing);
+    });
+
+    it("keeps every field of a row", async () => {
+      const row = aRow({
+        state: "UNKNOWN",
+        reason: "time_out",
+        backlog: "watch",
+        claims: ["one", "two"],
+        attempt: 2,
+        resent: true,
+        claimedAt: suiteNow - 5000,
+        unknownSince: suiteNow - 1000,
+        misses: 3,
+        request: {
+          phone_number: "+12025550123",
+          agent_id: 'agent "é" 中文 #1',
+          context: { name: 'Zoë "Z" O’Neil\n</Stream> \u0001 😀 \\', "": "", "a.b": "$[0]" },
+          timezone: "America/New_York",
+        },
+        ancestors: [aRow().id],
+        route: { type: "webhook", provider: "main", url: "https://example.com/dial" },
+        providerCallId: "CA123",
+        redialedAs: aRow().id,
+        history: [
+          { at: 1, state: "WAITING", reason: "pace", dueAt: 5 },
+          { at: 2, state: "CANCELLED", reason: "operator", by: "ops" },
+        ],
+      });
+      const placed = aRow({ state: "PLACED", backlog: null, dueAt: null, request: null });
+      await write(row, placed);
+      const { rows } = await ledger.read([row.id, placed.id]);
+      expect(rows.get(row.id)).toEqual(row);
+      expect(rows.get(placed.id)).toEqual(placed);
+    });
+
+    it("keeps what it does not know of a row", async () => {
+      const later = { transfer: { to: ["a"], at: 1 }, flag: true };
+      const row = { ...aRow(), ...later };
+      await write(row);
+      const seen = (await ledger.read([row.id])).rows.get(row.id);
+      expect(seen).toEqual(row);
+      if (seen === undefined) return;
+      await ledger.write([{ next: changed(seen, { state: "PLACED" }), seen: seen.version }]);
+      expect((await ledger.read([row.id])).rows.get(row.id)).toMatchObject(later);
+    });
+
+    it("says which rows only a later version can read: by their state, or by their route", async () => {
+      const [later, row] = [aLaterRow(), aRow()];
+      const route = { type: "carrier-pigeon", provider: "main", loft: "a" };
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is the point
+      const elsewhere = aRow({ route: route as unknown as CallRow["route"] });
+      await write(later, row, elsewhere);
+      const { rows, unreadable } = await ledger.read([later.id, row.id, elsewhere.id]);
+      expect([...rows.keys()]).toEqual([row.id]);
+      expect(unreadable).toEqual(new Set([later.id, elsewhere.id]));
+      // It is there: nobody takes it for a call that never was tried.
+      expect(await ledger.write([{ next: changed(aRow({ id: later.id })), seen: null }])).toEqual([
+        false,
+      ]);
+    });
+
+    it("reads several hundred rows, each once however often it is named", async () => {
+      const rows = rowsOfOneRequest(330);
+      await write(...rows);
+      const ids = rows.map(({ id }) => id);
+      const found = await ledger.read([...ids, ...ids.slice(0, 50), aRow().id]);
+      expect(found.unreadable.size).toBe(0);
+      expect(new Set(found.rows.keys())).toEqual(new Set(ids));
+    });
+  });
+}

@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Documents } from "../../../shared/documents/documents.ts";
+import { suiteNow } from "../../support/call-rows.ts";
+import { aDocument, type CreateDocuments } from "../../support/documents.ts";
+
+export function describeCounting(name: string, create: CreateDocuments): void {
+  describe(`${name} as documents: counting`, () => {
+    let documents: Documents;
+    let now = suiteNow;
+    beforeEach(async () => {
+      now = suiteNow;
+      documents = await create(() => now);
+    });
+    const hour = 3_600_000;
+    const failures = { kind: "failures", key: "account main" } as const;
+    const read = async () => (await documents.read([failures])).get("failures", failures.key);
+
+    it("adds to counters, makes those that are missing, and answers with all", async () => {
+      expect(await documents.add(failures, { answered: 2 }, now + hour)).toEqual({ answered: 2 });
+      expect(await documents.add(failures, { answered: 1, unanswered: 5 }, now + hour)).toEqual({
+        answered: 3,
+        unanswered: 5,
+      });
+      expect(await documents.add(failures, { answered: -1 }, now + 2 * hour)).toEqual({
+        answered: 2,
+        unanswered: 5,
+      });
+      expect(await read()).toMatchObject({
+        value: { answered: 2, unanswered: 5 },
+        expiresAt: now + 2 * hour,
+      });
+    });
+
+    it("takes any text for a counter's name", async () => {
+      const names = ["402", "a.b", 'a"b', "c\\d", "é 中 😀", "$[0]", "a#b", ":x", " "];
+      const counters = Object.fromEntries(names.map((one, count) => [one, count + 1]));
+      await documents.add(failures, counters, now + hour);
+      const doubled = names.map((one, count) => [one, 2 * (count + 1)]);
+      expect(await documents.add(failures, counters, now + hour)).toEqual(
+        Object.fromEntries(doubled),
+      );
+      expect((await read())?.value).toEqual(Object.fromEntries(doubled));
+    });
+
+    it("loses nothing of what many add at once", async () => {
+      const counts = { kind: "counts", key: "490000" } as const;
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          documents.add(counts, { PLACED: 1, [`of ${index % 5}`]: 2 }, now + hour),
+        ),
+      );
+      expect(new Set(answers.map(({ PLACED }) => PLACED)).size).toBe(50);
+      const sums = (await documents.read([counts])).get("counts", "490000")?.value;
+      expect(sums).toEqual({
+        PLACED: 50,
+        ...Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`of ${index}`, 20])),
+      });
+    });
+
+    it("starts anew where the counters have expired, once however many add then", async () => {
+      await documents.add(failures, { answered: 100, gone: 1 }, now + hour);
+      now += hour;
+      expect(await read()).toBeUndefined();
+      await Promise.all(
+        Array.from({ length: 20 }, () => documents.add(failures, { answered: 1 }, now + hour)),
+      );
+      expect((await read())?.value).toEqual({ answered: 20 });
+    });
+
+    it("renews the version, so that a reset drops nothing that it has not seen", async () => {
+      await documents.add(failures, { unansweredInRow: 4 }, now + hour);
+      const seen = await read();
+      const versions = [seen?.version];
+      await documents.add(failures, { unansweredInRow: 1 }, now + hour);
+      versions.push((await read())?.version);
+      expect(new Set(versions).size).toBe(2);
+      const reset = aDocument("failures", failures.key, { unansweredInRow: 0 }, now + hour);
+      expect(await documents.write([{ next: reset, seen: seen?.version ?? "" }])).toEqual([false]);
+      const standing = (await read())?.version ?? "";
+      expect(await documents.write([{ next: reset, seen: standing }])).toEqual([true]);
+      expect(await read()).toEqual(reset);
+      expect(await documents.add(failures, { unansweredInRow: 1 }, now + hour)).toEqual({
+        unansweredInRow: 1,
+      });
+    });
+  });
+}

@@ -1,0 +1,70 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Documents } from "../../../shared/documents/documents.ts";
+import { suiteNow } from "../../support/call-rows.ts";
+import { aDocument, anew, aPause, type CreateDocuments } from "../../support/documents.ts";
+
+export function describeDocumentListing(name: string, create: CreateDocuments): void {
+  describe(`${name} as documents: listing`, () => {
+    let documents: Documents;
+    let now = suiteNow;
+    beforeEach(async () => {
+      now = suiteNow;
+      documents = await create(() => now);
+    });
+
+    it("lists a kind in the order of its keys, forwards and backwards, whole documents", async () => {
+      const pauses = ["c", "a", '["crm","é"]', "b", "é"].map((key, at) => aPause(key, at));
+      const sorted = pauses.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+      const breaker = aDocument("breaker", "b", {
+        state: "open",
+        code: "402",
+        openedAt: 1,
+        probeAt: 2,
+        intervalMs: 3,
+        closedAt: 0,
+      });
+      await documents.write(anew(...pauses, breaker));
+      expect(await documents.list("pause", { limit: 9 })).toEqual(sorted);
+      expect(await documents.list("pause", { limit: 9, descending: true })).toEqual(
+        sorted.toReversed(),
+      );
+      expect(await documents.list("breaker", { limit: 9 })).toEqual([breaker]);
+      expect(await documents.list("audit", { limit: 9 })).toEqual([]);
+    });
+
+    it("goes on after a key, whether or not there is a document of it", async () => {
+      const pauses = Array.from({ length: 5 }, (_, at) => aPause(`agent ${at}`));
+      await documents.write(anew(...pauses));
+      const list = async (after: string, descending: boolean) => {
+        const found = await documents.list("pause", { after, limit: 2, descending });
+        return found.map(({ key }) => key);
+      };
+      expect(await list("agent 1", false)).toEqual(["agent 2", "agent 3"]);
+      expect(await list("agent 3", true)).toEqual(["agent 2", "agent 1"]);
+      expect(await list("agent 2x", false)).toEqual(["agent 3", "agent 4"]);
+      expect(await list("agent 2x", true)).toEqual(["agent 2", "agent 1"]);
+      expect(await list("agent 4", false)).toEqual([]);
+      expect(await list("agent 0", true)).toEqual([]);
+    });
+
+    it("leaves out what has expired or was removed, and fills the page all the same", async () => {
+      const acts = Array.from({ length: 30 }, (_, at) =>
+        aDocument(
+          "audit",
+          `${1000 + at}`,
+          { at, by: "ops", act: "pause", target: "agent a" },
+          at % 3 === 0 ? null : suiteNow + at,
+        ),
+      );
+      await documents.write(anew(...acts));
+      now += 29;
+      await documents.remove([{ kind: "audit", key: "1003" }]);
+      const keys = acts.filter(({ expiresAt }) => expiresAt === null).map(({ key }) => key);
+      keys.splice(1, 1);
+      const list = async (descending: boolean) =>
+        (await documents.list("audit", { limit: 4, descending })).map(({ key }) => key);
+      expect(await list(false)).toEqual(keys.slice(0, 4));
+      expect(await list(true)).toEqual(keys.toReversed().slice(0, 4));
+    });
+  });
+}

@@ -1,0 +1,152 @@
+import * as fc from "fast-check";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Documents } from "../../../shared/documents/documents.ts";
+import { grantPermits, momentsOf, type Pace, paceOf } from "../../../shared/schedule/pacing.ts";
+import { suiteNow } from "../../support/call-rows.ts";
+import type { CreateDocuments } from "../../support/documents.ts";
+
+export function describePermits(
+  name: string,
+  create: CreateDocuments,
+  { runs }: { runs: number },
+): void {
+  describe(`${name} as documents: permits`, () => {
+    let documents: Documents;
+    let now = suiteNow;
+    let accounts = 0;
+    beforeEach(async () => {
+      now = suiteNow;
+      documents = await create(() => now);
+    });
+    const anAccount = () => ({ kind: "pace", key: `account ${++accounts}` }) as const;
+
+    it("gives what grantPermits gives, to takers one after another", async () => {
+      await fc.assert(
+        fc.asyncProperty(paces, takes, async (pace, sequence) => {
+          const account = anAccount();
+          now = suiteNow;
+          let arrivalUs: number | undefined;
+          for (const { pauseMs, aheadMs, lengthMs, count } of sequence) {
+            now += pauseMs;
+            const window = { notBefore: now + aheadMs, notAfter: now + aheadMs + lengthMs };
+            const expected = grantPermits(arrivalUs, pace, count, window);
+            const { granted, baseUs } = expected;
+            expect(await documents.takePermits(account, pace, count, window)).toEqual(
+              momentsOf(baseUs, granted, pace, window.notBefore),
+            );
+            if (granted > 0) arrivalUs = expected.arrivalUs;
+          }
+          const stored = (await documents.read([account])).get("pace", account.key);
+          expect(stored?.value.arrivalUs).toBe(arrivalUs);
+        }),
+        { numRuns: runs },
+      );
+    }, 60_000);
+
+    it("never gives a moment twice, nor more than the rate, to fifty takers at once", async () => {
+      for (const [pace, lengthMs] of [
+        [paceOf(100, 1), 5000], // there is room for all
+        [paceOf(7, 1), 3000], // for a fifth of them
+        [paceOf(20, 10), 1000],
+      ] as const) {
+        for (const idleMs of [0, 60_000]) {
+          const account = anAccount();
+          const window = { notBefore: now, notAfter: now + lengthMs };
+          // Where others have taken before, and where that is long past.
+          await documents.takePermits(account, pace, 1, {
+            notBefore: now - idleMs,
+            notAfter: now - idleMs,
+          });
+          const taken = await Promise.all(
+            Array.from({ length: 50 }, (_, taker) =>
+              documents.takePermits(account, pace, 1 + (taker % 3), window),
+            ),
+          );
+          const moments = taken.flat().toSorted((a, b) => a - b);
+          expect(moments.length).toBeGreaterThan(0);
+          expectWithin(moments, pace, window);
+          if (pace.burst === 1) expect(new Set(moments).size).toBe(moments.length);
+          if (lengthMs === 5000) expect(moments).toHaveLength(99);
+          // What nobody was given is still there for those who ask again.
+          const rest = await documents.takePermits(account, pace, 1000, window);
+          expectWithin(
+            [...moments, ...rest].toSorted((a, b) => a - b),
+            pace,
+            window,
+          );
+          const last = await documents.takePermits(account, pace, 1, window);
+          expect(last).toEqual([]);
+        }
+      }
+    }, 30_000);
+
+    it("gives none where the window ends before the next moment, and writes nothing then", async () => {
+      const account = anAccount();
+      const pace = paceOf(1, 1);
+      const window = { notBefore: now, notAfter: now };
+      expect(await documents.takePermits(account, pace, 1, window)).toEqual([now]);
+      const before = (await documents.read([account])).get("pace", account.key);
+      expect(await documents.takePermits(account, pace, 1, window)).toEqual([]);
+      expect(await documents.takePermits(account, pace, 0, window)).toEqual([]);
+      const later = { notBefore: now, notAfter: now + 1000 };
+      expect((await documents.read([account])).get("pace", account.key)).toEqual(before);
+      expect(await documents.takePermits(account, pace, 5, later)).toEqual([now + 1000]);
+      const after = (await documents.read([account])).get("pace", account.key);
+      expect(after?.version).not.toBe(before?.version);
+    });
+
+    it("keeps accounts apart, and each one's pace from up to when it is called up", async () => {
+      const [one, other] = [anAccount(), anAccount()];
+      const pace = paceOf(1, 1);
+      const window = { notBefore: now, notAfter: now };
+      const calledUp = { kind: "called-up", key: one.key } as const;
+      for (const document of [one, other, calledUp]) {
+        expect(await documents.takePermits(document, pace, 1, window)).toEqual([now]);
+      }
+    });
+
+    it("forgets a pace that was not used for days", async () => {
+      const account = anAccount();
+      const slow = { intervalUs: 10 * 86_400_000_000, burst: 1 };
+      const take = () =>
+        documents.takePermits(account, slow, 1, { notBefore: now, notAfter: now + 1000 });
+      expect(await take()).toEqual([now]);
+      expect(await take()).toEqual([]);
+      now += 3 * 86_400_000;
+      expect((await documents.read([account])).get("pace", account.key)).toBeUndefined();
+      expect(await take()).toEqual([now]);
+      expect(await take()).toEqual([]);
+    });
+  });
+}
+
+const paces = fc
+  .record({ rate: fc.constantFrom(0.1, 0.7, 1, 3, 50, 900), burst: fc.integer({ min: 1, max: 5 }) })
+  .map(({ rate, burst }): Pace => paceOf(rate, burst));
+
+const takes = fc.array(
+  fc.record({
+    pauseMs: fc.constantFrom(0, 0, 1, 30, 1000, 20_000),
+    aheadMs: fc.constantFrom(0, 0, 200, 5000),
+    lengthMs: fc.constantFrom(0, 100, 2000, 75_000),
+    count: fc.integer({ min: 1, max: 40 }),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+
+/** Moments in their order lie in the window, and no two of them closer than the pace allows (ITU-T I.371). */
+function expectWithin(moments: number[], { intervalUs, burst }: Pace, window: Window): void {
+  for (const [index, moment] of moments.entries()) {
+    expect(moment).toBeGreaterThanOrEqual(window.notBefore);
+    expect(moment).toBeLessThanOrEqual(window.notAfter);
+    const before = moments[index - burst];
+    if (before === undefined) continue;
+    // Moments are whole milliseconds, so two of them may come closer by one.
+    expect((moment - before + 1) * 1000).toBeGreaterThanOrEqual(intervalUs);
+  }
+}
+
+interface Window {
+  notBefore: number;
+  notAfter: number;
+}

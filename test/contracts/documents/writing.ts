@@ -1,0 +1,158 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type {
+  DocumentKey,
+  Documents,
+  StoredDocument,
+} from "../../../shared/documents/documents.ts";
+import { randomId } from "../../../shared/random-id.ts";
+import { suiteNow } from "../../support/call-rows.ts";
+import { aDocument, anew, aPause, type CreateDocuments } from "../../support/documents.ts";
+
+export function describeDocumentWriting(name: string, create: CreateDocuments): void {
+  describe(`${name} as documents: writing`, () => {
+    let documents: Documents;
+    let now = suiteNow;
+    beforeEach(async () => {
+      now = suiteNow;
+      documents = await create(() => now);
+    });
+    const read = async (key: DocumentKey) => (await documents.read([key])).get(key.kind, key.key);
+    const over = (seen: StoredDocument, next: StoredDocument) =>
+      documents.write([{ next, seen: seen.version }]);
+
+    it("knows nothing of a document that nobody has written", async () => {
+      expect(await read({ kind: "pause", key: "agent a" })).toBeUndefined();
+      expect((await documents.read([])).get("pause", "agent a")).toBeUndefined();
+      expect(await documents.write([])).toEqual([]);
+      await documents.remove([{ kind: "pause", key: "agent a" }]);
+    });
+
+    it("writes a document where there is none, and over the version that was read", async () => {
+      const [first, rival] = [aPause("a"), aPause("a", 2)];
+      const [second, late] = [aPause("a", 3), aPause("a", 4)];
+      expect(await documents.write(anew(first))).toEqual([true]);
+      expect(await documents.write(anew(rival))).toEqual([false]);
+      expect(await read(first)).toEqual(first);
+      expect(await over(first, second)).toEqual([true]);
+      expect(await over(first, late)).toEqual([false]);
+      expect(await over(first, aPause("b"))).toEqual([false]);
+      expect(await read(first)).toEqual(second);
+      expect(await read({ kind: "pause", key: "b" })).toBeUndefined();
+    });
+
+    it("answers a repeated write with true as long as it stands", async () => {
+      const [first, second] = [aPause("a"), aPause("a", 2)];
+      for (let times = 0; times < 2; times++)
+        expect(await documents.write(anew(first))).toEqual([true]);
+      for (let times = 0; times < 2; times++) expect(await over(first, second)).toEqual([true]);
+      expect(await documents.write(anew(first))).toEqual([false]);
+      expect(await read(first)).toEqual(second);
+    });
+
+    it("takes two writes of one document for two, in their order", async () => {
+      const [first, rival, second] = [aPause("a"), aPause("a", 2), aPause("a", 3)];
+      const changes = [...anew(first, rival), { next: second, seen: first.version }];
+      expect(await documents.write(changes)).toEqual([true, false, true]);
+      expect(await read(first)).toEqual(second);
+    });
+
+    it("keeps documents of each kind and key apart, whatever stands in the key", async () => {
+      const keys = [
+        "a",
+        "a b",
+        'agent "é" 中文 😀',
+        '["crm","a"]',
+        "a#b",
+        "%",
+        "' OR 1 --",
+        "doc#",
+      ];
+      const written = keys.flatMap((key, at) => [
+        aPause(key, at),
+        aDocument("do-not-call", key, { at }),
+        aDocument("cancellation", key, { at, by: "ops" }, suiteNow + 9),
+        aDocument("failures", key, { unansweredInRow: at }, suiteNow + 9),
+      ]);
+      expect(new Set(await documents.write(anew(...written)))).toEqual(new Set([true]));
+      const found = await documents.read(written);
+      for (const one of written) expect(found.get(one.kind, one.key)).toEqual(one);
+    });
+
+    it("keeps what it does not know of a value, and text as it came", async () => {
+      const value = {
+        fingerprint: 'é😀"\\\n\u0001',
+        requestId: "",
+        acceptedAt: 1.5,
+        later: { list: [1, null, { a: true }] },
+      };
+      const key = aDocument("idempotency-key", "k", value, suiteNow + 86_400_000);
+      await documents.write(anew(key));
+      expect(await read(key)).toEqual(key);
+    });
+
+    it("writes and reads several hundred, and large ones", async () => {
+      const numbers = Array.from({ length: 300 }, (_, at) =>
+        aDocument("do-not-call", randomId(), { at }),
+      );
+      const entries = Array.from({ length: 200 }, (_, at) => ({
+        call: randomId(),
+        claim: randomId(),
+        at,
+      }));
+      const caps = Array.from({ length: 40 }, () => aDocument("cap", randomId(), { entries }));
+      const all = [...numbers, ...caps];
+      expect(new Set(await documents.write(anew(...all)))).toEqual(new Set([true]));
+      const found = await documents.read([...all, ...all.slice(0, 10)]);
+      for (const one of all) expect(found.get(one.kind, one.key)).toEqual(one);
+      await documents.remove(numbers);
+      const left = await documents.read(all);
+      expect(numbers.filter(({ kind, key }) => left.get(kind, key) !== undefined)).toEqual([]);
+      expect(caps.filter(({ kind, key }) => left.get(kind, key) !== undefined)).toEqual(caps);
+    });
+
+    it("forgets a document from the moment that it expires, and takes another in its place", async () => {
+      const first = aDocument("cancellation", "a", { at: 1, by: "ops" }, suiteNow + 1000);
+      const rival = aDocument("cancellation", "a", { at: 2, by: "ops" }, suiteNow + 9000);
+      await documents.write(anew(first));
+      now += 999;
+      expect(await read(first)).toEqual(first);
+      expect(await documents.write(anew(rival))).toEqual([false]);
+      now += 1;
+      expect(await read(first)).toBeUndefined();
+      // It is as good as none: nothing is written over it, and what is written anew stands.
+      expect(await over(first, rival)).toEqual([false]);
+      expect(await documents.write(anew(rival))).toEqual([true]);
+      expect(await documents.write(anew(rival))).toEqual([true]);
+      expect(await documents.write(anew(first))).toEqual([false]);
+      expect(await read(rival)).toEqual(rival);
+    });
+
+    it("purges nothing that stands", async () => {
+      const standing = [aPause("a"), aDocument("cap", "a", { entries: [] }, suiteNow + 2)];
+      const expiring = Array.from({ length: 20 }, (_, at) =>
+        aDocument("do-not-call", `n${at}`, { at }, suiteNow + 1),
+      );
+      await documents.write(anew(...standing, ...expiring));
+      now += 1;
+      await documents.purge();
+      const found = await documents.read([...standing, ...expiring]);
+      for (const one of standing) expect(found.get(one.kind, one.key)).toEqual(one);
+      for (const one of expiring) expect(found.get(one.kind, one.key)).toBeUndefined();
+    });
+
+    it("lets one of twenty rivals write, over a version and where one has expired", async () => {
+      const rivals = (seen: string | null) =>
+        Promise.all(
+          Array.from({ length: 20 }, (_, at) =>
+            documents.write([{ next: aPause("a", at, now + 1000), seen }]),
+          ),
+        );
+      const winners = async (seen: string | null) => (await rivals(seen)).flat().filter(Boolean);
+      expect(await winners(null)).toHaveLength(1);
+      const standing = await read({ kind: "pause", key: "a" });
+      expect(await winners(standing?.version ?? "")).toHaveLength(1);
+      now += 1000;
+      expect(await winners(null)).toHaveLength(1);
+    });
+  });
+}

@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { createToken } from "../../shared/tokens.ts";
+import { type Received, startReceiver } from "../support/receiver.ts";
+import {
+  makeStateDirectory,
+  type PlatformUnderTest,
+  startService,
+  until,
+} from "../support/service.ts";
+
+const tokens = { big: createToken(), small: createToken() };
+type Client = keyof typeof tokens;
+type Answer = (
+  request: Received,
+  response: Parameters<Parameters<typeof startReceiver>[0]>[1],
+) => void;
+
+const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
+const callsTo = (agent_id: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ phone_number: numberOf(index), agent_id }));
+const seconds = (count: number) => count * 1000;
+
+/** A service of its own with a receiver, under a plan. */
+async function startBench(
+  platform: PlatformUnderTest,
+  planOf: (url: string) => object,
+  answer: Answer = (_request, response) => response.writeHead(200).end("{}"),
+) {
+  const receiver = await startReceiver(answer);
+  const directory = await makeStateDirectory();
+  const entries = Object.entries(tokens).map(([id, { sha256 }]) => ({ id, sha256 }));
+  const service = await startService(
+    platform,
+    {
+      API_TOKENS: JSON.stringify(entries),
+      DIAL_PLAN: JSON.stringify({
+        callingHours: { default: "always" },
+        destinations: { allow: ["*"] },
+        ...planOf(receiver.url),
+      }),
+    },
+    directory.path,
+  );
+  return {
+    service,
+    received: receiver.received,
+    receivedBy: (agent: string) =>
+      receiver.received.filter(({ text }) => text.includes(`"agent_id":"${agent}"`)),
+    async post(calls: object[], client: Client = "big") {
+      const response = await fetch(`${service.address}/v1/calls/batch`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${tokens[client].token}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify(calls),
+      });
+      expect(response.status).toBe(201);
+      return Date.now();
+    },
+    async end() {
+      await service.end("SIGTERM");
+      await receiver.close();
+      await directory.remove();
+    },
+  };
+}
+
+const median = (values: number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/** One caller's trouble beside another's calls, on whatever platform. */
+export function describeTrouble(platform: PlatformUnderTest): void {
+  describe(`${platform.script}, idle`, () => {
+    it("dials a lone call within a quarter of a second, half of the time", async () => {
+      const bench = await startBench(platform, (url) => ({
+        agents: { "*": { provider: "webhook", url: `${url}/dial` } },
+      }));
+      const waitedMs: number[] = [];
+      for (let n = 1; n <= 15; n++) {
+        const postedAt = await bench.post(callsTo(`lone_${n}`, 1));
+        await until(() => bench.received.length === n, seconds(10), 5);
+        waitedMs.push((bench.received.at(-1)?.at ?? Infinity) - postedAt);
+        await new Promise((next) => setTimeout(next, 200));
+      }
+      await bench.end();
+      expect(median(waitedMs)).toBeLessThan(250);
+    });
+  });
+
+  // At once, each with a service of its own: they wait more than they work.
+  describe.concurrent(`${platform.script} with trouble`, () => {
+    it("dials 120 calls of one host in time, while another hangs on 2,000", async () => {
+      const bench = await startBench(
+        platform,
+        (url) => ({
+          agents: {
+            hangs: { provider: "hanging", url: `${url}/hangs` },
+            works: { provider: "paced", url: `${url}/dial` },
+          },
+          providers: {
+            // A local queue delivers to one consumer at a time, which waits for the requests under way.
+            hanging: { type: "webhook", timeoutSeconds: 5 },
+            paced: { type: "webhook", callsPerSecond: 2 },
+          },
+        }),
+        (request, response) => {
+          if (request.path !== "/hangs") response.writeHead(200).end("{}");
+        },
+      );
+      await bench.post(callsTo("hangs", 2000));
+      await until(() => bench.receivedBy("hangs").length > 0, seconds(30));
+      const postedAt = await bench.post(callsTo("works", 120));
+      await until(() => bench.receivedBy("works").length === 120, seconds(120)).catch(() => {});
+      const times = bench.receivedBy("works").map(({ at }) => at - postedAt);
+      await bench.end();
+      expect(times).toHaveLength(120);
+      expect(Math.max(...times)).toBeLessThan(seconds(90));
+    }, 200_000);
+
+    it("dials the good calls of another agent at once, beside a list that is refused", async () => {
+      const bench = await startBench(
+        platform,
+        (url) => ({ agents: { "*": { provider: "webhook", url: `${url}/dial` } } }),
+        (request, response) => {
+          if (request.text.includes('"agent_id":"bad"')) response.writeHead(422).end("{}");
+          else response.writeHead(200).end("{}");
+        },
+      );
+      await bench.post(callsTo("bad", 300));
+      await until(() => bench.receivedBy("bad").length >= 20, seconds(30));
+      const postedAt = await bench.post(callsTo("good", 20));
+      await until(() => bench.receivedBy("good").length === 20, seconds(60)).catch(() => {});
+      const times = bench.receivedBy("good").map(({ at }) => at - postedAt);
+      await bench.end();
+      expect(times).toHaveLength(20);
+      expect(Math.max(...times)).toBeLessThan(seconds(30));
+    }, 200_000);
+
+    it("sends few of 500 calls into an outage, and the others soon after it", async () => {
+      let isOut = true;
+      const answered = { failed: new Set<string>(), placed: new Map<string, number>() };
+      const bench = await startBench(
+        platform,
+        (url) => ({ agents: { "*": { provider: "webhook", url: `${url}/dial` } } }),
+        (request, response) => {
+          if (isOut) answered.failed.add(request.id);
+          else answered.placed.set(request.id, Date.now());
+          response.writeHead(isOut ? 500 : 200).end("{}");
+        },
+      );
+      await bench.post(callsTo("campaign", 500));
+      await new Promise((next) => setTimeout(next, seconds(90)));
+      isOut = false;
+      const recoveredAt = Date.now();
+      const isDone = () => answered.failed.size + answered.placed.size >= 500;
+      await until(isDone, seconds(300), 500).catch(() => {});
+      await bench.end();
+      expect(answered.failed.size).toBeLessThanOrEqual(60);
+      expect(answered.failed.size + answered.placed.size).toBe(500);
+      expect(Math.max(...answered.placed.values()) - recoveredAt).toBeLessThan(seconds(240));
+      // What was sent into the outage may have been placed: it is never sent again.
+      for (const id of answered.failed) expect(answered.placed.has(id)).toBe(false);
+    }, 500_000);
+
+    it("dials one client's single call in time, beside another's 3,000 at five a second", async () => {
+      const bench = await startBench(platform, (url) => ({
+        agents: { "*": { provider: "webhook", url: `${url}/dial` } },
+        providers: { webhook: { callsPerSecond: 5 } },
+      }));
+      await bench.post(callsTo("campaign", 3000), "big");
+      await until(() => bench.receivedBy("campaign").length >= 10, seconds(60));
+      const postedAt = await bench.post(callsTo("single", 1), "small");
+      await until(() => bench.receivedBy("single").length === 1, seconds(150)).catch(() => {});
+      const [single] = bench.receivedBy("single");
+      await bench.end();
+      expect((single?.at ?? Infinity) - postedAt).toBeLessThan(seconds(90));
+    }, 300_000);
+  });
+}

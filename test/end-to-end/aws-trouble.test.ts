@@ -1,0 +1,4 @@
+import { describeTrouble } from "../contracts/trouble.ts";
+import { aws } from "../support/platforms.ts";
+
+describeTrouble(aws);

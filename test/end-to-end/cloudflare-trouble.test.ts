@@ -1,0 +1,4 @@
+import { describeTrouble } from "../contracts/trouble.ts";
+import { cloudflare } from "../support/platforms.ts";
+
+describeTrouble(cloudflare);

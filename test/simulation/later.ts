@@ -1,0 +1,44 @@
+import { purge } from "../../functions/dialer/purge.ts";
+import { sweep } from "../../functions/dialer/sweep.ts";
+import type { Processes } from "./processes.ts";
+import type { createSimulatedProvider } from "./provider.ts";
+import type { createSimulatedQueue } from "./queue.ts";
+import type { World } from "./world.ts";
+
+const dayMs = 86_400_000;
+/** Before rows are purged, about when they are, and after. */
+const daysLater = [20, 58.5, 61];
+
+/**
+ * Delivers every message once more, weeks later: nobody is dialed, as the rows say how the calls ended, or the calls
+ * are too old.
+ */
+export async function weeksLater(
+  world: World,
+  {
+    queue,
+    processes,
+    provider,
+  }: {
+    queue: ReturnType<typeof createSimulatedQueue>;
+    processes: Pick<Processes, "run">;
+    provider: ReturnType<typeof createSimulatedProvider>;
+  },
+): Promise<string[]> {
+  const startAt = world.now();
+  const before = provider.requests.length;
+  const messages = [...queue.seen];
+  for (const days of daysLater) {
+    world.pass(startAt + days * dayMs - world.now());
+    void processes.run("purge", 900_000, purge);
+    await world.run(world.now() + 60_000);
+    for (const message of messages) queue.repeat(message);
+    for (let minute = 0; minute < 10; minute++) {
+      void processes.run("sweep", 900_000, sweep);
+      await world.run(world.now() + 60_000);
+    }
+  }
+  return provider.requests
+    .slice(before)
+    .map(({ id, at }) => `weeks later: ${id} is dialed at ${new Date(at).toISOString()}`);
+}

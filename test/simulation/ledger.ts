@@ -1,0 +1,150 @@
+import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import type { CallLedger, Change, Page } from "../../shared/ledger/call-ledger.ts";
+import { requestIdOf } from "../../shared/calls/ids.ts";
+import { ask, askEach, type Faults } from "./outside.ts";
+import type { World } from "./world.ts";
+
+/** A state that only a later version of the code knows. */
+const laterState = "RINGING";
+/** A field that only a later version of the code knows. */
+const laterField = "ringsLeft";
+
+interface Stored {
+  id: string;
+  version: string;
+  json: string;
+}
+
+/**
+ * The ledger of the simulated world, in memory. Its indexes, by which rows are listed and called up, lag behind: what
+ * they show is read as it stands now, as with DynamoDB.
+ *
+ * @param lagMs how much an index is behind a write
+ */
+export function createSimulatedLedger(world: World, lagMs: () => number) {
+  const stored = new Map<string, Stored>();
+  const indexed = new Map<string, Stored>();
+  const memory = createMemoryLedger(stored);
+  const index = createMemoryLedger(indexed);
+  /** What no version of the code may do to a row. */
+  const violations: string[] = [];
+  /** Rows that a later version has in hand. */
+  const taken = new Set<string>();
+
+  const follow = (id: string) => {
+    const one = stored.get(id);
+    if (one === undefined) indexed.delete(id);
+    // An index has the keys of rows that only a later version can read.
+    else indexed.set(id, { ...one, json: one.json.replace(`"${laterState}"`, '"WAITING"') });
+  };
+  const changed = (id: string) => {
+    const lag = lagMs();
+    if (lag === 0) follow(id);
+    else world.after(lag, "an index follows", () => follow(id));
+  };
+
+  const write = async ({ next, seen }: Change, isLater: boolean): Promise<boolean> => {
+    const { id } = next;
+    const before = stored.get(id);
+    const row = isLater ? { ...next, [laterField]: "3" } : next;
+    const [isWritten] = await memory.write([{ next: row, seen }]);
+    const after = stored.get(id);
+    if (after !== before) {
+      if (before?.json.includes(laterField) === true && !after?.json.includes(laterField)) {
+        violations.push(`forgotten: what a later version wrote of ${id}`);
+      }
+      if (taken.has(id)) violations.push(`overwritten: ${id}, which only a later version can read`);
+      changed(id);
+    }
+    world.note(`write ${isWritten} ${id} ${next.state} ${next.reason} over ${seen}`);
+    return isWritten === true;
+  };
+
+  /** Rows of a page of the index, as they stand now. */
+  const asTheyStand = async (
+    page: Page,
+    fits: (row: Page["rows"][number]) => boolean,
+  ): Promise<Page> => {
+    const { rows, unreadable } = await memory.read(page.rows.map(({ id }) => id));
+    const found = page.rows.flatMap(({ id }) => rows.get(id) ?? []);
+    return { ...page, rows: found.filter(fits), unreadable: unreadable.size };
+  };
+
+  /** Times in which only a later version could read a row. */
+  const hidden: { id: string; from: number; until: number }[] = [];
+  /** A later version has a waiting row in hand for some minutes, in a state that this version does not know. */
+  const takeOne = () => {
+    const waiting = [...stored.values()].filter(({ json }) => stateOf(json) === "WAITING");
+    const row = waiting[Math.floor(world.random() * waiting.length)];
+    if (row === undefined || taken.has(row.id)) return;
+    const { id, json } = row;
+    const change = (version: string, next: string) => {
+      stored.set(id, { id, version, json: next });
+      changed(id);
+    };
+    change(world.version(), JSON.stringify({ ...Object(JSON.parse(json)), state: laterState }));
+    world.note(`hidden ${id}`);
+    taken.add(id);
+    const time = { id, from: world.now(), until: Infinity };
+    hidden.push(time);
+    world.after(world.between(20_000, 1_200_000), "a later version is done with a row", () => {
+      world.note(`shown ${id}`);
+      taken.delete(id);
+      time.until = world.now();
+      change(world.version(), json);
+    });
+  };
+
+  return {
+    stored,
+    memory,
+    violations,
+    takeOne,
+    /** Calls that were dialed though only a later version could read their rows. */
+    dialedUnseen: (requests: readonly { id: string; at: number }[]): string[] =>
+      requests
+        .filter(({ id, at }) =>
+          hidden.some((one) => one.id === id && at > one.from && at < one.until),
+        )
+        .map(({ id }) => `dialed: ${id}, which only a later version can read`),
+    /** The ledger as a function reaches it; one of a later version adds a field of its own to what it writes. */
+    reach(faults: () => Faults, isLater = false): CallLedger {
+      const one = <Result>(what: string, effect: () => Promise<Result>) =>
+        ask(world, faults(), what, effect);
+      return {
+        read: (ids) => one("read", () => memory.read(ids)),
+        write: (changes) =>
+          askEach(world, faults(), stepOf(changes), changes, (change) => write(change, isLater)),
+        due: (query) => one("due", () => index.due(query)),
+        list: (query) =>
+          one("list", async () =>
+            asTheyStand(await index.list(query), (row) => {
+              if ("state" in query) return row.state === query.state;
+              return !("requestId" in query) || requestIdOf(row.id) === query.requestId;
+            }),
+          ),
+        ended: (query) => one("ended", () => index.ended(query)),
+        purge: (ids) =>
+          one("purge", async () => {
+            await memory.purge(ids);
+            for (const id of ids) changed(id);
+          }),
+      };
+    },
+  };
+}
+
+/** What a write is for, by which schedules name the step at which somebody stands still. */
+function stepOf(changes: readonly Change[]): string {
+  const [first] = changes;
+  if (first === undefined) return "write";
+  const { state, claims, reason } = first.next;
+  if (state === "DIALING") return "claim";
+  if (reason === "claim_lapsed") return "lapse";
+  return claims.length > 0 || first.next.claimedAt !== null ? "settle" : "decide";
+}
+
+function stateOf(json: string): unknown {
+  const { state }: { state?: unknown } = JSON.parse(json);
+  return state;
+}

@@ -1,0 +1,80 @@
+import { mutantsIn, type Mutant } from "./mutant.ts";
+
+const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
+
+/** Rules about rows as they are read, and about the ports' adapters. */
+export const portMutants: readonly Mutant[] = [
+  ...mutantsIn(
+    "shared/calls/call-row.ts",
+    ["test/unit/dialer/unreadable.test.ts", ...rules],
+    [
+      [
+        "a row of a later version is not read as one of this",
+        "if (data === undefined) return undefined;",
+        'if (data === undefined) return { ...Object(stored), id, version, state: "WAITING", dueAt: 0, claims: [], history: [], ancestors: [], route: null };',
+      ],
+      [
+        "fields of a later version are kept",
+        "const rowSchema = z.looseObject({",
+        "const rowSchema = z.object({",
+      ],
+    ],
+  ),
+  ...mutantsIn(
+    "shared/ledger/memory-ledger.ts",
+    ["test/unit/memory-ledger.test.ts"],
+    [
+      [
+        "a row is written only where it has the version that was read",
+        "if (standing !== seen) return false;",
+        "if (standing !== seen && seen !== null) return false;",
+      ],
+      [
+        "a write that is repeated is known by its version",
+        "if (standing === version) return true;",
+        "",
+      ],
+      [
+        "a row that another version wrote does not look like none",
+        "if (row === undefined) unreadable.add(id);",
+        "if (row === undefined) continue;",
+      ],
+      [
+        "what is due comes in its order",
+        "const waiting = rows().toSorted(byPlace);",
+        "const waiting = rows().toSorted((a, b) => byPlace(b, a));",
+      ],
+      [
+        "what waits or is under way is not purged",
+        '.filter(({ state }) => state !== "WAITING" && state !== "DIALING")',
+        '.filter(({ state }) => state !== "PLACED")',
+      ],
+    ],
+  ),
+  ...mutantsIn(
+    "shared/documents/memory-documents.ts",
+    ["test/unit/memory-documents.test.ts"],
+    [
+      [
+        "a document is written only where it has the version that was read",
+        "if (version !== seen) return false;",
+        "",
+      ],
+      [
+        "a document that has expired reads as absent",
+        "return found === undefined || (found.expiresAt ?? Infinity) <= now() ? undefined : found;",
+        "return found;",
+      ],
+      [
+        "each moment of a pace is given to one caller",
+        "put({ ...document, value: { arrivalUs }, expiresAt: paceExpiresAt(window.notAfter) });",
+        "void arrivalUs;",
+      ],
+      [
+        "counts are added up",
+        "sums.set(name, (sums.get(name) ?? 0) + count);",
+        "sums.set(name, count);",
+      ],
+    ],
+  ),
+];

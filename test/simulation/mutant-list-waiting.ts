@@ -1,0 +1,272 @@
+import { mutantsIn, type Mutant } from "./mutant.ts";
+
+const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
+const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
+
+/** Rules about splitting, waiting, pacing, breakers, sweeps and dead letters. */
+export const waitingMutants: readonly Mutant[] = [
+  ...mutantsIn("functions/dialer/split-request.ts", unit("split"), [
+    [
+      "what the queue did not take of a request is sent again",
+      'if (sent === messages.length) return "ack";',
+      'if (sent > 0) return "ack";',
+    ],
+    [
+      "calls that must wait are written before the message is acknowledged",
+      "await writeDecided(writes, deps);",
+      "",
+    ],
+    [
+      "every row of a paced account is written before one is called up",
+      'decision.kind === "dial" && paceOfRoute(decision.route, deps) !== undefined',
+      'decision.kind === "dial" && decision.dialAt < 0',
+    ],
+  ]),
+  ...mutantsIn("functions/dialer/handle-messages.ts", unit("delivery", "unreadable", "claims"), [
+    [
+      "a ledger that cannot be read hands the delivery back",
+      "return new Set(wanted.map(({ id }) => id));",
+      "return new Set();",
+    ],
+    [
+      "a message that cannot be read comes again",
+      "if (message === undefined) answers[index] = retryLater(attempt);",
+      'if (message === undefined) answers[index] = "ack";',
+    ],
+    [
+      "an outcome that was not written comes again",
+      'await settleOutcome(settlement, deps);\n    return "ack";',
+      'void settleOutcome(settlement, deps).catch(() => undefined);\n    return "ack";',
+    ],
+  ]),
+  ...mutantsIn(
+    "functions/dialer/dial-calls.ts",
+    [...rules, ...unit("delivery", "unreadable", "claims")],
+    [
+      [
+        "a row that only a later version can read is handed back",
+        "const again = new Set(plan.unreadable);",
+        "const again = new Set<string>();",
+      ],
+      [
+        "a call that is older than its row could be is not dialed",
+        "if (row === undefined && call.acceptedAt < oldest) {",
+        "if (row === undefined && call.acceptedAt < 0) {",
+      ],
+      [
+        "a decision that was not written hands the message back",
+        "writeDecided(plan.writes, deps).catch(failed(idsOf(plan.writes))),",
+        "writeDecided(plan.writes, deps).catch(() => undefined),",
+      ],
+    ],
+  ),
+  ...mutantsIn("functions/dialer/dead-letters.ts", unit("dead-letters"), [
+    [
+      "a dead letter's call without a row comes to a person",
+      'const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";',
+      'const state = "EXPIRED";',
+    ],
+    [
+      "a row that was purged is not written anew",
+      "acceptedAt >= oldestAccepted(at, deps)",
+      "acceptedAt >= oldestAccepted(0, deps)",
+    ],
+    [
+      "a message that nobody can read is kept before it is acknowledged",
+      "await withTimeLimit(deadLetters.store(id, body), queueSecondsMax);",
+      "void body;",
+    ],
+    [
+      "a row that stands is not written over by a dead letter",
+      "return next === undefined ? [] : { next, seen: null };",
+      "return next === undefined ? [] : { next, seen: rows.get(call.id)?.version ?? null };",
+      [
+        "const changes = recent.flatMap",
+        "const { rows } = await ledger.read(calls.map(({ id }) => id));\n  const changes = recent.flatMap",
+      ],
+    ],
+  ]),
+  ...mutantsIn("functions/dialer/purge.ts", rules, [
+    [
+      "rows stand for the plan's retention",
+      "settings.plan.retentionDays * 86_400_000",
+      "settings.plan.retentionDays * 3_600_000",
+    ],
+    [
+      "what nobody has resolved is said before it is purged",
+      'if (state === "NEEDS_REVIEW" || state === "UNKNOWN") {',
+      'if (state === "UNKNOWN") {',
+    ],
+  ]),
+  ...mutantsIn("functions/dialer/pacing.ts", rules, [
+    [
+      "a moment of the pace that has passed is void",
+      "const permitAgeMsMax = 50;",
+      "const permitAgeMsMax = 5_000_000;",
+    ],
+    [
+      "a request does not leave before its moment",
+      "return late >= 0 && late <= permitAgeMsMax;",
+      "return late >= -5_000 && late <= permitAgeMsMax;",
+      ["moments[index]", "(moments[index] ?? 0) - 4_000"],
+    ],
+    [
+      "permits that are asked for together are as many",
+      "takePermits(key, pace, all.length, window)",
+      "takePermits(key, pace, 1, window).then(([one]) => all.map(() => one ?? 0))",
+    ],
+  ]),
+  ...mutantsIn("functions/dialer/circuit-breaker.ts", rules, [
+    [
+      "five unanswered in a row open the account's breaker",
+      "inRow >= unansweredInRowMax || isHalf",
+      "isHalf",
+    ],
+    [
+      "half of twenty unanswered open it",
+      "inRow >= unansweredInRowMax || isHalf",
+      "inRow >= unansweredInRowMax",
+    ],
+    ["an answer ends the row of failures", "inRow: isAnswered ? 0 : inRow,", "inRow,"],
+    [
+      "one refusal of the account opens its breaker",
+      'return open(account, outcome.code, "refusal", read);',
+      "return undefined;",
+    ],
+    [
+      "one answer that names the route opens the route's breaker",
+      'return open(ofRoute, outcome.code, "refusal", read);',
+      "return undefined;",
+    ],
+    [
+      "twenty equal refusals open the agent's breaker",
+      "if ((all[code] ?? 0) >= refusalsInRowMax)",
+      "if ((all[code] ?? 0) < 0)",
+    ],
+    [
+      "a refusal that blames the number counts for nothing",
+      'if (outcome.kind === "rejected" && outcome.blamesNumber === true) return undefined;',
+      "",
+    ],
+    ["one number counts once for an agent", "if (counted.has(numberHash)) return;", ""],
+    [
+      "a probe's time has come before it is taken",
+      "probeAt > now ? [false] : await",
+      "await",
+      ["dialAt: Math.max(dialAt, probeAt) }", "dialAt }", "functions/dialer/decide.ts"],
+    ],
+    ["one caller wins a probe", "if (isTaken !== true) {", "if (isTaken === undefined) {"],
+    ["probes come seldomer", "intervalMs: grown(intervalMs, last),", "intervalMs,"],
+    [
+      "a success closes the breaker",
+      'const value = { ...standing.value, state: "closed" as const, closedAt: now };',
+      "const value = { ...standing.value, closedAt: now };",
+    ],
+    [
+      "a corrected plan starts closed",
+      '`route:${createHash("sha256").update(JSON.stringify(route)).digest("hex").slice(0, 16)}`',
+      "`route:${accountNameOf(route)}`",
+    ],
+  ]),
+  ...mutantsIn("functions/dialer/backlogs.ts", rules, [
+    [
+      "a row is written once sweeps will visit its backlog",
+      'if (tries === writeTries) throw new Error("a backlog\'s document could not be written");',
+      "if (tries === writeTries) return;",
+    ],
+    [
+      "a backlog is used anew by who knows of no use",
+      "value: { ...value, usedAt: now },",
+      "value,",
+    ],
+  ]),
+  ...mutantsIn("functions/dialer/sweep.ts", rules, [
+    [
+      "one sweep runs at a time",
+      "if (standing !== undefined && standing.value.leaseUntil > now) return undefined;",
+      "",
+    ],
+    [
+      "a claim past its time becomes an unknown outcome",
+      "const written = await ledger.write(changes);",
+      "const written: boolean[] = [];",
+    ],
+    [
+      "an unknown outcome that is due is called up",
+      'const due = [...rows.values()].filter((row) => row.state === "UNKNOWN");',
+      'const due = [...rows.values()].filter((row) => row.state === "PLACED");',
+    ],
+    [
+      "the heartbeat is that of a full round",
+      "fullRoundAt: isFull ? roundBeganAt : fullRoundAt,",
+      "fullRoundAt: roundBeganAt,",
+    ],
+  ]),
+  ...mutantsIn(
+    [
+      "functions/dialer/call-up.ts",
+      "functions/dialer/marks.ts",
+      "functions/dialer/write-backlogs.ts",
+    ],
+    rules,
+    [
+      [
+        "what waits is called up",
+        "const sent = await sendHints(turns, deps);",
+        "const sent: typeof turns = [];",
+      ],
+      [
+        "what is called up and never came is called up again",
+        "mark !== null && mark.at > restartedAt && now <= mark.until + hintLifeMs",
+        "mark !== null && mark.at > restartedAt",
+      ],
+      [
+        "marks made before a restart do not count",
+        "mark !== null && mark.at > restartedAt && now <= mark.until + hintLifeMs",
+        "mark !== null && now <= mark.until + hintLifeMs",
+      ],
+      [
+        "a backlog that is used is not forgotten",
+        "const hasEnded = isEmpty && now - usedAt > unusedMs;",
+        "const hasEnded = isEmpty;",
+      ],
+      [
+        "behind an open breaker only probes are called up",
+        "fresh: fresh.slice(0, times.get(document.key)?.length),",
+        "fresh,",
+      ],
+      [
+        "the backlogs of an account take turns",
+        "sorted.findIndex(({ document }) => document.key > servedLast),",
+        "0,",
+      ],
+      [
+        "what is past its time is called up though it is paused",
+        "const over = page.filter(({ id }) => timeOfId(id) + lifeMs <= now);",
+        "const over = page.filter(({ id }) => timeOfId(id) + lifeMs <= 0);",
+      ],
+      [
+        "a paused backlog's rows are not called up",
+        "if (route === undefined || isPaused(document.value.agentId, route, read)) still.push(seen);",
+        "if (route === undefined) still.push(seen);",
+      ],
+      [
+        "marks move only past what the queue has acknowledged",
+        "await writeBacklogs(backlogs, sent, deps);",
+        "await writeBacklogs(backlogs, turns, deps);",
+      ],
+    ],
+  ),
+  ...mutantsIn("functions/dialer/window.ts", rules, [
+    [
+      "an account that hangs is sent two requests at once",
+      "window.limit = wasAnswered ? Math.min(window.limit * 2, 128) : windowMin;",
+      "window.limit = Math.min(window.limit * 2, 128);",
+    ],
+    [
+      "no account holds more than half while another waits",
+      "(!others || heldBy(account) < half)",
+      "true",
+    ],
+  ]),
+];

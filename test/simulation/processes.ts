@@ -1,0 +1,60 @@
+import {
+  createDialerMemory,
+  type DialerDeps,
+  type DialerMemory,
+} from "../../functions/dialer/dialer.ts";
+import type { World } from "./world.ts";
+
+/** A process that runs dialers: it remembers a few things from one to the next, until it is killed. */
+export interface Process {
+  memory: DialerMemory;
+  /** It runs the plan that was deployed before. */
+  isOld: boolean;
+  /** It runs a version of the code that knows more of a row than this one. */
+  isLater: boolean;
+  underWay: number;
+}
+
+/** The processes of a dialer: a free one is used again, and a busy one now and then, as a Worker's isolate is. */
+export function createProcesses(
+  world: World,
+  traits: () => { isOld: boolean; isLater: boolean },
+  depsOf: (process: Process) => DialerDeps,
+) {
+  let processes: Process[] = [];
+
+  const take = (): Process => {
+    const { isOld, isLater } = traits();
+    const fits = processes.filter(
+      (one) =>
+        one.isOld === isOld && one.isLater === isLater && (one.underWay === 0 || world.chance(0.3)),
+    );
+    const found = fits[Math.floor(world.random() * fits.length)];
+    if (found !== undefined) return found;
+    const made = { memory: createDialerMemory(), isOld, isLater, underWay: 0 };
+    processes.push(made);
+    return made;
+  };
+
+  return {
+    /** Runs a function in a process; undefined: it was killed, and with it the process. */
+    async run<Result>(
+      name: string,
+      lifeMs: number,
+      work: (deps: DialerDeps, deadline: number) => Promise<Result>,
+    ): Promise<Result | undefined> {
+      const process = take();
+      process.underWay += 1;
+      const deadline = world.now() + lifeMs;
+      const ended = await world.invoke(
+        name,
+        async () => ({ result: await work(depsOf(process), deadline) }),
+        lifeMs,
+      );
+      process.underWay -= 1;
+      if (ended === undefined) processes = processes.filter((one) => one !== process);
+      return ended?.result;
+    },
+  };
+}
+export type Processes = ReturnType<typeof createProcesses>;

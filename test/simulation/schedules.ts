@@ -1,0 +1,32 @@
+import {
+  closing,
+  type Directed,
+  lookedUpByNumber,
+  meanwhile,
+  sentOnceMore,
+  standingStill,
+  waitingForPace,
+} from "./directed.ts";
+import { landingLate, oldPlan, overTheCap, redialedAgain, repeatedLate } from "./directed-more.ts";
+
+/** Schedules that chance would seldom find, by what happens in them; the quick ones take some seconds each. */
+export const quickSchedules: Record<string, () => Iterable<Directed>> = {
+  "hours close while calls wait for a place": closing,
+  "a call is sent once more": sentOnceMore,
+  "a moment of the pace is waited for": waitingForPace,
+  "two calls to one person are looked up by number": lookedUpByNumber,
+  "calls are redialed again": redialedAgain,
+  "one delivery brings more calls to a person than may be made": overTheCap,
+  "a request is repeated once its calls' time is over": repeatedLate,
+  "a dialer runs the plan before": oldPlan,
+};
+
+export const longSchedules: Record<string, () => Iterable<Directed>> = {
+  "what was given up lands late": landingLate,
+  ...Object.fromEntries(
+    Object.entries(meanwhile).map(([name, act]) => [
+      `somebody stands still while a call ${name}`,
+      () => standingStill(act),
+    ]),
+  ),
+};

@@ -1,0 +1,339 @@
+import { describe, expect, it } from "vitest";
+import { purge } from "../../functions/dialer/purge.ts";
+import { sweep } from "../../functions/dialer/sweep.ts";
+import { createDialerMemory } from "../../functions/dialer/dialer.ts";
+import { backlogOf } from "../../shared/calls/call-row.ts";
+import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { cancellationKeyOf, pauseKeyOf } from "../../shared/orders.ts";
+import { randomId } from "../../shared/random-id.ts";
+import { agents, benchOf, dayMs, placed, post, unanswered, waitingRows } from "./rules-bench.ts";
+
+describe("a sweep", () => {
+  it("runs alone", async () => {
+    const bench = benchOf();
+    let looks = 0;
+    bench.breakLedger({
+      due: async (query) => {
+        if (query.backlogs[0]?.key === "watch") looks += 1;
+        await bench.sleep(1000);
+        return bench.rows.due(query);
+      },
+    });
+    void sweep(bench.deps, bench.now() + 120_000);
+    for (let turn = 0; turn < 5; turn++) await new Promise((done) => setImmediate(done));
+    await bench.sweep();
+    expect(looks).toBeLessThan(2);
+  });
+
+  it("says when the last full round was, and not of one that failed", async () => {
+    const bench = benchOf();
+    await waitingRows(bench, 1);
+    await bench.sweep();
+    const sweepOf = async () =>
+      (await bench.documents.read([{ kind: "sweep", key: "sweep" }])).get("sweep", "sweep")?.value;
+    const first = (await sweepOf())?.fullRoundAt;
+    expect(first).toBe(bench.now());
+    bench.advance(60_000);
+    bench.breakLedger({ due: () => Promise.reject(new Error("unreachable")) });
+    await bench.sweep();
+    expect((await sweepOf())?.fullRoundAt).toBe(first);
+  });
+
+  it("calls up what waits once, and again where it never came", async () => {
+    const bench = benchOf();
+    const ids = await waitingRows(bench, 3);
+    const hintedBy = async () => {
+      const before = bench.sent();
+      await bench.sweep();
+      return bench.sent() - before;
+    };
+    bench.advance(1000);
+    expect(await hintedBy()).toBeGreaterThan(0);
+    bench.advance(10_000);
+    expect(await hintedBy()).toBe(0);
+    bench.advance(60_000);
+    expect(await hintedBy()).toBeGreaterThan(0);
+    await bench.deliver();
+    await bench.simulate(60);
+    expect(bench.dialed.map(({ call }) => call.id).toSorted()).toEqual(ids.toSorted());
+  });
+
+  it("calls up again what found its account's breaker open", async () => {
+    const bench = benchOf();
+    await waitingRows(bench, 3);
+    bench.advance(1000);
+    await bench.sweep();
+    const key = { kind: "account", key: "webhook:https://one.example" } as const;
+    const standing = (await bench.documents.read([key])).get("account", key.key);
+    if (standing === undefined) throw new Error("no document of the account");
+    bench.advance(1000);
+    const value = { ...standing.value, restartedAt: bench.now() };
+    await bench.documents.write([
+      { next: { ...standing, value, version: randomId() }, seen: standing.version },
+    ]);
+    const before = bench.sent();
+    bench.advance(1000);
+    await bench.sweep();
+    expect(bench.sent()).toBeGreaterThan(before);
+  });
+
+  it("leaves marks where the queue did not take the hints", async () => {
+    const bench = benchOf();
+    await waitingRows(bench, 3);
+    bench.advance(1000);
+    const { queue } = bench.deps;
+    bench.deps.queue = { ...queue, sendMany: async () => 0 };
+    await bench.sweep();
+    bench.deps.queue = queue;
+    const before = bench.sent();
+    bench.advance(10_000);
+    await bench.sweep();
+    expect(bench.sent()).toBeGreaterThan(before);
+  });
+
+  it("keeps the document of a backlog that is used, and ends that of one that is not", async () => {
+    const bench = benchOf();
+    await waitingRows(bench, 1);
+    const key = backlogOf({ client: "crm", agentId: "agent_sales" });
+    const stands = async () =>
+      (await bench.documents.read([{ kind: "backlog", key }])).get("backlog", key) !== undefined;
+    await bench.run(120);
+    expect(bench.dialed).toHaveLength(1);
+    expect(await stands()).toBe(true);
+    bench.advance(3 * 3_600_000);
+    await bench.sweep();
+    bench.advance(3_600_000);
+    await bench.sweep();
+    expect(await stands()).toBe(false);
+  });
+
+  it("calls up nothing of a paused backlog but what is past its time", async () => {
+    const bench = benchOf({ plan: { expireAfterHours: 2, retentionDays: 60 } });
+    const key = pauseKeyOf({ agent: "agent_sales" });
+    const value = { at: bench.now(), by: "operator" };
+    await bench.documents.write([
+      { next: { ...key, version: randomId(), value, expiresAt: null }, seen: null },
+    ]);
+    const [id = ""] = await post(bench, 1);
+    await bench.deliver();
+    const before = bench.sent();
+    await bench.run(1800);
+    expect(bench.sent()).toBe(before);
+    bench.advance(3 * 3_600_000);
+    await bench.run(10);
+    expect((await bench.row(id))?.state).toBe("EXPIRED");
+  });
+
+  it("turns a claim past its time into an unknown outcome, and that over to a person", async () => {
+    const bench = benchOf();
+    const [id = ""] = await post(bench, 1);
+    bench.breakLedger({
+      write: (changes) =>
+        changes[0]?.next.state === "DIALING"
+          ? bench.rows.write(changes)
+          : new Promise(() => undefined),
+    });
+    void bench.deliver();
+    await bench.simulate(2);
+    bench.mendLedger();
+    await bench.simulate(120);
+    expect((await bench.row(id))?.state).toBe("UNKNOWN");
+    await bench.simulate(600);
+    expect((await bench.row(id))?.state).toBe("NEEDS_REVIEW");
+  });
+
+  it("lets the clients of an account take turns", async () => {
+    // A place or two a sweep: it begins where the one before has ended.
+    const plan = { providers: { webhook: { callsPerSecond: 0.02 } } };
+    const bench = benchOf({ plan });
+    await waitingRows(bench, 40, { client: "a" });
+    await waitingRows(bench, 40, { client: "b" });
+    await bench.simulate(1800);
+    const of = (client: string) => bench.dialed.filter(({ call }) => call.client === client).length;
+    expect(bench.dialed.length).toBeGreaterThan(20);
+    expect(Math.abs(of("a") - of("b"))).toBeLessThan(8);
+  });
+});
+
+describe("a row that waits", () => {
+  it("goes before a fresh call, where its account has a pace", async () => {
+    const bench = benchOf({ plan: { providers: { webhook: { callsPerSecond: 1 } } } });
+    await waitingRows(bench, 200);
+    await bench.simulate(20);
+    const [id = ""] = await post(bench, 1);
+    await bench.simulate(30);
+    expect(bench.dialed.length).toBeGreaterThan(20);
+    expect((await bench.row(id))?.state).toBe("WAITING");
+  });
+
+  it("is not written while its backlog's document cannot be", async () => {
+    const bench = benchOf();
+    bench.breakDocuments({
+      write: async (changes) => changes.map(({ next }) => next.kind !== "backlog"),
+    });
+    bench.answer = async () => ({
+      kind: "not_placed",
+      code: "rate_limited",
+      retryAfterSeconds: 60,
+    });
+    const [id = ""] = await post(bench, 1);
+    bench.breakDocuments({
+      write: async (changes) =>
+        changes[0]?.next.kind === "backlog"
+          ? changes.map(() => false)
+          : bench.documents.write(changes),
+    });
+    await bench.deliver();
+    expect((await bench.row(id))?.state).not.toBe("WAITING");
+  });
+
+  it("is found though its backlog was last used long ago", async () => {
+    const bench = benchOf();
+    await waitingRows(bench, 1);
+    await bench.run(60);
+    bench.advance(100 * 60_000);
+    bench.deps.memory = createDialerMemory();
+    bench.answer = async () => ({
+      kind: "not_placed",
+      code: "rate_limited",
+      retryAfterSeconds: 600,
+    });
+    await post(bench, 1);
+    await bench.deliver();
+    const key = backlogOf({ client: "crm", agentId: "agent_sales" });
+    const read = await bench.documents.read([{ kind: "backlog", key }]);
+    expect(read.get("backlog", key)?.value.usedAt).toBeGreaterThan(bench.now() - 60_000);
+  });
+});
+
+describe("a call that must not be made", () => {
+  it("waits where its hours are closed", async () => {
+    const callingHours = { default: { "mon-sun": ["13:00-14:00"] } }; // it is eight there
+    const bench = benchOf({ plan: { callingHours } });
+    const [id = ""] = await post(bench, 1);
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(0);
+    expect((await bench.row(id))?.dueAt).toBeGreaterThan(bench.now() + 4 * 3_600_000);
+  });
+
+  it("is ended where its agent's calls were cancelled after it was accepted", async () => {
+    const bench = benchOf();
+    const [id = ""] = await post(bench, 1);
+    const key = cancellationKeyOf({ agent: "agent_sales" });
+    const value = { at: bench.now() + 1, by: "operator" };
+    const next = { ...key, version: randomId(), value, expiresAt: null };
+    await bench.documents.write([{ next, seen: null }]);
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(0);
+    expect((await bench.row(id))?.state).toBe("CANCELLED");
+  });
+});
+
+describe("a call that is sent again", () => {
+  it("is so as the request that it was, however often, and comes to a person in time", async () => {
+    const agent_again = { ...agents.agent_sales, idempotent: true };
+    const bench = benchOf({ plan: { agents: { ...agents, agent_again } } });
+    const attempts: number[] = [];
+    bench.answer = async (_, __, attempt) => {
+      attempts.push(attempt);
+      return { kind: "unknown", code: "http_500" };
+    };
+    const [id = ""] = await post(bench, 1, { agent: "agent_again" });
+    await bench.simulate(280);
+    expect(attempts.length).toBeGreaterThan(2);
+    expect(new Set(attempts)).toEqual(new Set([1]));
+    await bench.simulate(120);
+    expect((await bench.row(id))?.state).toBe("NEEDS_REVIEW");
+  });
+});
+
+describe("a purge", () => {
+  it("deletes rows after the retention alone, and says what nobody has resolved", async () => {
+    const bench = benchOf();
+    bench.answer = async () => ({ kind: "forbidden", code: "http_403" });
+    const [id = ""] = await post(bench, 1);
+    await bench.deliver();
+    bench.advance(50 * dayMs);
+    await purge(bench.deps, bench.now() + 100_000);
+    expect(await bench.row(id)).toBeDefined();
+    bench.advance(11 * dayMs);
+    await purge(bench.deps, bench.now() + 100_000);
+    expect(await bench.row(id)).toBeUndefined();
+    expect(bench.eventsOf("call.purged")).toMatchObject([{ call_id: id, state: "NEEDS_REVIEW" }]);
+  });
+
+  it("is followed by no call of a message that comes once more", async () => {
+    const bench = benchOf();
+    const requestId = createRequestId(bench.now(), randomId());
+    const calls = [
+      { index: 0, request: { phone_number: "+12025550001", agent_id: "agent_sales" } },
+    ];
+    const message = {
+      kind: "calls",
+      requestId,
+      client: "crm",
+      acceptedAt: bench.now(),
+      calls,
+    } as const;
+    await bench.send({ ...message, calls: [...calls] });
+    await bench.deliver();
+    bench.advance(61 * dayMs);
+    await purge(bench.deps, bench.now() + 100_000);
+    await bench.send({ ...message, calls: [...calls] });
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(1);
+    expect(await bench.row(callIdOf(requestId, 0))).toBeUndefined();
+  });
+});
+
+describe("an account that hangs", () => {
+  const agent_other = { provider: "other", url: "https://two.example/dial" };
+  const plan = {
+    agents: { ...agents, agent_other },
+    providers: { other: { type: "webhook", concurrency: 1 } },
+  };
+
+  it("is sent two requests at once after one that stayed unanswered", async () => {
+    const bench = benchOf({ plan, concurrency: 20 });
+    await post(bench, 20);
+    await bench.deliver();
+    let underWay = 0;
+    let most = 0;
+    bench.answer = async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await bench.sleep(10_000);
+      underWay -= 1;
+      return unanswered;
+    };
+    await post(bench, 1);
+    await bench.deliver();
+    most = 0;
+    await post(bench, 20);
+    await bench.deliver();
+    expect(most).toBe(2);
+  });
+
+  it("holds no more than half of the places while another waits", async () => {
+    const bench = benchOf({ plan, concurrency: 4 });
+    await post(bench, 30);
+    await bench.deliver();
+    let underWay = 0;
+    let others = 0;
+    let most = 0;
+    bench.answer = async (_, route) => {
+      const isOther = route.provider === "other";
+      if (isOther) others += 1;
+      else underWay += 1;
+      if (others > 0 && others < 6) most = Math.max(most, underWay);
+      await bench.sleep(1_000);
+      if (!isOther) underWay -= 1;
+      return placed;
+    };
+    await post(bench, 12);
+    await post(bench, 6, { agent: "agent_other" });
+    await bench.deliver();
+    expect(others).toBe(6);
+    expect(most).toBe(2);
+  });
+});

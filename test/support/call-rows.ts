@@ -1,0 +1,71 @@
+import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
+import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { randomId } from "../../shared/random-id.ts";
+
+/** The time of the suites whose adapters have a clock, in milliseconds since the epoch. */
+export const suiteNow = Date.UTC(2026, 10, 20, 12, 30);
+
+/** The hash of a number that no other call of the tests goes to. */
+export const aNumberHash = () => `${randomId()}${randomId()}`;
+
+/** A row of its own id, accepted a minute before `suiteNow`: a call that waits. */
+export function aRow(more: Partial<CallRow> = {}): CallRow {
+  const acceptedAt = more.acceptedAt ?? suiteNow - 60_000;
+  return {
+    id: callIdOf(createRequestId(acceptedAt, randomId()), 0),
+    version: randomId(),
+    state: "WAITING",
+    reason: "outside_calling_hours",
+    backlog: '["crm","agent_sales"]',
+    dueAt: suiteNow,
+    claims: [],
+    attempt: 0,
+    resent: false,
+    claimedAt: null,
+    unknownSince: null,
+    misses: 0,
+    request: { phone_number: "+12025550123", agent_id: "agent_sales" },
+    ancestors: [],
+    route: null,
+    providerCallId: null,
+    redialedAs: null,
+    client: "crm",
+    agentId: "agent_sales",
+    numberHash: aNumberHash(),
+    numberTail: "23",
+    acceptedAt,
+    updatedAt: acceptedAt,
+    history: [],
+    ...more,
+  };
+}
+
+/** A row as state-machine.ts leaves it in this state: in no backlog unless it waits or is watched. */
+export function aRowIn(state: CallState, more: Partial<CallRow> = {}): CallRow {
+  if (state === "WAITING") return aRow(more);
+  const isWatched = state === "DIALING" || state === "UNKNOWN";
+  const place = isWatched ? { backlog: "watch", dueAt: suiteNow } : { backlog: null, dueAt: null };
+  return aRow({ ...place, state, reason: "test", ...more });
+}
+
+/** Rows of one request, accepted at `acceptedAt`. */
+export function rowsOfOneRequest(count: number, more: Partial<CallRow> = {}): CallRow[] {
+  const requestId = createRequestId(more.acceptedAt ?? suiteNow - 60_000, randomId());
+  return Array.from({ length: count }, (_, index) =>
+    aRow({ id: callIdOf(requestId, index), ...more }),
+  );
+}
+
+/** The row under a fresh version, with some fields changed. */
+export function changed(row: CallRow, more: Partial<CallRow> = {}): CallRow {
+  return { ...row, version: randomId(), ...more };
+}
+
+/** A row in a state that only a later version of this code knows. */
+export function aLaterRow(more: Partial<CallRow> = {}): CallRow {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is the point
+  return aRow({ state: "RINGING" as CallState, ...more });
+}
+
+export const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+export const newestFirst = (rows: readonly { id: string }[]) => idsOf(rows).toSorted().toReversed();

@@ -1,0 +1,202 @@
+import { useBacklogs } from "../../functions/dialer/backlogs.ts";
+import { readyDeps } from "../../functions/dialer/dialer.ts";
+import type { Call } from "../../shared/calls/call.ts";
+import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
+import type { DocumentKey, StoredDocument } from "../../shared/documents/documents.ts";
+import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
+import {
+  type Cancellable,
+  cancellationKeyOf,
+  doNotCallKeyOf,
+  listMarks,
+  type Pausable,
+  pauseKeyOf,
+} from "../../shared/orders.ts";
+import { traceOfNumber } from "../../shared/phone-number.ts";
+import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import type { CallQueue } from "../../shared/queue/call-queue.ts";
+import { type CallsMessage, type Message, messageOf } from "../../shared/queue/messages.ts";
+import { aCall } from "./calls.ts";
+import type { createDialerBench } from "./dialer.ts";
+import { rowIn } from "./rows.ts";
+
+export type Bench = ReturnType<typeof createDialerBench>;
+
+/** The key that the bench hashes numbers with. */
+export const hashKey = "5f".repeat(32);
+/** The route of `agent_sales` in the bench's plan, as a plan has it. */
+export const webhook = { provider: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+export const unknown: DialOutcome = { kind: "unknown", code: "time_out" };
+
+/** A port that is down. */
+export const boom = async (): Promise<never> => {
+  throw new Error("the network broke, with +12025550123 in its message");
+};
+
+/** A port that never answers. */
+export const silent = (): Promise<never> => new Promise(() => undefined);
+
+/** The message that brings one call. */
+export const message = (call: Call): CallsMessage => messageOf([call]);
+
+/** The message that brings all these calls of one request. */
+export function request(calls: readonly Call[]): CallsMessage {
+  const [first, ...rest] = calls;
+  if (first === undefined) throw new Error("no call was given");
+  return messageOf([first, ...rest]);
+}
+
+export const due = (...calls: { id: string }[]): Message => ({
+  kind: "due",
+  ids: calls.map(({ id }) => id),
+});
+
+/** Sends each call in a message of its own. */
+export async function sendEach(bench: Bench, ...calls: Call[]): Promise<void> {
+  await bench.send(...calls.map(message));
+}
+
+/** A number that no other index has. */
+export const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
+
+/** Calls that are accepted now, each of its own request and number. */
+export function callsNow(
+  bench: Bench,
+  count: number,
+  fields: Partial<Call["request"]> = {},
+  more: Partial<Call> = {},
+): Call[] {
+  return Array.from({ length: count }, (_, index) =>
+    aCallNow(bench, { phone_number: numberOf(index), ...fields }, more),
+  );
+}
+
+/** A call that is accepted now. */
+export function aCallNow(
+  bench: Bench,
+  fields: Partial<Call["request"]> = {},
+  more: Partial<Call> = {},
+): Call {
+  const posted = { phone_number: "+12025550123", agent_id: "agent_sales", ...fields };
+  return aCall({ acceptedAt: bench.now(), request: posted, ...more });
+}
+
+/** A call to one of the tests' agents, to the number that all calls go to which name none. */
+export const callTo = (agent_id: string, more: Partial<Call> = {}): Call =>
+  aCall({ request: { phone_number: "+12025550123", agent_id }, ...more });
+
+export const stateOf = async (bench: Bench, { id }: { id: string }) => (await bench.row(id))?.state;
+
+/** The states of calls, in their order. */
+export const statesOf = (bench: Bench, calls: readonly { id: string }[]) =>
+  Promise.all(calls.map((call) => stateOf(bench, call)));
+
+export const allIn = (calls: readonly unknown[], state: CallState) => calls.map(() => state);
+
+export const idsDialed = (bench: Bench) => bench.dialed.map(({ call }) => call.id);
+
+/** The row of a call; throws where there is none. */
+export async function rowOf(bench: Bench, { id }: { id: string }): Promise<CallRow> {
+  const row = await bench.row(id);
+  if (row === undefined) throw new Error("the call has no row");
+  return row;
+}
+
+/** Rows in a state, whatever their number. */
+export const rowsIn = async (bench: Bench, state: CallState): Promise<CallRow[]> =>
+  (await bench.rows.list({ state, limit: 100_000 })).rows;
+
+/** Puts rows into the ledger, in the place of what stands there, with the documents of the backlogs that they wait in. */
+export async function put(bench: Bench, ...rows: CallRow[]): Promise<void> {
+  const { settings } = bench.deps;
+  if ("problem" in settings) throw new Error("the settings are right");
+  const waiting = rows.filter(({ state }) => state === "WAITING");
+  await useBacklogs(waiting, readyDeps(bench.deps, settings.value));
+  const { rows: standing } = await bench.rows.read(rows.map(({ id }) => id));
+  await bench.rows.write(
+    rows.map((next) => ({ next, seen: standing.get(next.id)?.version ?? null })),
+  );
+}
+
+/** Puts the row of a call into the ledger as calls come into a state, now. */
+export async function putIn(
+  bench: Bench,
+  state: CallState,
+  call: Call,
+  more: { reason?: string; dueAt?: number; at?: number } = {},
+): Promise<CallRow> {
+  const row = rowIn(state, call, { at: bench.now(), ...more });
+  await put(bench, row);
+  return row;
+}
+
+/** The document that stands under a key. */
+export const documentOf = async <K extends Kind>(bench: Bench, kind: K, key: string) =>
+  (await bench.documents.read([{ kind, key }])).get(kind, key);
+
+/** Writes a document over whatever stands under its key. */
+export async function putDocument<K extends Kind>(
+  bench: Bench,
+  { kind, key }: DocumentKey<K>,
+  value: ValueOf<K>,
+  expiresAt: number | null = null,
+): Promise<void> {
+  const seen = (await documentOf(bench, kind, key))?.version ?? null;
+  const version = bench.deps.random.version();
+  const next: StoredDocument<K> = { kind, key, version, value, expiresAt };
+  await bench.documents.write([{ next, seen }]);
+}
+
+const order = (bench: Bench) => ({ at: bench.now(), by: "ops" });
+export const pause = (bench: Bench, what: Pausable) =>
+  putDocument(bench, pauseKeyOf(what), order(bench));
+export const resume = (bench: Bench, what: Pausable) => bench.documents.remove([pauseKeyOf(what)]);
+export const cancel = (bench: Bench, what: Cancellable) =>
+  putDocument(bench, cancellationKeyOf(what), order(bench));
+
+export const hashOf = (number: string) => traceOfNumber(number, hashKey).numberHash;
+
+/** Puts a number onto the do-not-call list, which is made under a key. */
+export async function neverCall(bench: Bench, number: string, key = hashKey): Promise<void> {
+  const { any, own } = listMarks(key);
+  for (const entry of [hashOf(number), any, own]) {
+    await putDocument(bench, doNotCallKeyOf(entry), { at: bench.now() });
+  }
+}
+
+/** A moment to the second, as ISO 8601 has it. */
+export const iso = (at: number | null | undefined) =>
+  at === null || at === undefined ? at : new Date(at).toISOString().slice(0, 19);
+
+/** Puts calls into the ledger that wait and are due in so many milliseconds; in the order of their ids. */
+export async function putWaiting(
+  bench: Bench,
+  count: number,
+  inMs: number,
+  more: Partial<Call> = {},
+): Promise<Call[]> {
+  const calls = callsNow(bench, count, {}, more).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  for (const call of calls) await putIn(bench, "WAITING", call, { dueAt: bench.now() + inMs });
+  return calls;
+}
+
+/** The ids of the hints on the queue, delayed ones too. */
+export const idsHinted = (bench: Bench) =>
+  bench.queued().flatMap((one) => (one.kind === "due" ? one.ids : []));
+
+/** Has the queue take hints and lose them, until it is mended. */
+export function loseHints(bench: Bench): { lost: string[]; mend(): void } {
+  const { queue } = bench.deps;
+  const lost: string[] = [];
+  const sendMany: CallQueue["sendMany"] = async (messages) => {
+    for (const one of messages) if (one.message.kind === "due") lost.push(...one.message.ids);
+    return messages.length;
+  };
+  bench.deps.queue = { ...queue, sendMany };
+  return {
+    lost,
+    mend() {
+      bench.deps.queue = queue;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type {
+  DocumentChange,
+  Documents,
+  StoredDocument,
+} from "../../shared/documents/documents.ts";
+import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
+import { randomId } from "../../shared/random-id.ts";
+
+/** Gives a store without documents, which expire by the clock. */
+export type CreateDocuments = (now: () => number) => Promise<Documents>;
+
+export function aDocument<K extends Kind>(
+  kind: K,
+  key: string,
+  value: ValueOf<K>,
+  expiresAt: number | null = null,
+): StoredDocument<K> {
+  return { kind, key, version: randomId(), value, expiresAt };
+}
+
+/** An order by `ops` that keeps an agent waiting. */
+export const aPause = (key: string, at = 1, expiresAt: number | null = null) =>
+  aDocument("pause", key, { at, by: "ops" }, expiresAt);
+
+/** First writes of documents. */
+export const anew = (...documents: StoredDocument[]): DocumentChange[] =>
+  documents.map((next) => ({ next, seen: null }));

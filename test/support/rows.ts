@@ -1,0 +1,83 @@
+import type { Call } from "../../shared/calls/call.ts";
+import { backlogOf, type CallRow, type CallState } from "../../shared/calls/call-row.ts";
+import { acted, claimed, decided, settled } from "../../shared/calls/state-machine.ts";
+import type { Documents } from "../../shared/documents/documents.ts";
+import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import { traceOfNumber } from "../../shared/phone-number.ts";
+import { randomId, randomVersion } from "../../shared/random-id.ts";
+import { apiEnvironment } from "./environment.ts";
+
+const route = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+
+/** The row of a call that has come into a state as calls do, at a time and for a reason. */
+export function rowIn(
+  state: CallState,
+  call: Call,
+  { at = Date.now(), reason = "r", ...more }: { at?: number; reason?: string; dueAt?: number } = {},
+): CallRow {
+  const { dueAt = at + 60_000 } = more;
+  const known = { call, ...traceOfNumber(call.request.phone_number, apiEnvironment.HASH_KEY) };
+  const write = () => ({ version: randomVersion(), at });
+  const made = (row: CallRow | undefined): CallRow => {
+    if (row === undefined) throw new Error(`no call comes into ${state} so`);
+    return row;
+  };
+  if (state === "WAITING") {
+    return made(decided(undefined, known, { state, reason, dueAt }, write()));
+  }
+  if (state === "EXPIRED" || state === "CANCELLED") {
+    return made(decided(undefined, known, { state, reason }, write()));
+  }
+  const claim = made(claimed(undefined, known, { route, timeoutSeconds: 30 }, write()));
+  if (state === "DIALING") return claim;
+  const isRedialed = state === "REDIALED";
+  const settlement = {
+    id: call.id,
+    claim: claim.version,
+    state: isRedialed ? ("NEEDS_REVIEW" as const) : state,
+    reason,
+    dueAt,
+    at,
+  };
+  const row = made(settled(claim, settlement, randomVersion()));
+  if (!isRedialed) return row;
+  const redialedAs = call.id.replace(/\d{5}$/, "99999");
+  return made(acted(row, { to: "REDIALED", redialedAs }, "operator", write()));
+}
+
+/** Writes rows that there are not yet, and the documents of the backlogs in which some of them wait. */
+export async function writeRows(
+  rows: readonly CallRow[],
+  ledger: CallLedger,
+  documents: Documents,
+): Promise<void> {
+  const backlogs = new Map(
+    rows.filter(({ state }) => state === "WAITING").map((row) => [backlogOf(row), row]),
+  );
+  const now = Date.now();
+  await documents.write(
+    [...backlogs].map(([key, { client, agentId }]) => ({
+      next: {
+        kind: "backlog" as const,
+        key,
+        version: randomVersion(randomId()),
+        value: {
+          client,
+          agentId,
+          usedAt: now,
+          nextDueAt: null,
+          visitedAt: now,
+          newer: null,
+          older: null,
+        },
+        expiresAt: null,
+      },
+      seen: null,
+    })),
+  );
+  for (let start = 0; start < rows.length; start += 100) {
+    const some = rows.slice(start, start + 100).map((next) => ({ next, seen: null }));
+    const written = await ledger.write(some);
+    if (written.includes(false)) throw new Error("a row was not written");
+  }
+}

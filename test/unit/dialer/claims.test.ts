@@ -1,0 +1,324 @@
+import { describe, expect, it } from "vitest";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { claimed } from "../../../shared/calls/state-machine.ts";
+import type { Change } from "../../../shared/ledger/call-ledger.ts";
+import { traceOfNumber } from "../../../shared/phone-number.ts";
+import { aCall } from "../../support/calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  boom,
+  callsNow,
+  due,
+  hashKey,
+  message,
+  putIn,
+  rowOf,
+  sendEach,
+  stateOf,
+} from "../../support/dialer-calls.ts";
+
+const claims = (changes: readonly Change[]) => changes.some(({ next }) => next.state === "DIALING");
+
+describe("a claim", () => {
+  it("that has grown old while the function was frozen is not dialed", async () => {
+    const bench = createDialerBench();
+    const call = aCall();
+    bench.breakLedger({
+      async write(changes) {
+        const written = await bench.rows.write(changes);
+        if (claims(changes)) bench.advance(10_001);
+        return written;
+      },
+    });
+    await sendEach(bench, call);
+    await bench.deliver();
+    expect(bench.dialed).toEqual([]);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", reason: "claim_too_old" });
+    bench.mendLedger();
+    await bench.run(60);
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("that took effect though its answer was lost is dialed", async () => {
+    const bench = createDialerBench();
+    const call = aCall();
+    bench.breakLedger({
+      async write(changes) {
+        const written = await bench.rows.write(changes);
+        return claims(changes) ? boom() : written;
+      },
+    });
+    await sendEach(bench, call);
+    expect(await bench.deliver()).toEqual(["ack"]);
+    expect(bench.dialed).toHaveLength(1);
+    expect(await stateOf(bench, call)).toBe("PLACED");
+    expect(bench.queued()).toEqual([]);
+  });
+
+  it("that failed, while another's was made, is left to that other", async () => {
+    const bench = createDialerBench();
+    const call = aCall();
+    bench.breakLedger({
+      async write(changes) {
+        if (claims(changes)) {
+          await putIn(bench, "DIALING", call);
+          return boom();
+        }
+        return bench.rows.write(changes);
+      },
+    });
+    await sendEach(bench, call);
+    expect(await bench.deliver()).toEqual(["ack"]);
+    expect(bench.dialed).toEqual([]);
+    expect(bench.queued()).toEqual([]);
+  });
+
+  it("that failed dials nobody; its message comes again, after word that nothing was sent", async () => {
+    const bench = createDialerBench();
+    const call = aCall();
+    bench.breakLedger({ write: boom });
+    await sendEach(bench, call);
+    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 60 }]);
+    expect(bench.dialed).toEqual([]);
+    expect(bench.queued().map(({ kind }) => kind)).toEqual(["outcome", "calls"]);
+    expect(bench.queued()[0]).toMatchObject({ settlement: { id: call.id, state: "WAITING" } });
+    expect(bench.delays()).toEqual([60, 60]);
+    bench.mendLedger();
+    await bench.run(61);
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  // The old core left such a row DIALING, so that nobody dialed the call and a person had to look at it.
+  it.each([0, 1, 30, 59, 61, 90, 3600])(
+    "that was given up and lands %i s later, having sent nothing, is undone, and its call is dialed once",
+    async (seconds) => {
+      const bench = createDialerBench();
+      const call = aCallNow(bench);
+      const late: Change[] = [];
+      let fails = true;
+      bench.breakLedger({
+        async write(changes) {
+          if (!fails || !claims(changes)) return bench.rows.write(changes);
+          late.push(...changes);
+          return boom();
+        },
+      });
+      await sendEach(bench, call);
+      expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 60 }]);
+      fails = false;
+      await bench.simulate(seconds);
+      const landed = await bench.rows.write(late);
+      expect(landed).toEqual([seconds < 60]);
+      await bench.simulate(300);
+      expect(bench.dialed).toHaveLength(1);
+      expect(await stateOf(bench, call)).toBe("PLACED");
+    },
+  );
+
+  it("that was given up of a row that waits, and lands late, is undone too", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    const late: Change[] = [];
+    bench.breakLedger({
+      async write(changes) {
+        late.push(...changes);
+        return boom();
+      },
+    });
+    await bench.send(due(call));
+    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 60 }]);
+    bench.mendLedger();
+    expect(await bench.rows.write(late)).toEqual([true]);
+    expect(await stateOf(bench, call)).toBe("DIALING");
+    await bench.simulate(200);
+    expect(bench.dialed).toHaveLength(1);
+    expect(await stateOf(bench, call)).toBe("PLACED");
+  });
+
+  it("that was given up of a resend, and lands late, leaves the call UNKNOWN", async () => {
+    const agent_sales = { provider: "webhook", url: "http://127.0.0.1:9/dial", idempotent: true };
+    const bench = createDialerBench({ plan: { agents: { agent_sales } } });
+    const call = aCallNow(bench);
+    bench.answer = async () => ({ kind: "unknown", code: "http_500" });
+    await sendEach(bench, call);
+    await bench.deliver();
+    const [late] = [await claimOf(await rowOf(bench, call))];
+    await bench.rows.write([late]);
+    const { id } = call;
+    const settlement = {
+      id,
+      claim: "the-resend",
+      state: "WAITING",
+      reason: "claim_too_old",
+      dueAt: bench.now(),
+      at: bench.now(),
+    } as const;
+    await bench.send({ kind: "outcome", settlement });
+    await bench.deliver();
+    expect(await rowOf(bench, call)).toMatchObject({ state: "UNKNOWN", resent: true });
+
+    async function claimOf(row: CallRow): Promise<Change> {
+      const { route, version: seen } = row;
+      const known = { call, ...traceOfNumber(call.request.phone_number, hashKey) };
+      const write = { version: "the-resend", at: bench.now() };
+      const next = route && claimed(row, known, { route, timeoutSeconds: 30 }, write);
+      if (next === undefined || next === null) throw new Error("it may be resent");
+      return { next, seen };
+    }
+  });
+
+  it("is made only when the call is about to be dialed", async () => {
+    const bench = createDialerBench({ concurrency: 2 });
+    const calls = callsNow(bench, 20);
+    let claimedAtOnce = 0;
+    bench.answer = async () => {
+      const { rows } = await bench.rows.read(calls.map(({ id }) => id));
+      const dialing = [...rows.values()].filter(({ state }) => state === "DIALING");
+      claimedAtOnce = Math.max(claimedAtOnce, dialing.length);
+      return { kind: "placed" };
+    };
+    await sendEach(bench, ...calls);
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(20);
+    // Two are dialed, three wait behind them, and two others are settled.
+    expect(claimedAtOnce).toBeLessThanOrEqual(7);
+  });
+
+  it("is not made where no time is left for it, and the call is dialed later", async () => {
+    const bench = createDialerBench();
+    const call = aCall();
+    await sendEach(bench, call);
+    // 10 s to send, 30 s to answer, 20 s to settle.
+    expect(await bench.deliver(59_999)).toEqual(["ack"]);
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "WAITING",
+      reason: "no_capacity",
+      attempt: 0,
+    });
+    await bench.run(20);
+    expect(bench.dialed).toHaveLength(1);
+  });
+});
+
+describe("the same call twice", () => {
+  it("in one delivery, as a `due` and a `calls` message, is dialed once, in any order", async () => {
+    for (const isDueFirst of [true, false]) {
+      const bench = createDialerBench();
+      const call = aCallNow(bench);
+      await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+      const both = [due(call), message(call)];
+      await bench.send(...(isDueFirst ? both : both.toReversed()));
+      expect(await bench.deliver()).toEqual(["ack", "ack"]);
+      expect(bench.dialed).toHaveLength(1);
+    }
+  });
+
+  it("without a row, as a `due` and a `calls` message, is dialed as the latter brings it", async () => {
+    for (const isDueFirst of [true, false]) {
+      const bench = createDialerBench();
+      const call = aCallNow(bench);
+      const both = [due(call), message(call)];
+      await bench.send(...(isDueFirst ? both : both.toReversed()));
+      expect(await bench.deliver()).toEqual(["ack", "ack"]);
+      expect(bench.dialed.map((one) => one.call)).toEqual([call]);
+    }
+  });
+
+  it("in one delivery is one change in its write, and both messages come again where that fails", async () => {
+    const bench = createDialerBench();
+    const call = aCall({ acceptedAt: 0 });
+    bench.changePlan({ expireAfterHours: 0.1 });
+    const written: string[] = [];
+    let fails = true;
+    bench.breakLedger({
+      async write(changes) {
+        written.push(...changes.map(({ next }) => next.id));
+        return fails ? boom() : bench.rows.write(changes);
+      },
+    });
+    await sendEach(bench, call, call);
+    const again = { retryAfterSeconds: 60 };
+    expect(await bench.deliver()).toEqual([again, again]);
+    expect(written).toEqual([call.id]);
+    fails = false;
+    bench.advance(60_000);
+    expect(await bench.deliver()).toEqual(["ack", "ack"]);
+    expect(await stateOf(bench, call)).toBe("EXPIRED");
+  });
+
+  it("in one delivery, beside the `outcome` of an earlier claim, is settled and not dialed", async () => {
+    for (const isOutcomeFirst of [true, false]) {
+      const bench = createDialerBench();
+      const call = aCallNow(bench);
+      const row = await putIn(bench, "DIALING", call);
+      const settlement = {
+        id: call.id,
+        claim: row.version,
+        state: "PLACED",
+        reason: "placed",
+        at: bench.now(),
+      } as const;
+      const both = [{ kind: "outcome", settlement } as const, message(call)];
+      await bench.send(...(isOutcomeFirst ? both : both.toReversed()));
+      expect(await bench.deliver()).toEqual(["ack", "ack"]);
+      expect(bench.dialed).toEqual([]);
+      expect(await stateOf(bench, call)).toBe("PLACED");
+    }
+  });
+});
+
+describe("a decision", () => {
+  it("that comes after another's Retry-After is dropped: the row stays as the other wrote it", async () => {
+    const bench = createDialerBench();
+    const call = aCall();
+    bench.breakLedger({
+      // This delivery reads before the other one has dialed, and decides after.
+      async read(ids) {
+        const before = await bench.rows.read(ids);
+        const dueAt = bench.now() + 3_600_000;
+        await putIn(bench, "WAITING", call, { reason: "http_429", dueAt });
+        return before;
+      },
+    });
+    await sendEach(bench, call);
+    expect(await bench.deliver(30_000)).toEqual(["ack"]); // no time left: it would wait from now on
+    expect(await rowOf(bench, call)).toMatchObject({
+      reason: "http_429",
+      dueAt: bench.now() + 3_600_000,
+    });
+    expect(bench.dialed).toEqual([]);
+  });
+
+  it("to dial that comes after another's Retry-After is dropped as well", async () => {
+    const bench = createDialerBench();
+    const call = aCall();
+    await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    bench.breakLedger({
+      async read(ids) {
+        const before = await bench.rows.read(ids);
+        const dueAt = bench.now() + 3_600_000;
+        await putIn(bench, "WAITING", call, { reason: "http_429", dueAt });
+        return before;
+      },
+    });
+    await bench.send(due(call));
+    expect(await bench.deliver()).toEqual(["ack"]);
+    expect(bench.dialed).toEqual([]);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", reason: "http_429" });
+  });
+
+  it("about a call accepted longer ago than the retention less a day writes nothing, with an alarm", async () => {
+    const bench = createDialerBench({ plan: { retentionDays: 40 }, startAt: "2026-06-01T10:00Z" });
+    const days = 86_400_000;
+    const old = aCall({ acceptedAt: bench.now() - 39 * days - 1 });
+    const recent = aCall({ acceptedAt: bench.now() - 39 * days });
+    await sendEach(bench, old, recent);
+    expect(await bench.deliver()).toEqual(["ack", "ack"]);
+    expect(bench.dialed).toEqual([]);
+    expect(await bench.row(old.id)).toBeUndefined();
+    expect(bench.eventsOf("call.too_old")).toMatchObject([{ level: "alarm", call_id: old.id }]);
+    expect(await stateOf(bench, recent)).toBe("EXPIRED");
+  });
+});

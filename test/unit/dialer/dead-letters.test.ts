@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest";
+import { handleDeadLetters } from "../../../functions/dialer/dead-letters.ts";
+import type { Call } from "../../../shared/calls/call.ts";
+import { callIdOf } from "../../../shared/calls/ids.ts";
+import { aCall, aRequestId } from "../../support/calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  type Bench,
+  boom,
+  due,
+  message,
+  putIn,
+  request,
+  rowOf,
+  rowsIn,
+  sendEach,
+  stateOf,
+} from "../../support/dialer-calls.ts";
+
+const later = { retryAfterSeconds: 1800 };
+
+/** Hands messages to the dead-letter queue's consumer. */
+const bury = (bench: Bench, messages: readonly unknown[], attempt = 1) =>
+  handleDeadLetters(
+    messages.map((one, index) => ({
+      attempt,
+      id: `dead-${index}`,
+      large: false,
+      open: async () => (typeof one === "string" ? one : JSON.stringify(one)),
+    })),
+    bench.deps,
+  );
+
+const outcome = (call: Call, claim: string) =>
+  ({
+    kind: "outcome",
+    settlement: { id: call.id, claim, state: "PLACED", reason: "placed", at: 1 },
+  }) as const;
+
+describe("a dead letter", () => {
+  it("of a call that has no row goes to a person, and dials nobody", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    expect(await bury(bench, [message(call)])).toEqual(["ack"]);
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "NEEDS_REVIEW",
+      reason: "dead_letter",
+      request: call.request,
+      claims: [],
+    });
+    expect(bench.dialed).toEqual([]);
+    expect(bench.eventsOf("message.dead")).toMatchObject([{ level: "alarm" }]);
+    expect(bench.eventsOf("call.needs_review")).toMatchObject([
+      { level: "alarm", request_id: call.requestId, count: 1 },
+    ]);
+  });
+
+  it("of a call whose time is over ends EXPIRED, with its payload", async () => {
+    const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
+    const call = aCall({ acceptedAt: bench.now() - 3_600_000 });
+    expect(await bury(bench, [message(call)])).toEqual(["ack"]);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "EXPIRED", request: call.request });
+    expect(bench.eventsOf("call.expired")).toMatchObject([{ level: "alarm", count: 1 }]);
+  });
+
+  it("of a call that has a row leaves it as it stands, whatever its state", async () => {
+    for (const state of ["WAITING", "DIALING", "UNKNOWN", "PLACED", "CANCELLED"] as const) {
+      const bench = createDialerBench();
+      const call = aCallNow(bench);
+      const row = await putIn(bench, state, call);
+      expect(await bury(bench, [message(call)])).toEqual(["ack"]);
+      expect(await rowOf(bench, call)).toEqual(row);
+    }
+  });
+
+  it("of a call too old to have kept its row writes nothing", async () => {
+    const bench = createDialerBench({ plan: { retentionDays: 40 }, startAt: "2026-06-01T10:00Z" });
+    const call = aCall({ acceptedAt: bench.now() - 39 * 86_400_000 - 1 });
+    expect(await bury(bench, [message(call)])).toEqual(["ack"]);
+    expect(bench.stored.size).toBe(0);
+    expect(bench.eventsOf("call.too_old")).toMatchObject([{ level: "alarm" }]);
+  });
+
+  it("of a large request is recorded call by call, in one event", async () => {
+    const bench = createDialerBench();
+    const requestId = aRequestId(bench.now());
+    const calls = Array.from({ length: 1200 }, (_, index) =>
+      aCallNow(bench, {}, { requestId, id: callIdOf(requestId, index) }),
+    );
+    expect(await bury(bench, [request(calls)])).toEqual(["ack"]);
+    expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(1200);
+    const counts = bench.eventsOf("call.needs_review").map(({ count }) => count ?? 0);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1200);
+    expect(counts.length).toBeLessThanOrEqual(3);
+  });
+
+  it("of an outcome is settled", async () => {
+    const bench = createDialerBench();
+    const call = aCall();
+    const row = await putIn(bench, "NEEDS_REVIEW", call);
+    expect(await bury(bench, [outcome(call, row.claims[0] ?? "")])).toEqual(["ack"]);
+    expect(await stateOf(bench, call)).toBe("PLACED");
+    expect(bench.eventsOf("call.settled_late")).toHaveLength(1);
+  });
+
+  it("of a hint is dropped: a sweep finds the row", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    expect(await bury(bench, [due(call)])).toEqual(["ack"]);
+    expect(await rowOf(bench, call)).toEqual(row);
+    expect(bench.kept.size).toBe(0);
+    await bench.run(60);
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("that a person may redial stays a person's: its message come again dials nobody", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    await bury(bench, [message(call)]);
+    await sendEach(bench, call);
+    await bench.run(300);
+    expect(bench.dialed).toEqual([]);
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+  });
+});
+
+describe("a dead letter that cannot be read or written down", () => {
+  it.each<[string, (bench: Bench) => unknown]>([
+    ["is no JSON", () => "no JSON, with +12025550123 in it"],
+    ["has a field of a later version", () => ({ ...message(aCall()), later: true })],
+    [
+      "finds the ledger down",
+      (bench) => {
+        bench.breakLedger({ write: boom });
+        return message(aCallNow(bench));
+      },
+    ],
+    [
+      "is the outcome of a row that cannot be read",
+      (bench) => {
+        const call = aCall();
+        const json = JSON.stringify({ state: "RINGING" });
+        bench.stored.set(call.id, { id: call.id, version: "later", json });
+        return outcome(call, "claim");
+      },
+    ],
+    [
+      "finds the settings wrong",
+      (bench) => {
+        bench.deps.settings = { problem: "HASH_KEY is not set" };
+        return message(aCall());
+      },
+    ],
+  ])(
+    "as it %s, comes again, and after its attempts is stored whole before it is acknowledged",
+    async (_, make) => {
+      const bench = createDialerBench();
+      const one = make(bench);
+      const body = typeof one === "string" ? one : JSON.stringify(one);
+      for (const attempt of [1, 9]) {
+        expect(await bury(bench, [one], attempt)).toEqual([later]);
+        expect(bench.kept.size).toBe(0);
+      }
+      const { deadLetters } = bench.deps;
+      bench.deps.deadLetters = { store: boom };
+      // Not while the store fails, however often it has come.
+      for (const attempt of [10, 11, 50])
+        expect(await bury(bench, [one], attempt)).toEqual([later]);
+      expect(bench.eventsOf("store.unreachable")).toMatchObject([
+        { level: "alarm" },
+        { level: "alarm" },
+        { level: "alarm" },
+      ]);
+      bench.deps.deadLetters = deadLetters;
+      expect(await bury(bench, [one], 51)).toEqual(["ack"]);
+      expect([...bench.kept.entries()]).toEqual([["dead-0", body]]);
+      expect(bench.eventsOf("message.stored")).toMatchObject([{ level: "alarm" }]);
+      expect(bench.dialed).toEqual([]);
+      expect(JSON.stringify(bench.events)).not.toContain("2025550123");
+    },
+  );
+
+  it("keeps no other from being written down", async () => {
+    const bench = createDialerBench();
+    const [one, other] = [aCallNow(bench), aCallNow(bench)];
+    expect(await bury(bench, [message(one), "no JSON", message(other)])).toEqual([
+      "ack",
+      later,
+      "ack",
+    ]);
+    expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(2);
+  });
+
+  it("whose body cannot be brought comes again, and is never acknowledged", async () => {
+    const bench = createDialerBench();
+    const lost = [{ attempt: 50, id: "m", large: true, open: boom }];
+    expect(await handleDeadLetters(lost, bench.deps)).toEqual([later]);
+    expect(bench.kept.size).toBe(0);
+  });
+});

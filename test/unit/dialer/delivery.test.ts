@@ -1,0 +1,282 @@
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../functions/dialer/dialer.ts";
+import { aCall } from "../../support/calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  type Bench,
+  aCallNow,
+  boom,
+  callsNow,
+  callTo,
+  due,
+  message,
+  putIn,
+  rowsIn,
+  sendEach,
+  stateOf,
+  statesOf,
+} from "../../support/dialer-calls.ts";
+
+const back = { retryAfterSeconds: 60 };
+
+describe("a delivery", () => {
+  it.each([
+    [5, 100, 5],
+    [5, 2, 2],
+  ])(
+    "of concurrency %i to an account of concurrency %i has at most %i requests under way",
+    async (ownMax, accountMax, most) => {
+      const providers = { webhook: { concurrency: accountMax } };
+      const bench = createDialerBench({ concurrency: ownMax, plan: { providers } });
+      let underWay = 0;
+      let peak = 0;
+      bench.answer = async () => {
+        peak = Math.max(peak, ++underWay);
+        await bench.sleep(100);
+        underWay -= 1;
+        return { kind: "placed" };
+      };
+      await sendEach(bench, ...callsNow(bench, 30));
+      await bench.deliver();
+      expect([bench.dialed.length, peak]).toEqual([30, most]);
+    },
+  );
+
+  it("dials nobody where the ledger cannot be read, and grows the time between attempts", async () => {
+    const bench = createDialerBench();
+    bench.breakLedger({ read: boom });
+    await sendEach(bench, aCall());
+    const delays: unknown[] = [];
+    for (let n = 0; n < 7; n++) {
+      const [answer] = await bench.deliver();
+      delays.push(typeof answer === "object" && answer.retryAfterSeconds);
+      bench.advance(900_000);
+    }
+    expect(delays).toEqual([60, 120, 240, 480, 900, 900, 900]);
+    expect(bench.dialed).toEqual([]);
+    expect(bench.eventsOf("ledger.unreachable")[0]).toMatchObject({ level: "alarm" });
+    bench.mendLedger();
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("reads the ledger once more before it hands everything back", async () => {
+    const bench = createDialerBench();
+    let reads = 0;
+    bench.breakLedger({ read: (ids) => (reads++ === 0 ? boom() : bench.rows.read(ids)) });
+    await sendEach(bench, aCall());
+    expect(await bench.deliver()).toEqual(["ack"]);
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("hands everything back where no claim can be made, and dials nobody", async () => {
+    const bench = createDialerBench({ concurrency: 1 });
+    bench.breakLedger({ write: boom });
+    await sendEach(bench, ...callsNow(bench, 10));
+    expect(await bench.deliver()).toEqual(Array.from({ length: 10 }, () => back));
+    expect(bench.dialed).toEqual([]);
+    bench.mendLedger();
+    await bench.run(130);
+    expect(bench.dialed).toHaveLength(10);
+  });
+
+  it("hands the rest back after the first claim that can be neither made nor read", async () => {
+    const bench = createDialerBench({ concurrency: 1 });
+    let reads = 0;
+    let claims = 0;
+    bench.breakLedger({
+      read: (ids) => (reads++ === 0 ? bench.rows.read(ids) : boom()),
+      write: () => {
+        claims += 1;
+        return boom();
+      },
+    });
+    await sendEach(bench, ...callsNow(bench, 9));
+    expect(await bench.deliver()).toEqual(Array.from({ length: 9 }, () => back));
+    expect([bench.dialed.length, claims]).toEqual([0, 1]);
+  });
+
+  it("shares round trips between claims and settlements made at the same moment", async () => {
+    const bench = createDialerBench({ concurrency: 5 });
+    const sizes: number[] = [];
+    bench.breakLedger({
+      write: (changes) => {
+        sizes.push(changes.length);
+        return bench.rows.write(changes);
+      },
+    });
+    await sendEach(bench, ...callsNow(bench, 20));
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(20);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(40);
+    expect(sizes.length).toBeLessThanOrEqual(7);
+  });
+
+  it("asks the ledger 19 times for a hundred fresh calls, five at a time", async () => {
+    const bench = createDialerBench({ concurrency: 5 });
+    const asked: Record<string, number> = {};
+    const counting = <Port extends object>(port: Port, prefix: string) =>
+      new Proxy(port, {
+        get(target, name, receiver) {
+          const key = `${prefix}.${String(name)}`;
+          asked[key] = (asked[key] ?? 0) + 1;
+          return Reflect.get(target, name, receiver) as unknown;
+        },
+      });
+    bench.deps.ledger = counting(bench.rows, "rows");
+    bench.deps.documents = counting(bench.documents, "documents");
+    // As functions sleep: a timer for each would part the calls.
+    bench.deps.clock.sleep = systemClock.sleep;
+    await sendEach(bench, ...callsNow(bench, 100));
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(100);
+    expect(asked).toEqual({
+      "rows.read": 1,
+      "rows.write": 15,
+      "documents.read": 2, // what bears on the calls, and the sweeps' heartbeat
+      "documents.add": 1, // the hour's counts
+    });
+  });
+
+  it("adds to the hour's counts, and does without where it cannot", async () => {
+    const bench = createDialerBench();
+    bench.answer = async ({ request }) =>
+      request.phone_number.endsWith("0") ? { kind: "rejected", code: "x" } : { kind: "placed" };
+    await sendEach(bench, ...callsNow(bench, 3));
+    await bench.deliver();
+    const key = String(Math.floor(bench.now() / 3_600_000));
+    const counts = async () =>
+      (await bench.documents.read([{ kind: "counts", key }])).get("counts", key)?.value;
+    expect(await counts()).toEqual({ PLACED: 2, REJECTED: 1 });
+    bench.breakDocuments({
+      add: (document, ...rest) =>
+        document.kind === "counts" ? boom() : bench.documents.add(document, ...rest),
+    });
+    await sendEach(bench, aCall(), aCall());
+    expect(await bench.deliver()).toEqual(["ack", "ack"]);
+    expect(bench.eventsOf("counts.lost")).toMatchObject([{ level: "warning" }]);
+  });
+
+  it("dials nobody where the settings are wrong, and hands everything back", async () => {
+    const bench = createDialerBench();
+    bench.deps.settings = { problem: "HASH_KEY is not set" };
+    await bench.send(message(aCall()), due(aCall()));
+    expect(await bench.deliver()).toEqual([back, back]);
+    expect(bench.eventsOf("dialer.not_configured")).toMatchObject([{ level: "alarm", count: 2 }]);
+  });
+
+  it("hands back what it cannot read, and does the rest", async () => {
+    const bench = createDialerBench();
+    bench.sendBody({ kind: "calls", calls: [{ id: "x" }] });
+    bench.sendBody({ ...message(aCall()), later: "a field of a newer version" });
+    bench.sendBody("nothing");
+    await sendEach(bench, aCall());
+    expect(await bench.deliver()).toEqual([back, back, back, "ack"]);
+    expect(bench.eventsOf("message.unreadable")).toHaveLength(3);
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("hands back only the message of the call that nobody could write down", async () => {
+    const bench = createDialerBench();
+    const calls = callsNow(bench, 9); // of more, some would share their writes
+    const bad = calls[7];
+    bench.breakLedger({
+      write: (changes) =>
+        changes.some(({ next }) => next.id === bad?.id) ? boom() : bench.rows.write(changes),
+    });
+    bench.deps.concurrency = 1;
+    await sendEach(bench, ...calls);
+    const answers = await bench.deliver();
+    expect(answers).toEqual(calls.map((call) => (call === bad ? back : "ack")));
+    expect(bench.dialed).toHaveLength(8);
+  });
+
+  it("has room for other accounts beside one that hangs: it holds no more than half", async () => {
+    const { bench, hung, others } = hanging();
+    // It has answered until now, so it may have many requests under way.
+    bench.deps.memory.windows.set("webhook:http://127.0.0.1:9", { limit: 128, underWay: 0 });
+    await sendEach(bench, ...hung, ...others);
+    await bench.deliver();
+    // Nobody waited for what hung, and nothing of it was lost.
+    const last = Math.max(
+      ...bench.dialed.filter(({ call }) => others.includes(call)).map(({ at }) => at),
+    );
+    expect(last - 1_000_000).toBeLessThan(5_000);
+    expect(await statesOf(bench, others)).toEqual(others.map(() => "PLACED"));
+    const states = await statesOf(bench, hung);
+    expect(new Set(states)).toEqual(new Set(["UNKNOWN", "WAITING"]));
+  });
+
+  it("dials calls in the order in which they became due, then in that of their acceptance", async () => {
+    const bench = createDialerBench({ concurrency: 1 });
+    const now = bench.now();
+    const calls = [300, 100, 200].map((acceptedAt) => aCallNow(bench, {}, { acceptedAt }));
+    const waited = callTo("agent_sales", { acceptedAt: 900 });
+    const overdue = callTo("agent_sales", { acceptedAt: 500 });
+    await putIn(bench, "WAITING", waited, { dueAt: now + 1000 });
+    await putIn(bench, "WAITING", overdue, { dueAt: now - 1 });
+    await bench.send(...calls.map(message), due(waited, overdue));
+    await bench.deliver();
+    expect(bench.dialed.map(({ call }) => call.acceptedAt)).toEqual([500, 100, 200, 300, 900]);
+  });
+
+  it("that finds no place writes a fresh call WAITING, and its hint comes soon", async () => {
+    const bench = createDialerBench({ concurrency: 1 });
+    bench.answer = async () => {
+      await bench.sleep(20_000);
+      return { kind: "placed" };
+    };
+    const calls = callsNow(bench, 3);
+    await sendEach(bench, ...calls);
+    expect(await bench.deliver()).toEqual(["ack", "ack", "ack"]);
+    expect(bench.dialed).toHaveLength(1);
+    const waiting = await rowsIn(bench, "WAITING");
+    expect(waiting.map(({ reason, attempt }) => [reason, attempt])).toEqual([
+      ["no_capacity", 0],
+      ["no_capacity", 0],
+    ]);
+    const ids = bench.queued().flatMap((one) => (one.kind === "due" ? one.ids : []));
+    expect(new Set(ids)).toEqual(new Set(waiting.map(({ id }) => id)));
+    await bench.run(60);
+    expect(await statesOf(bench, calls)).toEqual(["PLACED", "PLACED", "PLACED"]);
+  });
+
+  it("that finds no place leaves a row that waits in its place", async () => {
+    const bench = createDialerBench({ concurrency: 1 });
+    bench.answer = async () => {
+      await bench.sleep(20_000);
+      return { kind: "placed" };
+    };
+    const [first, second] = [aCallNow(bench), aCallNow(bench)];
+    const dueAt = bench.now() - 60_000;
+    await putIn(bench, "WAITING", first, { dueAt: dueAt - 1, reason: "http_429" });
+    const row = await putIn(bench, "WAITING", second, { dueAt, reason: "http_429" });
+    await bench.send(due(first, second));
+    await bench.deliver();
+    expect(await stateOf(bench, first)).toBe("PLACED");
+    expect(await bench.row(second.id)).toEqual(row);
+    expect(bench.queued()).toEqual([due(second)]);
+  });
+});
+
+/** Calls to a provider that never answers in time, and to one that does. */
+function hanging() {
+  const bench: Bench = createDialerBench({
+    concurrency: 4,
+    plan: {
+      agents: {
+        agent_sales: { provider: "slow", url: "http://127.0.0.1:9/dial" },
+        agent_support: { provider: "webhook", url: "http://127.0.0.2:9/support" },
+      },
+      providers: { slow: { type: "webhook" } },
+    },
+  });
+  bench.answer = async (_call, route) => {
+    if (route.provider !== "slow") return { kind: "placed" };
+    await bench.sleep(30_000);
+    return { kind: "unknown", code: "time_out" };
+  };
+  const hung = callsNow(bench, 20);
+  const others = callsNow(bench, 20, { agent_id: "agent_support" });
+  return { bench, hung, others };
+}

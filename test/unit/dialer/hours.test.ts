@@ -1,0 +1,217 @@
+import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  type Bench,
+  callsNow,
+  due,
+  iso,
+  numberOf,
+  putIn,
+  rowOf,
+  sendEach,
+  stateOf,
+  webhook,
+} from "../../support/dialer-calls.ts";
+
+const nine = { default: { "mon-sun": ["09:00-17:00"] } };
+/** Sends calls in UTC, unless they say otherwise. */
+const sendCalls = async (bench: Bench, count: number, fields: Partial<Call["request"]> = {}) => {
+  const calls = callsNow(bench, count, { timezone: "UTC", ...fields });
+  await sendEach(bench, ...calls);
+  return calls;
+};
+const sendOne = async (bench: Bench, fields: Partial<Call["request"]> = {}): Promise<Call> => {
+  const call = aCallNow(bench, { phone_number: numberOf(0), timezone: "UTC", ...fields });
+  await sendEach(bench, call);
+  return call;
+};
+
+describe("calling hours", () => {
+  it("keep a call waiting until they open, and it is dialed then", async () => {
+    const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
+    const call = await sendOne(bench);
+    await bench.simulate(1);
+    const { state, reason, dueAt } = await rowOf(bench, call);
+    expect([state, reason, iso(dueAt)]).toEqual([
+      "WAITING",
+      "hours:callingHours.default",
+      "2026-06-01T09:00:00",
+    ]);
+    await bench.simulate(3590);
+    expect(bench.dialed).toEqual([]);
+    await bench.simulate(20);
+    expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T09:00:00"]);
+  });
+
+  it("open zone by zone for a batch over many", async () => {
+    const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T00:00Z" });
+    const zones = {
+      "Asia/Tokyo": "2026-06-01T00:00:00",
+      "Asia/Kolkata": "2026-06-01T03:30:00",
+      "Europe/Berlin": "2026-06-01T07:00:00",
+      "Europe/London": "2026-06-01T08:00:00",
+      "America/New_York": "2026-06-01T13:00:00",
+      "America/Los_Angeles": "2026-06-01T16:00:00",
+    };
+    for (const timezone of Object.keys(zones).toReversed()) await sendCalls(bench, 3, { timezone });
+    await bench.simulate(17 * 3600);
+    const dialed = bench.dialed.map(({ call, at }) => [call.request.timezone, iso(at)]);
+    expect(dialed).toEqual(Object.entries(zones).flatMap((one) => [one, one, one]));
+  });
+
+  it("take the zones from the number where the call names none", async () => {
+    const plan = { callingHours: { default: "us-federal" } };
+    const bench = createDialerBench({ plan, startAt: "2026-06-01T11:00Z" });
+    const [newYork, tollFree] = ["+12125550100", "+18005550100"].map((phone_number) =>
+      aCallNow(bench, { phone_number }),
+    );
+    if (newYork === undefined || tollFree === undefined) throw new Error("two calls were made");
+    await sendEach(bench, newYork, tollFree);
+    await bench.deliver();
+    expect(iso((await rowOf(bench, newYork)).dueAt)).toBe("2026-06-01T12:00:00");
+    // Open at once in all of the calling code's zones, from Guam to Hawaii.
+    expect(iso((await rowOf(bench, tollFree)).dueAt)).toBe("2026-06-01T22:00:00");
+  });
+
+  it("end a call that a changed plan lets nobody dial any more, and say which rule it was", async () => {
+    const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
+    const call = await sendOne(bench);
+    await bench.deliver();
+    const dates = Array.from({ length: 9 }, (_, day) => `2026-06-0${day + 1}`);
+    bench.changePlan({ callingHours: nine, blackoutDates: dates });
+    await bench.simulate(3700);
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "EXPIRED",
+      reason: "hours:blackoutDates",
+      request: { phone_number: numberOf(0) },
+    });
+    expect(bench.dialed).toEqual([]);
+    expect(bench.eventsOf("call.expired")).toHaveLength(1);
+  });
+
+  it("that a changed plan closes for longer have a waiting call wait on, in its new place", async () => {
+    const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
+    const call = await sendOne(bench);
+    await bench.deliver();
+    bench.changePlan({ callingHours: { default: { "mon-sun": ["13:00-17:00"] } } });
+    await bench.simulate(4.9 * 3600);
+    expect(bench.dialed).toEqual([]);
+    expect(iso((await rowOf(bench, call)).dueAt)).toBe("2026-06-01T13:00:00");
+    await bench.simulate(600);
+    expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T13:00:00"]);
+  });
+
+  it("end a call whose zone nobody knows, where they are not always open", async () => {
+    const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T10:00Z" });
+    bench.changePlan({ callingHours: nine, destinations: { allow: ["*"], deny: [] } });
+    const call = aCallNow(bench, { phone_number: "+88161234567" });
+    await sendEach(bench, call);
+    await bench.deliver();
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "EXPIRED",
+      reason: "hours:no_time_zone",
+    });
+  });
+
+  it("are looked at again when a place comes late", async () => {
+    const bench = createDialerBench({
+      plan: { callingHours: nine },
+      concurrency: 1,
+      startAt: "2026-06-01T16:59:20Z",
+    });
+    bench.answer = async () => {
+      await bench.sleep(4_900); // soon enough for the next to have waited for its place
+      bench.advance(10_000);
+      return { kind: "placed" };
+    };
+    const calls = await sendCalls(bench, 2);
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(1);
+    const rows = await Promise.all(calls.map((call) => rowOf(bench, call)));
+    const told = rows.map((row) => [row.state, row.attempt, iso(row.dueAt)]);
+    expect(told).toContainEqual(["PLACED", 1, null]);
+    expect(told).toContainEqual(["WAITING", 0, "2026-06-02T09:00:00"]);
+  });
+
+  it("are looked at once more right before the request: closed by then, it waits undialed", async () => {
+    const bench = createDialerBench({
+      plan: { callingHours: nine, maxCalls: { count: 1, days: 1 } },
+      startAt: "2026-06-01T16:59:24Z",
+    });
+    bench.breakLedger({
+      async write(changes) {
+        const written = await bench.rows.write(changes);
+        if (changes[0]?.next.state === "DIALING") bench.advance(7000);
+        return written;
+      },
+    });
+    const call = await sendOne(bench);
+    await bench.deliver();
+    expect(bench.dialed).toEqual([]);
+    const row = await rowOf(bench, call);
+    expect(row).toMatchObject({
+      state: "WAITING",
+      reason: "hours:callingHours.default",
+      attempt: 1,
+    });
+    expect(iso(row.dueAt)).toBe("2026-06-02T09:00:00");
+    // And it was not counted: another call to the number may go first.
+    bench.mendLedger();
+    bench.changePlan({ maxCalls: { count: 1, days: 1 } });
+    const other = await sendOne(bench);
+    await bench.deliver();
+    expect(bench.dialed.map((one) => one.call.id)).toEqual([other.id]);
+  });
+
+  it("closed by then for good, it ends EXPIRED undialed", async () => {
+    const bench = createDialerBench({
+      plan: { callingHours: nine, expireAfterHours: 1 },
+      startAt: "2026-06-01T16:59:24Z",
+    });
+    bench.breakLedger({
+      async write(changes) {
+        const written = await bench.rows.write(changes);
+        if (changes[0]?.next.state === "DIALING") bench.advance(7000);
+        return written;
+      },
+    });
+    const call = await sendOne(bench);
+    await bench.deliver();
+    expect(bench.dialed).toEqual([]);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "EXPIRED", request: call.request });
+  });
+
+  it("hold for a call that an idempotent provider would be sent again", async () => {
+    const bench = createDialerBench({
+      plan: {
+        agents: { agent_sales: { ...webhook, idempotent: true } },
+        callingHours: nine,
+        reviewAfterSeconds: 600,
+      },
+      startAt: "2026-06-01T16:59:20Z",
+    });
+    bench.answer = async () => ({ kind: "unknown", code: "http_500" });
+    const call = await sendOne(bench);
+    await bench.simulate(3600);
+    expect(bench.dialed.length).toBeGreaterThan(0);
+    for (const { at } of bench.dialed) expect(at).toBeLessThan(Date.parse("2026-06-01T16:59:30Z"));
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+  });
+
+  it("keep a call that came due just before they close from being claimed", async () => {
+    const bench = createDialerBench({
+      plan: { callingHours: nine },
+      startAt: "2026-06-01T16:59:23Z",
+    });
+    const call = aCallNow(bench, { timezone: "UTC" });
+    // Due in 4 s: less than the provider's 30 s and the margin of 5 s are left then.
+    await putIn(bench, "WAITING", call, { dueAt: bench.now() + 4_000 });
+    await bench.send(due(call));
+    await bench.deliver();
+    expect(bench.dialed).toEqual([]);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", attempt: 0 });
+    expect(iso((await rowOf(bench, call)).dueAt)).toBe("2026-06-02T09:00:00");
+  });
+});

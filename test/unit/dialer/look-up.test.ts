@@ -1,0 +1,376 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import type { Call } from "../../../shared/calls/call.ts";
+import type { DialOutcome, FoundCall } from "../../../shared/providers/dialing-provider.ts";
+import { aCall } from "../../support/calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  type Bench,
+  documentOf,
+  putDocument,
+  rowOf,
+  rowsIn,
+  sendEach,
+  stateOf,
+} from "../../support/dialer-calls.ts";
+
+const unknown: DialOutcome = { kind: "unknown", code: "http_500" };
+const byId = (providerCallId: string): FoundCall => ({ by: "id", providerCallId });
+const byNumber = (...providerCallIds: string[]): FoundCall => ({ by: "number", providerCallIds });
+
+const agents = {
+  vapi: { provider: "vapi", agent: "asst_9", from: "phone_1" },
+  twilio: { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" },
+};
+/** Fast enough that no call waits for another. */
+const fast = { callsPerSecond: 1000, burst: 1000 };
+const providers = { vapi: fast, twilio: fast };
+const callTo = (agent_id: keyof typeof agents, more: Partial<Call> = {}) =>
+  aCall({ request: { phone_number: "+12025550123", agent_id }, ...more });
+
+/** A dialer whose providers answer so that a call may have been placed. */
+function createBench(plan: object = {}) {
+  const bench = createDialerBench({ plan: { agents, providers, ...plan } });
+  bench.answer = async () => unknown;
+  /** When the provider was asked for which call, in seconds after the start. */
+  const asked: { id: string; after: number }[] = [];
+  const startedAt = bench.now();
+  const answering = (find: (id: string, after: number) => FoundCall | undefined) => {
+    bench.find = async ({ call: { id } }) => {
+      const after = (bench.now() - startedAt) / 1000;
+      asked.push({ id, after });
+      return find(id, after);
+    };
+  };
+  answering(() => undefined);
+  return { bench, asked, answering, startedAt };
+}
+
+describe("a call of unknown outcome, at a provider that can be asked", () => {
+  it("is looked for after a minute, and placed where it is found", async () => {
+    const { bench, asked, answering } = createBench();
+    const call = callTo("vapi");
+    answering(() => byId("019a"));
+    await sendEach(bench, call);
+    await bench.simulate(60);
+    expect(asked).toEqual([]);
+    await bench.simulate(65); // by the next sweep
+    expect(asked.map(({ id }) => id)).toEqual([call.id]);
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "PLACED",
+      reason: "found",
+      providerCallId: "019a",
+      request: null,
+    });
+    expect(bench.eventsOf("call.placed")).toMatchObject([{ reason: "found", provider: "vapi" }]);
+    await bench.run(600);
+    expect(asked).toHaveLength(1);
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("is asked for again after 1, 2, 4 … minutes, and goes to a person once its time is over", async () => {
+    const { bench, asked } = createBench({ reviewAfterSeconds: 3600 });
+    const call = callTo("vapi");
+    await sendEach(bench, call);
+    await bench.simulate(3590);
+    expect(await stateOf(bench, call)).toBe("UNKNOWN");
+    await bench.simulate(130);
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "NEEDS_REVIEW",
+      reason: "outcome_unknown",
+      request: call.request,
+    });
+    const waits = asked.slice(1).map(({ after }, n) => (after - (asked[n]?.after ?? 0)) / 60);
+    // Each waits for a sweep; the last is when a person is about to be asked.
+    expect(waits.slice(0, 4).map(Math.round)).toEqual([1, 2, 4, 8]);
+    expect(asked.at(-1)?.after).toBeGreaterThanOrEqual(3600);
+    expect(asked.length).toBeLessThanOrEqual(8);
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("is looked for once where a person is to be asked sooner", async () => {
+    const { bench, asked } = createBench({ reviewAfterSeconds: 20 });
+    const call = callTo("vapi");
+    await sendEach(bench, call);
+    await bench.simulate(130);
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+    expect(asked).toHaveLength(1);
+  });
+
+  it("is found by a later look-up, where the provider could not be asked", async () => {
+    const { bench, answering } = createBench();
+    bench.deps.concurrency = 1;
+    const calls = Array.from({ length: 4 }, () => callTo("vapi")); // with more, the breaker would open
+    let failures = 0;
+    answering((id, after) => {
+      if (after > 100) return byId(`provider_${id}`);
+      failures++;
+      throw new Error("with +12025550123 in its message");
+    });
+    await sendEach(bench, ...calls);
+    await bench.run(90);
+    // One after the other: who fails is not asked for the rest of the delivery.
+    expect(failures).toBeGreaterThan(0);
+    expect(failures).toBeLessThan(calls.length);
+    await bench.run(90);
+    for (const call of calls) expect(await stateOf(bench, call)).toBe("PLACED");
+    expect(bench.dialed).toHaveLength(calls.length);
+    expect(bench.eventsOf("look_up.failed").length).toBeGreaterThan(0);
+    expect(JSON.stringify(bench.events)).not.toContain("2025550123");
+  });
+
+  it("is looked for, though what is answered of another cannot be read", async () => {
+    const { bench, answering } = createBench();
+    const calls = Array.from({ length: 4 }, () => callTo("vapi")); // with more, the breaker would open
+    const unreadable = new Set(calls.slice(0, 2).map(({ id }) => id));
+    answering((id) => {
+      if (unreadable.has(id)) z.string().parse(1);
+      return byId(`provider_${id}`);
+    });
+    await sendEach(bench, ...calls);
+    await bench.run(430);
+    for (const call of calls) {
+      const state = unreadable.has(call.id) ? "NEEDS_REVIEW" : "PLACED";
+      expect(await stateOf(bench, call)).toBe(state);
+    }
+  });
+
+  it("goes to no person once it was found, though the ledger failed to take that", async () => {
+    const { bench, answering } = createBench({ reviewAfterSeconds: 90 });
+    const call = callTo("vapi");
+    answering((_id, after) => (after < 85 ? undefined : byId("019a")));
+    let failures = 0;
+    bench.breakLedger({
+      async write(changes) {
+        const places = changes.some(({ next }) => next.state === "PLACED");
+        if (places && failures++ < 4) throw new Error("throttled");
+        return bench.rows.write(changes);
+      },
+    });
+    await sendEach(bench, call);
+    await bench.run(400);
+    expect(failures).toBeGreaterThanOrEqual(4);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", providerCallId: "019a" });
+  });
+
+  it("is asked for under the attempt whose outcome is unknown", async () => {
+    const { bench } = createBench();
+    const call = callTo("vapi");
+    const attempts: number[] = [];
+    bench.find = async ({ attempt }) => {
+      attempts.push(attempt);
+      return undefined;
+    };
+    bench.answer = async () =>
+      bench.dialed.length === 1 ? { kind: "not_placed", code: "http_429" } : unknown;
+    await sendEach(bench, call);
+    await bench.run(200);
+    expect(bench.dialed).toHaveLength(2);
+    expect(new Set(attempts)).toEqual(new Set([2]));
+  });
+
+  it("goes to a person where it could never be asked, and its story does not say that nothing was found", async () => {
+    const { bench, answering } = createBench();
+    const call = callTo("twilio");
+    answering(() => {
+      throw new Error("down");
+    });
+    await sendEach(bench, call);
+    await bench.run(370);
+    const row = await rowOf(bench, call);
+    expect(row).toMatchObject({ state: "NEEDS_REVIEW", request: call.request });
+    expect(row.history.map(({ reason }) => reason)).toEqual([
+      "claimed",
+      "http_500",
+      "outcome_unknown",
+    ]);
+  });
+
+  it("is looked for where its dialer has died, and never dialed again", async () => {
+    const { bench, asked, answering } = createBench();
+    const call = callTo("vapi");
+    answering(() => byId("019a"));
+    bench.answer = () => new Promise(() => undefined);
+    await sendEach(bench, call);
+    void bench.deliver();
+    await expect.poll(() => bench.dialed.length).toBe(1);
+    expect(await stateOf(bench, call)).toBe("DIALING");
+    await bench.run(240);
+    expect(asked.map(({ id }) => id)).toEqual([call.id]);
+    expect(await stateOf(bench, call)).toBe("PLACED");
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("is not looked for without time for it; a sweep calls it up again", async () => {
+    const { bench, asked, answering } = createBench();
+    const call = callTo("vapi");
+    answering(() => byId("019a"));
+    await sendEach(bench, call);
+    await bench.deliver();
+    bench.advance(61_000);
+    await bench.send({ kind: "due", ids: [call.id] });
+    expect(await bench.deliver(34_999)).toEqual(["ack"]);
+    expect(asked).toEqual([]);
+    await bench.run(60);
+    expect(await stateOf(bench, call)).toBe("PLACED");
+  });
+});
+
+describe("a call that is looked for by its number", () => {
+  const found = async (
+    find: (id: string) => FoundCall,
+    before: (bench: Bench) => Promise<void> = async () => undefined,
+  ) => {
+    const { bench, answering } = createBench();
+    const call = callTo("twilio");
+    answering(find);
+    await before(bench);
+    await sendEach(bench, call);
+    await bench.run(370);
+    return { bench, call, row: await rowOf(bench, call) };
+  };
+  /** Another call to the same number. */
+  const other = async (bench: Bench, outcome: DialOutcome) => {
+    bench.answer = async () => outcome;
+    await sendEach(bench, callTo("twilio"));
+    await bench.deliver();
+    bench.answer = async () => unknown;
+  };
+
+  it("is the only candidate there is, whose id no other call can take", async () => {
+    const { bench, call, row } = await found(() => byNumber("CA1"));
+    expect(row).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
+    const document = await documentOf(bench, "provider-id", JSON.stringify(["twilio", "CA1"]));
+    expect(document?.value).toEqual({ call: call.id });
+  });
+
+  it.each([
+    ["none", byNumber()],
+    ["two", byNumber("CA1", "CA2")],
+  ])("is not known with %s, and goes to a person", async (_, answer) => {
+    const { row } = await found(() => answer);
+    expect(row.state).toBe("NEEDS_REVIEW");
+  });
+
+  it("is not the candidate that another row has been placed as", async () => {
+    const placed: DialOutcome = { kind: "placed", providerCallId: "CA1" };
+    const one = await found(
+      () => byNumber("CA1"),
+      (bench) => other(bench, placed),
+    );
+    expect(one.row.state).toBe("NEEDS_REVIEW");
+    const two = await found(
+      () => byNumber("CA1", "CA2"),
+      (bench) => other(bench, placed),
+    );
+    expect(two.row).toMatchObject({ state: "PLACED", providerCallId: "CA2" });
+  });
+
+  it("is not known beside a call that another provider may have placed through the carrier", async () => {
+    const { row } = await found(
+      () => byNumber("CA_of_Vapi"),
+      async (bench) => {
+        bench.answer = async () => ({ kind: "placed", providerCallId: "019b" });
+        await sendEach(bench, callTo("vapi"));
+        await bench.deliver();
+        bench.answer = async () => unknown;
+      },
+    );
+    expect(row.state).toBe("NEEDS_REVIEW");
+  });
+
+  it("is not known before its time is over, when the ledger's index may lack another's row", async () => {
+    const { bench, asked, answering } = createBench({ reviewAfterSeconds: 20 });
+    const call = callTo("twilio");
+    answering(() => byNumber("CA1"));
+    await sendEach(bench, call);
+    await bench.deliver();
+    bench.advance(25_000);
+    await bench.sweep();
+    await bench.deliver();
+    expect(asked).toHaveLength(1);
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+  });
+
+  it.each<[string, DialOutcome]>([
+    ["another unknown call to the number", unknown],
+    ["one that waits for a person, whatever for,", { kind: "forbidden", code: "http_403" }],
+  ])("is not known where %s overlaps it", async (_, outcome) => {
+    const { bench, row } = await found(
+      () => byNumber("CA1"),
+      (before) => other(before, outcome),
+    );
+    expect(row.state).toBe("NEEDS_REVIEW");
+    expect(await rowsIn(bench, "PLACED")).toEqual([]);
+  });
+
+  it("is known beside one that was surely not placed, and one of another time", async () => {
+    const { row } = await found(
+      () => byNumber("CA1"),
+      async (bench) => {
+        await other(bench, { kind: "rejected", code: "http_400" });
+        await other(bench, { kind: "forbidden", code: "http_403" });
+        bench.advance(660_000);
+      },
+    );
+    expect(row).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
+  });
+
+  it("is not known beside one of minutes before, whose provider may have been late", async () => {
+    const { row } = await found(
+      () => byNumber("CA1"),
+      async (bench) => {
+        await other(bench, { kind: "forbidden", code: "http_403" });
+        bench.advance(120_000);
+      },
+    );
+    expect(row.state).toBe("NEEDS_REVIEW");
+  });
+
+  it("is not known by its number once HASH_KEY is another", async () => {
+    const { bench, answering } = createBench();
+    const call = callTo("twilio");
+    answering(() => byNumber("CA1"));
+    await sendEach(bench, call);
+    await bench.deliver();
+    const { settings } = bench.deps;
+    if (!("value" in settings)) throw new Error("the settings are right");
+    bench.deps.settings = { value: { ...settings.value, hashKey: "6e".repeat(32) } };
+    await bench.run(370);
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+  });
+
+  it("never has an id that another call has taken, and keeps the one that it took itself", async () => {
+    const key = { kind: "provider-id", key: JSON.stringify(["twilio", "CA1"]) } as const;
+    const taken = (by: (id: string) => string) => {
+      let bench: Bench | undefined;
+      return found(
+        () => byNumber("CA1"),
+        async (made) => {
+          bench = made;
+          made.find = async ({ call }) => {
+            if (bench !== undefined) await putDocument(bench, key, { call: by(call.id) });
+            return byNumber("CA1");
+          };
+        },
+      );
+    };
+    expect((await taken(() => "call_other")).row.state).toBe("NEEDS_REVIEW");
+    expect((await taken((id) => id)).row).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
+  });
+
+  it("is not known among a hundred calls to one number", async () => {
+    const { row } = await found(
+      () => byNumber("CA1"),
+      async (bench) => {
+        bench.answer = async () => ({ kind: "placed" });
+        const calls = Array.from({ length: 100 }, () => callTo("twilio"));
+        await sendEach(bench, ...calls);
+        await bench.deliver();
+        bench.answer = async () => unknown;
+        bench.advance(900_000);
+      },
+    );
+    expect(row.state).toBe("NEEDS_REVIEW");
+  });
+});

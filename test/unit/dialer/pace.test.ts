@@ -1,0 +1,345 @@
+import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call.ts";
+import { callIdOf } from "../../../shared/calls/ids.ts";
+import { aRequestId } from "../../support/calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  type Bench,
+  callsNow,
+  iso,
+  request,
+  rowOf,
+  rowsIn,
+  sendEach,
+  statesOf,
+  stateOf,
+  webhook,
+} from "../../support/dialer-calls.ts";
+
+const startAt = "2026-06-01T10:00Z";
+const paced = (callsPerSecond: number, more: object = {}) => ({
+  providers: { webhook: { callsPerSecond, ...more } },
+});
+const createBench = (plan: object) => {
+  const bench = createDialerBench({ plan, startAt });
+  bench.answer = async () => {
+    await bench.sleep(120);
+    return { kind: "placed" };
+  };
+  return bench;
+};
+const utc = { timezone: "UTC" };
+const sendCalls = async (bench: Bench, count: number, fields: Partial<Call["request"]> = {}) => {
+  const calls = callsNow(bench, count, { ...utc, ...fields });
+  await sendEach(bench, ...calls);
+  return calls;
+};
+/** Sends the calls of one request. */
+async function sendRequest(bench: Bench, count: number): Promise<Call[]> {
+  const requestId = aRequestId(bench.now());
+  const calls = callsNow(bench, count, utc).map((call, index) => ({
+    ...call,
+    requestId,
+    id: callIdOf(requestId, index),
+  }));
+  await bench.send(request(calls));
+  return calls;
+}
+const secondsOf = (bench: Bench) => bench.dialed.map(({ at }) => (at - Date.parse(startAt)) / 1000);
+/** Most calls in any one second. */
+const peak = (times: number[]) =>
+  Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1).length));
+
+/** Has the process learn that the account answers, so that it sends it more than two requests at once. */
+async function warmUp(bench: Bench): Promise<void> {
+  await sendCalls(bench, 8);
+  await bench.simulate(60);
+  expect(bench.dialed).toHaveLength(8);
+}
+
+describe("a paced account", () => {
+  it("takes 60 calls at 2 a second in half a minute", async () => {
+    const bench = createBench(paced(2));
+    await sendCalls(bench, 60);
+    await bench.simulate(60);
+    expect(bench.dialed).toHaveLength(60);
+    expect(Math.max(...secondsOf(bench))).toBeGreaterThanOrEqual(29);
+    expect(Math.max(...secondsOf(bench))).toBeLessThanOrEqual(31);
+    expect(peak(secondsOf(bench))).toBeLessThanOrEqual(2 + 1);
+  });
+
+  it("takes its burst at once after a pause, and no more", async () => {
+    const bench = createBench(paced(2, { burst: 5 }));
+    await warmUp(bench);
+    await sendCalls(bench, 20);
+    const from = bench.dialed.length;
+    await bench.simulate(75, { batchSize: 20 });
+    const times = secondsOf(bench).slice(from);
+    expect(times).toHaveLength(20);
+    const [first = 0] = times;
+    expect(times.filter((at) => at < first + 0.1)).toHaveLength(5);
+    expect(peak(times)).toBeLessThanOrEqual(2 + 5);
+  });
+
+  it.each([
+    [5, 0, 0],
+    [30, 0, 0],
+    [60, 0, 0],
+    [60, 0, 3000],
+    [60, 0, 8000],
+    [60, 5000, 0],
+    [60, 20_000, 5000],
+    [60, 120_000, 0],
+  ])(
+    "is kept busy, never too busy, and first come first served (a sweep each %i s, messages %i to %i ms more late)",
+    async (sweepSeconds, alwaysLateMs, lateMs) => {
+      const bench = createBench(paced(20));
+      let random = 7;
+      const late = () => {
+        random = (random * 16_807) % 2_147_483_647;
+        return alwaysLateMs + (random / 2_147_483_647) * lateMs;
+      };
+      const options = { sweepSeconds, lateMs: late, consumers: 6 };
+      await sendRequest(bench, 800);
+      await bench.simulate(10, options);
+      const last = aCallNow(bench, { phone_number: "+13035559999", ...utc });
+      await sendEach(bench, last);
+      await bench.simulate(250, options);
+      expect(new Set(bench.dialed.map(({ call }) => call.id)).size).toBe(801);
+      expect(bench.dialed).toHaveLength(801);
+      const times = secondsOf(bench);
+      expect(peak(times)).toBeLessThanOrEqual(20 + 1);
+      expect(Math.max(...times)).toBeLessThanOrEqual((alwaysLateMs + lateMs) / 500 + 40 / 0.9);
+      const its = bench.dialed.find(({ call }) => call.id === last.id)?.at ?? 0;
+      const behind = bench.dialed.filter(({ at }) => at > its);
+      expect(behind.length).toBeLessThanOrEqual(20 + (20 * lateMs) / 1000);
+    },
+    20_000,
+  );
+
+  it("is sent 95 % of its rate and more, though the ledger takes 200 ms for everything", async () => {
+    const bench = createBench(paced(1));
+    const slow =
+      <Words extends unknown[], Answer>(method: (...words: Words) => Promise<Answer>) =>
+      async (...words: Words) => {
+        await bench.sleep(200);
+        return method(...words);
+      };
+    const { rows, documents } = bench;
+    bench.breakLedger({ read: slow(rows.read), write: slow(rows.write), due: slow(rows.due) });
+    bench.breakDocuments({
+      read: slow(documents.read),
+      write: slow(documents.write),
+      takePermits: slow(documents.takePermits),
+    });
+    await sendRequest(bench, 400);
+    await bench.deliver();
+    await bench.simulate(310);
+    expect(bench.dialed.length).toBeGreaterThanOrEqual(310 * 0.95);
+    expect(peak(secondsOf(bench))).toBeLessThanOrEqual(2);
+  });
+
+  it("is sent what an idempotent provider may have lost again, whoever waits", async () => {
+    const agents = { agent_sales: { ...webhook, idempotent: true } };
+    const bench = createBench({ ...paced(5), agents });
+    const unknown = await sendCalls(bench, 3);
+    bench.answer = async () => ({ kind: "unknown", code: "http_500" });
+    await bench.deliver();
+    bench.answer = async () => ({ kind: "placed" });
+    await sendRequest(bench, 1500);
+    await bench.simulate(290);
+    expect(await statesOf(bench, unknown)).toEqual(["PLACED", "PLACED", "PLACED"]);
+  });
+
+  it("keeps to its rate when calls that were called up come to it from another account", async () => {
+    const bench = createBench(paced(2));
+    await sendCalls(bench, 200);
+    await bench.simulate(20);
+    const agents = { agent_sales: { ...webhook, url: "http://127.0.0.1:10/dial" } };
+    bench.changePlan({ ...paced(2), agents });
+    await sendCalls(bench, 200);
+    await bench.simulate(300);
+    const second = bench.dialed.filter(({ route }) => "url" in route && route.url.includes(":10/"));
+    expect(second.length).toBeGreaterThan(300);
+    expect(peak(second.map(({ at }) => at / 1000))).toBeLessThanOrEqual(3);
+    expect(bench.dialed).toHaveLength(400);
+  });
+
+  it.each([
+    [1, 10, 1500, 180],
+    [0.05, 2, 400, 36],
+  ])(
+    "takes up a rate raised from %d to %d a second within 75 seconds",
+    async (from, to, count, atLeast) => {
+      const bench = createBench(paced(from));
+      await sendRequest(bench, count);
+      await bench.deliver();
+      await bench.simulate(100);
+      expect(bench.dialed.length).toBeLessThanOrEqual(100 * from + 2);
+      bench.changePlan(paced(to));
+      await bench.simulate(75);
+      const before = bench.dialed.length;
+      await bench.simulate(20);
+      expect(bench.dialed.length - before).toBeGreaterThanOrEqual(atLeast);
+      expect(peak(secondsOf(bench))).toBeLessThanOrEqual(to + 1);
+    },
+  );
+
+  it("costs a waiting call a handful of messages, and its rows no write", async () => {
+    const bench = createBench(paced(0.1));
+    await sendCalls(bench, 400);
+    await bench.simulate(60);
+    let writes = 0;
+    bench.breakLedger({
+      write(changes) {
+        writes += changes.length;
+        return bench.rows.write(changes);
+      },
+    });
+    const [before, sent] = [bench.dialed.length, bench.sent()];
+    await bench.simulate(3600);
+    const dialed = bench.dialed.length - before;
+    expect(dialed).toBeGreaterThanOrEqual(360 * 0.9);
+    expect((bench.sent() - sent) / 400).toBeLessThanOrEqual(3);
+    expect(writes / dialed).toBeLessThanOrEqual(2.1);
+  });
+
+  it("does not wait for calls whose hours are over before their turn", async () => {
+    const bench = createBench({
+      ...paced(1),
+      agents: { agent_sales: { ...webhook, callingHours: "early" }, agent_support: webhook },
+      callingHours: { default: "always", early: { "mon-sun": ["09:00-10:01"] } },
+    });
+    const early = await sendCalls(bench, 100);
+    bench.advance(1);
+    const later = await sendCalls(bench, 20, { agent_id: "agent_support" });
+    await bench.simulate(180);
+    expect(await statesOf(bench, later)).toEqual(later.map(() => "PLACED"));
+    // Decided on up to 35 s before closing, sent up to 30 s before: the provider's time limit.
+    const closing = Date.parse("2026-06-01T10:00:30Z");
+    for (const { call, at } of bench.dialed) {
+      if (call.request.agent_id === "agent_sales") expect(at).toBeLessThanOrEqual(closing);
+    }
+    const rows = await Promise.all(early.map((call) => rowOf(bench, call)));
+    const waiting = rows.filter(({ state }) => state === "WAITING");
+    expect(waiting.length).toBeGreaterThan(60);
+    for (const { reason, dueAt } of waiting) {
+      expect([reason, iso(dueAt)]).toEqual(["hours:callingHours.early", "2026-06-02T09:00:00"]);
+    }
+  });
+
+  it.each([
+    ["paces it no longer", {}],
+    [
+      "sends it elsewhere",
+      {
+        agents: { agent_sales: { ...webhook, url: "http://127.0.0.1:10/dial" } },
+        ...paced(50),
+      },
+    ],
+  ])("has its calls go once the plan %s", async (_, plan) => {
+    const bench = createBench(paced(0.1));
+    await sendCalls(bench, 100);
+    await bench.simulate(30);
+    expect(bench.dialed.length).toBeLessThan(5);
+    bench.changePlan(plan);
+    await bench.simulate(150);
+    expect(bench.dialed).toHaveLength(100);
+  });
+
+  it("takes permits anew where a frozen dialer came too late for its own", async () => {
+    const bench = createBench(paced(10));
+    let taken = 0;
+    bench.breakDocuments({
+      async takePermits(key, ...rest) {
+        const moments = await bench.documents.takePermits(key, ...rest);
+        // Frozen for four seconds in the middle of a delivery, its permits just taken.
+        if (key.kind === "pace" && ++taken === 3) bench.advance(4000);
+        return moments;
+      },
+    });
+    await sendCalls(bench, 100);
+    await bench.simulate(200);
+    expect(new Set(bench.dialed.map(({ call }) => call.id)).size).toBe(100);
+    expect(bench.dialed).toHaveLength(100);
+    expect(peak(secondsOf(bench))).toBeLessThanOrEqual(10 + 1);
+  });
+
+  it("sends a request within 50 ms of its permit's moment, and none by a void one", async () => {
+    const bench = createBench(paced(10));
+    const moments = new Set<number>();
+    bench.breakDocuments({
+      async takePermits(key, ...rest) {
+        const given = await bench.documents.takePermits(key, ...rest);
+        if (key.kind === "pace") for (const moment of given) moments.add(moment);
+        return given;
+      },
+    });
+    const sleep = bench.deps.clock.sleep;
+    let random = 11;
+    bench.deps.clock.sleep = async (ms) => {
+      await sleep(ms);
+      random = (random * 16_807) % 2_147_483_647;
+      if (ms > 100 && random % 5 === 0) bench.advance(70); // a process that is slow to wake
+    };
+    await sendCalls(bench, 60);
+    await bench.simulate(120);
+    expect(bench.dialed).toHaveLength(60);
+    for (const { at } of bench.dialed) {
+      expect([...moments].some((moment) => at >= moment && at <= moment + 50)).toBe(true);
+    }
+    expect(moments.size).toBeGreaterThan(60); // some were void
+  });
+
+  it("has a call whose permits are void three times wait in its place, not counted as tried", async () => {
+    const bench = createBench(paced(10));
+    let taken = 0;
+    bench.breakDocuments({
+      async takePermits(key, ...rest) {
+        const moments = await bench.documents.takePermits(key, ...rest);
+        if (key.kind === "pace" && ++taken <= 3) bench.advance(2500);
+        return moments;
+      },
+    });
+    const [call] = await sendCalls(bench, 1);
+    await bench.deliver();
+    expect(bench.dialed).toEqual([]);
+    expect(taken).toBe(3);
+    expect(await rowsIn(bench, "WAITING")).toMatchObject([{ id: call?.id, reason: "permit_void" }]);
+    await bench.simulate(120);
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("shares one statement between the permits that are asked for at the same moment", async () => {
+    const bench = createBench(paced(100, { burst: 20 }));
+    bench.deps.concurrency = 25;
+    await warmUp(bench);
+    const counts: number[] = [];
+    bench.breakDocuments({
+      takePermits(key, pace, count, window) {
+        if (key.kind === "pace") counts.push(count);
+        return bench.documents.takePermits(key, pace, count, window);
+      },
+    });
+    await sendCalls(bench, 20);
+    await bench.deliver();
+    expect(bench.dialed).toHaveLength(28);
+    expect(counts).toEqual([20]);
+  });
+
+  it("does not let a fresh call overtake those that wait", async () => {
+    const bench = createBench(paced(1));
+    const calls = await sendRequest(bench, 200);
+    await bench.simulate(20);
+    const fresh = aCallNow(bench, { phone_number: "+13035559999", ...utc });
+    await sendEach(bench, fresh);
+    await bench.deliver();
+    expect(await rowOf(bench, fresh)).toMatchObject({ state: "WAITING", reason: "pace" });
+    await bench.simulate(300);
+    const order = bench.dialed.map(({ call }) => call.id);
+    expect(order.indexOf(fresh.id)).toBe(200);
+    expect(order.slice(0, 200)).toEqual(calls.map(({ id }) => id));
+    expect(await stateOf(bench, fresh)).toBe("PLACED");
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { purge } from "../../../functions/dialer/purge.ts";
+import type { CallState } from "../../../shared/calls/call-row.ts";
+import { callStates } from "../../../shared/calls/call-row.ts";
+import { aCall } from "../../support/calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import { type Bench, boom, documentOf, put, putDocument } from "../../support/dialer-calls.ts";
+import { rowIn } from "../../support/rows.ts";
+
+const days = 86_400_000;
+const startAt = "2026-06-01T10:00Z";
+const createBench = () => createDialerBench({ plan: { retentionDays: 40 }, startAt });
+const run = (bench: Bench) => purge(bench.deps, bench.now() + 900_000);
+/** Puts a row into the ledger of a call that was accepted so many days ago. */
+async function accepted(bench: Bench, daysAgo: number, state: CallState) {
+  const acceptedAt = bench.now() - daysAgo * days;
+  const row = rowIn(state, aCall({ acceptedAt }), { at: acceptedAt });
+  await put(bench, row);
+  return row.id;
+}
+
+describe("a purge", () => {
+  it("deletes the rows of calls that were accepted longer ago than the retention, and no others", async () => {
+    const bench = createBench();
+    const kept = [
+      await accepted(bench, 39.9, "PLACED"),
+      await accepted(bench, 1, "NEEDS_REVIEW"),
+      await accepted(bench, 60, "WAITING"),
+      await accepted(bench, 60, "DIALING"),
+    ];
+    for (const state of callStates) {
+      if (state !== "WAITING" && state !== "DIALING") await accepted(bench, 40.1, state);
+    }
+    await run(bench);
+    expect(new Set(bench.stored.keys())).toEqual(new Set(kept));
+  });
+
+  it("says first, with an alarm, what nobody has resolved", async () => {
+    const bench = createBench();
+    const review = await accepted(bench, 41, "NEEDS_REVIEW");
+    const unknown = await accepted(bench, 42, "UNKNOWN");
+    await accepted(bench, 43, "PLACED");
+    await accepted(bench, 44, "REDIALED");
+    bench.breakLedger({ purge: boom });
+    await run(bench);
+    const told = [
+      expect.objectContaining({ level: "alarm", call_id: unknown, state: "UNKNOWN" }),
+      expect.objectContaining({ level: "alarm", call_id: review, state: "NEEDS_REVIEW" }),
+    ];
+    expect(bench.eventsOf("call.purged")).toEqual(told); // before it is done
+    expect(bench.eventsOf("purge.failed")).toMatchObject([{ level: "alarm" }]);
+    expect(bench.stored.size).toBe(4);
+    bench.mendLedger();
+    await run(bench);
+    expect(bench.eventsOf("call.purged").slice(2)).toEqual(told);
+    expect(bench.stored.size).toBe(0);
+  });
+
+  it("goes through any number of rows, page by page, as long as it has time", async () => {
+    const bench = createBench();
+    const acceptedAt = bench.now() - 41 * days;
+    const rows = Array.from({ length: 1700 }, () =>
+      rowIn("PLACED", aCall({ acceptedAt }), { at: acceptedAt }),
+    );
+    await put(bench, ...rows);
+    const sizes: number[] = [];
+    bench.breakLedger({
+      async purge(ids) {
+        sizes.push(ids.length);
+        bench.advance(4_000);
+        return bench.rows.purge(ids);
+      },
+    });
+    await purge(bench.deps, bench.now() + 15_000);
+    expect(sizes).toEqual([500, 500]);
+    expect(bench.stored.size).toBe(700);
+    await run(bench);
+    expect(bench.stored.size).toBe(0);
+  });
+
+  it("deletes documents that have expired", async () => {
+    const bench = createBench();
+    const order = { at: 1, by: "ops" };
+    await putDocument(bench, { kind: "pause", key: "stays" }, order);
+    await putDocument(bench, { kind: "cancellation", key: "ends" }, order, bench.now() + 1000);
+    let isAsked = false;
+    bench.breakDocuments({
+      async purge() {
+        isAsked = true;
+        await bench.documents.purge();
+      },
+    });
+    bench.advance(2000);
+    await run(bench);
+    expect(isAsked).toBe(true);
+    expect(await documentOf(bench, "pause", "stays")).toBeDefined();
+    expect(await documentOf(bench, "cancellation", "ends")).toBeUndefined();
+  });
+
+  it("does nothing where the settings are wrong", async () => {
+    const bench = createBench();
+    await accepted(bench, 41, "PLACED");
+    bench.deps.settings = { problem: "HASH_KEY is not set" };
+    await run(bench);
+    expect(bench.stored.size).toBe(1);
+  });
+});

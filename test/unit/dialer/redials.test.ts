@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call.ts";
+import type { CallRow, CallState } from "../../../shared/calls/call-row.ts";
+import { acted } from "../../../shared/calls/state-machine.ts";
+import { aCall } from "../../support/calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  type Bench,
+  boom,
+  due,
+  put,
+  putIn,
+  rowOf,
+  sendEach,
+  stateOf,
+} from "../../support/dialer-calls.ts";
+
+/** Has another call made in a call's stead, as an operator does; answers with that call, which is not sent yet. */
+async function redialed(bench: Bench, call: Call): Promise<Call> {
+  const row = await rowOf(bench, call);
+  const redial = aCallNow(bench, {}, { ancestors: [...row.ancestors, call.id] });
+  const act = { to: "REDIALED", redialedAs: redial.id } as const;
+  const write = { version: bench.deps.random.version(), at: bench.now() };
+  const next = acted(row, act, "ops", write);
+  if (next === undefined) throw new Error(`${row.state} cannot be redialed`);
+  await put(bench, next);
+  return redial;
+}
+
+const placed = (row: CallRow) =>
+  ({
+    kind: "outcome",
+    settlement: { id: row.id, claim: row.claims[0] ?? "", state: "PLACED", reason: "r", at: 1 },
+  }) as const;
+
+describe("a redial", () => {
+  it("is dialed where the call in whose stead it is made surely was not placed", async () => {
+    const bench = createDialerBench();
+    const before = aCall();
+    await putIn(bench, "NEEDS_REVIEW", before);
+    const redial = await redialed(bench, before);
+    await sendEach(bench, redial, redial);
+    expect(await bench.deliver()).toEqual(["ack", "ack"]);
+    expect(bench.dialed.map(({ call }) => call)).toEqual([redial]);
+    expect(await rowOf(bench, redial)).toMatchObject({ state: "PLACED", ancestors: [before.id] });
+  });
+
+  it("is dialed where its ancestors have been purged: they count for nothing", async () => {
+    const bench = createDialerBench();
+    const redial = aCallNow(bench, {}, { ancestors: ["call_gone_00000", "call_gone_00001"] });
+    await sendEach(bench, redial);
+    await bench.deliver();
+    expect(await stateOf(bench, redial)).toBe("PLACED");
+  });
+
+  it("is not dialed where the other turns out to be placed meanwhile", async () => {
+    const bench = createDialerBench();
+    const before = aCall();
+    const row = await putIn(bench, "NEEDS_REVIEW", before);
+    const redial = await redialed(bench, before);
+    await bench.send(placed(row));
+    await bench.deliver();
+    expect(bench.eventsOf("call.placed_late")).toMatchObject([
+      { level: "alarm", call_id: before.id, state: "REDIALED" },
+    ]);
+    await sendEach(bench, redial);
+    await bench.deliver();
+    expect(bench.dialed).toEqual([]);
+    expect(await rowOf(bench, redial)).toMatchObject({
+      state: "CANCELLED",
+      reason: "placed_before",
+    });
+    expect(bench.eventsOf("call.placed_before")).toMatchObject([{ level: "alarm" }]);
+  });
+
+  // The old core knew the last ancestor alone, and dialed C.
+  it("of a redial is not dialed after the late success of the first: A redialed as B, B as C", async () => {
+    const bench = createDialerBench();
+    const a = aCall();
+    const rowOfA = await putIn(bench, "NEEDS_REVIEW", a);
+    const b = await redialed(bench, a);
+    bench.answer = async () => ({ kind: "rejected", code: "http_422" });
+    await sendEach(bench, b);
+    await bench.deliver();
+    expect(await stateOf(bench, b)).toBe("REJECTED");
+    const c = await redialed(bench, b);
+    expect(c.ancestors).toEqual([a.id, b.id]);
+    await bench.send(placed(rowOfA));
+    await bench.deliver();
+    bench.answer = async () => ({ kind: "placed" });
+    await sendEach(bench, c);
+    await bench.deliver();
+    expect(bench.dialed.map(({ call }) => call.id)).toEqual([b.id]);
+    expect(await rowOf(bench, c)).toMatchObject({ state: "CANCELLED", reason: "placed_before" });
+  });
+
+  it("that waits looks at its ancestors when it is dialed, not when it was sent", async () => {
+    const bench = createDialerBench();
+    const before = aCall();
+    const row = await putIn(bench, "NEEDS_REVIEW", before);
+    const redial = await redialed(bench, before);
+    await putIn(bench, "WAITING", redial, { dueAt: bench.now() + 60_000 });
+    await bench.send(placed(row));
+    await bench.deliver();
+    bench.advance(60_000);
+    await bench.send(due(redial));
+    await bench.deliver();
+    expect(bench.dialed).toEqual([]);
+    expect(await stateOf(bench, redial)).toBe("CANCELLED");
+  });
+
+  it.each<[number, CallState]>([
+    [0, "DIALING"],
+    [1, "DIALING"],
+    [0, "UNKNOWN"],
+    [1, "UNKNOWN"],
+  ])("whose ancestor %i is %s goes to a person: ancestor_unknown", async (index, state) => {
+    const bench = createDialerBench();
+    const ancestors = [aCall(), aCall()];
+    for (const [n, call] of ancestors.entries()) {
+      await putIn(bench, n === index ? state : "REJECTED", call);
+    }
+    const redial = aCallNow(bench, {}, { ancestors: ancestors.map(({ id }) => id) });
+    await sendEach(bench, redial);
+    expect(await bench.deliver()).toEqual(["ack"]);
+    expect(bench.dialed).toEqual([]);
+    expect(await rowOf(bench, redial)).toMatchObject({
+      state: "NEEDS_REVIEW",
+      reason: "ancestor_unknown",
+      request: redial.request,
+    });
+  });
+
+  it("whose ancestor cannot be read by this version goes to a person", async () => {
+    const bench = createDialerBench();
+    const before = aCall();
+    const json = JSON.stringify({ state: "RINGING" });
+    bench.stored.set(before.id, { id: before.id, version: "later", json });
+    const redial = aCallNow(bench, {}, { ancestors: [before.id] });
+    await sendEach(bench, redial);
+    expect(await bench.deliver()).toEqual(["ack"]);
+    expect(bench.dialed).toEqual([]);
+    expect(await rowOf(bench, redial)).toMatchObject({
+      state: "NEEDS_REVIEW",
+      reason: "ancestor_unknown",
+    });
+  });
+
+  it("one of whose ancestors was placed is CANCELLED, though another is not known", async () => {
+    const bench = createDialerBench();
+    const [known, other] = [aCall(), aCall()];
+    await putIn(bench, "PLACED", known);
+    await putIn(bench, "UNKNOWN", other);
+    const redial = aCallNow(bench, {}, { ancestors: [other.id, known.id] });
+    await sendEach(bench, redial);
+    await bench.deliver();
+    expect(await stateOf(bench, redial)).toBe("CANCELLED");
+  });
+
+  it("whose ancestors cannot be asked for is not dialed, and waits until they can", async () => {
+    const bench = createDialerBench();
+    const before = aCall();
+    await putIn(bench, "REJECTED", before);
+    const redial = await redialed(bench, before);
+    bench.breakLedger({
+      read: (ids) => (ids.includes(before.id) ? boom() : bench.rows.read(ids)),
+    });
+    await sendEach(bench, redial);
+    expect(await bench.deliver()).toEqual(["ack"]);
+    expect(bench.dialed).toEqual([]);
+    expect(await stateOf(bench, redial)).toBe("WAITING");
+    bench.mendLedger();
+    await bench.run(120);
+    expect(await stateOf(bench, redial)).toBe("PLACED");
+    expect(bench.dialed).toHaveLength(1);
+  });
+});

@@ -1,0 +1,334 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { handleDeadLetters } from "../../../functions/dialer/dead-letters.ts";
+import { handleMessages } from "../../../functions/dialer/handle-messages.ts";
+import { purge } from "../../../functions/dialer/purge.ts";
+import { sweep } from "../../../functions/dialer/sweep.ts";
+import type { Call } from "../../../shared/calls/call.ts";
+import type { Change } from "../../../shared/ledger/call-ledger.ts";
+import { aCall } from "../../support/calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  callsNow,
+  documentOf,
+  due,
+  hashOf,
+  message,
+  putIn,
+  rowsIn,
+  sendEach,
+  silent,
+  stateOf,
+  statesOf,
+} from "../../support/dialer-calls.ts";
+
+// The old core had no limit on any of these: one call to a port that never answered held its delivery until the
+// function was killed, and every other message of it came again.
+
+const again = { retryAfterSeconds: 60 };
+
+/** A dialer under vitest's clock, which the time limits of its ports go by too. */
+function createBench(more: Parameters<typeof createDialerBench>[0] = {}) {
+  const bench = createDialerBench(more);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: bench.now() });
+  bench.deps.clock = {
+    now: () => Date.now(),
+    sleep: (ms) => new Promise((wake) => (ms > 0 ? setTimeout(wake, ms) : wake())),
+  };
+  /** When each call was dialed, in seconds after the start. */
+  const dialedAfter = new Map<string, number>();
+  const startedAt = Date.now();
+  bench.answer = async ({ id }) => {
+    dialedAfter.set(id, (Date.now() - startedAt) / 1000);
+    return { kind: "placed" };
+  };
+  return { bench, dialedAfter };
+}
+
+/** What the work comes to within so many seconds; fails where it hangs. */
+async function within<Result>(seconds: number, work: Promise<Result>): Promise<Result> {
+  const state = { isDone: false };
+  const end = () => (state.isDone = true);
+  work.then(end, end);
+  for (let second = 0; second < seconds && !state.isDone; second++) {
+    await vi.advanceTimersByTimeAsync(1000);
+  }
+  expect(state.isDone).toBe(true);
+  return work;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const isOf = (call: Call | undefined) => (change: Change) => change.next.id === call?.id;
+const dialing = ({ next }: Change) => next.state === "DIALING";
+
+describe("a ledger that never answers", () => {
+  it("a delivery's read hands all of it back after two tries", async () => {
+    const { bench } = createBench();
+    bench.breakLedger({ read: silent });
+    await sendEach(bench, ...callsNow(bench, 3));
+    expect(await within(11, bench.deliver())).toEqual([again, again, again]);
+    expect(bench.dialed).toEqual([]);
+  });
+
+  it("one claim hands back the claims that shared its write, and no other", async () => {
+    const { bench, dialedAfter } = createBench();
+    const calls = callsNow(bench, 30).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const bad = calls[20];
+    let silenced = new Set<string>();
+    bench.breakLedger({
+      write(changes) {
+        if (!changes.some((change) => isOf(bad)(change) && dialing(change))) {
+          return bench.rows.write(changes);
+        }
+        silenced = new Set(changes.filter(dialing).map(({ next }) => next.id));
+        return silent();
+      },
+    });
+    await sendEach(bench, ...calls);
+    const answers = await within(20, bench.deliver());
+    expect(silenced.size).toBeGreaterThan(0);
+    expect(silenced.size).toBeLessThanOrEqual(8);
+    expect(answers).toEqual(calls.map(({ id }) => (silenced.has(id) ? again : "ack")));
+    // Who found no place meanwhile waits for its hint.
+    const waiting = new Set((await rowsIn(bench, "WAITING")).map(({ id }) => id));
+    for (const { id } of calls) {
+      if (!silenced.has(id) && !waiting.has(id)) expect(dialedAfter.get(id)).toBeLessThanOrEqual(6);
+    }
+    expect(dialedAfter.size).toBe(30 - silenced.size - waiting.size);
+    expect(dialedAfter.size).toBeGreaterThanOrEqual(10);
+    bench.mendLedger();
+    bench.advance(60_000);
+    await vi.advanceTimersByTimeAsync(60_000);
+    await within(10, bench.deliver());
+    expect(await statesOf(bench, calls)).toEqual(calls.map(() => "PLACED"));
+    expect(bench.dialed).toHaveLength(30);
+  });
+
+  it("one settlement sends it as an `outcome`, and its neighbours are dialed once each", async () => {
+    const { bench, dialedAfter } = createBench();
+    const calls = callsNow(bench, 8);
+    const bad = calls[0];
+    bench.breakLedger({
+      write: (changes) =>
+        changes.some((change) => isOf(bad)(change) && !dialing(change))
+          ? silent()
+          : bench.rows.write(changes),
+    });
+    await sendEach(bench, ...calls);
+    await within(30, bench.deliver());
+    const queued = bench.queued().flatMap((one) => (one.kind === "outcome" ? one.settlement : []));
+    expect(queued.filter(({ state }) => state === "PLACED").map(({ id }) => id)).toContain(bad?.id);
+    bench.mendLedger();
+    bench.advance(60_000);
+    await within(5, bench.deliver());
+    expect(await statesOf(bench, calls)).toEqual(calls.map(() => "PLACED"));
+    expect([dialedAfter.size, bench.dialed.length]).toEqual([8, 8]);
+  });
+
+  it("the write of decisions hands back their calls, and dials the others at once", async () => {
+    const { bench, dialedAfter } = createBench();
+    const calls = callsNow(bench, 3);
+    const expired = aCall({ acceptedAt: bench.now() - 400 * 3_600_000 });
+    bench.breakLedger({
+      write: (changes) => (changes.some(isOf(expired)) ? silent() : bench.rows.write(changes)),
+    });
+    await sendEach(bench, expired, ...calls);
+    expect(await within(8, bench.deliver())).toEqual([again, "ack", "ack", "ack"]);
+    for (const { id } of calls) expect(dialedAfter.get(id)).toBe(0);
+  });
+
+  it("one list of a look-up leaves its row to the next, and settles the others", async () => {
+    const twilio = { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" };
+    const vapi = { provider: "vapi", agent: "asst_9", from: "phone_1" };
+    const providers = { twilio: { callsPerSecond: 100 }, vapi: { callsPerSecond: 100 } };
+    const { bench } = createBench({ plan: { agents: { twilio, vapi }, providers } });
+    bench.answer = async () => ({ kind: "unknown", code: "http_500" });
+    const [one, other] = [{ agent_id: "twilio" }, { agent_id: "vapi" }].map((fields) =>
+      aCallNow(bench, fields),
+    );
+    if (one === undefined || other === undefined) throw new Error("two calls were made");
+    await sendEach(bench, one, other);
+    await within(5, bench.deliver());
+    await vi.advanceTimersByTimeAsync(120_000);
+    bench.find = async (_sought, { type }) =>
+      type === "twilio"
+        ? { by: "number", providerCallIds: ["CA1"] }
+        : { by: "id", providerCallId: "019a" };
+    bench.breakLedger({ list: silent });
+    await bench.send(due(one, other));
+    expect(await within(10, bench.deliver())).toEqual(["ack"]);
+    expect(await statesOf(bench, [one, other])).toEqual(["UNKNOWN", "PLACED"]);
+  });
+});
+
+describe("documents that never answer", () => {
+  it("a delivery's read hands all of it back after two tries", async () => {
+    const { bench } = createBench();
+    bench.breakDocuments({ read: silent });
+    await sendEach(bench, ...callsNow(bench, 3));
+    expect(await within(11, bench.deliver())).toEqual([again, again, again]);
+    expect(bench.dialed).toEqual([]);
+  });
+
+  it.each(["read", "write"] as const)(
+    "one %s of a number's cap makes its call wait, and dials all others at once",
+    async (method) => {
+      const { bench, dialedAfter } = createBench({ plan: { maxCalls: { count: 1, days: 1 } } });
+      const calls = callsNow(bench, 12);
+      const [bad] = calls;
+      const key = hashOf(bad?.request.phone_number ?? "");
+      const isBad = (document: { kind: string; key: string }) =>
+        document.kind === "cap" && document.key === key;
+      bench.breakDocuments(
+        method === "read"
+          ? { read: (keys) => (keys.some(isBad) ? silent() : bench.documents.read(keys)) }
+          : {
+              write: (changes) =>
+                changes.some(({ next }) => isBad(next)) ? silent() : bench.documents.write(changes),
+            },
+      );
+      await sendEach(bench, ...calls);
+      expect(await within(60, bench.deliver())).toEqual(calls.map(() => "ack"));
+      const others = calls.filter((call) => call !== bad);
+      for (const { id } of others) expect(dialedAfter.get(id)).toBeLessThanOrEqual(1);
+      expect(dialedAfter.size).toBe(11);
+      expect(bad && (await stateOf(bench, bad))).toBe("WAITING");
+    },
+  );
+
+  it("the permits of one account make its calls wait, and dial those of others at once", async () => {
+    const paced = { provider: "paced", url: "http://127.0.0.3:9/dial" };
+    const { bench, dialedAfter } = createBench({
+      plan: {
+        agents: { agent_sales: { ...paced, provider: "webhook" }, agent_support: paced },
+        providers: { paced: { type: "webhook", callsPerSecond: 2 } },
+      },
+    });
+    bench.breakDocuments({ takePermits: silent });
+    const calls = callsNow(bench, 5);
+    const bad = aCallNow(bench, { agent_id: "agent_support" });
+    await sendEach(bench, bad, ...calls);
+    expect(await within(45, bench.deliver())).toEqual(["ack", ...calls.map(() => "ack")]);
+    for (const { id } of calls) expect(dialedAfter.get(id)).toBeLessThanOrEqual(1);
+    expect(await stateOf(bench, bad)).toBe("WAITING");
+  });
+
+  it("the counts of failures and of the hour cost no outcome", async () => {
+    const { bench } = createBench();
+    bench.breakDocuments({ add: silent });
+    bench.answer = async () => ({ kind: "unknown", code: "http_500" });
+    const calls = callsNow(bench, 2);
+    await sendEach(bench, ...calls);
+    expect(await within(12, bench.deliver())).toEqual(["ack", "ack"]);
+    expect(await statesOf(bench, calls)).toEqual(["UNKNOWN", "UNKNOWN"]);
+  });
+});
+
+describe("a queue that never answers", () => {
+  it("hints costs them, and none of the rows that were written", async () => {
+    const { bench } = createBench();
+    const { queue } = bench.deps;
+    const calls = callsNow(bench, 2);
+    await sendEach(bench, ...calls);
+    bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 20 });
+    bench.deps.queue = { send: silent, sendMany: silent };
+    expect(await within(65, bench.deliver())).toEqual(["ack", "ack"]);
+    expect(await statesOf(bench, calls)).toEqual(["WAITING", "WAITING"]);
+    bench.deps.queue = queue;
+    bench.answer = async () => ({ kind: "placed" });
+    await within(5, sweep(bench.deps, Date.now() + 120_000));
+    expect(bench.queued()).toHaveLength(1);
+  });
+
+  it("an `outcome` hands its message back", async () => {
+    const { bench } = createBench();
+    const { queue } = bench.deps;
+    await sendEach(bench, aCall());
+    bench.deps.queue = { ...queue, send: silent };
+    bench.breakLedger({
+      write: (changes) => (changes.every(dialing) ? bench.rows.write(changes) : silent()),
+    });
+    expect(await within(60, bench.deliver())).toEqual([again]);
+  });
+
+  it("one body in the object store hands its message back, and dials the others", async () => {
+    const { bench } = createBench();
+    const calls = callsNow(bench, 3);
+    const delivered = calls.map((call, index) => ({
+      attempt: 1,
+      id: call.id,
+      large: index === 0,
+      open: index === 0 ? silent : async () => JSON.stringify(message(call)),
+    }));
+    const answers = handleMessages(delivered, bench.deps, Date.now() + 900_000);
+    expect(await within(40, answers)).toEqual([again, "ack", "ack"]);
+    expect(bench.dialed).toHaveLength(2);
+  });
+
+  it("the parts of a split hands the whole back", async () => {
+    const { bench } = createBench();
+    const { queue } = bench.deps;
+    const calls = callsNow(bench, 30);
+    const requestId = calls[0]?.requestId ?? "";
+    const messages = calls.map((call) => message(call).calls[0]);
+    const all = messages.flatMap((one, index) => (one === undefined ? [] : { ...one, index }));
+    await bench.send({
+      kind: "calls",
+      requestId,
+      client: "crm",
+      acceptedAt: bench.now(),
+      calls: all,
+    });
+    bench.deps.queue = { ...queue, sendMany: silent };
+    expect(await within(35, bench.deliver())).toEqual([again]);
+    expect(bench.dialed).toEqual([]);
+  });
+});
+
+describe("a sweep", () => {
+  it("ends though one backlog's rows are never answered, and looks after what is watched", async () => {
+    const { bench } = createBench();
+    const waiting = await putIn(bench, "WAITING", aCallNow(bench), { dueAt: bench.now() });
+    const lapsed = aCallNow(bench);
+    await putIn(bench, "DIALING", lapsed, { at: bench.now() - 600_000 });
+    bench.breakLedger({
+      due: (query) =>
+        query.backlogs.some(({ key }) => key === waiting.backlog)
+          ? silent()
+          : bench.rows.due(query),
+    });
+    await within(10, sweep(bench.deps, Date.now() + 120_000));
+    expect(await stateOf(bench, lapsed)).toBe("UNKNOWN");
+    expect(bench.eventsOf("sweep.failed")).toMatchObject([{ level: "alarm" }]);
+    // It was no full round, and the next one may begin at once.
+    expect(bench.eventsOf("sweep.full")).toEqual([]);
+    bench.mendLedger();
+    await within(5, sweep(bench.deps, Date.now() + 120_000));
+    expect(bench.eventsOf("sweep.full")).toHaveLength(1);
+    expect(bench.queued()).toContainEqual({ kind: "due", ids: [waiting.id] });
+  });
+
+  it("and a purge end where nothing answers at all", async () => {
+    const { bench } = createBench();
+    bench.breakDocuments({ read: silent, write: silent, list: silent, purge: silent });
+    await within(10, sweep(bench.deps, Date.now() + 120_000));
+    await within(10, purge(bench.deps, Date.now() + 120_000));
+    expect(bench.eventsOf("sweep.failed")).toHaveLength(1);
+    expect(await documentOf(bench, "sweep", "sweep")).toBeUndefined();
+    expect(bench.eventsOf("purge.failed")).toHaveLength(1);
+  });
+});
+
+describe("an object store that never answers", () => {
+  it("has a dead letter come again, as it may not have been stored", async () => {
+    const { bench } = createBench();
+    bench.deps.deadLetters.store = silent;
+    const letter = { attempt: 100, id: "m", large: false, open: async () => "no JSON" };
+    const answers = await within(60, handleDeadLetters([letter], bench.deps));
+    expect(answers).toEqual([{ retryAfterSeconds: 1800 }]);
+    expect(await rowsIn(bench, "NEEDS_REVIEW")).toEqual([]);
+  });
+});

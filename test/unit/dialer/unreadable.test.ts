@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import type { Call } from "../../../shared/calls/call.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  type Bench,
+  callsNow,
+  due,
+  idsDialed,
+  message,
+  putIn,
+  rowOf,
+  sendEach,
+  statesOf,
+} from "../../support/dialer-calls.ts";
+
+// The old core let one row of a later version fail the read of all: no sweep and no delivery with it dialed anybody.
+
+const later = {
+  "a type of route": { route: { type: "carrier-pigeon", provider: "webhook" } },
+  "a state": { state: "RINGING" },
+};
+const kinds = Object.entries(later);
+
+/** Puts a row as a later version would have written it; the ledger's searches find it as they find any. */
+async function putLater(bench: Bench, call: Call, fields: object) {
+  const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+  const json = JSON.stringify({ ...row, ...fields });
+  bench.stored.set(call.id, { id: call.id, version: "later", json });
+  const { backlog } = row;
+  const dueAt = bench.now();
+  bench.breakLedger({
+    async due(query) {
+      const pages = await bench.rows.due(query);
+      return query.backlogs.map(({ key, after }, index) => {
+        const page = pages[index] ?? [];
+        const isBehind = after !== undefined && after.dueAt >= dueAt && after.id >= call.id;
+        if (key !== backlog || query.until < dueAt || isBehind) return page;
+        return [{ id: call.id, dueAt }, ...page].slice(0, query.each);
+      });
+    },
+  });
+}
+
+describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
+  it("keeps no sweep from dialing the other twenty calls of its backlog", async () => {
+    const bench = createDialerBench();
+    const bad = aCallNow(bench);
+    const calls = callsNow(bench, 20);
+    for (const call of calls) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    await putLater(bench, bad, fields);
+    await bench.run(300);
+    expect(await statesOf(bench, calls)).toEqual(calls.map(() => "PLACED"));
+    expect(new Set(idsDialed(bench))).toEqual(new Set(calls.map(({ id }) => id)));
+    expect(bench.dialed).toHaveLength(20);
+    expect(bench.eventsOf("sweep.failed")).toEqual([]);
+  });
+
+  it("is handed back alone, with an alarm, out of a delivery of forty messages", async () => {
+    const bench = createDialerBench();
+    const bad = aCallNow(bench);
+    const calls = callsNow(bench, 39);
+    await putLater(bench, bad, fields);
+    await sendEach(bench, ...calls.slice(0, 20), bad, ...calls.slice(20));
+    const answers = await bench.deliver();
+    expect(answers.map((answer) => answer === "ack")).toEqual(
+      Array.from({ length: 40 }, (__, index) => index !== 20),
+    );
+    expect(answers[20]).toEqual({ retryAfterSeconds: 60 });
+    expect(bench.dialed).toHaveLength(39);
+    expect(bench.eventsOf("row.unreadable")).toMatchObject([{ level: "alarm", call_id: bad.id }]);
+    expect(bench.stored.get(bad.id)?.version).toBe("later");
+  });
+
+  it("is watched with an alarm, and the others that are watched are looked after", async () => {
+    const bench = createDialerBench();
+    const [bad, lapsed] = [aCallNow(bench), aCallNow(bench)];
+    await putIn(bench, "DIALING", lapsed, { at: bench.now() - 600_000 });
+    const row = await putIn(bench, "DIALING", bad, { at: bench.now() - 600_000 });
+    const json = JSON.stringify({ ...row, ...fields });
+    bench.stored.set(bad.id, { id: bad.id, version: "later", json });
+    bench.breakLedger({
+      due: async (query) => {
+        const pages = await bench.rows.due(query);
+        if (query.backlogs[0]?.key !== "watch") return pages;
+        return [[{ id: bad.id, dueAt: 0 }, ...(pages[0] ?? [])]];
+      },
+    });
+    await bench.sweep();
+    expect(bench.eventsOf("row.unreadable")).toMatchObject([{ level: "alarm", call_id: bad.id }]);
+    expect(await rowOf(bench, lapsed)).toMatchObject({ state: "UNKNOWN", reason: "claim_lapsed" });
+    expect(bench.stored.get(bad.id)?.version).toBe("later");
+  });
+
+  it("is dialed by the version that can read it, at its message's next attempt", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    const json = JSON.stringify({ ...row, ...fields });
+    bench.stored.set(call.id, { id: call.id, version: "later", json });
+    await bench.send(message(call), due(call));
+    const again = { retryAfterSeconds: 60 };
+    expect(await bench.deliver()).toEqual([again, again]);
+    // Deployed: it reads the row.
+    bench.stored.set(call.id, { id: call.id, version: "later", json: JSON.stringify(row) });
+    await bench.run(120);
+    expect(idsDialed(bench)).toEqual([call.id]);
+  });
+});
+
+describe("an `outcome` of a row that this version cannot read", () => {
+  it("comes again, with an alarm, until a version can", async () => {
+    const bench = createDialerBench();
+    const call = aCallNow(bench);
+    const row = await putIn(bench, "DIALING", call);
+    const put = (fields: object) =>
+      bench.stored.set(call.id, {
+        id: call.id,
+        version: row.version,
+        json: JSON.stringify({ ...row, ...fields }),
+      });
+    put({ state: "RINGING" });
+    const settlement = {
+      id: call.id,
+      claim: row.version,
+      state: "PLACED",
+      reason: "placed",
+      at: bench.now(),
+    } as const;
+    await bench.send({ kind: "outcome", settlement });
+    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 60 }]);
+    expect(bench.events.some(({ level }) => level === "alarm")).toBe(true);
+    put({});
+    await bench.run(61);
+    expect(await statesOf(bench, [call])).toEqual(["PLACED"]);
+  });
+});
