@@ -58,12 +58,14 @@ const start = (name: string, instances: number, timeoutSeconds: number) =>
     timeoutSeconds,
   });
 const api = await start("api", 2, 30);
-// Two for the call queue, one for the dead-letter queue, one for the clock: a sweep waits behind no delivery.
-const dialer = await start("dialer", 4, dialerTimeoutSeconds);
+/** Deliveries of the call queue under way at once: each waits some seconds for its calls' moments. */
+const deliveriesAtOnce = 4;
+// One more for the dead-letter queue and one for the clock: a sweep waits behind no delivery.
+const dialer = await start("dialer", deliveriesAtOnce + 2, dialerTimeoutSeconds);
 const gateway = await startApiGateway(port, api);
 const source = { sqs, consumer: dialer };
 const sources = [
-  startEventSource({ ...source, queueUrl, queueName, batchSize: 4, concurrency: 2 }),
+  startEventSource({ ...source, queueUrl, queueName, batchSize: 4, concurrency: deliveriesAtOnce }),
   startEventSource({
     ...source,
     queueUrl: deadQueueUrl,

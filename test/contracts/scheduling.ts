@@ -194,7 +194,8 @@ export function describeScheduling(platform: PlatformUnderTest): void {
       expect(peakOf(times)).toBeLessThanOrEqual(21 + 2); // a request may take a moment to arrive
       const [later] = bench.receivedBy("later");
       const before = times.filter((at) => at <= (later?.at ?? 0)).length;
-      expect(before).toBeGreaterThanOrEqual(480);
+      // A call is called up four seconds ahead of its moment, and takes the first that is free then.
+      expect(before).toBeGreaterThanOrEqual(500 - 4 * 20);
     });
   });
 }
