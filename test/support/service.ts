@@ -65,7 +65,7 @@ export async function startService(
   { script, prefix }: Pick<PlatformUnderTest, "script" | "prefix">,
   environment: Record<string, string>,
   stateDirectory: string,
-  readyMsMax = 30_000,
+  readyMsMax = 60_000,
 ): Promise<RunningService> {
   const port = await freePort();
   const npm = spawn("npm", ["run", script], {
