@@ -43,10 +43,8 @@ export default defineConfig({
       // One worker a platform; the second after the first, as services that are busy disturb one another's time.
       ...[
         { name: "end-to-end", include: ["test/end-to-end/{aws,cloudflare}.test.ts"] },
-        {
-          name: "scheduling",
-          include: ["test/end-to-end/{*-schedule,*-trouble,operator-page}.test.ts"],
-        },
+        { name: "scheduling", include: ["test/end-to-end/{*-schedule,operator-page}.test.ts"] },
+        { name: "trouble", include: ["test/end-to-end/*-trouble.test.ts"] },
       ].map(({ name, include }, index) => ({
         root,
         test: {

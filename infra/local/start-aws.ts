@@ -59,7 +59,7 @@ const start = (name: string, instances: number, timeoutSeconds: number) =>
   });
 const api = await start("api", 2, 30);
 /** Deliveries of the call queue under way at once: each waits some seconds for its calls' moments. */
-const deliveriesAtOnce = 4;
+const deliveriesAtOnce = 3;
 // One more for the dead-letter queue and one for the clock: a sweep waits behind no delivery.
 const dialer = await start("dialer", deliveriesAtOnce + 2, dialerTimeoutSeconds);
 const gateway = await startApiGateway(port, api);
