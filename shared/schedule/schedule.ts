@@ -3,19 +3,28 @@ import { type DialPlan, hoursOf, timeoutSecondsOf } from "../dial-plan.ts";
 import type { Log } from "../log.ts";
 import { countryOf } from "../phone-number.ts";
 import type { Route } from "../providers/index.ts";
-import { allWeek, dayOf, type HoursRule, nextOpening, type Opening } from "./calling-hours.ts";
+import {
+  allWeek,
+  type CallHours,
+  dayOf,
+  type HoursRule,
+  nextOpening,
+  type Opening,
+} from "./calling-hours.ts";
 import type { FrequencyCap } from "./frequency-cap.ts";
 import { type Zone, zoneOf } from "./time-zone.ts";
 import { zonesOfNumber } from "./zone-of-number.ts";
 
 /** Beside the provider's time limit: what is let through just before closing must not ring after it. */
 const marginMs = 5_000;
+/** After an opening: a clock that is ahead by as much phones nobody before it. */
+const openingMarginMs = 2_000;
 
 /** What a dial plan says about when a call may be dialed, and how often its number. */
 export interface Schedule {
   /**
-   * The first moment of [`from`, `until`) at which all that holds for a call is open, with time left for the
-   * provider to place it. Otherwise why not: the rule's place in the plan; `no_time_zone` where neither the call
+   * The first moment of [`from`, `until`) at which all that holds for a call has been open for two seconds, with time
+   * left for the provider to place it. Otherwise why not: the rule's place in the plan; `no_time_zone` where neither the call
    * nor its number nor the plan tells one; `no_clock` past the end of the table of time zones.
    */
   opening(request: CallRequest, route: Route, from: number, until: number): Opening;
@@ -140,7 +149,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     const candidates = [zones].flat();
     const names = candidates.length > 0 ? candidates : [plan.defaultTimeZone ?? ""];
     const hours = { rules: rules.hours, zones: zonesNamed(names, window.from) };
-    const opening = nextOpening(hours, window);
+    const opening = openingIn(hours, window);
     known.set(zones, opening);
     return opening;
   };
@@ -159,6 +168,16 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
       return { caps, isCounted };
     },
   };
+}
+
+/** The opening with its margin: the rules have to be open before the moment that is returned as well. */
+function openingIn(hours: CallHours, { from, until, marginMs }: Window): Opening {
+  const opening = nextOpening(hours, {
+    from: from - openingMarginMs,
+    until: until - openingMarginMs,
+    marginMs: marginMs + openingMarginMs,
+  });
+  return opening.at === undefined ? opening : { ...opening, at: opening.at + openingMarginMs };
 }
 
 function isSame(one: Window, other: Window | undefined): boolean {

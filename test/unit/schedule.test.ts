@@ -30,6 +30,12 @@ function scheduleOf(more: object, events: LogFields[] = []) {
   };
   return {
     capsOf: (request: CallRequest) => schedule.capsOf(request, routeFor(request)),
+    /** The first open moment of the week from then on, to the second. */
+    opensAt(request: CallRequest, from: string): string | undefined {
+      const start = Date.parse(from);
+      const { at } = schedule.opening(request, routeFor(request), start, start + 7 * dayMs);
+      return at === undefined ? undefined : new Date(at).toISOString().slice(0, 19);
+    },
     closedBy: (request: CallRequest, at: string) =>
       schedule.closedBy(request, routeFor(request), Date.parse(at)),
     /** The opening as text, and the rule that was closed before. */
@@ -124,6 +130,34 @@ describe("a call's schedule", () => {
     // Once it is claimed a few seconds have passed, but not the provider's time.
     expect(closedBy(utc, "2026-06-01T16:58:59Z")).toBeUndefined();
     expect(closedBy(utc, "2026-06-01T16:59:01Z")).toBe("callingHours.default");
+  });
+
+  it("begins two seconds after the hours do, for clocks that are ahead", () => {
+    const { opensAt, closedBy } = scheduleOf({});
+    const utc = call("+12125550100", "UTC");
+    expect(opensAt(utc, "2026-06-01T08:59:59Z")).toBe("2026-06-01T09:00:02");
+    expect(opensAt(utc, "2026-06-01T09:00:01Z")).toBe("2026-06-01T09:00:02");
+    expect(opensAt(utc, "2026-06-01T09:00:03Z")).toBe("2026-06-01T09:00:03");
+    expect(closedBy(utc, "2026-06-01T09:00:01.999Z")).toBe("callingHours.default");
+    expect(closedBy(utc, "2026-06-01T09:00:02Z")).toBeUndefined();
+  });
+
+  it("leaves the provider its time before the midnight that begins a blackout date", () => {
+    const { opensAt, closedBy } = scheduleOf({
+      callingHours: { default: { "mon-sun": ["00:00-24:00"] }, office: "always" },
+      providers: { webhook: { timeoutSeconds: 60 } },
+      blackoutDates: ["2026-06-02"],
+    });
+    const utc = call("+12125550100", "UTC");
+    const midnight = Date.parse("2026-06-02T00:00:00Z");
+    const before = (ms: number) => new Date(midnight - ms).toISOString();
+    const after = (ms: number) => new Date(midnight + dayMs + ms).toISOString();
+    expect(opensAt(utc, before(65_000))).toBe(before(65_000).slice(0, 19));
+    expect(opensAt(utc, before(64_999))).toBe(after(2_000).slice(0, 19));
+    expect(closedBy(utc, before(60_000))).toBeUndefined();
+    expect(closedBy(utc, before(59_999))).toBe("blackoutDates");
+    expect(closedBy(utc, after(1_999))).toBe("blackoutDates");
+    expect(closedBy(utc, after(2_000))).toBeUndefined();
   });
 
   it("answers calls in turn as it would each alone, whatever they share", () => {
@@ -270,11 +304,14 @@ describe("a preset", () => {
     ],
     ["india", ["2026-06-01T09:00", "2026-06-07T20:59"], ["2026-06-01T08:59", "2026-06-01T21:00"]],
   ])("%s is open at %j and closed at %j", (preset, open, closed) => {
-    // A provider's time limit before the end of the hours is closed already: a minute earlier is not.
+    // A provider's time limit before the end of the hours is closed already: a minute earlier is not. Two seconds
+    // after their beginning they are open, and not before.
     const early = (local: string) =>
-      local.replace(/:[25]9$/, (minute) => `:${minute === ":59" ? 58 : 28}`);
+      `${local.replace(/:[25]9$/, (minute) => `:${minute === ":59" ? 58 : 28}`)}:02`;
     expect(open.map(early).filter((local) => !openAt(preset, local))).toEqual([]);
-    expect(closed.filter((local) => openAt(preset, local))).toEqual([]);
+    const isBeginning = (local: string) => local.endsWith(":00") && !local.endsWith("11:00");
+    const notYet = open.filter(isBeginning).map((local) => `${local}:01.999`);
+    expect([...closed, ...notYet].filter((local) => openAt(preset, local))).toEqual([]);
   });
 
   it("has the caps that its law has, and Florida its area codes", () => {

@@ -338,7 +338,7 @@ describe("a row", () => {
       at: expect.any(Number),
       state: "WAITING",
       reason: "hours:callingHours.default",
-      dueAt: Date.parse("2026-06-01T13:00:00Z"),
+      dueAt: Date.parse("2026-06-01T13:00:02Z"),
     });
     expect(JSON.stringify(row.history)).not.toContain("2025550123");
   });

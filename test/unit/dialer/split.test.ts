@@ -123,7 +123,7 @@ describe("the calls of a split request", () => {
     const rows = await rowsIn(bench, "WAITING");
     expect(rows).toHaveLength(1200);
     expect(new Set(rows.map(({ reason, dueAt }) => `${reason} ${iso(dueAt)}`))).toEqual(
-      new Set(["hours:callingHours.default 2026-06-01T09:00:00"]),
+      new Set(["hours:callingHours.default 2026-06-01T09:00:02"]),
     );
     await bench.simulate(3900);
     expect(idsDialed(bench)).toEqual(idsOf(calls));
