@@ -40,7 +40,16 @@ const isEven = (number: string) => Number(number.at(-1)) % 2 === 0;
 /** Answers 429 to the first two requests of a call, and then takes it; refuses numbers that end in 7. */
 const startVapi = () => {
   const tries = new Map<string, number>();
-  return startProvider((request, response, place) => {
+  return startProvider((request, response, place, phoned) => {
+    if (request.method === "GET") {
+      // A call whose answer came too late on a busy machine is looked up.
+      const listed = phoned.map(({ id, at }) => ({
+        id: `vapi_${id}`,
+        createdAt: new Date(at).toISOString(),
+        customer: { externalId: id },
+      }));
+      return void response.writeHead(200).end(JSON.stringify(listed));
+    }
     const body: { customer: { number: string; externalId: string } } = JSON.parse(request.text);
     const { number, externalId } = body.customer;
     const before = tries.get(externalId) ?? 0;
@@ -153,12 +162,18 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
       );
       // Two calls to one number at one time: Twilio phones both, and its list cannot tell them apart.
       const twice = { phone_number: "+13035550190", agent_id: "twilio" };
-      const response = await fetch(`${service.address}/v1/calls/batch`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify([...calls, twice, twice]),
-      });
-      expect(response.status).toBe(201);
+      const post = async (body: object[]) => {
+        const { status } = await fetch(`${service.address}/v1/calls/batch`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify(body),
+        });
+        expect(status).toBe(201);
+      };
+      // First and by themselves, so that both are under way at one time whatever becomes of the others.
+      await post([twice, twice]);
+      await until(() => twilio.received.length === 2, 10_000);
+      await post(calls);
       const ended = ["PLACED", "REJECTED", "NEEDS_REVIEW"];
       const open = async () => {
         const rows = await platform.rows(service);
@@ -188,13 +203,12 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
         if (agent_id === "vapi") return number.endsWith("7") ? "REJECTED" : "PLACED";
         return isTroubled(number) && !isEven(number) ? "NEEDS_REVIEW" : "PLACED";
       };
-      const expected = calls.map((call) => stateOf(call.phone_number, call));
-      const counted = (states: string[]) =>
-        Object.fromEntries(
-          ended.map((state) => [state, states.filter((one) => one === state).length]),
-        );
-      expect(counted(rows.map(({ state }) => state))).toEqual(
-        counted([...expected, "NEEDS_REVIEW", "NEEDS_REVIEW"]),
+      const expected = [
+        ...calls.map((call) => `${call.agent_id} ${stateOf(call.phone_number, call)}`),
+        ...[1, 2].map(() => "twilio NEEDS_REVIEW"),
+      ];
+      expect(rows.map(({ agentId, state }) => `${agentId} ${state}`).toSorted()).toEqual(
+        expected.toSorted(),
       );
       // With the whole call, and none of them known to have been placed but the two of one number.
       const reviewed = rows.filter(({ state }) => state === "NEEDS_REVIEW");

@@ -22,8 +22,8 @@ import {
   statesOf,
 } from "../../support/dialer-calls.ts";
 
-// The old core had no limit on any of these: one call to a port that never answered held its delivery until the
-// function was killed, and every other message of it came again.
+// Without a limit one call to a port that never answers holds its delivery until the function is killed, and every
+// other message of it comes again.
 
 const again = { retryAfterSeconds: 60 };
 
