@@ -16,7 +16,7 @@ import { type Zone, zoneOf } from "./time-zone.ts";
 import { zonesOfNumber } from "./zone-of-number.ts";
 
 /** Beside the provider's time limit: what is let through just before closing must not ring after it. */
-const marginMs = 5_000;
+const closingMarginMs = 5_000;
 /** After an opening: a clock that is ahead by as much phones nobody before it. */
 const openingMarginMs = 2_000;
 
@@ -157,7 +157,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
 
   return {
     opening: (request, route, from, until) =>
-      openingFor(request, route, { from, until, marginMs: timeoutMs(route) + marginMs }),
+      openingFor(request, route, { from, until, marginMs: timeoutMs(route) + closingMarginMs }),
     closedBy(request, route, now) {
       const window = { from: now, until: now + 1, marginMs: timeoutMs(route) };
       const opening = openingFor(request, route, window);

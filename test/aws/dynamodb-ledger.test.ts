@@ -239,12 +239,8 @@ describe("DynamoDB as a call ledger: what DynamoDB bills", () => {
       items: 2,
     });
     // What was accepted since is not looked at, nor anything else that has not ended.
-    await ledger.write(
-      rowsOfOneRequest(200, { state: "EXPIRED", backlog: null }).map((next) => ({
-        next,
-        seen: null,
-      })),
-    );
+    const young = rowsOfOneRequest(200, { state: "EXPIRED", backlog: null });
+    await ledger.write(young.map((row) => ({ next: row, seen: null })));
     const ended = await cost(() => ledger.ended({ before: suiteNow - 100_000, limit: 9 }));
     expect(ended.items).toBe(0);
     client.destroy();

@@ -174,10 +174,10 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
       await post([twice, twice]);
       await until(() => twilio.received.length === 2, 10_000);
       await post(calls);
-      const ended = ["PLACED", "REJECTED", "NEEDS_REVIEW"];
+      const ended = new Set<string>(["PLACED", "REJECTED", "NEEDS_REVIEW"]);
       const open = async () => {
         const rows = await platform.rows(service);
-        const left = rows.filter(({ state }) => !ended.includes(state));
+        const left = rows.filter(({ state }) => !ended.has(state));
         const told = left.map(({ agentId, state, reason, dueAt, attempt }) =>
           [agentId, state, reason, attempt, new Date(dueAt ?? 0).toISOString()].join(" "),
         );
