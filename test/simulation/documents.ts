@@ -1,5 +1,5 @@
 import type { Documents } from "../../shared/documents/documents.ts";
-import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
+import { createMemoryDocuments } from "../support/memory-documents.ts";
 import type { StoredText } from "../../shared/documents/stored-text.ts";
 import { ask, askEach, type Faults } from "./outside.ts";
 import type { World } from "./world.ts";

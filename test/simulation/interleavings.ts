@@ -2,8 +2,8 @@ import { createDialerMemory, type DialerDeps } from "../../functions/dialer/dial
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import { createMemoryDocuments } from "../support/memory-documents.ts";
+import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";

@@ -1,4 +1,4 @@
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import { createMemoryLedger } from "../support/memory-ledger.ts";
 import type { CallLedger, Change, Page } from "../../shared/ledger/call-ledger.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";
 import { ask, askEach, type Faults } from "./outside.ts";

@@ -21,7 +21,7 @@ export const portMutants: readonly Mutant[] = [
     ],
   ),
   ...mutantsIn(
-    "shared/ledger/memory-ledger.ts",
+    "test/support/memory-ledger.ts",
     ["test/unit/memory-ledger.test.ts"],
     [
       [
@@ -52,7 +52,7 @@ export const portMutants: readonly Mutant[] = [
     ],
   ),
   ...mutantsIn(
-    "shared/documents/memory-documents.ts",
+    "test/support/memory-documents.ts",
     ["test/unit/memory-documents.test.ts"],
     [
       [

@@ -1,10 +1,10 @@
 import { createApp } from "../../functions/api/app.ts";
 import type { ApiDeps } from "../../functions/api/context.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
-import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
+import { createMemoryDocuments } from "./memory-documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
-import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
+import { createMemoryLedger } from "./memory-ledger.ts";
+import { createMemoryQueue } from "./memory-queue.ts";
 import { randomId, randomVersion } from "../../shared/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
 import { apiEnvironment } from "./environment.ts";

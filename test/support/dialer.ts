@@ -1,6 +1,7 @@
 import {
   createDialerMemory,
   type DialerDeps,
+  type DialerMemory,
   type DialerSettings,
 } from "../../functions/dialer/dialer.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
@@ -9,9 +10,9 @@ import type { Call } from "../../shared/calls/call.ts";
 import { type DialPlan, parseDialPlan } from "../../shared/dial-plan.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
-import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
+import { createMemoryDocuments } from "./memory-documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import { createMemoryLedger } from "./memory-ledger.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import type {
@@ -98,7 +99,11 @@ export function createDialerBench(
       else timers.push({ at: now + ms, wake });
     });
   /** Hands messages to the dialer, which waits in this clock alone; what it hands back comes again. */
-  async function handle(messages: Waiting[], deadlineMs: number): Promise<AckOrRetry[]> {
+  async function handle(
+    messages: Waiting[],
+    deadlineMs: number,
+    ownMemory: DialerMemory = bench.deps.memory,
+  ): Promise<AckOrRetry[]> {
     const answers = await handleMessages(
       messages.map(({ json, attempt }, index) => ({
         attempt,
@@ -106,7 +111,7 @@ export function createDialerBench(
         large: json.length > 1_000_000,
         open: async () => json,
       })),
-      bench.deps,
+      { ...bench.deps, memory: ownMemory },
       now + deadlineMs,
     );
     for (const [index, { json, attempt }] of messages.entries()) {
@@ -190,12 +195,15 @@ export function createDialerBench(
         batchSize = 4,
         sweepSeconds = 60,
         lateMs = noDelay,
+        memories = [],
       }: {
         consumers?: number;
         batchSize?: number;
         sweepSeconds?: number;
         /** How much later than asked a message comes. */
         lateMs?: () => number;
+        /** One for each consumer, where they are to be processes that share nothing. */
+        memories?: DialerMemory[];
       } = {},
     ) {
       const until = now + seconds * 1000;
@@ -211,7 +219,11 @@ export function createDialerBench(
         const visible = waiting.filter(({ visibleAt }) => visibleAt <= now).slice(0, batchSize);
         if (visible.length > 0 && underWay.size < consumers) {
           waiting = waiting.filter((message) => !visible.includes(message));
-          const work = handle(visible, 900_000).finally(() => underWay.delete(work));
+          const own = memories.pop();
+          const work = handle(visible, 900_000, own).finally(() => {
+            underWay.delete(work);
+            if (own !== undefined) memories.push(own);
+          });
           underWay.add(work);
           continue;
         }

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../functions/api/app.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
-import type { MemoryQueue } from "../../shared/queue/memory-queue.ts";
+import { createMemoryLedger } from "../support/memory-ledger.ts";
+import type { MemoryQueue } from "../support/memory-queue.ts";
 import { callsOf, messageSchema } from "../../shared/queue/messages.ts";
 import { readApiSettings } from "../../shared/settings.ts";
 import { aCall } from "../support/calls.ts";

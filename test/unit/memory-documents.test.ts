@@ -1,4 +1,4 @@
-import { createMemoryDocuments } from "../../shared/documents/memory-documents.ts";
+import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { randomId } from "../../shared/random-id.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 

@@ -1,5 +1,5 @@
 import { callStates } from "../../shared/calls/call-row.ts";
-import { createMemoryLedger } from "../../shared/ledger/memory-ledger.ts";
+import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
 
 const told = callStates.filter((state) => state !== "WAITING" && state !== "DIALING");

@@ -1,4 +1,4 @@
-import { createMemoryQueue } from "../../shared/queue/memory-queue.ts";
+import { createMemoryQueue } from "../support/memory-queue.ts";
 import { describeCallQueue } from "../contracts/call-queue.ts";
 
 describeCallQueue("memory", () => {

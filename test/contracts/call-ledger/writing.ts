@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
 import { attentionStates } from "../../../shared/ledger/attention-states.ts";
 import type { CallLedger, Change } from "../../../shared/ledger/call-ledger.ts";
-import { createMemoryLedger } from "../../../shared/ledger/memory-ledger.ts";
+import { createMemoryLedger } from "../../support/memory-ledger.ts";
 import {
   aNumberHash,
   aRow,

@@ -1,7 +1,11 @@
-import { grantPermits, momentsOf } from "../schedule/pacing.ts";
-import type { Documents, DocumentKey, StoredDocument } from "./documents.ts";
-import { parseValue } from "./kinds.ts";
-import { documentsRead, paceExpiresAt, type StoredText } from "./stored-text.ts";
+import { grantPermits, momentsOf } from "../../shared/schedule/pacing.ts";
+import type { Documents, DocumentKey, StoredDocument } from "../../shared/documents/documents.ts";
+import { parseValue } from "../../shared/documents/kinds.ts";
+import {
+  documentsRead,
+  paceExpiresAt,
+  type StoredText,
+} from "../../shared/documents/stored-text.ts";
 
 /**
  * Documents in this process's memory, for tests.

@@ -1,6 +1,6 @@
-import { type CallRow, parseRow, storedRow } from "../calls/call-row.ts";
-import { firstCallIdAt, requestIdOf } from "../calls/ids.ts";
-import type { CallLedger, DuePlace, ListOf } from "./call-ledger.ts";
+import { type CallRow, parseRow, storedRow } from "../../shared/calls/call-row.ts";
+import { firstCallIdAt, requestIdOf } from "../../shared/calls/ids.ts";
+import type { CallLedger, DuePlace, ListOf } from "../../shared/ledger/call-ledger.ts";
 
 /** A row as it is kept: only what JSON keeps of it, as in the other adapters. */
 interface Stored {
@@ -16,7 +16,13 @@ interface Stored {
  */
 export function createMemoryLedger(stored: Map<string, Stored> = new Map()): CallLedger {
   const rowOf = ({ id, version, json }: Stored) => parseRow(id, version, JSON.parse(json));
-  const rows = () => [...stored.values()].flatMap((one) => rowOf(one) ?? []);
+  /** Rows as they were parsed for a search, which changes none of them. */
+  const parsed = new WeakMap<Stored, CallRow | undefined>();
+  const searched = (one: Stored) => {
+    if (!parsed.has(one)) parsed.set(one, rowOf(one));
+    return parsed.get(one);
+  };
+  const rows = () => [...stored.values()].flatMap((one) => searched(one) ?? []);
 
   return {
     async read(ids) {
@@ -42,13 +48,14 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
       });
     },
     async due({ backlogs, until, each }) {
-      const waiting = rows().toSorted(byPlace);
+      const all = rows();
       return backlogs.map(({ key, after }) =>
-        waiting
+        all
           .flatMap(({ id, backlog, dueAt }): DuePlace[] =>
             backlog === key && dueAt !== null && dueAt <= until ? [{ id, dueAt }] : [],
           )
           .filter((place) => after === undefined || comparePlaces(place, after) > 0)
+          .toSorted(comparePlaces)
           .slice(0, each),
       );
     },
@@ -56,9 +63,10 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
       const found = rows()
         .filter((row) => row.id < before && isOf(row, of))
         .toSorted((a, b) => (a.id < b.id ? 1 : -1))
-        .slice(0, limit);
+        .slice(0, limit)
+        .map((row) => structuredClone(row));
       const next = found.length < limit ? undefined : found.at(-1)?.id;
-      const unreadable = [...stored.values()].filter((one) => rowOf(one) === undefined).length;
+      const unreadable = [...stored.values()].filter((one) => searched(one) === undefined).length;
       return { rows: found, next, unreadable };
     },
     async ended({ before, after = "", limit }) {
@@ -82,10 +90,6 @@ function isOf(row: CallRow, of: ListOf): boolean {
   if ("state" in of) return row.state === of.state;
   if ("requestId" in of) return requestIdOf(row.id) === of.requestId;
   return "all" in of || row.numberHash === of.numberHash;
-}
-
-function byPlace(a: CallRow, b: CallRow): number {
-  return comparePlaces({ id: a.id, dueAt: a.dueAt ?? 0 }, { id: b.id, dueAt: b.dueAt ?? 0 });
 }
 
 function comparePlaces(a: DuePlace, b: DuePlace): number {

@@ -1,4 +1,4 @@
-import type { CallQueue, Delivered } from "./call-queue.ts";
+import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
 
 /** A queue in this process's memory, for tests: what was sent is taken out by the test. */
 export interface MemoryQueue extends CallQueue {
