@@ -230,6 +230,33 @@ const listOfCalls = listOf("calls", callRef, {
       "Calls left out, as only a later version of the service can read them; absent where there are none",
   },
 });
+const backlogSchema = {
+  ...jsonSchema(operator.backlogViewSchema, {
+    account: { description: "Where today's plan sends them; null where it has no route" },
+    head: {
+      description:
+        "The call whose turn is first. It is late where `due_at` has passed; a later one waits for its hours or for a repeat",
+    },
+    waiting: { description: "How many calls wait, counted up to `waiting_most`" },
+    called_up_to: {
+      description: "Up to when calls of the account are called up; null where that is not ahead",
+    },
+    held_by: {
+      description:
+        "`agent_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers",
+    },
+  }),
+  description: "The waiting calls of one client and one agent.",
+};
+const backlogsSchema = jsonSchema(operator.backlogsViewSchema, {
+  backlogs: {
+    items: { $ref: "#/components/schemas/Backlog" },
+    description: "By when their heads are due, earliest first; with more than 1,000, in windows",
+  },
+  oldest_due_at: { description: "When the earliest head of this window is due, or was" },
+  swept_at: { description: "When the last full round of the sweep began; null before the first" },
+  cursor: { description: cursorSchema.description },
+});
 const json = (schema: Json, description = "Done.") => ({
   description,
   content: { "application/json": { schema } },
@@ -392,6 +419,12 @@ export function operatorDocument() {
         "What operators have paused, and which circuit breakers are open",
         jsonSchema(operator.pausesViewSchema),
       ),
+      "/operator/backlogs": read(
+        "listBacklogs",
+        "Whose calls wait, since when, and what holds them; those due first come first",
+        backlogsSchema,
+        queryOf(operator.backlogsQuerySchema, page),
+      ),
       "/operator/counts": read(
         "countCalls",
         "Calls by state and hour, and what stands now",
@@ -424,6 +457,7 @@ export function operatorDocument() {
     components: {
       securitySchemes: { bearer },
       schemas: {
+        Backlog: backlogSchema,
         Call: jsonSchema(operator.callViewSchema),
         CallWithHistory: jsonSchema(operator.callStorySchema),
         Revealed: jsonSchema(operator.revealedSchema),

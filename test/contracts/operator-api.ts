@@ -44,6 +44,7 @@ interface Answer {
     standing: Record<string, number>;
     pauses: { agent_id?: string; account?: string }[];
     breakers: { key: string }[];
+    backlogs: { agent_id: string; head: { call_id: string }; held_by: string[] }[];
     id: string;
     state: string;
     cursor: string;
@@ -516,6 +517,9 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect(() => schemas.pausesViewSchema.parse(body)).not.toThrow();
       expect(body.breakers).toContainEqual({
         key,
+        kind: "agent",
+        name: agent,
+        failures: { refusals: { http_404: 20 } },
         code: "http_404",
         opened_at: new Date(now).toISOString(),
         probe_at: new Date(now + 8000).toISOString(),
@@ -529,6 +533,34 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect((await ask("/pauses")).body.breakers.map((one) => one.key)).not.toContain(key);
       expect((await ask("/resume", { breaker: `${key}_none` })).status).toBe(404);
       expect((await ask("/resume", {})).status).toBe(422);
+    });
+
+    it("tells whose calls wait, those due first coming first, and what holds them", async () => {
+      const first = await callIn("WAITING", { acceptedAt: Date.now() - 60_000 });
+      await callIn("WAITING");
+      const { kind, key } = pauseKeyOf({ agent });
+      await putDocument(kind, key, { at: Date.now(), by: "operator" });
+      const mine: Answer["body"]["backlogs"] = [];
+      let cursor: string | undefined;
+      do {
+        const { body } = await ask(
+          `/backlogs?limit=1${cursor === undefined ? "" : `&cursor=${cursor}`}`,
+        );
+        expect(() => schemas.backlogsViewSchema.parse(body)).not.toThrow();
+        expect(JSON.stringify(body)).not.toMatch(/2025550123|Zoë/);
+        mine.push(...body.backlogs.filter(({ agent_id }) => agent_id === agent));
+        cursor = body.cursor;
+      } while (cursor !== undefined);
+      expect(mine).toMatchObject([
+        {
+          client: "crm",
+          account: null,
+          head: { call_id: first.id },
+          waiting: 2,
+          held_by: ["agent_paused", "route_gone"],
+        },
+      ]);
+      await documents.remove([{ kind, key }]);
     });
 
     it("counts what operators did by state and hour, and what stands", async () => {

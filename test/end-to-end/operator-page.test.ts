@@ -5,94 +5,22 @@ import { promisify } from "node:util";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { backlogOf, callStates, storedRow } from "../../shared/calls/call-row.ts";
-import { countsKeyOf } from "../../shared/documents/counts.ts";
-import { randomVersion } from "../../shared/random-id.ts";
 import { createToken } from "../../shared/tokens.ts";
 import { startBrowser } from "../support/browser.ts";
-import { aCall, aRequestId } from "../support/calls.ts";
 import { cloudflare } from "../support/platforms.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { rowIn } from "../support/rows.ts";
 import {
   makeStateDirectory,
   type RunningService,
   startService,
   until,
 } from "../support/service.ts";
+import { awkward, requestIds, seeds } from "./operator-page-seeds.ts";
 
 const { token, sha256 } = createToken();
 const operator = createToken();
 /** For a person to look at. */
 const pictures = resolve(import.meta.dirname, "../../dist/screenshots");
-const hourMs = 3_600_000;
-const awkward = `<img src=x onerror="document.title='broken into'">`;
-
-/** The request of each state's calls. */
-const requestIds = Object.fromEntries(callStates.map((state) => [state, aRequestId(Date.now())]));
-
-/** Calls in every state, what counts them and the backlogs of those that wait, as the ledger's tables have them. */
-function seeds(): string {
-  const now = Date.now();
-  const quote = (value: string | number | null) =>
-    value === null ? "NULL" : `'${String(value).replaceAll("'", "''")}'`;
-  const insert = (table: string, row: Record<string, string | number | null>) =>
-    `INSERT INTO ${table} (${Object.keys(row).join()}) VALUES (${Object.values(row).map(quote).join()});`;
-  const rows = callStates.flatMap((state, place) =>
-    Array.from({ length: 30 + place * 5 }, (_, n) => {
-      const acceptedAt = now - n * 600_000 - place * 60_000;
-      const request = {
-        phone_number: `+1303555${String(place * 100 + n).padStart(4, "0")}`,
-        agent_id: n === 0 ? "reviewed_one" : `agent_${n % 3}`,
-        context: { name: n === 0 ? awkward : "Ada" },
-      };
-      const call = aCall({ requestId: requestIds[state] ?? "", acceptedAt, request });
-      const reason = state === "WAITING" ? "hours:callingHours.default" : "http_500";
-      const row = rowIn(state, call, { at: acceptedAt + 900, reason, dueAt: now + 10 * hourMs });
-      return state === "DIALING" ? { ...row, dueAt: now + 10 * hourMs } : row;
-    }),
-  );
-  const backlogs = new Map(
-    rows.filter(({ state }) => state === "WAITING").map((row) => [backlogOf(row), row]),
-  );
-  const counts = new Map<string, Record<string, number>>();
-  for (const { state, updatedAt } of rows) {
-    const { key } = countsKeyOf(updatedAt);
-    const counted = counts.get(key) ?? {};
-    if (state !== "DIALING") counts.set(key, { ...counted, [state]: (counted[state] ?? 0) + 1 });
-  }
-  const document = (kind: string, key: string, value: object) =>
-    insert("documents", {
-      kind,
-      key,
-      version: randomVersion(),
-      expires_at: null,
-      value: JSON.stringify(value),
-    });
-  return [
-    ...rows.map((row) =>
-      insert("calls", {
-        id: row.id,
-        version: row.version,
-        number_hash: row.numberHash,
-        row: JSON.stringify(storedRow(row)),
-      }),
-    ),
-    ...[...counts].map(([key, value]) => document("counts", key, value)),
-    ...[...backlogs].map(([key, { client, agentId }]) =>
-      document("backlog", key, {
-        client,
-        agentId,
-        usedAt: now,
-        nextDueAt: now + 10 * hourMs,
-        visitedAt: now,
-        newer: null,
-        older: null,
-      }),
-    ),
-  ].join("\n");
-}
-
 describe("the operator's page", () => {
   let service: RunningService;
   let browser: Browser | undefined;
@@ -188,6 +116,9 @@ describe("the operator's page", () => {
     await page.getByText("As a table").click();
     expect(await page.getByRole("table").first().getByRole("row").count()).toBeGreaterThan(3);
     await page.getByText("As a table").click();
+    const waiting = page.getByRole("region", { name: "Backlogs" });
+    await waiting.getByRole("row", { name: /^agent_1 crm .* 10 in 10 hours/ }).waitFor();
+    await waiting.getByRole("row", { name: /^agent_2 .* breaker agent:agent_2/ }).waitFor();
     await page.getByRole("region", { name: "Calls found" }).getByRole("row").nth(40).waitFor();
     expect(await page.content()).not.toMatch(/303555\d{4}|Ada/);
   });
@@ -264,14 +195,31 @@ describe("the operator's page", () => {
       body: JSON.stringify({ phone_number: "+13035550999", agent_id: "agent_9" }),
     });
     await button(/^Waiting 1$/).click({ timeout: 20_000 });
+    const held = page.getByRole("region", { name: "Backlogs" }).getByRole("row", {
+      name: /^agent_9 test webhook:\S+ 1 .* account paused/,
+    });
+    await held.waitFor({ timeout: 20_000 });
+    expect(await held.textContent()).not.toContain("303555");
     await search({});
-    await page.getByRole("cell", { name: "paused" }).waitFor();
+    const found = page.getByRole("region", { name: "Calls found" });
+    await found.getByRole("cell", { name: "paused" }).waitFor();
     await button("paused 1").click();
     await button("paused 1").waitFor();
     await page.screenshot({ path: join(pictures, "paused.png"), fullPage: true });
     await button("Resume account webhook").click();
     await hasSaid(/^Resumed/);
     await until(() => receiver.received.length === 2, 30_000);
+  });
+
+  it("tells what opened a circuit breaker, and closes it", async () => {
+    const paused = page.getByRole("region", { name: "Paused" });
+    const text =
+      /of the agent agent_2 is open since .* http_404, 20 refusals with http_404 in a row/;
+    await paused.getByText(text).waitFor();
+    await button("Resume agent:agent_2").click();
+    await hasSaid(/^Resumed: agent:agent_2/);
+    await paused.getByText("Nothing is paused.").waitFor();
+    await page.getByText("No call waits.").waitFor();
   });
 
   it("keeps the do-not-call list", async () => {

@@ -157,6 +157,16 @@ describe("npm run calls", () => {
     const next = { ...key, version: randomVersion(), value, expiresAt: null };
     await bench.documents.write([{ next, seen: null }]);
     expect((await bench.calls("pauses")).out).toMatch(/breaker account:vapi .* answers http_401/);
+    const counted = { kind: "failures", key: "account:vapi" } as const;
+    await bench.documents.add(counted, { unanswered: 7, inRow: 5 }, Date.now() + 60_000);
+    expect((await bench.calls("pauses")).out).toContain("7 unanswered, 5 in a row");
+    const json: object = JSON.parse((await bench.calls("pauses --json")).out);
+    expect(json).toMatchObject({
+      what: "breaker account:vapi",
+      kind: "account",
+      name: "vapi",
+      failures: { unanswered: 7, in_row: 5 },
+    });
     expect((await bench.calls("resume --breaker account:vapi")).out).toBe(
       "Resumed: breaker account:vapi.",
     );
@@ -211,6 +221,8 @@ describe("npm run calls", () => {
     ["redial", 1, /^Name calls by their ids/],
     ["resolve call_1", 1, /^resolve needs either/],
     ["cancel", 1, /^Give one of --request or --agent/],
+    ["backlogs --agent a", 1, /^backlogs has no option --agent/],
+    ["backlogs --limit none", 1, /^--limit must be a number/],
     ["pause --agent a --account b", 1, /^Give one of/],
     ["resume", 1, /^Give one of --agent, --account or --breaker/],
     ["dnc add", 1, /^dnc needs numbers/],

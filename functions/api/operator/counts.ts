@@ -1,12 +1,15 @@
 import { Hono } from "hono";
 import { type CallState, callStates, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { countsKeyOf } from "../../../shared/documents/counts.ts";
-import type { Documents } from "../../../shared/documents/documents.ts";
+import type { Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { endOfTime, timeOf } from "./call-views.ts";
 import { countsQuerySchema } from "./schemas.ts";
 import { query } from "./validate.ts";
+
+/** The document that tells when the sweep was last round. */
+export const sweepKey = { kind: "sweep", key: "sweep" } as const;
 
 const hourMs = 3_600_000;
 /** Rows of a state are counted so far. */
@@ -31,7 +34,6 @@ export function countsRoutes(deps: OperatorDeps) {
 
 async function countsOf(hours: number, now: number, documents: Documents) {
   const keys = Array.from({ length: hours }, (_, n) => countsKeyOf(now - (hours - 1 - n) * hourMs));
-  const sweepKey = { kind: "sweep", key: "sweep" } as const;
   const read = await documents.read([...keys, sweepKey]);
   const counts = keys.flatMap(({ kind, key }) => {
     const counted = read.get(kind, key)?.value ?? {};
@@ -41,8 +43,13 @@ async function countsOf(hours: number, now: number, documents: Documents) {
       return count === 0 ? [] : [{ hour, state, count }];
     });
   });
-  const sweptAt = read.get(sweepKey.kind, sweepKey.key)?.value.fullRoundAt;
-  return { counts, swept_at: sweptAt === undefined || sweptAt === 0 ? null : timeOf(sweptAt) };
+  return { counts, swept_at: sweptAtIn(read) };
+}
+
+/** When the last full round of the sweep began; null before the first one. */
+export function sweptAtIn(read: DocumentsRead): string | null {
+  const { fullRoundAt = 0 } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
+  return fullRoundAt === 0 ? null : timeOf(fullRoundAt);
 }
 
 /** Calls in the states in which something may yet happen to them, or has to: each counted up to 500. */

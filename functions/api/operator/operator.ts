@@ -5,6 +5,7 @@ import type { ApiDeps, ApiEnv, OperatorDeps } from "../context.ts";
 import documents from "../documents.json" with { type: "json" };
 import { problem } from "../problem.ts";
 import { auditRoutes } from "./audit.ts";
+import { backlogRoutes } from "./backlogs.ts";
 import { callRoutes } from "./calls.ts";
 import { cancelRoutes } from "./cancel.ts";
 import { countsRoutes } from "./counts.ts";
@@ -38,6 +39,7 @@ export function createOperator(
   operator.route("/calls", callRoutes(ready));
   operator.route("/cancel", cancelRoutes(ready));
   operator.route("/", pauseRoutes(ready));
+  operator.route("/backlogs", backlogRoutes(ready));
   operator.route("/counts", countsRoutes(ready));
   operator.route("/do-not-call", doNotCallRoutes(ready));
   operator.route("/audit", auditRoutes(ready));

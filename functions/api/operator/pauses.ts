@@ -6,6 +6,7 @@ import { accountNameOf } from "../../../shared/providers/index.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { problem, unprocessable } from "../problem.ts";
 import { record } from "./audit.ts";
+import { viewsOfOpen } from "./breaker-views.ts";
 import { timeOf } from "./call-views.ts";
 import { changeDocument } from "./change-document.ts";
 import { pauseSchema, resumeSchema } from "./schemas.ts";
@@ -62,14 +63,7 @@ async function standing({ plan, ...deps }: OperatorDeps) {
       const what = kind === "agent" ? { agent: name } : { account: name };
       return [{ ...fieldsOf(what), at: timeOf(value.at), by: value.by }];
     }),
-    breakers: breakers
-      .filter(({ value }) => value.state === "open")
-      .map(({ key, value: { code, openedAt, probeAt } }) => ({
-        key,
-        code,
-        opened_at: timeOf(openedAt),
-        probe_at: timeOf(probeAt),
-      })),
+    breakers: await viewsOfOpen(breakers, plan, documents),
     agents: Object.keys(plan.agents).filter((name) => name !== "*"),
     other_agents: Object.hasOwn(plan.agents, "*"),
     accounts: [...new Set(Object.values(plan.agents).map(({ provider }) => provider))].toSorted(),

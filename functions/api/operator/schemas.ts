@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { callStates } from "../../../shared/calls/call-row.ts";
 import { isE164 } from "../../../shared/phone-number.ts";
+import { foreignCursor, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
 
 /** Most numbers that are put onto the do-not-call list, or taken from it, by one request. */
 const numbersMax = 10_000;
@@ -17,7 +18,6 @@ const name = z.string().min(1).max(300);
 const requestId = z
   .string()
   .regex(/^[0-9A-HJKMNP-TV-Z]{26}$/, "must be a request's id, such as 01KAJ6Y5G0QZ3N4T7V8W9XABCD");
-const foreignCursor = "must be a cursor of an earlier answer";
 /** Where a list of calls goes on: the ledger's own `next`. */
 const callCursor = z.string().regex(/^call_\w{1,60}$/, foreignCursor);
 
@@ -61,45 +61,41 @@ const agentId = name.refine(
 const oneOf = (what: { [key: string]: unknown }) =>
   Object.values(what).filter(Boolean).length === 1;
 
+const duePlaceSchema = z.strictObject({ dueAt: z.number(), id: z.string() });
+
 /** Where a cancellation goes on: below a call of the request, or at a place of one of the agent's backlogs. */
 const cancelPlaceSchema = z.union([
   z.strictObject({ before: callCursor }),
   z.strictObject({
     backlog: z.string(),
-    after: z.strictObject({ dueAt: z.number(), id: z.string() }).optional(),
+    after: duePlaceSchema.optional(),
   }),
 ]);
 export type CancelPlace = z.infer<typeof cancelPlaceSchema>;
 
-/** A place as a cursor: opaque to clients. */
+/** Where a cancellation goes on, as a cursor. */
 export function cancelCursorOf(place: CancelPlace): string {
-  return Buffer.from(JSON.stringify(place)).toString("base64url");
+  return opaqueCursorOf(place);
 }
 
-const cancelCursor = z
-  .string()
-  .max(3000)
-  .transform((text, { addIssue }): CancelPlace => {
-    const json = Buffer.from(text, "base64url").toString();
-    const { data } = cancelPlaceSchema.safeParse(jsonIn(json));
-    if (data !== undefined) return data;
-    addIssue(foreignCursor);
-    return z.NEVER;
-  });
+/** Where the list of backlogs goes on: in a window of their documents, after a head. */
+const backlogsPlaceSchema = z.strictObject({
+  /** The document after which the window begins; absent: the first window. */
+  from: z.string().optional(),
+  after: duePlaceSchema.optional(),
+});
+export type BacklogsPlace = z.infer<typeof backlogsPlaceSchema>;
 
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** Where the list of backlogs goes on, as a cursor. */
+export function backlogsCursorOf(place: BacklogsPlace): string {
+  return opaqueCursorOf(place);
 }
 
 export const cancelSchema = z
   .strictObject({
     request_id: requestId.optional(),
     agent_id: agentId.optional(),
-    cursor: cancelCursor.optional(),
+    cursor: opaqueCursorTo(cancelPlaceSchema).optional(),
   })
   .refine(({ request_id, agent_id }) => oneOf({ request_id, agent_id }), {
     error: "must have either request_id or agent_id",
@@ -125,6 +121,11 @@ export const resumeSchema = z
   .refine(({ agent_id, account, breaker }) => oneOf({ agent_id, account, breaker }), {
     error: "must have one of agent_id, account and breaker",
   });
+
+export const backlogsQuerySchema = z.strictObject({
+  cursor: opaqueCursorTo(backlogsPlaceSchema).optional(),
+  limit,
+});
 
 export const countsQuerySchema = z.strictObject({
   /** So many hours up to now. */
@@ -208,13 +209,34 @@ const pauseFields = {
 };
 export const pauseViewSchema = z.strictObject({ ...pauseFields, at: time, by: z.string() });
 
+/** What circuit breakers stand for. */
+export const breakerKinds = ["account", "route", "agent"] as const;
+
+/** An open circuit breaker. */
+const breakerViewSchema = z.strictObject({
+  key: z.string(),
+  kind: z.enum(breakerKinds),
+  /** The account or the agent; of a route a hash. */
+  name: z.string(),
+  code: z.string(),
+  opened_at: time,
+  probe_at: time,
+  /** Requests of an account that stayed unanswered, or an agent's refusals by code; null where none are counted. */
+  failures: z
+    .union([
+      z.strictObject({ unanswered: z.int(), in_row: z.int() }),
+      z.strictObject({ refusals: z.record(z.string(), z.int()) }),
+    ])
+    .nullable(),
+  /** Of a route: the agents of today's plan whose route it is; `*` stands for all that the plan does not name. */
+  agents: z.array(z.string()).optional(),
+});
+
 export const pausesViewSchema = z.strictObject({
   /** What operators keep waiting. */
   pauses: z.array(pauseViewSchema),
   /** The service's own that are open. */
-  breakers: z.array(
-    z.strictObject({ key: z.string(), code: z.string(), opened_at: time, probe_at: time }),
-  ),
+  breakers: z.array(breakerViewSchema),
   agents: z.array(z.string()),
   /** Whether there are agents that the plan does not name. */
   other_agents: z.boolean(),
@@ -222,6 +244,33 @@ export const pausesViewSchema = z.strictObject({
 });
 
 export const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.string().optional() });
+
+/** The waiting calls of one client and one agent. */
+export const backlogViewSchema = z.strictObject({
+  client: z.string(),
+  agent_id: z.string(),
+  /** Where today's plan sends them; null where it has no route for the agent. */
+  account: z.string().nullable(),
+  /** The call whose turn is first. */
+  head: z.strictObject({ call_id: z.string(), due_at: time, accepted_at: time }),
+  /** How many calls wait, counted up to `waiting_most`. */
+  waiting: z.int(),
+  /** Up to when calls of the account are called up; null where that is not ahead. */
+  called_up_to: time.nullable(),
+  /** `agent_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers. */
+  held_by: z.array(z.string()),
+});
+
+export const backlogsViewSchema = z.strictObject({
+  /** By when their heads are due, the earliest first. */
+  backlogs: z.array(backlogViewSchema),
+  waiting_most: z.int(),
+  /** The earliest moment at which a waiting call is due or was; null where none waits. */
+  oldest_due_at: time.nullable(),
+  /** When the last full round of the sweep began; null before the first one. */
+  swept_at: time.nullable(),
+  cursor: z.string().optional(),
+});
 
 export const countsViewSchema = z.strictObject({
   /** Calls that came into a state in an hour. */

@@ -39,13 +39,48 @@ export interface Paused {
   account?: string;
 }
 
+/** What is counted against a circuit breaker: an account's unanswered requests, or an agent's refusals by code. */
+export type Failures =
+  | { unanswered: number; in_row: number }
+  | { refusals: Record<string, number> };
+
+/** An open circuit breaker. */
+export interface Breaker {
+  key: string;
+  kind: string;
+  name: string;
+  code: string;
+  opened_at: string;
+  probe_at: string;
+  failures: Failures | null;
+  /** Of a route: the agents whose it is. */
+  agents?: string[];
+}
+
 export interface Pauses {
   pauses: (Paused & { at: string; by: string })[];
-  breakers: { key: string; code: string; opened_at: string; probe_at: string }[];
+  breakers: Breaker[];
   agents: string[];
   /** Whether there are agents that the plan does not name. */
   other_agents: boolean;
   accounts: string[];
+}
+
+/** The waiting calls of one client and one agent: see `backlogViewSchema`. */
+export interface Backlog {
+  client: string;
+  agent_id: string;
+  account: string | null;
+  head: { call_id: string; due_at: string; accepted_at: string };
+  waiting: number;
+  called_up_to: string | null;
+  held_by: string[];
+}
+
+export interface Backlogs {
+  backlogs: Backlog[];
+  waiting_most: number;
+  cursor?: string;
 }
 
 export interface Revealed {

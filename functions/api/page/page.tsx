@@ -2,12 +2,13 @@ import { render } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Calls } from "./calls.tsx";
 import { Chart } from "./chart.tsx";
-import { ask, AskError, type Counts, type Pauses } from "./client.ts";
+import { ask, AskError, type Backlogs, type Counts, type Pauses } from "./client.ts";
 import { DoNotCall } from "./do-not-call.tsx";
 import { OneCall } from "./one-call.tsx";
 import { PauseList } from "./pause-list.tsx";
 import type { Ask, Attempt, Filter, Say } from "./shared.tsx";
 import { SignIn } from "./sign-in.tsx";
+import { Waiting } from "./waiting.tsx";
 
 const refreshMs = 10_000;
 const tokenKey = "outbound-calls-operator";
@@ -67,6 +68,7 @@ function Page() {
 function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
   const [counts, setCounts] = useState<Counts>();
   const [pauses, setPauses] = useState<Pauses>();
+  const [backlogs, setBacklogs] = useState<Backlogs>();
   const [filter, setFilter] = useState(noFilter);
   const [opened, setOpened] = useState<string>();
   const [changes, setChanges] = useState(0);
@@ -89,6 +91,7 @@ function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
     const load = () => {
       asking<Counts>("/counts?hours=24").then(setCounts, () => undefined);
       asking<Pauses>("/pauses").then(setPauses, () => undefined);
+      asking<Backlogs>("/backlogs?limit=20").then(setBacklogs, () => undefined);
     };
     load();
     const timer = setInterval(load, refreshMs);
@@ -97,6 +100,10 @@ function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
   return (
     <>
       <Chart counts={counts} />
+      <Waiting
+        backlogs={backlogs}
+        show={(agent_id) => setFilter({ ...noFilter, state: "WAITING", agent_id })}
+      />
       <PauseList pauses={pauses} ask={asking} attempt={attempt} />
       <Calls
         filter={filter}

@@ -1,3 +1,4 @@
+import { BreakerText } from "./breaker.tsx";
 import type { Paused, Pauses } from "./client.ts";
 import { type Ask, type Attempt, textIn, Time } from "./shared.tsx";
 
@@ -32,14 +33,11 @@ export function PauseList({
             </button>
           </li>
         ))}
-        {pauses.breakers.map(({ key, code, opened_at, probe_at }) => (
-          <li key={key}>
-            <span>
-              The circuit breaker <b>{key}</b> is open since <Time at={opened_at} />: the provider
-              answers <code>{code}</code>. It is probed next at <Time at={probe_at} />.
-            </span>
-            <button type="button" onClick={() => resume(key, { breaker: key })}>
-              Resume {key}
+        {pauses.breakers.map((breaker) => (
+          <li key={breaker.key}>
+            <BreakerText breaker={breaker} />
+            <button type="button" onClick={() => resume(breaker.key, { breaker: breaker.key })}>
+              Resume {breaker.key}
             </button>
           </li>
         ))}

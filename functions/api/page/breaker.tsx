@@ -1,0 +1,32 @@
+import type { Breaker, Failures } from "./client.ts";
+import { Time } from "./shared.tsx";
+
+/** An open circuit breaker: what it stands for, what opened it, and when it is probed next. */
+export function BreakerText({ breaker }: { breaker: Breaker }) {
+  const { kind, name, code, opened_at, probe_at, failures, agents = [] } = breaker;
+  return (
+    <span>
+      The circuit breaker of the {kind} <b>{name}</b>
+      {kind === "route" ? ` (${agentsText(agents)})` : ""} is open since <Time at={opened_at} />:
+      the provider answers <code>{code}</code>
+      {failures === null ? "" : `, ${failuresText(failures)}`}. It is probed next at{" "}
+      <Time at={probe_at} />.
+    </span>
+  );
+}
+
+/** The agents whose route it is. */
+function agentsText(agents: readonly string[]): string {
+  if (agents.length === 0) return "of no agent in today's plan";
+  const names = agents.map((name) => (name === "*" ? "those that the plan does not name" : name));
+  return `of ${names.join(", ")}`;
+}
+
+function failuresText(failures: Failures): string {
+  if ("unanswered" in failures) {
+    return `${failures.unanswered} requests unanswered, ${failures.in_row} in a row`;
+  }
+  return Object.entries(failures.refusals)
+    .map(([code, count]) => `${count} refusals with ${code} in a row`)
+    .join(", ");
+}

@@ -1,0 +1,94 @@
+import Table from "cli-table3";
+import { meaningOf } from "../../shared/calls/reasons.ts";
+import { callsOf, forEach, pageCallsMax } from "./chosen-calls.ts";
+import type { Command } from "./command.ts";
+import { Failure } from "./failures.ts";
+import { type Json, listIn, textOf } from "./json.ts";
+import { chosen, numberOf } from "./options.ts";
+import { say, show } from "./terminal.ts";
+
+const callColumns = [
+  "id",
+  "state",
+  "reason",
+  "agent_id",
+  "provider",
+  "number_tail",
+  "attempt",
+  "due_at",
+  "updated_at",
+];
+const storyColumns = ["at", "state", "reason", "due_at", "by"];
+
+/** Commands about single calls. */
+export const callCommands: Record<string, Command> = {
+  async list(_rest, values, ask, terminal) {
+    const limit = numberOf(values.limit ?? "50", "--limit");
+    const calls: Json[] = [];
+    for await (const call of callsOf(values, ask, terminal, Math.min(limit, pageCallsMax))) {
+      calls.push(call);
+      if (calls.length >= limit) break;
+    }
+    show(calls, callColumns, values, terminal);
+    return 0;
+  },
+
+  async show([id], values, ask, terminal) {
+    if (id === undefined) throw new Failure("show needs a call's id.");
+    const { history, ...call } = await ask(`/calls/${encodeURIComponent(id)}`);
+    const revealed =
+      values.reveal === true ? await ask(`/calls/${encodeURIComponent(id)}/reveal`, {}) : {};
+    const meaning = meaningOf(textOf(call["reason"])) ?? null;
+    const whole = { ...call, ...revealed, meaning };
+    if (values.json === true) {
+      terminal.print(JSON.stringify({ ...whole, history }));
+      return 0;
+    }
+    const table = new Table();
+    for (const [name, value] of Object.entries(whole)) {
+      if (value !== null) table.push({ [name]: textOf(value) });
+    }
+    terminal.print(table.toString());
+    show(listIn({ history }, "history"), storyColumns, values, terminal);
+    return 0;
+  },
+
+  redial: (ids, values, ask, terminal) => {
+    const body = { not_placed: values["not-placed"] === true };
+    return forEach(ids, values, ask, terminal, (id) => ask(`/calls/${id}/redial`, body));
+  },
+
+  resolve(ids, values, ask, terminal) {
+    const { placed = false, "not-placed": not = false } = values;
+    if (placed === not) throw new Failure("resolve needs either --placed or --not-placed.");
+    const body = { outcome: placed ? "placed" : "not_placed" };
+    return forEach(ids, values, ask, terminal, (id) => ask(`/calls/${id}/resolve`, body));
+  },
+
+  async cancel(ids, values, ask, terminal) {
+    if (ids.length > 0) {
+      if (Object.keys(values).some((name) => name !== "json")) {
+        throw new Failure("cancel takes either ids, or --request or --agent.");
+      }
+      return forEach(ids, values, ask, terminal, (id) => ask(`/calls/${id}/cancel`, {}));
+    }
+    const what = chosen(
+      { request_id: values.request, agent_id: values.agent },
+      "--request or --agent",
+    );
+    let cancelled = 0;
+    let cursor: unknown;
+    do {
+      const answer = await ask("/cancel", { ...what, ...(cursor === undefined ? {} : { cursor }) });
+      cancelled += Number(answer["cancelled"]);
+      cursor = answer["cursor"];
+    } while (cursor !== undefined);
+    say(
+      `${cancelled} waiting calls cancelled; what is still on the queue will be.`,
+      { cancelled },
+      values,
+      terminal,
+    );
+    return 0;
+  },
+};

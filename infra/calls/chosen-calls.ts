@@ -1,0 +1,78 @@
+import type { Client } from "./client.ts";
+import { Failure, Refusal } from "./failures.ts";
+import { type Json, listIn, textOf } from "./json.ts";
+import type { Values } from "./options.ts";
+import { barOf, type Terminal } from "./terminal.ts";
+
+/** Most calls of one answer. */
+export const pageCallsMax = 200;
+
+/** The calls that a list's options choose, page after page. */
+export async function* callsOf(
+  values: Values,
+  ask: Client,
+  { complain }: Terminal,
+  pageCalls = pageCallsMax,
+): AsyncGenerator<Json> {
+  const { state, request, number, agent, provider, reason, from, until } = values;
+  const filters = { state, request_id: request, agent_id: agent, provider, reason, from, until };
+  const given = Object.entries(filters).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, value]],
+  );
+  let cursor: string | undefined;
+  do {
+    const place: [string, string][] = cursor === undefined ? [] : [["cursor", cursor]];
+    const query = new URLSearchParams([...given, ...place, ["limit", String(pageCalls)]]);
+    const page =
+      number === undefined
+        ? await ask(`/calls?${query.toString()}`)
+        : await ask("/calls/search", { phone_number: number, ...Object.fromEntries(query) });
+    const unreadable = page["unreadable"];
+    if (unreadable !== undefined) {
+      complain(`${textOf(unreadable)} calls left out: a later version of the service wrote them.`);
+    }
+    yield* listIn(page, "calls");
+    cursor = page["cursor"] === undefined ? undefined : textOf(page["cursor"]);
+  } while (cursor !== undefined);
+}
+
+/** Does something to each of many calls, those named or those that the options choose; tells which were refused. */
+export async function forEach(
+  ids: string[],
+  values: Values,
+  ask: Client,
+  terminal: Terminal,
+  perform: (id: string) => Promise<Json>,
+): Promise<number> {
+  const chosenIds = [...ids];
+  if (ids.length === 0) {
+    if (values.state === undefined && values.request === undefined) {
+      // The list of all calls is long, and few of them are meant.
+      throw new Failure("Name calls by their ids, or choose them by --state or --request.");
+    }
+    // All of them first: what is done to a call takes it out of the list that is being read.
+    for await (const call of callsOf(values, ask, terminal)) chosenIds.push(textOf(call["id"]));
+  }
+  const bar = barOf(chosenIds.length, values, terminal);
+  const refused: string[] = [];
+  let done = 0;
+  let failure: Failure | undefined;
+  for (const id of chosenIds) {
+    try {
+      const answer = await perform(encodeURIComponent(id));
+      if (values.json === true) terminal.print(JSON.stringify(answer));
+      done++;
+    } catch (error) {
+      if (error instanceof Refusal) refused.push(`${id}: ${error.message}`);
+      else if (error instanceof Failure) failure = new Failure(`${id}: ${error.message}`);
+      else throw error;
+    }
+    bar.update(done + refused.length);
+    if (failure !== undefined) break; // the service is unwell: what is left is left as it is
+  }
+  bar.stop();
+  for (const line of refused) terminal.complain(line);
+  if (values.json !== true) terminal.print(`${done} done, ${refused.length} refused.`);
+  if (failure !== undefined) throw failure;
+  return refused.length > 0 ? 2 : 0;
+}

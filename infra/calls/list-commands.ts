@@ -1,0 +1,54 @@
+import { readFile } from "node:fs/promises";
+import type { Command } from "./command.ts";
+import { Failure } from "./failures.ts";
+import { type Json, listIn } from "./json.ts";
+import { numberOf } from "./options.ts";
+import { barOf, say, show } from "./terminal.ts";
+
+/** Numbers of one request. */
+const numbersMax = 10_000;
+
+/** Commands about the do-not-call list and the audit log. */
+export const listCommands: Record<string, Command> = {
+  async dnc([verb, ...numbers], values, ask, terminal) {
+    const listed = values.file === undefined ? [] : await numbersIn(values.file);
+    const all = [...numbers, ...listed];
+    if (all.length === 0) throw new Failure("dnc needs numbers, or --file.");
+    if (verb === "check") {
+      const answers: Json[] = [];
+      for (const phone_number of all) {
+        answers.push({ phone_number, ...(await ask("/do-not-call/check", { phone_number })) });
+      }
+      show(answers, ["phone_number", "listed"], values, terminal);
+      return 0;
+    }
+    if (verb !== "add" && verb !== "remove")
+      throw new Failure("dnc is followed by add, remove or check.");
+    const bar = barOf(all.length, values, terminal);
+    for (let start = 0; start < all.length; start += numbersMax) {
+      const some = all.slice(start, start + numbersMax);
+      const isLast = start + numbersMax >= all.length;
+      const renew = values.renew === true && isLast ? { renew: true } : {};
+      await ask("/do-not-call", { [verb]: some, ...renew, ...(isLast ? {} : { more: true }) });
+      bar.update(start + some.length);
+    }
+    bar.stop();
+    say(`${all.length} numbers: ${verb} done.`, { [verb]: all.length }, values, terminal);
+    return 0;
+  },
+
+  async audit(_rest, values, ask, terminal) {
+    const limit = numberOf(values.limit ?? "50", "--limit");
+    const entries = listIn(await ask(`/audit?limit=${Math.min(limit, 200)}`), "entries");
+    show(entries, ["at", "by", "act", "target", "count"], values, terminal);
+    return 0;
+  },
+};
+
+/** The words of a file, which are numbers. */
+async function numbersIn(file: string): Promise<string[]> {
+  const text = await readFile(file, "utf8").catch(() => {
+    throw new Failure(`${file} cannot be read.`);
+  });
+  return text.split(/\s+/).filter((word) => word !== "");
+}

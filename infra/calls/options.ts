@@ -1,0 +1,68 @@
+import { parseArgs } from "node:util";
+import { Failure } from "./failures.ts";
+
+const options = {
+  state: { type: "string" },
+  request: { type: "string" },
+  number: { type: "string" },
+  agent: { type: "string" },
+  provider: { type: "string" },
+  account: { type: "string" },
+  breaker: { type: "string" },
+  reason: { type: "string" },
+  from: { type: "string" },
+  until: { type: "string" },
+  limit: { type: "string" },
+  hours: { type: "string" },
+  file: { type: "string" },
+  reveal: { type: "boolean" },
+  placed: { type: "boolean" },
+  "not-placed": { type: "boolean" },
+  renew: { type: "boolean" },
+  json: { type: "boolean" },
+  help: { type: "boolean" },
+} as const;
+
+const choosing = ["state", "request", "number", "agent", "provider", "reason", "from", "until"];
+/** The options that each command has beside --json. */
+export const optionsOf: Record<string, string[]> = {
+  list: [...choosing, "limit"],
+  show: ["reveal"],
+  redial: [...choosing, "not-placed"],
+  resolve: [...choosing, "placed", "not-placed"],
+  cancel: ["request", "agent"],
+  pause: ["agent", "account"],
+  resume: ["agent", "account", "breaker"],
+  backlogs: ["limit"],
+  stats: ["hours"],
+  dnc: ["file", "renew"],
+  audit: ["limit"],
+};
+
+/** @throws a Failure where an option is unknown or lacks its value */
+export function parse(words: string[]) {
+  try {
+    return parseArgs({ args: words, options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : "wrong usage", { cause: error });
+  }
+}
+export type Values = ReturnType<typeof parse>["values"];
+
+/** Exactly one of several options. */
+export function chosen(
+  what: Record<string, string | undefined>,
+  names: string,
+): Record<string, string> {
+  const given = Object.entries(what).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  if (given.length !== 1) throw new Failure(`Give one of ${names}.`);
+  return Object.fromEntries(given);
+}
+
+/** A number from 1 to 999,999 that an option has. */
+export function numberOf(text: string, name: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Failure(`${name} must be a number from 1 on.`);
+  return Number(text);
+}

@@ -1,0 +1,45 @@
+import { SingleBar } from "cli-progress";
+import Table from "cli-table3";
+import { type Json, textOf } from "./json.ts";
+import type { Values } from "./options.ts";
+
+/** What the command reaches: replaced in tests. */
+export interface Terminal {
+  environment: Record<string, string | undefined>;
+  fetch(url: string, init: RequestInit): Promise<Response>;
+  /** To stdout, a line. */
+  print(line: string): void;
+  /** To stderr, a line. */
+  complain(line: string): void;
+  /** Whether progress is shown. */
+  isInteractive: boolean;
+}
+
+/** Shows how far a command has come, to people who wait for it. */
+export function barOf(total: number, { json }: Values, { isInteractive }: Terminal) {
+  if (!isInteractive || json === true || total < 2)
+    return { update: () => undefined, stop: () => undefined };
+  const bar = new SingleBar({ format: "{bar} {value}/{total}", stream: process.stderr });
+  bar.start(total, 0);
+  return { update: (value: number) => bar.update(value), stop: () => bar.stop() };
+}
+
+/** Prints rows: as a table of these columns, or with --json each whole, a line each. */
+export function show(rows: Json[], columns: string[], { json }: Values, { print }: Terminal): void {
+  if (json === true) {
+    for (const row of rows) print(JSON.stringify(row));
+    return;
+  }
+  if (rows.length === 0) {
+    print("None.");
+    return;
+  }
+  const table = new Table({ head: columns, style: { head: [], border: [] } });
+  for (const row of rows) table.push(columns.map((column) => textOf(row[column])));
+  print(table.toString());
+}
+
+/** Prints a line for people, or with --json the answer. */
+export function say(line: string, answer: Json, { json }: Values, { print }: Terminal): void {
+  print(json === true ? JSON.stringify(answer) : line);
+}

@@ -1,0 +1,88 @@
+import { backlogOf, callStates, storedRow } from "../../shared/calls/call-row.ts";
+import { countsKeyOf } from "../../shared/documents/counts.ts";
+import { randomVersion } from "../../shared/random-id.ts";
+import { aCall, aRequestId } from "../support/calls.ts";
+import { rowIn } from "../support/rows.ts";
+
+const hourMs = 3_600_000;
+/** A value of a context that a careless page would run. */
+export const awkward = `<img src=x onerror="document.title='broken into'">`;
+
+/** The request of each state's calls. */
+export const requestIds = Object.fromEntries(
+  callStates.map((state) => [state, aRequestId(Date.now())]),
+);
+
+/**
+ * Calls in every state, what counts them, the backlogs of those that wait and the open breaker of an agent, as the
+ * tables of the ledger have them.
+ */
+export function seeds(): string {
+  const now = Date.now();
+  const quote = (value: string | number | null) =>
+    value === null ? "NULL" : `'${String(value).replaceAll("'", "''")}'`;
+  const insert = (table: string, row: Record<string, string | number | null>) =>
+    `INSERT INTO ${table} (${Object.keys(row).join()}) VALUES (${Object.values(row).map(quote).join()});`;
+  const rows = callStates.flatMap((state, place) =>
+    Array.from({ length: 30 + place * 5 }, (_, n) => {
+      const acceptedAt = now - n * 600_000 - place * 60_000;
+      const request = {
+        phone_number: `+1303555${String(place * 100 + n).padStart(4, "0")}`,
+        agent_id: n === 0 ? "reviewed_one" : `agent_${n % 3}`,
+        context: { name: n === 0 ? awkward : "Ada" },
+      };
+      const call = aCall({ requestId: requestIds[state] ?? "", acceptedAt, request });
+      const reason = state === "WAITING" ? "hours:callingHours.default" : "http_500";
+      const row = rowIn(state, call, { at: acceptedAt + 900, reason, dueAt: now + 10 * hourMs });
+      return state === "DIALING" ? { ...row, dueAt: now + 10 * hourMs } : row;
+    }),
+  );
+  const backlogs = new Map(
+    rows.filter(({ state }) => state === "WAITING").map((row) => [backlogOf(row), row]),
+  );
+  const counts = new Map<string, Record<string, number>>();
+  for (const { state, updatedAt } of rows) {
+    const { key } = countsKeyOf(updatedAt);
+    const counted = counts.get(key) ?? {};
+    if (state !== "DIALING") counts.set(key, { ...counted, [state]: (counted[state] ?? 0) + 1 });
+  }
+  const document = (kind: string, key: string, value: object) =>
+    insert("documents", {
+      kind,
+      key,
+      version: randomVersion(),
+      expires_at: null,
+      value: JSON.stringify(value),
+    });
+  return [
+    ...rows.map((row) =>
+      insert("calls", {
+        id: row.id,
+        version: row.version,
+        number_hash: row.numberHash,
+        row: JSON.stringify(storedRow(row)),
+      }),
+    ),
+    document("breaker", "agent:agent_2", {
+      state: "open",
+      code: "http_404",
+      openedAt: now,
+      probeAt: now + 8000,
+      intervalMs: 8000,
+      closedAt: 0,
+    }),
+    document("failures", "agent:agent_2", { http_404: 20 }),
+    ...[...counts].map(([key, value]) => document("counts", key, value)),
+    ...[...backlogs].map(([key, { client, agentId }]) =>
+      document("backlog", key, {
+        client,
+        agentId,
+        usedAt: now,
+        nextDueAt: now + 10 * hourMs,
+        visitedAt: now,
+        newer: null,
+        older: null,
+      }),
+    ),
+  ].join("\n");
+}

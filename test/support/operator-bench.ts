@@ -1,0 +1,107 @@
+import { expect } from "vitest";
+import * as schemas from "../../functions/api/operator/schemas.ts";
+import { breakerKeysOf } from "../../functions/dialer/circuit-breaker.ts";
+import { routeOf } from "../../shared/dial-plan.ts";
+import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
+import { pauseKeyOf } from "../../shared/orders.ts";
+import { randomVersion } from "../../shared/random-id.ts";
+import { createTestApi } from "./api.ts";
+import { aCall } from "./calls.ts";
+import { apiEnvironment, testPlan, tokens } from "./environment.ts";
+import { rowIn, writeRows } from "./rows.ts";
+
+export const now = Date.UTC(2026, 10, 21, 12);
+export const minuteMs = 60_000;
+export const isoOf = (time: number) => new Date(time).toISOString();
+
+export interface Backlog {
+  client: string;
+  agent_id: string;
+  account: string | null;
+  head: { call_id: string; due_at: string; accepted_at: string };
+  waiting: number;
+  called_up_to: string | null;
+  held_by: string[];
+}
+interface Backlogs {
+  backlogs: Backlog[];
+  waiting_most: number;
+  oldest_due_at: string | null;
+  swept_at: string | null;
+  cursor?: string;
+}
+interface Breakers {
+  breakers: { key: string }[];
+}
+
+/** The operator's API in memory at a moment of its own, with the plan's agents and others. */
+export function createOperatorBench(agents: object = testPlan.agents) {
+  const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, agents }) };
+  const { app, deps, ledger, documents } = createTestApi({ environment, now: () => now });
+  if ("problem" in deps.settings) throw new Error(deps.settings.problem);
+  const { plan } = deps.settings.value;
+
+  async function send(path: string) {
+    const headers = { authorization: `Bearer ${tokens.operator}` };
+    const response = await app.request(`/operator${path}`, { headers });
+    const text = await response.text();
+    expect(text).not.toMatch(/2025550123|Zoë/);
+    return { status: response.status, text };
+  }
+  async function ask(query = ""): Promise<Backlogs> {
+    const { status, text } = await send(`/backlogs${query}`);
+    expect(status).toBe(200);
+    const body: Backlogs = JSON.parse(text);
+    expect(() => schemas.backlogsViewSchema.parse(body)).not.toThrow();
+    return body;
+  }
+  async function breakers(): Promise<Breakers["breakers"]> {
+    const body: Breakers = JSON.parse((await send("/pauses")).text);
+    expect(() => schemas.pausesViewSchema.parse(body)).not.toThrow();
+    return body.breakers;
+  }
+  /** Calls that wait, due `dueMs` from now, each accepted an hour before. */
+  async function wait(agentId: string, dueMs: number, { client = "crm", count = 1 } = {}) {
+    const acceptedAt = now - 60 * minuteMs;
+    const request = { phone_number: "+12025550123", agent_id: agentId, context: { name: "Zoë" } };
+    const calls = Array.from({ length: count }, () => aCall({ acceptedAt, client, request }));
+    const rows = calls.map((call) => rowIn("WAITING", call, { dueAt: now + dueMs }));
+    await writeRows(rows, ledger, documents);
+    return calls.map(({ id }) => id).toSorted();
+  }
+  async function put<K extends Kind>(
+    kind: K,
+    key: string,
+    value: ValueOf<K>,
+    expiresAt: number | null = null,
+  ) {
+    const next = { kind, key, version: randomVersion(), value, expiresAt };
+    expect(await documents.write([{ next, seen: null }])).toEqual([true]);
+  }
+  const pause = (what: Parameters<typeof pauseKeyOf>[0]) => {
+    const { kind, key } = pauseKeyOf(what);
+    return put(kind, key, { at: now, by: "operator" });
+  };
+  const open = (key: string, more: Partial<ValueOf<"breaker">> = {}, expiresAt?: number) =>
+    put("breaker", key, { ...breaker, ...more }, expiresAt);
+  /** Keys of the breakers of an agent's account and route. */
+  function breakersOf(agentId: string) {
+    const route = routeOf(agentId, plan);
+    if (route === undefined) throw new Error("the plan has no such agent");
+    const [account = "", ofRoute = ""] = breakerKeysOf(agentId, route).map(({ key }) => key);
+    return { account, route: ofRoute };
+  }
+  return { app, documents, ledger, send, ask, breakers, wait, put, pause, open, breakersOf };
+}
+
+const breaker = {
+  state: "open" as const,
+  code: "http_500",
+  openedAt: now - minuteMs,
+  probeAt: now + minuteMs,
+  intervalMs: minuteMs,
+  closedAt: 0,
+};
+
+/** The account of the agents of the tests' plan: the webhook's host. */
+export const hostAccount = "webhook:http://127.0.0.1:9";
