@@ -10,8 +10,16 @@ export function withTimeLimit<Result>(work: Promise<Result>, seconds: number): P
   return promise;
 }
 
-/** The same port, each of whose calls fails after `seconds` without an answer. All its methods return promises. */
-export function withTimeLimits<Port extends object>(port: Port, seconds: number): Port {
+/**
+ * The same port, each of whose calls fails after `seconds` without an answer. All its methods return promises.
+ *
+ * @param timed is told how many milliseconds each answer took
+ */
+export function withTimeLimits<Port extends object>(
+  port: Port,
+  seconds: number,
+  timed?: { now(): number; note(ms: number): void },
+): Port {
   return new Proxy(port, {
     get(target, name, receiver) {
       const method: unknown = Reflect.get(target, name, receiver);
@@ -19,7 +27,12 @@ export function withTimeLimits<Port extends object>(port: Port, seconds: number)
       return (...values: unknown[]) => {
         // An error that a method throws before its first wait is a rejection too.
         const work = Promise.resolve().then(() => Reflect.apply(method, target, values) as unknown);
-        return withTimeLimit(work, seconds);
+        if (timed === undefined) return withTimeLimit(work, seconds);
+        const askedAt = timed.now();
+        return withTimeLimit(work, seconds).then((answer) => {
+          timed.note(timed.now() - askedAt);
+          return answer;
+        });
       };
     },
   });

@@ -19,17 +19,22 @@ export async function useBacklogs(
 ): Promise<void> {
   const { documents, clock, random, memory } = deps;
   const now = clock.now();
+  const known = memory.backlogsUsedAt;
+  const isKnown = (key: string) => now - (known.get(key) ?? -Infinity) <= renewedEveryMs;
   let needed = new Map(
-    rows
-      .map((row) => [backlogOf(row), row] as const)
-      .filter(([key]) => now - (memory.backlogsUsedAt.get(key) ?? -Infinity) > renewedEveryMs),
+    rows.map((row) => [backlogOf(row), row] as const).filter(([key]) => !isKnown(key)),
   );
   for (let tries = 0; needed.size > 0; tries++) {
     if (tries === writeTries) throw new Error("a backlog's document could not be written");
     const read = await documents.read(
       [...needed.keys()].map((key) => ({ kind: "backlog", key }) as const),
     );
-    const changes = [...needed].map(([key, { client, agentId }]) => {
+    for (const key of needed.keys()) {
+      const usedAt = read.get("backlog", key)?.value.usedAt;
+      if (usedAt !== undefined && now - usedAt <= renewedEveryMs) known.set(key, usedAt);
+    }
+    const changes = [...needed].flatMap(([key, { client, agentId }]) => {
+      if (isKnown(key)) return [];
       const standing = read.get("backlog", key);
       const value = standing?.value ?? newBacklog(client, agentId, now);
       const next = {
@@ -41,11 +46,11 @@ export async function useBacklogs(
       };
       return { next, seen: standing?.version ?? null };
     });
-    const written = await documents.write(changes);
+    const written = changes.length === 0 ? [] : await documents.write(changes);
     for (const [index, { next }] of changes.entries()) {
-      if (written[index] === true) memory.backlogsUsedAt.set(next.key, now);
+      if (written[index] === true) known.set(next.key, now);
     }
-    needed = new Map([...needed].filter(([key]) => memory.backlogsUsedAt.get(key) !== now));
+    needed = new Map([...needed].filter(([key]) => !isKnown(key)));
   }
 }
 
@@ -56,7 +61,6 @@ function newBacklog(client: string, agentId: string, now: number) {
     usedAt: now,
     nextDueAt: null,
     visitedAt: now,
-    newer: null,
-    older: null,
+    marks: [],
   } satisfies StoredDocument<"backlog">["value"];
 }

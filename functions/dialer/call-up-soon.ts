@@ -1,10 +1,11 @@
+import DataLoader from "dataloader";
 import type { Call } from "../../shared/calls/call.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { accountOf, routeOf } from "../../shared/dial-plan.ts";
 import { errorForLog } from "../../shared/log.ts";
-import { accountNameOf } from "../../shared/providers/index.ts";
+import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import type { Pace } from "../../shared/schedule/pacing.ts";
-import { callUpFirst, type Written } from "./call-up-first.ts";
+import { callUpNext, type Written } from "./call-up-next.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { type CalledUp, sendHints } from "./hints.ts";
 
@@ -18,6 +19,8 @@ export interface WaitingRow {
   call: Call;
   reason: string;
   dueAt: number;
+  /** When it was written, at the earliest. */
+  writtenAt: number;
   /** It had been called up and was sent back, so it needs no new place among those that are called up. */
   cameBack: boolean;
 }
@@ -40,8 +43,8 @@ export async function callUpSoon(rows: readonly WaitingRow[], deps: ReadyDeps): 
   const { clock, settings, log } = deps;
   const now = clock.now();
   const hints: CalledUp[] = [];
-  const inTurn = new Map<string, { pace: Pace; rows: Written[] }>();
-  for (const { call, reason, dueAt, cameBack } of rows) {
+  const inTurn = new Map<string, { route: Route; pace: Pace; rows: Written[] }>();
+  for (const { call, reason, dueAt, writtenAt, cameBack } of rows) {
     const route = routeOf(call.request.agent_id, settings.plan);
     if (route === undefined || dueAt > now + soonMs || heldBack.has(reason)) continue;
     const { pace } = accountOf(route, settings.plan);
@@ -51,18 +54,33 @@ export async function callUpSoon(rows: readonly WaitingRow[], deps: ReadyDeps): 
       hints.push({ id: call.id, moment });
     } else {
       const account = accountNameOf(route);
-      const own = inTurn.get(account) ?? { pace, rows: [] };
+      const own = inTurn.get(account) ?? { route, pace, rows: [] };
       inTurn.set(account, own);
       const backlog = backlogOf({ client: call.client, agentId: call.request.agent_id });
-      own.rows.push({ id: call.id, dueAt, backlog });
+      own.rows.push({ id: call.id, dueAt, backlog, writtenAt });
     }
   }
   const lost = (count: number) => (error: unknown) =>
     log("warning", "hints.lost", { count, error: errorForLog(error) });
   await hintSafely(hints, deps);
-  for (const [account, { pace, rows: own }] of inTurn) {
-    await callUpFirst(account, pace, own, deps).catch(lost(own.length));
+  for (const { route, pace, rows: own } of inTurn.values()) {
+    await callUpNext(route, pace, own, deps).catch(lost(own.length));
   }
+}
+
+/** How long a row that was left waiting waits for others, to be called up together with them. */
+const gatherMs = 200;
+
+/** Calls up rows of one delivery that are left waiting at about the same moment, together. */
+export function gatherWaiting(deps: ReadyDeps): (row: WaitingRow) => Promise<void> {
+  const loader = new DataLoader<WaitingRow, undefined>(
+    async (rows) => {
+      await callUpSoon(rows, deps);
+      return rows.map(() => undefined);
+    },
+    { cache: false, batchScheduleFn: (send) => void deps.clock.sleep(gatherMs).then(send) },
+  );
+  return (row) => loader.load(row);
 }
 
 /** Sends hints; where the queue does not take them, a sweep finds the rows. */

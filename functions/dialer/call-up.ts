@@ -5,14 +5,15 @@ import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { isPaused, pauseKeysOf } from "../../shared/orders.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
-import type { Pace } from "../../shared/schedule/pacing.ts";
-import { breakerKeysOf, openBreakers, probeTimesOf } from "./circuit-breaker.ts";
+import { breakerKeysOf, openBreakers } from "../../shared/breakers.ts";
+import { probeTimesOf } from "./probes.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { sendHints } from "./hints.ts";
+import { callUpInTurn, type CalledUpPlaces, placesOf, sendInOrder } from "./call-up-rows.ts";
 import type { Backlog, Turn } from "./marks.ts";
-import { calledUpKeyOf, nextPermitAt, paceKeyOf } from "./pacing.ts";
+import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
 import { aheadMs, pageRows, type Read, readRows } from "./read-backlogs.ts";
-import { writeBacklogs, writeSeen } from "./write-backlogs.ts";
+import { markAndSend, writeBacklogs } from "./write-backlogs.ts";
 
 /** A backlog that was used so recently may have rows that its document does not tell of. */
 const usedMs = 45 * 60_000;
@@ -121,44 +122,101 @@ async function readFor(seen: readonly Seen[], { documents }: ReadyDeps): Promise
   return documents.read([...new Map(keys.map((key) => [`${key.kind} ${key.key}`, key])).values()]);
 }
 
+/** A backlog that a writer has changed meanwhile is read again, with the rows that are left then. */
+const serveTries = 3;
+
 /** Calls up rows of one account. */
 async function serve(
   account: string,
   all: readonly Seen[],
-  documents: DocumentsRead,
+  read: DocumentsRead,
   deps: ReadyDeps,
 ): Promise<void> {
+  const standing = read.get("account", account);
+  const last = standing?.value;
+  const reached = { pending: 0, remains: false, servedLast: last?.servedLast ?? "" };
+  let left = all;
+  let documents = read;
+  for (let tries = 1; ; tries++) {
+    const served = await serveOnce(account, left, documents, deps);
+    reached.pending += served.pending;
+    reached.remains ||= served.remains;
+    reached.servedLast = served.servedLast;
+    left = left.filter(({ document }) => !served.marked.has(document.key));
+    if (left.length === 0 || tries === serveTries) break;
+    documents = await readFor(left, deps);
+    const anew = await deps.documents.read(left.map(({ document }) => document));
+    left = left.flatMap((seen) => {
+      const document = anew.get("backlog", seen.document.key);
+      return document === undefined ? [] : { ...seen, document };
+    });
+  }
+  const value: AccountValue = {
+    rowsRemain: reached.remains,
+    servedLast: reached.servedLast,
+    restartedAt: last?.restartedAt ?? 0,
+    calledUpMax: nextCalledUpMax(last, reached.pending),
+  };
+  await writeAccount(account, standing, value, deps);
+}
+
+/** @returns the keys of the backlogs whose rows were called up, and what is left of them all */
+async function serveOnce(
+  account: string,
+  all: readonly Seen[],
+  documents: DocumentsRead,
+  deps: ReadyDeps,
+): Promise<{ marked: Set<string>; pending: number; remains: boolean; servedLast: string }> {
   const { clock, settings } = deps;
   const [first] = all;
-  if (first?.route === undefined) return;
+  const pace = first?.route && accountOf(first.route, settings.plan).pace;
   const now = clock.now();
-  const { pace } = accountOf(first.route, settings.plan);
-  const standing = documents.get("account", account);
-  const calledUpMax = standing?.value.calledUpMax ?? calledUpMin;
-  const restartedAt = standing?.value.restartedAt ?? 0;
+  const standing = documents.get("account", account)?.value;
+  const { calledUpMax = calledUpMin, restartedAt = 0, servedLast = "" } = standing ?? {};
   const horizon = { now, restartedAt, isPaced: pace !== undefined };
   const needed =
     pace === undefined ? calledUpMax : Math.ceil((aheadMs * 1000) / pace.intervalUs) + pace.burst;
-  const backlogs = await readRows(all, needed, horizon, deps);
+  const reads = await readRows(all, needed, horizon, deps);
   const times = new Map(
     all.map(({ document, route }) => [document.key, timesOf(document, route, documents, now)]),
   );
-  const servedLast = standing?.value.servedLast ?? "";
-  const order = roundRobin(backlogs, times, servedLast);
-  const pending = backlogs.reduce((sum, one) => sum + one.pending, 0);
-  const turns =
-    pace === undefined
-      ? atOnce(order, calledUpMax - pending, now)
-      : await atPermits(account, order, pace, documents, deps);
-  const sent = await sendHints(turns, deps);
-  await writeBacklogs(backlogs, sent, deps);
-  const value: AccountValue = {
-    rowsRemain: sent.length < order.length || backlogs.some(({ isWhole }) => !isWhole),
-    servedLast: sent.at(-1)?.backlog ?? servedLast,
-    restartedAt,
-    calledUpMax: nextCalledUpMax(standing?.value, pending),
+  const order = roundRobin(reads, times, servedLast);
+  const pending = reads.reduce((sum, one) => sum + one.pending, 0);
+  const places = pace && placesOf(account, pace, order.length, documents, deps);
+  const turns = places ? atPlaces(order, places) : atOnce(order, calledUpMax - pending, now);
+  const changes = await whatWasSeen(reads, now, deps);
+  const send = (mine: readonly Turn[]) =>
+    pace && places ? callUpInTurn(mine, account, pace, places, deps) : sendInOrder(mine, deps);
+  const marked = await markAndSend(turns, changes, horizon, send, deps);
+  return {
+    marked,
+    pending,
+    remains: turns.length < order.length || reads.some(({ isWhole }) => !isWhole),
+    servedLast: turns.at(-1)?.backlog ?? servedLast,
   };
-  await writeAccount(account, standing, value, deps);
+}
+
+/** With a pace rows go at the places that their account has. */
+function atPlaces(order: readonly Turn[], { moments }: CalledUpPlaces): Turn[] {
+  return order
+    .slice(0, moments.length)
+    .map((turn, index) => ({ ...turn, moment: Math.max(turn.moment, moments[index] ?? 0) }));
+}
+
+/** What was seen of each backlog: when it is next to be looked at. */
+async function whatWasSeen(reads: readonly Read[], now: number, { ledger }: ReadyDeps) {
+  const whole = reads.filter(({ isWhole }) => isWhole);
+  const later = await ledger.due({
+    backlogs: whole.map(({ document, last }) => ({ key: document.key, after: last })),
+    until: Number.MAX_SAFE_INTEGER,
+    each: 1,
+  });
+  const laterDueAt = new Map(whole.map(({ document }, i) => [document.key, later[i]?.[0]?.dueAt]));
+  return reads.map(({ document, fresh, pending, skipped, isWhole }) => {
+    const hasRows = fresh.length > 0 || pending > 0 || skipped || !isWhole;
+    const nextDueAt = hasRows ? now : (laterDueAt.get(document.key) ?? null);
+    return { document, value: { ...document.value, nextDueAt, visitedAt: now } };
+  });
 }
 
 /** What still waits of the last sweep's tells whether more rows may be called up at once. */
@@ -211,31 +269,7 @@ function roundRobin(
 function atOnce(order: readonly Turn[], room: number, now: number): Turn[] {
   return order
     .slice(0, Math.max(0, room))
-    .map((turn) => ({ ...turn, moment: Math.max(now, turn.moment) }))
-    .toSorted((a, b) => a.moment - b.moment);
-}
-
-/** With a pace rows take places that no other writer is given, up to 75 s ahead. */
-async function atPermits(
-  account: string,
-  order: readonly Turn[],
-  pace: Pace,
-  read: DocumentsRead,
-  { documents, clock }: ReadyDeps,
-): Promise<Turn[]> {
-  if (order.length === 0) return [];
-  const now = clock.now();
-  const notBefore = Math.floor(Math.max(now, nextPermitAt(account, pace, read)));
-  if (notBefore > now + aheadMs) return [];
-  const window = { notBefore, notAfter: now + aheadMs };
-  const key = calledUpKeyOf(account);
-  const moments = await documents.takePermits(key, pace, order.length, window);
-  return moments
-    .flatMap((moment, index) => {
-      const turn = order[index];
-      return turn === undefined ? [] : { ...turn, moment: Math.max(moment, turn.moment) };
-    })
-    .toSorted((a, b) => a.moment - b.moment);
+    .map((turn) => ({ ...turn, moment: Math.max(now, turn.moment) }));
 }
 
 /** A paused backlog, or one without a route, is looked at once an hour: what is past its time is called up. */
@@ -249,8 +283,8 @@ async function visitStill(
   if (now - document.value.visitedAt < visitedMs) {
     if (document.value.nextDueAt !== null) return;
     // Rows may have been written since it was seen empty: a resume must find them at once.
-    const changes = { ...document.value, nextDueAt: now };
-    return writeSeen([{ document, changes, isEmpty: false }], deps);
+    await writeBacklogs([{ document, value: { ...document.value, nextDueAt: now } }], deps);
+    return;
   }
   const lifeMs = settings.plan.expireAfterHours * 3_600_000;
   let after: DuePlace | undefined;
@@ -274,8 +308,8 @@ async function visitStill(
   if (route === undefined && nextDueAt !== null) {
     log("alarm", "route.gone", { agent_id: document.value.agentId, client: document.value.client });
   }
-  const changes = { ...document.value, visitedAt: now, nextDueAt };
-  await writeSeen([{ document, changes, isEmpty: nextDueAt === null }], deps);
+  const value = { ...document.value, visitedAt: now, nextDueAt };
+  await writeBacklogs([{ document, value }], deps);
 }
 
 async function writeAccount(

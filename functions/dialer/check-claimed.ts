@@ -14,11 +14,11 @@ import type { Permit } from "./pacing.ts";
 export async function checkClaimed(
   held: Held,
   { deps, caps, documents, permits }: Delivery,
-): Promise<Refusal | { permit: Permit; read: DocumentsRead }> {
+): Promise<Refusal | { permit: Permit }> {
   const { dial, row } = held;
   const [count, read, byAncestors, permit] = await Promise.all([
     caps.count(held, dial.route),
-    documents(),
+    documents(deps.clock.now()),
     refusedByAncestors(row, deps),
     permits.take(dial.route),
   ]);
@@ -31,7 +31,7 @@ export async function checkClaimed(
   if (refused !== undefined || permit === undefined) {
     return { refused: refused ?? waiting("pace", held), counted };
   }
-  return { permit, read };
+  return { permit };
 }
 
 export function refusedByOrders(

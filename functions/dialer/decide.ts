@@ -14,8 +14,8 @@ import { traceOfNumber } from "../../shared/phone-number.ts";
 import { accountNameOf, contextProblem, type Route } from "../../shared/providers/index.ts";
 import type { Opening } from "../../shared/schedule/calling-hours.ts";
 import type { Schedule } from "../../shared/schedule/schedule.ts";
-import { openBreakers } from "./circuit-breaker.ts";
-import { calledUpTo, nextPermitAt, waitMsMax } from "./pacing.ts";
+import { openBreakers } from "../../shared/breakers.ts";
+import { calledUpTo, nextPermitAt, claimAheadMsMax } from "./pacing.ts";
 
 /** A call that is to be claimed and dialed. */
 export interface Dial {
@@ -74,7 +74,7 @@ export function decide(
 
 function isDue({ state, dueAt }: CallRow, now: number): boolean {
   const isOpen = state === "WAITING" || state === "UNKNOWN";
-  return isOpen && dueAt !== null && dueAt <= now + waitMsMax;
+  return isOpen && dueAt !== null && dueAt <= now + claimAheadMsMax;
 }
 
 /** What ends a call, whatever is paused, open or paced. */
@@ -127,7 +127,7 @@ function waitsFor(
 ): string | undefined {
   const agent = call.request.agent_id;
   if (isPaused(agent, route, documents)) return "paused";
-  const soon = now + waitMsMax;
+  const soon = now + claimAheadMsMax;
   if (openBreakers(agent, route, documents).some(({ value }) => value.probeAt > soon)) {
     return "breaker_open";
   }

@@ -1,14 +1,14 @@
 import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
 import type { Decided } from "../../shared/calls/state-machine.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
+import type { WaitingRow } from "./call-up-soon.ts";
 import type { Caps } from "./caps.ts";
-import type { createBreakers } from "./circuit-breaker.ts";
 import type { Dial } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import type { Permits } from "./pacing.ts";
 import type { RequestGate } from "./request-gate.ts";
 import type { SharedWrites } from "./shared-writes.ts";
-import type { Places } from "./window.ts";
+import type { Places } from "./places.ts";
 
 /** What became of a call. */
 export type Result =
@@ -31,10 +31,11 @@ export interface Delivery {
   gate: RequestGate;
   permits: Permits;
   caps: Caps;
-  breakers: ReturnType<typeof createBreakers>;
-  /** The documents that bear on its calls, at most 5 s old. */
-  documents(): Promise<DocumentsRead>;
+  /** The documents that bear on its calls, at most 5 s old at a moment: now, or that of a request. */
+  documents(at: number): Promise<DocumentsRead>;
   writes: SharedWrites;
+  /** Calls up a row that a call of the delivery has left waiting, together with those of about the same moment. */
+  callUp(row: WaitingRow): Promise<void>;
   /** Set by the first claim that can neither be made nor read back: the other calls are handed back untouched. */
   ledger: { isDown: boolean };
 }
@@ -55,11 +56,16 @@ export interface Place {
 }
 
 /** Gives back what a call holds, once. */
-export function leave(place: Place, account: string, { places, gate }: Delivery): void {
-  if (place.isInGate) gate.leave();
-  if (place.isHeld) places.release(account);
-  place.isInGate = false;
+export function leave(place: Place, account: string, delivery: Delivery): void {
+  leaveGate(place, account, delivery);
+  if (place.isHeld) delivery.places.release(account);
   place.isHeld = false;
+}
+
+/** Lets another call's request through. */
+export function leaveGate(place: Place, account: string, { gate }: Delivery): void {
+  if (place.isInGate) gate.leave(account);
+  place.isInGate = false;
 }
 
 /** A decision that is settled under the claim, as nothing was sent; `counted`: it has an entry in its number's cap. */

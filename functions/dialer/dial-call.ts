@@ -9,9 +9,10 @@ import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { errorForLog, type LogFields } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
-import { callUpSoon, hasComeBack } from "./call-up-soon.ts";
+import { hasComeBack } from "./call-up-soon.ts";
 import { checkClaimed } from "./check-claimed.ts";
-import { openBreakers } from "./circuit-breaker.ts";
+import { keepCount } from "./circuit-breaker.ts";
+import { openBreakers } from "../../shared/breakers.ts";
 import { closedUntil, type Dial } from "./decide.ts";
 import {
   type Delivery,
@@ -23,7 +24,6 @@ import {
   type Result,
   waiting,
 } from "./delivery.ts";
-import type { ReadyDeps } from "./dialer.ts";
 import { sendInTime } from "./send-in-time.ts";
 import {
   type OutcomeOf,
@@ -33,7 +33,6 @@ import {
   type Settling,
   unknownDueAt,
 } from "./settle.ts";
-import { adjustWindow } from "./window.ts";
 import { logDecision, newCallOf } from "./write-decided.ts";
 
 /** Time for the settlement and its repetitions, and for the message's acknowledgement. */
@@ -92,9 +91,9 @@ function obstacleTo(
 /** A breaker that has opened since the decision; without it a claim would be made in vain. */
 async function breakerBefore(
   { call, route, row, dialAt }: Dial,
-  { documents }: Delivery,
+  { deps, documents }: Delivery,
 ): Promise<NotDialed | undefined> {
-  const read = await documents().catch(() => undefined); // what cannot be read is asked for again under the claim
+  const read = await documents(deps.clock.now()).catch(() => undefined); // what cannot be read is asked for again under the claim
   const open = read === undefined ? [] : openBreakers(call.request.agent_id, route, read);
   if (open.every(({ value }) => value.probeAt <= dialAt)) return undefined;
   return { state: "WAITING", reason: "breaker_open", dueAt: row?.dueAt ?? dialAt };
@@ -141,12 +140,13 @@ async function underClaim(held: Held, place: Place, delivery: Delivery): Promise
     return { refused: waiting("not_checked", held), counted: true };
   });
   if ("refused" in sent) {
+    leave(place, accountNameOf(held.dial.route), delivery);
     if (sent.counted) await caps.leave(held, held.dial.route);
     return refuse(held, sent.refused, delivery);
   }
-  adjustWindow(accountNameOf(held.dial.route), deps.memory.windows, wasAnswered(sent.outcome));
-  // The next call may be claimed while this one is settled, in the same round trip. Where there was no answer it waits
-  // until that is counted: the breaker may open by it.
+  deps.memory.windows.adjust(accountNameOf(held.dial.route), wasAnswered(sent.outcome));
+  // The next call may be claimed while this one is settled, in the same round trip. Where there was no answer, or the
+  // account was refused, it waits until that is counted: the breaker may open by it.
   if (wasAnswered(sent.outcome)) leave(place, accountNameOf(held.dial.route), delivery);
   return settle(held, sent, delivery, startedAt);
 }
@@ -160,11 +160,12 @@ async function sendChecked(
 ): Promise<Refusal | { outcome: DialOutcome; isProbe: boolean; read: DocumentsRead }> {
   const checked = await checkClaimed(held, delivery);
   if ("refused" in checked) return checked;
-  return sendInTime(held, checked, place, delivery, startedAt);
+  return sendInTime(held, checked.permit, place, delivery, startedAt);
 }
 
 /** Settles a claim under which nothing was sent. */
-async function refuse(held: Held, refused: Decided, { deps, writes }: Delivery): Promise<Result> {
+async function refuse(held: Held, refused: Decided, delivery: Delivery): Promise<Result> {
+  const { deps, writes } = delivery;
   const { row, claim, dial } = held;
   const { settings, clock, random } = deps;
   const at = clock.now();
@@ -177,21 +178,24 @@ async function refuse(held: Held, refused: Decided, { deps, writes }: Delivery):
     settlement.dueAt = unknownDueAt(row, { canLookUp, reviewAfterSeconds }, at, random.fraction());
   }
   const settling = await settleSurely(row, settlement, writes.write, deps);
-  return resultOf(settling, dial, settlement, {}, deps);
+  return resultOf(settling, dial, settlement, {}, delivery);
 }
 
+/** Whether the account may be sent more at once. A refused one may not: its breaker opens by it. */
 function wasAnswered(outcome: DialOutcome): boolean {
-  if (outcome.kind === "not_placed") return outcome.unanswered !== true;
-  return outcome.kind !== "unknown";
+  const { kind } = outcome;
+  if (kind === "not_placed") return outcome.unanswered !== true;
+  return kind === "placed" || kind === "rejected" || kind === "forbidden";
 }
 
 /** Writes what the provider answered, then keeps count of it. */
 async function settle(
   held: Held,
   { outcome, isProbe, read }: { outcome: DialOutcome; isProbe: boolean; read: DocumentsRead },
-  { deps, writes, caps, breakers }: Delivery,
+  delivery: Delivery,
   startedAt: number,
 ): Promise<Result> {
+  const { deps, writes, caps } = delivery;
   const { clock, random, settings, log } = deps;
   const { dial, row, claim } = held;
   const { plan, providerOf } = settings;
@@ -208,7 +212,7 @@ async function settle(
   const settlement = settlementOf(outcome, of, now, random.fraction());
   const settling = await settleSurely(row, settlement, writes.write, deps);
   const told = { provider: dial.route.provider, attempt: row.attempt, ms: now - startedAt };
-  const result = await resultOf(settling, dial, settlement, told, deps);
+  const result = await resultOf(settling, dial, settlement, told, delivery);
   const counted = {
     agentId: dial.call.request.agent_id,
     route: dial.route,
@@ -220,7 +224,7 @@ async function settle(
     outcome.kind === "placed" || outcome.kind === "unknown"
       ? undefined
       : caps.leave(held, dial.route),
-    says && breakers.keep(says, counted, read),
+    says && keepCount(says, counted, read, deps),
   ]).catch((error: unknown) => {
     log("warning", "breaker.not_kept", { call_id: row.id, error: errorForLog(error) });
   });
@@ -231,9 +235,9 @@ async function settle(
 async function resultOf(
   settling: Settling,
   { call, row }: Dial,
-  { state, reason, dueAt }: Settlement,
+  { state, reason, dueAt, at }: Settlement,
   fields: LogFields,
-  deps: ReadyDeps,
+  { deps, callUp }: Delivery,
 ): Promise<Result> {
   if (settling === "refused") {
     deps.log("warning", "call.settlement_refused", { call_id: call.id, state, reason });
@@ -244,7 +248,7 @@ async function resultOf(
   logDecision(deps, call, state, { reason, ...fields, ...due });
   if (state === "WAITING" && dueAt !== undefined) {
     const cameBack = row !== undefined && hasComeBack(reason);
-    await callUpSoon([{ call, reason, dueAt, cameBack }], deps);
+    await callUp({ call, reason, dueAt, writtenAt: at, cameBack });
   }
   return { kind: "done", state };
 }

@@ -5,9 +5,8 @@ import { accountOf } from "../../shared/dial-plan.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { errorForLog } from "../../shared/log.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
-import { callUpSoon } from "./call-up-soon.ts";
+import { callUpSoon, gatherWaiting } from "./call-up-soon.ts";
 import { createCaps } from "./caps.ts";
-import { createBreakers } from "./circuit-breaker.ts";
 import { decide, type Dial, type LookUp } from "./decide.ts";
 import type { Delivery, Result } from "./delivery.ts";
 import { dialCall } from "./dial-call.ts";
@@ -15,14 +14,16 @@ import type { ReadyDeps } from "./dialer.ts";
 import { bothRead, documentsFor, knownBy } from "./documents-for.ts";
 import { createFreshDocuments } from "./fresh-documents.ts";
 import { lookUpCalls } from "./look-up.ts";
-import { createPermits, nextPermitAt, paceOfRoute, waitMsMax } from "./pacing.ts";
+import { claimAheadMsMax, createPermits, nextPermitAt, paceOfRoute } from "./pacing.ts";
 import { hintAgain } from "./hint-again.ts";
 import { createRequestGate } from "./request-gate.ts";
 import { createSharedWrites, manyCalls } from "./shared-writes.ts";
-import { createPlaces } from "./window.ts";
+import { createPlaces } from "./places.ts";
 import { countStates, logDecision, type ToWrite, writeDecided } from "./write-decided.ts";
 
-/** Calls of a delivery of many that are claimed before one of the requests under way has ended. */
+/** Calls of an account with a pace that are claimed for each request that this process's window for it allows. */
+const claimsARequest = 8;
+/** Of an account without a pace: calls of a delivery of many that are claimed before a request under way has ended. */
 const claimsAhead = 3;
 
 /** A call that a delivery asks for: brought by its message, or named by it. */
@@ -89,7 +90,7 @@ export async function dialCalls(
   await callUpSoon(
     notDialed.flatMap(({ call, row, decided }) =>
       isKept({ call, row, decided }) && decided.state === "WAITING"
-        ? { call, ...decided, cameBack: true }
+        ? { call, ...decided, writtenAt: plan.askedAt, cameBack: true }
         : [],
     ),
     deps,
@@ -177,7 +178,7 @@ function withinPace(plan: Plan, deps: ReadyDeps): Plan {
       now - ((pace.burst - 1) * pace.intervalUs) / 1000,
     );
     const moment = nextAt.get(account) ?? first;
-    if (moment <= now + waitMsMax) {
+    if (moment <= now + claimAheadMsMax) {
       nextAt.set(account, moment + pace.intervalUs / 1000);
       dials.push(dial);
     } else if (row === undefined) {
@@ -206,26 +207,37 @@ async function dialAll(
 ): Promise<{ dial: Dial; result: Result }[]> {
   if (dials.length === 0) return [];
   const { settings, clock, memory, concurrency, log } = deps;
-  const limits = new Map(
-    dials.map(({ route }) => [accountNameOf(route), accountOf(route, settings.plan).concurrency]),
+  /** Calls that are left, by account. */
+  const left = new Map<string, number>();
+  const count = ({ route }: Dial, more: number) => {
+    const account = accountNameOf(route);
+    left.set(account, (left.get(account) ?? 0) + more);
+  };
+  for (const dial of dials) count(dial, 1);
+  const { windows } = memory;
+  const ahead = dials.length < manyCalls ? 0 : claimsAhead;
+  const accounts = new Map(
+    dials.map(({ route }) => [accountNameOf(route), accountOf(route, settings.plan)]),
   );
+  const limitOf = (account: string): number => {
+    const { concurrency: most = concurrency, pace } = accounts.get(account) ?? {};
+    const window = windows.limitOf(account);
+    // With a pace most claimed calls wait for their moment, and the others for the ledger.
+    if (pace !== undefined) return Math.min(most, window * claimsARequest);
+    return Math.min(most, window + ahead, concurrency + ahead);
+  };
+  const isShared = (account: string) =>
+    [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
   const delivery: Delivery = {
     deps,
     deadline,
-    places: createPlaces({
-      // A call that waits for its claim's answer sends nothing: a few more are claimed than may send at once.
-      total: concurrency + (dials.length < manyCalls ? 0 : claimsAhead),
-      half: Math.ceil(concurrency / 2),
-      limitOf: (account) => limits.get(account) ?? concurrency,
-      windows: memory.windows,
-      clock,
-    }),
-    gate: createRequestGate(concurrency, clock),
+    places: createPlaces({ total: concurrency * 2, limitOf, isShared, clock }),
+    gate: createRequestGate({ total: concurrency, isShared, windows, clock }),
     permits: createPermits(deps),
     caps: createCaps(deps),
-    breakers: createBreakers(deps),
     documents: createFreshDocuments(calls, { read, askedAt, breakersOpened }, deps),
     writes: createSharedWrites(dials.length, deps),
+    callUp: gatherWaiting(deps),
     ledger: { isDown: false },
   };
   return Promise.all(
@@ -235,6 +247,7 @@ async function dialAll(
         log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
         return { kind: "again" };
       });
+      count(dial, -1);
       return { dial, result };
     }),
   );

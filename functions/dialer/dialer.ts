@@ -6,7 +6,8 @@ import type { Route } from "../../shared/providers/index.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { ApiSettings, Settings } from "../../shared/settings.ts";
 import { withTimeLimits } from "../../shared/time-limit.ts";
-import type { Window } from "./window.ts";
+import { noteRoundTrip } from "./pacing.ts";
+import { createWindows, type Windows } from "./window.ts";
 
 export interface DialerDeps {
   queue: CallQueue;
@@ -46,11 +47,13 @@ export const queueSecondsMax = 30;
 
 /** Makes the dependencies ready: every call to ledger, documents and queue has a time limit. */
 export function readyDeps(deps: DialerDeps, settings: DialerSettings): ReadyDeps {
+  const { clock, memory } = deps;
+  const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
   return {
     ...deps,
     settings,
-    ledger: withTimeLimits(deps.ledger, ledgerSecondsMax),
-    documents: withTimeLimits(deps.documents, ledgerSecondsMax),
+    ledger: withTimeLimits(deps.ledger, ledgerSecondsMax, timed),
+    documents: withTimeLimits(deps.documents, ledgerSecondsMax, timed),
     queue: withTimeLimits(deps.queue, queueSecondsMax),
     deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
   };
@@ -58,8 +61,7 @@ export function readyDeps(deps: DialerDeps, settings: DialerSettings): ReadyDeps
 
 /** The state of one process; losing it costs speed and nothing else. */
 export interface DialerMemory {
-  /** How many requests an account is sent at once, by the account's name. */
-  windows: Map<string, Window>;
+  windows: Windows;
   /** When a backlog's document was last known to be renewed, by its key. */
   backlogsUsedAt: Map<string, number>;
   /** The latest round trips to the ledger, in milliseconds, newest last. */
@@ -74,7 +76,7 @@ export interface DialerMemory {
 
 export function createDialerMemory(): DialerMemory {
   return {
-    windows: new Map(),
+    windows: createWindows(),
     backlogsUsedAt: new Map(),
     roundTripsMs: [],
     countedNumbers: new Map(),

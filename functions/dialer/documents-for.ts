@@ -4,7 +4,7 @@ import type { DocumentKey, DocumentsRead } from "../../shared/documents/document
 import { cancellationKeysOf, doNotCallKeysOf, pauseKeysOf } from "../../shared/orders.ts";
 import { traceOfNumber } from "../../shared/phone-number.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
-import { breakerKeysOf } from "./circuit-breaker.ts";
+import { breakerKeysOf } from "../../shared/breakers.ts";
 import type { Known } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";

@@ -7,21 +7,21 @@ import type { ReadyDeps } from "./dialer.ts";
 const documentsAgeMsMax = 5_000;
 
 /**
- * The documents that bear on a delivery's calls, read anew where they were last asked for more than 5 s ago, as a call
- * may be dialed minutes after its delivery began, or before this process opened a breaker. Their age counts from when
- * they were asked for.
+ * The documents that bear on a delivery's calls, read anew where they will be more than 5 s old at the moment for which
+ * they are asked, as a call may be dialed minutes after its delivery began, or where this process has opened a breaker
+ * since. Their age counts from when they were asked for.
  */
 export function createFreshDocuments(
   calls: readonly Call[],
   first: { read: DocumentsRead; askedAt: number; breakersOpened: number },
   deps: ReadyDeps,
-): () => Promise<DocumentsRead> {
+): (at: number) => Promise<DocumentsRead> {
   const { clock, memory } = deps;
   let last = { ...first, read: Promise.resolve(first.read) };
-  return () => {
+  return (at) => {
     const now = clock.now();
     // A clock that has been set back tells no age.
-    const isOld = now < last.askedAt || now - last.askedAt > documentsAgeMsMax;
+    const isOld = now < last.askedAt || at - last.askedAt > documentsAgeMsMax;
     const { breakersOpened } = memory;
     if (isOld || breakersOpened !== last.breakersOpened) {
       const read = documentsFor(calls, { numbers: true }, deps);

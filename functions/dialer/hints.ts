@@ -20,7 +20,7 @@ export interface CalledUp {
  */
 export async function sendHints<Row extends CalledUp>(
   rows: readonly Row[],
-  { queue, clock, concurrency }: Pick<ReadyDeps, "queue" | "clock" | "concurrency">,
+  { queue, clock, concurrency, log }: Pick<ReadyDeps, "queue" | "clock" | "concurrency" | "log">,
 ): Promise<Row[]> {
   const now = clock.now();
   const idsMax = Math.min(messageCallsMax, concurrency * 2);
@@ -39,5 +39,8 @@ export async function sendHints<Row extends CalledUp>(
       delaySeconds: Math.min(second, delaySecondsMax),
     })),
   );
-  return groups.slice(0, sent).flatMap((group) => group.rows);
+  const taken = groups.slice(0, sent).flatMap((group) => group.rows);
+  if (taken.length < rows.length)
+    log("warning", "hints.lost", { count: rows.length - taken.length });
+  return taken;
 }

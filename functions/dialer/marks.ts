@@ -2,13 +2,16 @@ import type { StoredDocument } from "../../shared/documents/documents.ts";
 import type { Mark } from "../../shared/documents/kinds.ts";
 import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
 
-/** What still stands so long after its hint was due counts as never called up. */
+/** What still stands so long after its last hint was due counts as never called up. */
 const hintLifeMs = 30_000;
+/** A mark so young is moved on by who calls up the next rows, so that a busy backlog has few of them. */
+const youngMs = 30_000;
+const marksMax = 8;
 
 export type Backlog = StoredDocument<"backlog">;
 export type BacklogValue = Backlog["value"];
 
-/** A row that is called up. */
+/** A row that is called up for a moment, in milliseconds since the epoch. */
 export interface Turn extends DuePlace {
   moment: number;
   backlog: string;
@@ -21,42 +24,60 @@ export interface Horizon {
   isPaced: boolean;
 }
 
-/** Marks that count: made since the account was restarted, and not yet 30 s past their last hint. */
-export function isLive(mark: Mark | null, { now, restartedAt }: Horizon): mark is Mark {
-  return mark !== null && mark.at > restartedAt && now <= mark.until + hintLifeMs;
+/** Whether a mark counts: made since the account was restarted, and not yet 30 s past its last hint. */
+export function isLive({ since, until }: Mark, { now, restartedAt }: Horizon): boolean {
+  return since > restartedAt && now <= until + hintLifeMs;
+}
+
+/** The mark that tells of a row: the first that does not lie before it. */
+export function markOf(place: DuePlace, marks: readonly Mark[]): Mark | undefined {
+  return marks.find((one) => comparePlaces(place, one) <= 0);
 }
 
 /** Whether a row was called up and its hint may yet come. */
-export function isPending(
-  place: DuePlace,
-  { newer, older }: BacklogValue,
-  horizon: Horizon,
-): boolean {
-  if (!isLive(newer, horizon) || isAfter(place, newer)) return false;
-  return older === null || isLive(older, horizon) || isAfter(place, older);
+export function isPending(place: DuePlace, marks: readonly Mark[], horizon: Horizon): boolean {
+  const mark = markOf(place, marks);
+  return mark !== undefined && isLive(mark, horizon);
 }
 
-/** Whether a row comes after a mark, in the order in which rows are called up. */
-function isAfter(place: DuePlace, mark: DuePlace): boolean {
-  return place.dueAt > mark.dueAt || (place.dueAt === mark.dueAt && place.id > mark.id);
-}
-
-/** The marks of a backlog after some of its rows were called up. */
+/**
+ * The marks of a backlog once some of its rows are called up: the first of those that were not pending, in their
+ * order.
+ */
 export function marksAfter(
-  { newer, older }: BacklogValue,
-  own: readonly Turn[],
-  now: number,
-): Pick<BacklogValue, "newer" | "older"> {
-  const [first, ...others] = own;
-  if (first === undefined) return { newer, older };
-  const last = others.reduce<Turn>(
-    (reached, turn) => (isAfter(turn, reached) ? turn : reached),
-    first,
+  marks: readonly Mark[],
+  called: readonly Turn[],
+  horizon: Horizon,
+): Mark[] {
+  const last = called.toSorted(comparePlaces).at(-1);
+  if (last === undefined) return [...marks];
+  const { now } = horizon;
+  const until = called.reduce((latest, { moment }) => Math.max(latest, moment), now);
+  const mark: Mark = { dueAt: last.dueAt, id: last.id, until, at: now, since: now };
+  const before = marks.filter((one) => comparePlaces(one, mark) < 0);
+  const after = marks.filter((one) => comparePlaces(one, mark) > 0);
+  // What stood before a mark that no longer counts has been called up again.
+  const renewed = before.map((one) =>
+    isLive(one, horizon) ? one : { ...one, until, at: now, since: now },
   );
-  const until = Math.max(now, ...own.map(({ moment }) => moment));
-  const mark: Mark = { dueAt: last.dueAt, id: last.id, until, at: now };
-  // Called up again were rows before the newer mark, and perhaps not all of them. What that mark tells of is called up
-  // by the next sweep, should it still stand then.
-  const isBehind = newer !== null && isAfter(newer, mark);
-  return { newer: mark, older: isBehind ? null : newer };
+  const previous = renewed.at(-1);
+  if (after.length === 0 && previous !== undefined && now - previous.since < youngMs) {
+    renewed.pop();
+    mark.since = previous.since;
+    mark.until = Math.max(until, previous.until);
+  }
+  return fewer([...renewed, mark, ...after]);
+}
+
+/** Makes one of the two oldest marks where there are too many. */
+function fewer([first, second, ...others]: Mark[]): Mark[] {
+  if (first === undefined || second === undefined) return first === undefined ? [] : [first];
+  if (others.length + 2 <= marksMax) return [first, second, ...others];
+  const until = Math.max(first.until, second.until);
+  return [{ ...second, until, since: Math.min(first.since, second.since) }, ...others];
+}
+
+/** The order in which rows are called up. */
+export function comparePlaces(one: DuePlace, other: DuePlace): number {
+  return one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }

@@ -5,11 +5,13 @@ import type { Pace } from "../../shared/schedule/pacing.ts";
 import type { DialerMemory, ReadyDeps } from "./dialer.ts";
 
 /** A call whose moment lies further ahead is not claimed: it waits in the ledger. */
-export const waitMsMax = 5_000;
+export const claimAheadMsMax = 5_000;
+/** A claimed call waits so long for its moment: others may have taken moments between its claim and its permit. */
+const waitMsMax = 7_000;
 /** A request that cannot leave this soon after its moment must not go: late requests would go all at once. */
 const permitAgeMsMax = 50;
 const permitsMax = 3;
-/** The lead of a permit until round trips are known, and the longest one. */
+/** The least lead of a permit until ten round trips are known, and the longest one. */
 const firstLeadMs = 300;
 const leadMsMax = 2_000;
 const roundTripsKnown = 10;
@@ -39,16 +41,24 @@ export function calledUpTo(account: string, documents: DocumentsRead): number {
 }
 
 /** Notes how long the ledger took to answer: permits are asked for that much ahead. */
-export function noteRoundTrip({ roundTripsMs }: DialerMemory, ms: number): void {
+export function noteRoundTrip(
+  { roundTripsMs }: Pick<DialerMemory, "roundTripsMs">,
+  ms: number,
+): void {
   roundTripsMs.push(ms);
   if (roundTripsMs.length > roundTripsKept) roundTripsMs.shift();
 }
 
-/** How far ahead a permit's moment is asked for: the 95th percentile of the latest round trips. */
-function leadMs({ roundTripsMs }: DialerMemory): number {
-  if (roundTripsMs.length < roundTripsKnown) return firstLeadMs;
+/** The 95th percentile of the latest round trips, as far as any are known; in milliseconds. */
+export function knownRoundTripMs({ roundTripsMs }: DialerMemory): number {
   const sorted = roundTripsMs.toSorted((a, b) => a - b);
-  return Math.min(leadMsMax, sorted[Math.floor(sorted.length * 0.95)] ?? firstLeadMs);
+  return Math.min(leadMsMax, sorted[Math.floor(sorted.length * 0.95)] ?? 0);
+}
+
+/** How far ahead a permit's moment is asked for: a round trip, and at least 300 ms until ten of them are known. */
+export function leadMs(memory: DialerMemory): number {
+  const known = knownRoundTripMs(memory);
+  return memory.roundTripsMs.length < roundTripsKnown ? Math.max(firstLeadMs, known) : known;
 }
 
 /** Leave to send one request. */
@@ -80,7 +90,6 @@ export function createPermits(deps: ReadyDeps) {
     try {
       const key = paceKeyOf(account);
       const moments = await documents.takePermits(key, pace, all.length, window);
-      noteRoundTrip(memory, clock.now() - askedAt);
       for (const [index, { resolve }] of all.entries()) resolve(moments[index]);
     } catch (error) {
       for (const { reject } of all) reject(error);
@@ -105,9 +114,11 @@ export function createPermits(deps: ReadyDeps) {
     },
     /** Whether a request may leave by this permit now. */
     isValid(route: Route, { moment }: Permit): boolean {
-      if (paceOfRoute(route, deps) === undefined) return true;
+      const pace = paceOfRoute(route, deps);
+      if (pace === undefined) return true;
       const late = clock.now() - moment;
-      return late >= 0 && late <= permitAgeMsMax;
+      // Later than an interval it would leave with the next one: a second would hold more than rate and burst.
+      return late >= 0 && late <= permitAgeMsMax && late < pace.intervalUs / 1000;
     },
     triesMax: permitsMax,
   };

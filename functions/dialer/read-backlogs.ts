@@ -24,7 +24,7 @@ export interface Read {
 
 /**
  * Reads rows of an account's backlogs until `needed` are to be called up, the same number of each in turn. Rows up to
- * a live mark were called up and may yet come; those before an older mark that is no longer live go first.
+ * a live mark were called up and may yet come; those before a mark that is no longer live go first.
  */
 export async function readRows(
   all: readonly { document: Backlog }[],
@@ -34,11 +34,11 @@ export async function readRows(
 ): Promise<Read[]> {
   const until = horizon.now + aheadMs;
   const reads = all.map(({ document }): Read => {
-    const { newer, older } = document.value;
+    const { marks } = document.value;
     // Without a pace the rows that were called up are counted, so they are read.
     const skips =
-      horizon.isPaced && isLive(newer, horizon) && (older === null || isLive(older, horizon));
-    const last = skips ? newer : undefined;
+      horizon.isPaced && marks.length > 0 && marks.every((mark) => isLive(mark, horizon));
+    const last = skips ? marks.at(-1) : undefined;
     return { document, fresh: [], pending: 0, skipped: skips, last, isWhole: false };
   });
   for (;;) {
@@ -53,7 +53,7 @@ export async function readRows(
     const pages = await ledger.due({ backlogs, until, each });
     for (const [index, read] of open.entries()) {
       const page = pages[index] ?? [];
-      const fresh = page.filter((place) => !isPending(place, read.document.value, horizon));
+      const fresh = page.filter((place) => !isPending(place, read.document.value.marks, horizon));
       read.fresh.push(...fresh);
       read.pending += page.length - fresh.length;
       read.last = page.at(-1) ?? read.last;

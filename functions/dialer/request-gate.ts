@@ -1,39 +1,79 @@
+import type { Windows } from "./window.ts";
+
 /** How long a claimed call waits for its request to be let through: it must leave while its claim is young. */
 const waitMsMax = 5_000;
+/** Another delivery of this process may have left room in an account's window: that is looked at so often. */
+const lookMs = 100;
 
-/** Lets a number of requests of one delivery through at once, in the order in which they come. */
+/**
+ * Lets requests of one delivery through, in the order in which they come: at most `total` at once, of each account as
+ * many as this process's window for it allows, and at most half while calls of another account are left.
+ */
 export interface RequestGate {
   /** False: none was let out in time. */
-  enter(): Promise<boolean>;
-  leave(): void;
+  enter(account: string): Promise<boolean>;
+  leave(account: string): void;
 }
 
-export function createRequestGate(
-  total: number,
-  clock: { sleep(ms: number): Promise<void> },
-): RequestGate {
-  let free = total;
-  const waiting: (() => void)[] = [];
+export function createRequestGate({
+  total,
+  isShared,
+  windows,
+  clock,
+}: {
+  total: number;
+  /** Whether calls of other accounts are left in the delivery: then an account has at most half of the requests. */
+  isShared(account: string): boolean;
+  windows: Windows;
+  clock: { now(): number; sleep(ms: number): Promise<void> };
+}): RequestGate {
+  const half = Math.ceil(total / 2);
+  const underWay = new Map<string, number>();
+  const heldBy = (account: string) => underWay.get(account) ?? 0;
+  const waiting: { account: string; letIn(): void }[] = [];
+  const letInFree = () => {
+    let held = 0;
+    for (const count of underWay.values()) held += count;
+    for (const one of waiting.slice()) {
+      const { account } = one;
+      if (held >= total) return;
+      if (heldBy(account) >= half && isShared(account)) continue;
+      if (!windows.begin(account)) continue;
+      held += 1;
+      underWay.set(account, heldBy(account) + 1);
+      waiting.splice(waiting.indexOf(one), 1);
+      one.letIn();
+    }
+  };
   return {
-    async enter() {
-      if (free > 0) {
-        free -= 1;
-        return true;
+    async enter(account) {
+      let isIn = false;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const own = {
+        account,
+        letIn() {
+          isIn = true;
+          resolve();
+        },
+      };
+      waiting.push(own);
+      const until = clock.now() + waitMsMax;
+      for (;;) {
+        letInFree();
+        if (isIn) return true;
+        const leftMs = until - clock.now();
+        if (leftMs <= 0) {
+          waiting.splice(waiting.indexOf(own), 1);
+          return false;
+        }
+        await Promise.race([promise, clock.sleep(Math.min(leftMs, lookMs))]);
+        if (isIn) return true;
       }
-      const { promise, resolve } = Promise.withResolvers<true>();
-      const letIn = () => resolve(true);
-      waiting.push(letIn);
-      const isIn = await Promise.race([promise, clock.sleep(waitMsMax).then(() => false)]);
-      // Let in at the very moment at which it gave up: it is in.
-      const index = waiting.indexOf(letIn);
-      if (isIn || index < 0) return true;
-      waiting.splice(index, 1);
-      return false;
     },
-    leave() {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
+    leave(account) {
+      underWay.set(account, heldBy(account) - 1);
+      windows.end(account);
+      letInFree();
     },
   };
 }

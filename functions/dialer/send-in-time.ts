@@ -3,40 +3,50 @@ import { accountOf, expiryOf } from "../../shared/dial-plan.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { errorForLog } from "../../shared/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import { accountNameOf } from "../../shared/providers/index.ts";
 import { refusedByOrders } from "./check-claimed.ts";
-import { openBreakers, type Probe, takeProbe } from "./circuit-breaker.ts";
+import { openBreakers } from "../../shared/breakers.ts";
+import { type Probe, takeProbe } from "./probes.ts";
 import { closedUntil } from "./decide.ts";
-import { type Delivery, type Held, leave, type Place, type Refusal, waiting } from "./delivery.ts";
+import {
+  type Delivery,
+  type Held,
+  leaveGate,
+  type Place,
+  type Refusal,
+  waiting,
+} from "./delivery.ts";
+import { accountNameOf } from "../../shared/providers/index.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import type { Permit } from "./pacing.ts";
+import { leadMs, type Permit } from "./pacing.ts";
 
-/** A permit's moment so far ahead is waited for without holding a place. */
-const placeHeldMs = 250;
+/** So long before its moment a request takes one of the connections. */
+const connectedMs = 100;
 
-/** Waits for the permit, takes the probes of open breakers, looks at the clock for the last time, and sends. */
+/**
+ * Waits for the permit, takes the probes of open breakers, looks at orders and the clock for the last time, and sends.
+ */
 export async function sendInTime(
   held: Held,
-  { permit: first, read: firstRead }: { permit: Permit; read: DocumentsRead },
+  first: Permit,
   place: Place,
   delivery: Delivery,
   startedAt: number,
 ): Promise<Refusal | { outcome: DialOutcome; isProbe: boolean; read: DocumentsRead }> {
-  const { deps, permits } = delivery;
+  const { deps, permits, documents } = delivery;
   const { route, call } = held.dial;
   let permit: Permit | undefined = first;
-  let read = firstRead;
+  let read: DocumentsRead;
   let probe: Probe | undefined;
   const giveBack = async (refused: Decided): Promise<Refusal> => {
     await probe?.giveBack().catch(() => undefined); // it then comes a while later
     return { refused, counted: true };
   };
   for (let tries = 1; ; tries++) {
-    if (!(await waitUntil(permit.moment, place, held, delivery))) {
+    if (!(await waitUntil(permit.moment, held, place, delivery))) {
       return giveBack(waiting("no_capacity", held));
     }
     // It may have waited for seconds: an operator's order of that time holds.
-    read = await delivery.documents();
+    read = await documents(deps.clock.now());
     const ordered = refusedByOrders(held, read, deps);
     if (ordered !== undefined) return giveBack(ordered);
     const open = openBreakers(call.request.agent_id, route, read);
@@ -47,6 +57,7 @@ export async function sendInTime(
     const late = refusedByClock(held, startedAt, deps);
     if (late !== undefined) return giveBack(late);
     if (permits.isValid(route, permit)) break;
+    leaveGate(place, accountNameOf(route), delivery);
     permit = tries < permits.triesMax ? await permits.take(route, tries) : undefined;
     if (permit === undefined) return giveBack(waiting("permit_void", held));
   }
@@ -54,23 +65,22 @@ export async function sendInTime(
   return { outcome, isProbe: probe !== undefined, read };
 }
 
-/** Sleeps until a permit's moment; far ahead, without the place. False: no room was left then. */
+/**
+ * Sleeps until a permit's moment. Documents that would be too old by then are read two round trips before it, so that
+ * nothing is left to be read at the moment itself. False: no connection came free.
+ */
 async function waitUntil(
   moment: number,
-  place: Place,
   { dial }: Held,
+  place: Place,
   delivery: Delivery,
 ): Promise<boolean> {
-  const { deps, places, gate } = delivery;
-  const { clock } = deps;
-  const account = accountNameOf(dial.route);
-  if (moment - clock.now() > placeHeldMs) {
-    leave(place, account, delivery);
-    await clock.sleep(moment - placeHeldMs / 2 - clock.now());
-    if (!(await places.acquire(account))) return false;
-    place.isHeld = true;
-  }
-  if (!place.isInGate && !(await gate.enter())) return false;
+  const { deps, gate, documents } = delivery;
+  const { clock, memory } = deps;
+  await clock.sleep(moment - connectedMs - 2 * leadMs(memory) - clock.now());
+  await documents(moment);
+  await clock.sleep(moment - connectedMs - clock.now());
+  if (!place.isInGate && !(await gate.enter(accountNameOf(dial.route)))) return false;
   place.isInGate = true;
   await clock.sleep(moment - clock.now());
   return true;

@@ -1,7 +1,6 @@
 import DataLoader from "dataloader";
 import type { Change } from "../../shared/ledger/call-ledger.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { noteRoundTrip } from "./pacing.ts";
 
 /** Most rows of one write. */
 const rowsMax = 100;
@@ -22,7 +21,7 @@ export interface SharedWrites {
 
 export function createSharedWrites(
   calls: number,
-  { ledger, clock, memory }: Pick<ReadyDeps, "ledger" | "clock" | "memory">,
+  { ledger, clock }: Pick<ReadyDeps, "ledger" | "clock">,
 ): SharedWrites {
   let underWay = 0;
   let waiting = 0;
@@ -36,10 +35,7 @@ export function createSharedWrites(
   const loader = new DataLoader<Change, boolean>(
     async (changes) => {
       waiting -= changes.length;
-      const startedAt = clock.now();
-      const written = await ledger.write(changes);
-      noteRoundTrip(memory, clock.now() - startedAt);
-      return written;
+      return ledger.write(changes);
     },
     {
       cache: false,

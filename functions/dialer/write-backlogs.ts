@@ -1,65 +1,75 @@
 import type { ReadyDeps } from "./dialer.ts";
-import { type Backlog, type BacklogValue, marksAfter, type Turn } from "./marks.ts";
-import type { Read } from "./read-backlogs.ts";
+import { type Backlog, type BacklogValue, type Horizon, marksAfter, type Turn } from "./marks.ts";
 
 /** An empty backlog's document ends when nobody has used it for so long. */
 const unusedMs = 2 * 3_600_000;
 
-/** Moves the marks past what the queue has acknowledged, and notes when each backlog is next to be looked at. */
+/**
+ * Writes what was seen of backlogs. One in which nothing waits, and that nobody has used for two hours, ends: its
+ * document expires at once.
+ *
+ * @returns by their keys those that nobody had changed since they were read, as they were written
+ */
 export async function writeBacklogs(
-  reads: readonly Read[],
-  sent: readonly Turn[],
-  deps: ReadyDeps,
-): Promise<void> {
-  const now = deps.clock.now();
-  const whole = reads.filter(({ isWhole }) => isWhole);
-  const later = await deps.ledger.due({
-    backlogs: whole.map(({ document, last }) => ({ key: document.key, after: last })),
-    until: Number.MAX_SAFE_INTEGER,
-    each: 1,
+  changes: readonly { document: Backlog; value: BacklogValue }[],
+  { documents, clock, random }: ReadyDeps,
+): Promise<Map<string, Backlog>> {
+  const now = clock.now();
+  const writes = changes.map(({ document, value }) => {
+    const hasEnded = value.nextDueAt === null && now - value.usedAt > unusedMs;
+    const expiresAt = hasEnded ? now : null;
+    return {
+      next: { ...document, version: random.version(), value, expiresAt },
+      seen: document.version,
+    };
   });
-  const laterDueAt = new Map(whole.map(({ document }, i) => [document.key, later[i]?.[0]?.dueAt]));
-  const bySent = Map.groupBy(sent, ({ backlog }) => backlog);
-  const changes = reads.map(({ document, fresh, pending, skipped, isWhole }) => {
-    const own = bySent.get(document.key) ?? [];
-    const hasRows = fresh.length > 0 || pending > 0 || skipped || !isWhole;
-    const nextDueAt = hasRows ? now : (laterDueAt.get(document.key) ?? null);
-    const value = { ...document.value, ...marksAfter(document.value, own, now), nextDueAt };
-    return { document, changes: { ...value, visitedAt: now }, isEmpty: nextDueAt === null };
-  });
-  await writeSeen(changes, deps);
+  const written = writes.length === 0 ? [] : await documents.write(writes);
+  return new Map(
+    writes.flatMap(({ next }, index) => (written[index] === true ? [[next.key, next]] : [])),
+  );
 }
 
 /**
- * Writes what a sweep has seen of backlogs, again once where a writer has renewed a document meanwhile. An empty
- * backlog that nobody has used for two hours ends: its document expires at once.
+ * Calls rows up once the marks of their backlogs have been moved past them: before that, whoever else calls up the same
+ * rows would take as many of the account's places, and nobody would use them. Marks are taken back where the queue does
+ * not take the hints.
+ *
+ * @param changes backlogs as they were read, and what else is to be written of them
+ * @param send takes places for rows and sends their hints; answers with those that the queue has acknowledged
+ * @returns the keys of the backlogs that nobody had changed since they were read
  */
-export async function writeSeen(
-  seen: readonly { document: Backlog; changes: BacklogValue; isEmpty: boolean }[],
-  { documents, clock, random }: ReadyDeps,
-): Promise<void> {
-  const now = clock.now();
-  let left = seen;
-  for (let tries = 0; tries < 2 && left.length > 0; tries++) {
-    const writes = left.map(({ document, changes, isEmpty }) => {
-      const { usedAt } = document.value;
-      const hasEnded = isEmpty && now - usedAt > unusedMs;
-      const value = { ...changes, usedAt };
-      const next = {
-        ...document,
-        version: random.version(),
-        value,
-        expiresAt: hasEnded ? now : null,
-      };
-      return { next, seen: document.version };
+export async function markAndSend(
+  turns: readonly Turn[],
+  changes: readonly { document: Backlog; value: BacklogValue }[],
+  horizon: Horizon,
+  send: (turns: readonly Turn[]) => Promise<readonly Turn[]>,
+  deps: ReadyDeps,
+): Promise<Set<string>> {
+  const marksWith = ({ key, value }: Backlog, called: readonly Turn[]) => {
+    const own = called.filter(({ backlog }) => backlog === key);
+    return marksAfter(value.marks, own, horizon);
+  };
+  const marked = await writeBacklogs(
+    changes.map(({ document, value }) => ({
+      document,
+      value: { ...value, marks: marksWith(document, turns) },
+    })),
+    deps,
+  );
+  const mine = turns.filter(({ backlog }) => marked.has(backlog));
+  let sent: readonly Turn[] = [];
+  try {
+    sent = await send(mine);
+  } finally {
+    const ids = new Set(sent.map(({ id }) => id));
+    const left = new Set(mine.filter(({ id }) => !ids.has(id)).map(({ backlog }) => backlog));
+    const back = changes.flatMap(({ document }) => {
+      const standing = left.has(document.key) ? marked.get(document.key) : undefined;
+      if (standing === undefined) return [];
+      const marks = marksWith(document, sent);
+      return { document: standing, value: { ...standing.value, marks } };
     });
-    const written = await documents.write(writes);
-    const refused = left.filter((_, index) => written[index] !== true);
-    if (refused.length === 0) return;
-    const read = await documents.read(refused.map(({ document }) => document));
-    left = refused.flatMap((one) => {
-      const document = read.get("backlog", one.document.key);
-      return document === undefined ? [] : { ...one, document };
-    });
+    await writeBacklogs(back, deps);
   }
+  return new Set(marked.keys());
 }

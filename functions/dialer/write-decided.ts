@@ -9,8 +9,9 @@ import { useBacklogs } from "./backlogs.ts";
 import { callUpSoon } from "./call-up-soon.ts";
 import type { ReadyDeps } from "./dialer.ts";
 
-/** Rows of one write, and how long each such write may begin after the one before. */
+/** Rows of one write, and how soon the next one may begin. */
 const rowsPerWrite = 500;
+const writeEveryMs = 1000;
 
 /** A decision to be written over the row as it was read. */
 export interface ToWrite {
@@ -26,35 +27,56 @@ export interface ToWrite {
  * @throws where a write failed: any part may have taken effect, and all of it may be decided again
  */
 export async function writeDecided(writes: readonly ToWrite[], deps: ReadyDeps): Promise<void> {
-  const { ledger, clock } = deps;
-  for (let start = 0; start < writes.length; start += rowsPerWrite) {
-    // DynamoDB takes a thousand writes a second of one index key, and a split fills one backlog.
-    if (start > 0) await clock.sleep(1000);
-    const at = clock.now();
-    const some = writes.slice(start, start + rowsPerWrite).flatMap((one) => {
-      const change = changeOf(one, at, deps);
-      return change === undefined ? [] : [{ ...one, change }];
-    });
-    const waiting = some.filter((one) => one.decided.state === "WAITING");
-    await useBacklogs(
-      waiting.map(({ change }) => change.next),
-      deps,
-    );
-    const written = await ledger.write(some.map(({ change }) => change));
-    const made = some.filter((_, index) => written[index] === true);
-    for (const { call, decided: to } of made) {
-      logDecision(deps, call, to.state, { reason: to.reason });
+  const { clock } = deps;
+  /** What follows one write goes on beside the next, so that no slow ledger adds up. */
+  let told = Promise.resolve();
+  let begunAt = -Infinity;
+  try {
+    for (let start = 0; start < writes.length; start += rowsPerWrite) {
+      // DynamoDB takes a thousand writes a second of one index key, and a split fills one backlog.
+      await clock.sleep(begunAt + writeEveryMs - clock.now());
+      begunAt = clock.now();
+      const made = await writeSome(writes.slice(start, start + rowsPerWrite), deps);
+      const writtenAt = begunAt;
+      told = told.then(() => tell(made, writtenAt, deps));
     }
-    sayRoutesGone(made, deps);
-    await countStates(
+  } finally {
+    await told;
+  }
+}
+
+/** @returns those whose rows stand as they were decided */
+async function writeSome(writes: readonly ToWrite[], deps: ReadyDeps): Promise<ToWrite[]> {
+  const { ledger, clock } = deps;
+  const at = clock.now();
+  const some = writes.flatMap((one) => {
+    const change = changeOf(one, at, deps);
+    return change === undefined ? [] : [{ ...one, change }];
+  });
+  const waiting = some.filter((one) => one.decided.state === "WAITING");
+  await useBacklogs(
+    waiting.map(({ change }) => change.next),
+    deps,
+  );
+  const written = await ledger.write(some.map(({ change }) => change));
+  return some.filter((_, index) => written[index] === true);
+}
+
+/** Logs and counts what was written, and calls up what is due soon. Never throws. */
+async function tell(made: readonly ToWrite[], writtenAt: number, deps: ReadyDeps): Promise<void> {
+  for (const { call, decided: to } of made)
+    logDecision(deps, call, to.state, { reason: to.reason });
+  sayRoutesGone(made, deps);
+  const waiting = made.flatMap(({ call, decided: to }) =>
+    to.state === "WAITING" ? { call, ...to, writtenAt, cameBack: false } : [],
+  );
+  await Promise.all([
+    countStates(
       made.map((one) => one.decided.state),
       deps,
-    );
-    const madeWaiting = made.flatMap(({ call, decided: to }) =>
-      to.state === "WAITING" ? { call, ...to, cameBack: false } : [],
-    );
-    await callUpSoon(madeWaiting, deps);
-  }
+    ),
+    callUpSoon(waiting, deps),
+  ]);
 }
 
 function changeOf({ call, row, decided: to }: ToWrite, at: number, deps: ReadyDeps) {

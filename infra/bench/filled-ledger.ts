@@ -108,8 +108,7 @@ export async function makeSweepable(platform: CountedPlatform): Promise<void> {
     usedAt: startAt,
     nextDueAt: startAt,
     visitedAt: startAt,
-    newer: null,
-    older: null,
+    marks: [],
   };
   const document = { kind: "backlog" as const, key: backlog, value, expiresAt: null };
   await platform.documents.write([{ next: { ...document, version: randomVersion() }, seen: null }]);

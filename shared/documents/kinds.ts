@@ -3,14 +3,15 @@ import * as z from "zod";
 const time = z.number();
 const counters = z.record(z.string(), z.number());
 
-/** The last row that a sweep called up, and until when its hints are on their way. */
+/** The last of some rows that were called up, and until when their hints are on their way. */
 const markSchema = z.looseObject({
   dueAt: time,
   id: z.string(),
   /** The moment of its last hint. */
   until: time,
-  /** When the sweep was. */
+  /** When it was last moved, and when the first of its rows was called up. */
   at: time,
+  since: time,
 });
 export type Mark = z.infer<typeof markSchema>;
 
@@ -50,9 +51,8 @@ const kinds = {
     nextDueAt: time.nullable(),
     /** When a sweep last looked through all of it. */
     visitedAt: time,
-    /** What the last sweep that called up, and the one before it, reached. */
-    newer: markSchema.nullable(),
-    older: markSchema.nullable(),
+    /** How far rows were called up, and when: a mark tells of the rows up to it that come after the mark before. */
+    marks: z.array(markSchema),
   }),
   /** Key: see circuit-breaker.ts. */
   breaker: z.looseObject({

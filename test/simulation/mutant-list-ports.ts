@@ -41,8 +41,8 @@ export const portMutants: readonly Mutant[] = [
       ],
       [
         "what is due comes in its order",
-        "const waiting = rows().toSorted(byPlace);",
-        "const waiting = rows().toSorted((a, b) => byPlace(b, a));",
+        ".toSorted(comparePlaces)\n          .slice(0, each),",
+        ".toSorted((a, b) => comparePlaces(b, a))\n          .slice(0, each),",
       ],
       [
         "what waits or is under way is not purged",

@@ -1,6 +1,9 @@
 import { mutantsIn, type Mutant } from "./mutant.ts";
 
 const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
+const breakers = ["circuit-breaker", "breaker-counts", "probes"]
+  .map((name) => `functions/dialer/${name}.ts`)
+  .concat("shared/breakers.ts");
 const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
 
 /** Rules about splitting, waiting, pacing, breakers, sweeps and dead letters. */
@@ -106,7 +109,7 @@ export const waitingMutants: readonly Mutant[] = [
     ],
     [
       "a request does not leave before its moment",
-      "return late >= 0 && late <= permitAgeMsMax;",
+      "return late >= 0 && late <= permitAgeMsMax && late < pace.intervalUs / 1000;",
       "return late >= -5_000 && late <= permitAgeMsMax;",
       ["moments[index]", "(moments[index] ?? 0) - 4_000"],
     ],
@@ -116,7 +119,7 @@ export const waitingMutants: readonly Mutant[] = [
       "takePermits(key, pace, 1, window).then(([one]) => all.map(() => one ?? 0))",
     ],
   ]),
-  ...mutantsIn("functions/dialer/circuit-breaker.ts", rules, [
+  ...mutantsIn(breakers, rules, [
     [
       "five unanswered in a row open the account's breaker",
       "inRow >= unansweredInRowMax || isHalf",
@@ -130,25 +133,25 @@ export const waitingMutants: readonly Mutant[] = [
     ["an answer ends the row of failures", "inRow: isAnswered ? 0 : inRow,", "inRow,"],
     [
       "one refusal of the account opens its breaker",
-      'return open(account, outcome.code, "refusal", read);',
-      "return undefined;",
+      'return open(account, outcome.code, "refusal", read, deps);',
+      "return;",
     ],
     [
       "one answer that names the route opens the route's breaker",
-      'return open(ofRoute, outcome.code, "refusal", read);',
-      "return undefined;",
+      'return open(routeBreakerOf(route), outcome.code, "refusal", read, deps);',
+      "return;",
     ],
     [
       "twenty equal refusals open the agent's breaker",
-      "if ((all[code] ?? 0) >= refusalsInRowMax)",
-      "if ((all[code] ?? 0) < 0)",
+      "return (all[code] ?? 0) >= refusalsInRowMax;",
+      "return false;",
     ],
     [
       "a refusal that blames the number counts for nothing",
-      'if (outcome.kind === "rejected" && outcome.blamesNumber === true) return undefined;',
+      'if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;',
       "",
     ],
-    ["one number counts once for an agent", "if (counted.has(numberHash)) return;", ""],
+    ["one number counts once for an agent", "if (counted.has(numberHash)) return false;", ""],
     [
       "a probe's time has come before it is taken",
       "probeAt > now ? [false] : await",
@@ -159,8 +162,8 @@ export const waitingMutants: readonly Mutant[] = [
     ["probes come seldomer", "intervalMs: grown(intervalMs, last),", "intervalMs,"],
     [
       "a success closes the breaker",
-      'const value = { ...standing.value, state: "closed" as const, closedAt: now };',
-      "const value = { ...standing.value, closedAt: now };",
+      'const value = { ...standing.value, state: "closed" as const, closedAt: clock.now() };',
+      "const value = { ...standing.value, closedAt: clock.now() };",
     ],
     [
       "a corrected plan starts closed",
@@ -205,30 +208,27 @@ export const waitingMutants: readonly Mutant[] = [
   ...mutantsIn(
     [
       "functions/dialer/call-up.ts",
+      "functions/dialer/call-up-rows.ts",
       "functions/dialer/marks.ts",
       "functions/dialer/write-backlogs.ts",
     ],
     rules,
     [
-      [
-        "what waits is called up",
-        "const sent = await sendHints(turns, deps);",
-        "const sent: typeof turns = [];",
-      ],
+      ["what waits is called up", "sent = await send(mine);", "sent = mine;"],
       [
         "what is called up and never came is called up again",
-        "mark !== null && mark.at > restartedAt && now <= mark.until + hintLifeMs",
-        "mark !== null && mark.at > restartedAt",
+        "since > restartedAt && now <= until + hintLifeMs",
+        "since > restartedAt",
       ],
       [
         "marks made before a restart do not count",
-        "mark !== null && mark.at > restartedAt && now <= mark.until + hintLifeMs",
-        "mark !== null && now <= mark.until + hintLifeMs",
+        "since > restartedAt && now <= until + hintLifeMs",
+        "now <= until + hintLifeMs",
       ],
       [
         "a backlog that is used is not forgotten",
-        "const hasEnded = isEmpty && now - usedAt > unusedMs;",
-        "const hasEnded = isEmpty;",
+        "const hasEnded = value.nextDueAt === null && now - value.usedAt > unusedMs;",
+        "const hasEnded = value.nextDueAt === null;",
       ],
       [
         "behind an open breaker only probes are called up",
@@ -251,22 +251,41 @@ export const waitingMutants: readonly Mutant[] = [
         "if (route === undefined) still.push(seen);",
       ],
       [
+        "rows are marked before their places are taken",
+        "const mine = turns.filter(({ backlog }) => marked.has(backlog));",
+        "const mine = turns;",
+      ],
+      [
+        "rows whose places others took meanwhile take later ones",
+        "const latest = notAfter + Math.ceil((turns.length * pace.intervalUs) / 1000);",
+        "const latest = notAfter;",
+      ],
+      [
+        "what comes first of a backlog is called up first",
+        "one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0)",
+        "one.id < other.id ? -1 : one.id > other.id ? 1 : 0",
+      ],
+      [
         "marks move only past what the queue has acknowledged",
-        "await writeBacklogs(backlogs, sent, deps);",
-        "await writeBacklogs(backlogs, turns, deps);",
+        "await writeBacklogs(back, deps);",
+        "",
       ],
     ],
   ),
-  ...mutantsIn("functions/dialer/window.ts", rules, [
+  ...mutantsIn(
+    ["functions/dialer/window.ts", "functions/dialer/request-gate.ts"],
+    [...rules, ...unit("delivery")],
     [
-      "an account that hangs is sent two requests at once",
-      "window.limit = wasAnswered ? Math.min(window.limit * 2, 128) : windowMin;",
-      "window.limit = Math.min(window.limit * 2, 128);",
+      [
+        "an account that hangs is sent two requests at once",
+        "window.limit = wasAnswered ? Math.min(window.limit * 2, windowMax) : windowMin;",
+        "window.limit = Math.min(window.limit * 2, windowMax);",
+      ],
+      [
+        "no account has more than half of the requests while another's calls are left",
+        "if (heldBy(account) >= half && isShared(account)) continue;",
+        "",
+      ],
     ],
-    [
-      "no account holds more than half while another waits",
-      "(!others || heldBy(account) < half)",
-      "true",
-    ],
-  ]),
+  ),
 ];

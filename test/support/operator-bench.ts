@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import * as schemas from "../../functions/api/operator/schemas.ts";
-import { breakerKeysOf } from "../../functions/dialer/circuit-breaker.ts";
+import { breakerKeysOf } from "../../shared/breakers.ts";
 import { routeOf } from "../../shared/dial-plan.ts";
 import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
 import { pauseKeyOf } from "../../shared/orders.ts";

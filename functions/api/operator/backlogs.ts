@@ -10,7 +10,7 @@ import type {
 import type { CallLedger, DuePlace } from "../../../shared/ledger/call-ledger.ts";
 import { pauseKeyOf, pauseKeysOf } from "../../../shared/orders.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { breakerKeysOf, openBreakers } from "../../dialer/circuit-breaker.ts";
+import { breakerKeysOf, openBreakers } from "../../../shared/breakers.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { endOfTime, timeOf } from "./call-views.ts";
 import { sweepKey, sweptAtIn } from "./counts.ts";

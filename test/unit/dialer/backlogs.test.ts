@@ -135,12 +135,13 @@ describe("the marks of a backlog", () => {
   async function mark(
     bench: Bench,
     calls: readonly Call[],
-    marks: Record<"newer" | "older", { row: number; untilMs: number }>,
+    marks: readonly { row: number; untilMs: number }[],
   ) {
     const made = async ({ row, untilMs }: { row: number; untilMs: number }) => {
       const { id, dueAt } = await rowOf(bench, calls[row] ?? { id: "" });
       const until = bench.now() + untilMs;
-      return { id, dueAt: dueAt ?? 0, until, at: bench.now() - minute };
+      const at = bench.now() - minute;
+      return { id, dueAt: dueAt ?? 0, until, at, since: at };
     };
     const standing = (await documentOf(bench, "backlog", key))?.value;
     const value: ValueOf<"backlog"> = {
@@ -150,8 +151,7 @@ describe("the marks of a backlog", () => {
       visitedAt: bench.now(),
       ...standing,
       usedAt: bench.now() - 50 * minute, // so that it is visited for its rows alone
-      newer: await made(marks.newer),
-      older: await made(marks.older),
+      marks: await Promise.all(marks.map(made)),
     };
     await putDocument(bench, { kind: "backlog", key }, { ...value, nextDueAt: bench.now() });
   }
@@ -163,10 +163,10 @@ describe("the marks of a backlog", () => {
     for (const [n, call] of calls.entries()) {
       await putIn(bench, "WAITING", call, { dueAt: bench.now() - minute + n });
     }
-    await mark(bench, calls, {
-      newer: { row: 19, untilMs: 15_000 },
-      older: { row: 12, untilMs: -45_000 },
-    });
+    await mark(bench, calls, [
+      { row: 12, untilMs: -45_000 },
+      { row: 19, untilMs: 15_000 },
+    ]);
     await bench.simulate(20 * 20 + 130);
     expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
     expect(bench.dialed).toHaveLength(20);

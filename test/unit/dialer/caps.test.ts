@@ -21,6 +21,7 @@ import {
   statesOf,
   unknown,
   webhook,
+  openWindow,
 } from "../../support/dialer-calls.ts";
 
 const startAt = "2026-06-01T10:00Z";
@@ -76,7 +77,7 @@ describe("a frequency cap", () => {
   it("with room for all lets twenty calls of one delivery to the number through at once", async () => {
     const bench = capped({ maxCalls: { count: 20, days: 1 } });
     bench.deps.concurrency = 25;
-    bench.deps.memory.windows.set("webhook:http://127.0.0.1:9", { limit: 128, underWay: 0 });
+    openWindow(bench);
     await sendTo(bench, 20);
     await bench.deliver();
     expect(bench.dialed).toHaveLength(20);

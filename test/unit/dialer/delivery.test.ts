@@ -15,6 +15,7 @@ import {
   sendEach,
   stateOf,
   statesOf,
+  openWindow,
 } from "../../support/dialer-calls.ts";
 
 const back = { retryAfterSeconds: 60 };
@@ -112,7 +113,7 @@ describe("a delivery", () => {
     expect(sizes.length).toBeLessThanOrEqual(7);
   });
 
-  it("asks the ledger 19 times for a hundred fresh calls, five at a time", async () => {
+  it("asks the ledger 18 times for a hundred fresh calls, five at a time", async () => {
     const bench = createDialerBench({ concurrency: 5 });
     const asked: Record<string, number> = {};
     const counting = <Port extends object>(port: Port, prefix: string) =>
@@ -132,7 +133,7 @@ describe("a delivery", () => {
     expect(bench.dialed).toHaveLength(100);
     expect(asked).toEqual({
       "rows.read": 1,
-      "rows.write": 15,
+      "rows.write": 14,
       "documents.read": 2, // what bears on the calls, and the sweeps' heartbeat
       "documents.add": 1, // the hour's counts
     });
@@ -194,7 +195,7 @@ describe("a delivery", () => {
   it("has room for other accounts beside one that hangs: it holds no more than half", async () => {
     const { bench, hung, others } = hanging();
     // It has answered until now, so it may have many requests under way.
-    bench.deps.memory.windows.set("webhook:http://127.0.0.1:9", { limit: 128, underWay: 0 });
+    openWindow(bench);
     await sendEach(bench, ...hung, ...others);
     await bench.deliver();
     // Nobody waited for what hung, and nothing of it was lost.

@@ -228,10 +228,11 @@ describe("a settlement", () => {
     const call = aCall();
     await sendEach(bench, call);
     bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 900 });
+    const startedAt = bench.now();
     await bench.deliver();
     const { backlog } = await rowOf(bench, call);
     expect(await documentOf(bench, "backlog", backlog ?? "")).toMatchObject({
-      value: { client: "crm", agentId: "agent_sales", usedAt: bench.now() },
+      value: { client: "crm", agentId: "agent_sales", usedAt: startedAt },
     });
   });
 

@@ -1,0 +1,72 @@
+import type { DocumentsRead } from "../../shared/documents/documents.ts";
+import { grantPermits, momentsOf, type Pace } from "../../shared/schedule/pacing.ts";
+import type { ReadyDeps } from "./dialer.ts";
+import { sendHints } from "./hints.ts";
+import type { Turn } from "./marks.ts";
+import { calledUpKeyOf, knownRoundTripMs, nextPermitAt } from "./pacing.ts";
+import { aheadMs } from "./read-backlogs.ts";
+
+/** The places that an account with a pace has for rows to be called up within the next 75 s. */
+export interface CalledUpPlaces {
+  notBefore: number;
+  notAfter: number;
+  /** As its `called-up` was read; in milliseconds since the epoch, earliest first. */
+  moments: number[];
+}
+
+/** Round trips from the delivery of a hint to the request: row, documents, claim, permit, and the permit's lead. */
+const roundTripsToRequest = 5;
+
+/** @param count places that are asked for at most */
+export function placesOf(
+  account: string,
+  pace: Pace,
+  count: number,
+  read: DocumentsRead,
+  { clock, memory }: Pick<ReadyDeps, "clock" | "memory">,
+): CalledUpPlaces {
+  const now = clock.now();
+  // A call that is hinted at now cannot leave at once: places before that would be lost to the account.
+  const soonest = now + roundTripsToRequest * knownRoundTripMs(memory);
+  const notBefore = Math.floor(Math.max(soonest, nextPermitAt(account, pace, read)));
+  const notAfter = now + aheadMs;
+  if (notBefore > notAfter) return { notBefore, notAfter, moments: [] };
+  const arrivalUs = read.get("called-up", account)?.value.arrivalUs;
+  const { granted, baseUs } = grantPermits(arrivalUs, pace, count, { notBefore, notAfter });
+  return { notBefore, notAfter, moments: momentsOf(baseUs, granted, pace, notBefore) };
+}
+
+/**
+ * Takes places for rows of an account with a pace, and sends their hints.
+ *
+ * @returns the rows whose hints the queue has acknowledged
+ */
+export async function callUpInTurn(
+  turns: readonly Turn[],
+  account: string,
+  pace: Pace,
+  { notBefore, notAfter }: CalledUpPlaces,
+  deps: ReadyDeps,
+): Promise<Turn[]> {
+  if (turns.length === 0) return [];
+  const key = calledUpKeyOf(account);
+  // Others may have taken places since these were counted: then the rows take the ones thereafter.
+  const latest = notAfter + Math.ceil((turns.length * pace.intervalUs) / 1000);
+  const window = { notBefore, notAfter: latest };
+  const moments = await deps.documents.takePermits(key, pace, turns.length, window);
+  return sendInOrder(
+    turns.map((turn, index) => ({
+      ...turn,
+      moment: Math.max(turn.dueAt, moments[index] ?? turn.moment),
+    })),
+    deps,
+  );
+}
+
+/** Sends hints for rows in the order of their moments. */
+export async function sendInOrder(turns: readonly Turn[], deps: ReadyDeps): Promise<Turn[]> {
+  return sendHints(
+    turns.toSorted((a, b) => a.moment - b.moment),
+    deps,
+  );
+}

@@ -1,0 +1,84 @@
+import type { BreakerDocument } from "../../shared/breakers.ts";
+import type { ReadyDeps } from "./dialer.ts";
+
+/** How soon an open breaker lets a first call through, and how seldom at last, in milliseconds. */
+export const intervals = {
+  /** Requests stayed unanswered. */
+  outage: { first: 15_000, last: 120_000 },
+  /** The account or the route was refused. */
+  refusal: { first: 60_000, last: 900_000 },
+  /** One call of the agent at a time: a trickle, so that a bad list delays its own agent only. */
+  agent: { first: 8_000, last: 8_000 },
+} as const;
+export type Trouble = keyof typeof intervals;
+
+/** An open breaker that nobody tries is forgotten after so long. */
+export const breakerLifeMs = 7 * 86_400_000;
+
+/** A probe that was taken: `giveBack` lets another call have it where nothing was sent. */
+export interface Probe {
+  giveBack(): Promise<void>;
+}
+
+/**
+ * Takes the probe of every open breaker, by a write that only one caller can win.
+ *
+ * @returns undefined where another call has it, or its time has not come
+ */
+export async function takeProbe(
+  breakers: readonly BreakerDocument[],
+  { documents, clock, random }: Pick<ReadyDeps, "documents" | "clock" | "random">,
+): Promise<Probe | undefined> {
+  const taken: { before: BreakerDocument; version: string }[] = [];
+  const probe: Probe = {
+    async giveBack() {
+      const changes = taken.map(({ before, version }) => ({
+        next: { ...before, version: random.version() },
+        seen: version,
+      }));
+      if (changes.length > 0) await documents.write(changes);
+    },
+  };
+  for (const before of breakers) {
+    const now = clock.now();
+    const { intervalMs, probeAt } = before.value;
+    const { last } = intervals[troubleOf(before)];
+    const version = random.version();
+    const value = {
+      ...before.value,
+      probeAt: now + intervalMs,
+      intervalMs: grown(intervalMs, last),
+    };
+    const next = { ...before, value, version, expiresAt: now + breakerLifeMs };
+    const [isTaken] =
+      probeAt > now ? [false] : await documents.write([{ next, seen: before.version }]);
+    if (isTaken !== true) {
+      await probe.giveBack();
+      return undefined;
+    }
+    taken.push({ before, version });
+  }
+  return probe;
+}
+
+/** The moments from `from` up to `until` at which an open breaker lets a probe through, should each of them fail. */
+export function probeTimesOf(breaker: BreakerDocument, from: number, until: number): number[] {
+  const { last } = intervals[troubleOf(breaker)];
+  const times: number[] = [];
+  let { intervalMs } = breaker.value;
+  for (let at = Math.max(from, breaker.value.probeAt); at <= until;) {
+    times.push(at);
+    at += Math.max(1000, intervalMs);
+    intervalMs = grown(intervalMs, last);
+  }
+  return times;
+}
+
+function grown(intervalMs: number, last: number): number {
+  return Math.min(intervalMs * 2, Math.max(last, intervalMs));
+}
+
+function troubleOf({ key, value }: BreakerDocument): Trouble {
+  if (key.startsWith("agent:")) return "agent";
+  return value["trouble"] === "outage" ? "outage" : "refusal";
+}

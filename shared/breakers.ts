@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import type { DocumentKey, DocumentsRead, StoredDocument } from "./documents/documents.ts";
+import { accountNameOf, type Route } from "./providers/index.ts";
+
+export type BreakerDocument = StoredDocument<"breaker">;
+
+/** Names the breakers that a call of an agent along a route must pass, the account's first. */
+function breakerNamesOf(agentId: string, route: Route): string[] {
+  return [accountBreakerOf(route), routeBreakerOf(route), agentBreakerOf(agentId)];
+}
+
+export function accountBreakerOf(route: Route): string {
+  return `account:${accountNameOf(route)}`;
+}
+
+/** By the route's own fields: a corrected plan has another name, so its breaker starts closed. */
+export function routeBreakerOf(route: Route): string {
+  return `route:${createHash("sha256").update(JSON.stringify(route)).digest("hex").slice(0, 16)}`;
+}
+
+export function agentBreakerOf(agentId: string): string {
+  return `agent:${agentId}`;
+}
+
+/** The documents that tell whether a call may pass, and what is counted against its account and agent. */
+export function breakerKeysOf(agentId: string, route: Route): DocumentKey[] {
+  const names = breakerNamesOf(agentId, route);
+  return [
+    ...names.map((key) => ({ kind: "breaker", key }) as const),
+    { kind: "failures", key: accountBreakerOf(route) },
+    { kind: "failures", key: agentBreakerOf(agentId) },
+  ];
+}
+
+/** The open ones of the breakers that a call must pass. */
+export function openBreakers(
+  agentId: string,
+  route: Route,
+  documents: DocumentsRead,
+): BreakerDocument[] {
+  return breakerNamesOf(agentId, route).flatMap((name) => {
+    const breaker = documents.get("breaker", name);
+    return breaker?.value.state === "open" ? breaker : [];
+  });
+}

@@ -1,0 +1,154 @@
+/**
+ * How well the pace of an account is kept, in simulated time, by functions that share nothing but a slow ledger. As a
+ * command (`npm run rates`) it measures every case and ends with 1 where a figure misses its bound.
+ */
+import { argv } from "node:process";
+import { createDialerMemory } from "../../functions/dialer/dialer.ts";
+import { callIdOf } from "../../shared/calls/ids.ts";
+import { aRequestId } from "../support/calls.ts";
+import { createDialerBench } from "../support/dialer.ts";
+import { type Bench, callsNow, request, webhook } from "../support/dialer-calls.ts";
+
+/** A request of many calls to one account. */
+export interface RateCase {
+  callsPerSecond: number;
+  /** How long ledger and documents take to answer. */
+  ledgerMs: number;
+  calls: number;
+}
+
+/** What a run came to. */
+export interface Rates extends RateCase {
+  /** Requests a second, as a share of the pace. */
+  share: number;
+  /** Most requests within one second, and the pace with its burst. */
+  peak: number;
+  peakMax: number;
+  /** Claims that ended without a request, as a share of the calls. */
+  unsent: number;
+  /** The longest time by which a later call overtook an earlier one. */
+  overtakenMs: number;
+  /** Messages on the queue, as a share of the calls. */
+  messages: number;
+}
+
+const consumers = 20;
+
+/** Dials a request of calls at a pace, from its acceptance until the last one is placed. */
+export async function measureRates({ callsPerSecond, ledgerMs, calls }: RateCase): Promise<Rates> {
+  const bench = createDialerBench({
+    startAt: "2026-06-01T10:00Z",
+    concurrency: 25,
+    plan: {
+      agents: { "*": webhook },
+      providers: { webhook: { callsPerSecond, concurrency: 25 } },
+      expireAfterHours: 72,
+    },
+  });
+  bench.answer = async () => {
+    await bench.sleep(120);
+    return { kind: "placed" };
+  };
+  slowDown(bench, ledgerMs);
+  const requestId = aRequestId(bench.now());
+  const all = callsNow(bench, calls, { timezone: "UTC" }).map((call, index) => ({
+    ...call,
+    requestId,
+    id: callIdOf(requestId, index),
+  }));
+  await bench.send(request(all));
+  const memories = Array.from({ length: consumers }, createDialerMemory);
+  const secondsMost = 600 + (calls / callsPerSecond) * 2;
+  for (let seconds = 0; seconds < secondsMost && bench.dialed.length < calls; seconds += 300) {
+    await bench.simulate(300, { consumers, memories });
+  }
+  return { callsPerSecond, ledgerMs, calls, ...(await figuresOf(bench, callsPerSecond)) };
+}
+
+async function figuresOf(bench: Bench, callsPerSecond: number) {
+  const dialed = bench.dialed.toSorted((a, b) => a.at - b.at);
+  const times = dialed.map(({ at }) => at);
+  const count = times.length;
+  const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000;
+  let claimsUnsent = 0;
+  for (const { call } of dialed) {
+    const states = (await bench.row(call.id))?.history.map(({ state }) => state) ?? [];
+    claimsUnsent += states.filter(
+      (state, i) => state === "WAITING" && states[i - 1] === "DIALING",
+    ).length;
+  }
+  return {
+    share: (count - 1) / seconds / callsPerSecond,
+    peak: peakOf(times),
+    peakMax: Math.ceil(callsPerSecond) + 1,
+    unsent: claimsUnsent / count,
+    overtakenMs: overtakenMs(dialed),
+    messages: bench.sent() / count,
+  };
+}
+
+/** Every method of ledger and documents takes so long, half of it before anything happens. */
+function slowDown(bench: Bench, ms: number): void {
+  const slow = <Port extends object>(port: Port): Port =>
+    new Proxy(port, {
+      get(target, name, receiver) {
+        const method: unknown = Reflect.get(target, name, receiver);
+        if (typeof method !== "function") return method;
+        return async (...words: unknown[]) => {
+          await bench.sleep(ms / 2);
+          const answer: unknown = await Reflect.apply(method, target, words);
+          await bench.sleep(ms / 2);
+          return answer;
+        };
+      },
+    });
+  bench.deps.ledger = slow(bench.rows);
+  bench.deps.documents = slow(bench.documents);
+}
+
+/** Most of the sorted times within one second. */
+function peakOf(times: readonly number[]): number {
+  let from = 0;
+  let peak = 0;
+  for (const [index, at] of times.entries()) {
+    while ((times[from] ?? at) <= at - 1000) from += 1;
+    peak = Math.max(peak, index - from + 1);
+  }
+  return peak;
+}
+
+function overtakenMs(dialed: readonly { call: { id: string }; at: number }[]): number {
+  const inOrder = dialed.toSorted((a, b) => (a.call.id < b.call.id ? -1 : 1)).toReversed();
+  let earliestLater = Infinity;
+  let longest = 0;
+  for (const { at } of inOrder) {
+    longest = Math.max(longest, at - earliestLater);
+    earliestLater = Math.min(earliestLater, at);
+  }
+  return longest;
+}
+
+/** What is wrong with a run's figures; empty: nothing. */
+export function missesOf(rates: Rates): string[] {
+  const { callsPerSecond, ledgerMs, share, peak, peakMax, unsent, overtakenMs: overtaken } = rates;
+  const least = callsPerSecond === 100 && ledgerMs === 700 ? 0.88 : 0.95;
+  return [
+    ...(share >= least ? [] : [`${share.toFixed(3)} of the pace, ${least} at least`]),
+    ...(peak <= peakMax ? [] : [`${peak} in a second, ${peakMax} at most`]),
+    ...(unsent <= 0.02 ? [] : [`${unsent.toFixed(3)} claimed and not sent, 0.02 at most`]),
+    ...(callsPerSecond < 1 || overtaken <= 60_000 ? [] : [`overtaken by ${overtaken} ms`]),
+  ];
+}
+
+if (argv[1] === import.meta.filename) {
+  let missed = 0;
+  for (const callsPerSecond of [0.1, 1, 20, 100]) {
+    for (const ledgerMs of [5, 100, 700]) {
+      const rates = await measureRates({ callsPerSecond, ledgerMs, calls: 10_000 });
+      const misses = missesOf(rates);
+      missed += misses.length;
+      console.log(JSON.stringify(rates), misses.join("; "));
+    }
+  }
+  process.exitCode = missed === 0 ? 0 : 1;
+}
