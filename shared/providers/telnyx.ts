@@ -38,9 +38,10 @@ const routeSchema = z.strictObject({
  * which a clock cannot promise to keep: an unknown outcome is looked up and never sent again. A look-up is
  * `GET /v2/call_events` (https://developers.telnyx.com/api-reference/debugging/list-call-events), which has the last
  * 24 hours' webhooks, each with its `client_state`; the number that was called stands in no address.
- * Errors are `errors[].code`: 10009 authentication, 10010 authorization, 10011
- * and 90103 too many requests; 403 with "channel limit exceeded" is the account's concurrency. What is wrong with `from`
- * or `connection_id`, by `source.pointer`, is wrong with the route.
+ * Errors are `errors[].code`: 10009 authentication, 10011 and 90103 too many requests; 403 with "channel limit exceeded"
+ * is the account's concurrency. 10010 is the code of every refusal: what is refused is told by a D-code, in
+ * `telnyx_error.error_code` or at the end of `detail`. What is wrong with `from` or `connection_id`, by
+ * `source.pointer`, is wrong with the route.
  */
 export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
   name: "telnyx",
@@ -130,6 +131,7 @@ const createdSchema = z.object({
   data: z.object({ call_control_id: z.string().min(1).max(500) }),
 });
 const errorsSchema = z.object({
+  telnyx_error: z.object({ error_code: z.string().nullish() }).nullish(),
   errors: z
     .array(
       z.object({
@@ -146,8 +148,25 @@ function callIdIn(body: unknown): string | undefined {
   return createdSchema.safeParse(body).data?.data.call_control_id;
 }
 
+/** What a D-code refuses, by Telnyx's runbook of SIP response codes: nothing yet, the number, the route, the account. */
+const refusedBy = (codes: string, outcome: (code: string) => DialOutcome) =>
+  codes.split(" ").map((number) => [`D${number}`, outcome(`telnyx_d${number}`)] as const);
+const dCodes: ReadonlyMap<string, DialOutcome> = new Map([
+  ...refusedBy("1 2 3 10 22", (code) => ({ kind: "not_placed", code })),
+  ...refusedBy("11 12 13 14 24 37 41 50 53 58 59 60", (code) => ({
+    kind: "rejected",
+    code,
+    blamesNumber: true,
+  })),
+  ...refusedBy("7 15 16 35 36 38 44 46 49 51 54 63 64", (code) => ({
+    kind: "route_refused",
+    code,
+  })),
+  ...refusedBy("9 17 19 25 26 27 28 29 39", (code) => ({ kind: "account_refused", code })),
+]);
+
 function exception(status: number, body: unknown): DialOutcome | undefined {
-  const errors = errorsSchema.safeParse(body).data?.errors ?? [];
+  const { errors = [], telnyx_error } = errorsSchema.safeParse(body).data ?? {};
   const [first] = errors;
   if (first === undefined || status < 400 || status > 499 || status === 408) return undefined;
   const code = /^\w{1,20}$/.test(first.code) ? `telnyx_${first.code}` : `http_${status}`;
@@ -156,7 +175,9 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   if (status === 403 && isAbout(/channel limit exceeded/i)) {
     return { kind: "not_placed", code: "concurrency_limit" };
   }
-  if (status === 403 && first.code === "10010") return { kind: "account_refused", code };
+  const inDetail = /\b(D\d{1,2})\W*$/.exec(first.detail ?? "")?.[1];
+  const refused = dCodes.get(telnyx_error?.error_code ?? inDetail ?? "");
+  if (status === 403 && refused !== undefined) return refused;
   const pointsAt = (field: string) =>
     errors.some(({ source }) => source?.pointer?.split("/").at(-1) === field);
   if (![400, 404, 422].includes(status)) return undefined;

@@ -273,6 +273,39 @@ export const waitingMutants: readonly Mutant[] = [
     ],
   ),
   ...mutantsIn(
+    [
+      "functions/dialer/settle.ts",
+      "functions/dialer/call-up.ts",
+      "functions/dialer/places.ts",
+      "functions/dialer/decide.ts",
+      "functions/dialer/circuit-breaker.ts",
+      "functions/dialer/dial-call.ts",
+    ],
+    ["test/simulation/trouble.test.ts"],
+    [
+      [
+        "a probe that failed goes behind the others",
+        "return waiting(outcome.code, isProbe ? now : now + backoffMs(row.attempt, fraction));",
+        "return waiting(outcome.code, isProbe ? wasDueAt : now + backoffMs(row.attempt, fraction));",
+      ],
+      [
+        "a backlog without a route is looked at once an hour",
+        "const over = page.filter(({ id }) => timeOfId(id) + lifeMs <= now);",
+        "const over = page.slice(0, 0);",
+      ],
+      [
+        "a row behind an open breaker is called up for its probes",
+        "const open = route === undefined ? [] : openBreakers(agentId, route, documents);",
+        "const open: ReturnType<typeof openBreakers> = [];",
+      ],
+      [
+        "an account that stays unanswered opens its breaker",
+        'if (isOver) await open(accountBreakerOf(route), code, "outage", read, deps);',
+        "",
+      ],
+    ],
+  ),
+  ...mutantsIn(
     ["functions/dialer/window.ts", "functions/dialer/request-gate.ts"],
     [...rules, ...unit("delivery")],
     [

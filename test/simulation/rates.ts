@@ -57,10 +57,10 @@ export async function measureRates({ callsPerSecond, ledgerMs, calls }: RateCase
     id: callIdOf(requestId, index),
   }));
   await bench.send(request(all));
-  const memories = Array.from({ length: consumers }, createDialerMemory);
+  const processes = Array.from({ length: consumers }, () => ({ memory: createDialerMemory() }));
   const secondsMost = 600 + (calls / callsPerSecond) * 2;
   for (let seconds = 0; seconds < secondsMost && bench.dialed.length < calls; seconds += 300) {
-    await bench.simulate(300, { consumers, memories });
+    await bench.simulate(300, { consumers, processes });
   }
   return { callsPerSecond, ledgerMs, calls, ...(await figuresOf(bench, callsPerSecond)) };
 }

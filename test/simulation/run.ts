@@ -1,6 +1,6 @@
 /**
- * `npm run simulate -- --seeds 2000 [--from 1] [--schedules]`: runs so many simulations, each from its seed; with
- * `--schedules` those too that chance would seldom find, and every order in which two dialers and a sweep may handle
+ * `npm run simulate -- --seeds 2000 [--from 1] [--trouble 100] [--schedules]`: runs so many simulations, each from its
+ * seed, and so many of accounts in trouble; with `--schedules` those too that chance would seldom find, and every order in which two dialers and a sweep may handle
  * a call. Ends with 1 at the first that breaks a promise; what a seed brought is shrunk to the least that breaks it.
  */
 import { parseArgs } from "node:util";
@@ -8,6 +8,7 @@ import { runDirected } from "./directed.ts";
 import { explorations, explore, isShort } from "./interleavings.ts";
 import { longSchedules, quickSchedules } from "./schedules.ts";
 import { runSeeds, textOf } from "./seeds.ts";
+import { simulateTrouble } from "./trouble.ts";
 
 const { values } = parseArgs({
   options: {
@@ -16,6 +17,8 @@ const { values } = parseArgs({
     schedules: { type: "boolean", default: false },
     /** The quick ones of the schedules, and first: for a mutant. */
     mutant: { type: "boolean", default: false },
+    /** Simulations of accounts in trouble beside accounts that are well. */
+    trouble: { type: "string", default: "0" },
     /** As it was found. */
     unshrunk: { type: "boolean", default: false },
   },
@@ -24,6 +27,16 @@ const [from = 0, seeds = 0] = [values.from, values.seeds].map(Number);
 if (!Number.isInteger(from) || !Number.isInteger(seeds) || from < 1 || seeds < 0) {
   console.error("--from must be a whole number from 1 on, --seeds one from 0 on.");
   process.exit(2);
+}
+
+async function runTroubled(count: number): Promise<void> {
+  for (let seed = from; seed < from + count; seed++) {
+    const violations = await simulateTrouble(seed);
+    if (violations.length === 0) continue;
+    console.log(`trouble, seed ${seed}:\n${violations.join("\n")}`);
+    process.exit(1);
+  }
+  if (count > 0) console.log(`${count} simulations of trouble: 0 violations.`);
 }
 
 async function runSchedules(schedules: typeof quickSchedules): Promise<void> {
@@ -62,6 +75,8 @@ console.log(`${seeds} simulations, from seed ${from}: 0 violations.
 ${totals.accepted} calls accepted, ${totals.placed} placements, ${totals.suppressed} duplicates suppressed,
 ${totals.unknown} unknown outcomes, ${totals.needsReview} left to a person;
 functions killed ${totals.killed} times, frozen ${totals.frozen} times.`);
+
+await runTroubled(Number(values.trouble));
 
 if (values.schedules) {
   await runSchedules({ ...quickSchedules, ...longSchedules });

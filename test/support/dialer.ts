@@ -1,7 +1,6 @@
 import {
   createDialerMemory,
   type DialerDeps,
-  type DialerMemory,
   type DialerSettings,
 } from "../../functions/dialer/dialer.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
@@ -102,7 +101,7 @@ export function createDialerBench(
   async function handle(
     messages: Waiting[],
     deadlineMs: number,
-    ownMemory: DialerMemory = bench.deps.memory,
+    own: Partial<DialerDeps> = {},
   ): Promise<AckOrRetry[]> {
     const answers = await handleMessages(
       messages.map(({ json, attempt }, index) => ({
@@ -111,7 +110,7 @@ export function createDialerBench(
         large: json.length > 1_000_000,
         open: async () => json,
       })),
-      { ...bench.deps, memory: ownMemory },
+      { ...bench.deps, ...own },
       now + deadlineMs,
     );
     for (const [index, { json, attempt }] of messages.entries()) {
@@ -195,15 +194,18 @@ export function createDialerBench(
         batchSize = 4,
         sweepSeconds = 60,
         lateMs = noDelay,
-        memories = [],
+        processes = [],
+        sweeper = () => ({}),
       }: {
         consumers?: number;
         batchSize?: number;
         sweepSeconds?: number;
         /** How much later than asked a message comes. */
         lateMs?: () => number;
-        /** One for each consumer, where they are to be processes that share nothing. */
-        memories?: DialerMemory[];
+        /** What each consumer has of its own, where they are to be processes. */
+        processes?: Partial<DialerDeps>[];
+        /** What a sweep has of its own. */
+        sweeper?: () => Partial<DialerDeps>;
       } = {},
     ) {
       const until = now + seconds * 1000;
@@ -212,17 +214,17 @@ export function createDialerBench(
       for (;;) {
         await idle();
         if (now >= nextSweep) {
-          void sweep(bench.deps, now + 120_000);
+          void sweep({ ...bench.deps, ...sweeper() }, now + 120_000);
           nextSweep += sweepSeconds * 1000;
           continue; // no time passes before the sweep has begun
         }
         const visible = waiting.filter(({ visibleAt }) => visibleAt <= now).slice(0, batchSize);
         if (visible.length > 0 && underWay.size < consumers) {
           waiting = waiting.filter((message) => !visible.includes(message));
-          const own = memories.pop();
+          const own = processes.pop();
           const work = handle(visible, 900_000, own).finally(() => {
             underWay.delete(work);
-            if (own !== undefined) memories.push(own);
+            if (own !== undefined) processes.push(own);
           });
           underWay.add(work);
           continue;

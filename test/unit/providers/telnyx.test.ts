@@ -56,8 +56,41 @@ const fixtures = [
   error(
     403,
     { code: "10010", title: "Authorization failed" },
-    { kind: "account_refused", code: "telnyx_10010" },
+    { kind: "forbidden", code: "http_403" },
   ),
+  error(
+    403,
+    {
+      code: "10010",
+      title: "Authorization failed",
+      detail: "Dialed number is not included in whitelisted countries D13",
+    },
+    { kind: "rejected", code: "telnyx_d13", blamesNumber: true },
+  ),
+  error(
+    403,
+    { code: "10010", title: "Authorization failed", detail: "Connection is disabled D16." },
+    { kind: "route_refused", code: "telnyx_d16" },
+  ),
+  error(
+    403,
+    { code: "10010", title: "Authorization failed", detail: "Account is blocked D17" },
+    { kind: "account_refused", code: "telnyx_d17" },
+  ),
+  error(
+    403,
+    { code: "10010", title: "Authorization failed", detail: "Rate limit D10" },
+    { kind: "not_placed", code: "telnyx_d10" },
+  ),
+  {
+    page: "Telnyx's runbook of SIP response codes: the D-code in a field of its own",
+    status: 403,
+    body: {
+      errors: [{ code: "10010", title: "Authorization failed", detail: "Refused" }],
+      telnyx_error: { error_code: "D13" },
+    },
+    outcome: { kind: "rejected", code: "telnyx_d13", blamesNumber: true } as const,
+  },
   error(403, { code: "90020", title: "No" }, { kind: "forbidden", code: "http_403" }),
   error(
     401,

@@ -1,0 +1,235 @@
+import { createDialerMemory, type DialerDeps } from "../../functions/dialer/dialer.ts";
+import type { Call } from "../../shared/calls/call.ts";
+import { callIdOf } from "../../shared/calls/ids.ts";
+import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import { aRequestId } from "../support/calls.ts";
+import { createDialerBench } from "../support/dialer.ts";
+import { type Bench, numberOf, pause, request } from "../support/dialer-calls.ts";
+
+/**
+ * Several clients and agents whose accounts are in all kinds of trouble for minutes, beside some that are well. Functions
+ * share nothing but ledger and queue, their clocks differ by up to two seconds, and sweeps die half-way or overlap.
+ */
+
+const minuteMs = 60_000;
+const troubledMs = 12 * minuteMs;
+const host = (name: string) => ({ provider: name, url: `https://${name}.example/dial` });
+
+/** Agents by what their account or list is like. */
+const agents = {
+  well: host("well"),
+  paced: host("paced"),
+  hangs: host("hangs"),
+  fails: host("fails"),
+  /** Both along one account: the list of one is refused. */
+  refused: host("shared"),
+  beside: host("shared"),
+  /** Half of its numbers are forbidden. */
+  forbidden: host("forbidden"),
+  /** The plan loses it. */
+  gone: host("gone"),
+  held: host("held"),
+};
+type Agent = keyof typeof agents;
+const { gone: _gone, ...withoutGone } = agents;
+/** Agents whose every call is to be dialed in its turn. */
+const healthy: readonly Agent[] = ["well", "paced", "beside", "forbidden"];
+const clients = ["crm", "shop", "clinic"];
+/** A call of a healthy agent may be so late. */
+const lateMsMax = 3 * minuteMs;
+const expireAfterHours = 1;
+/** An open breaker lets a probe through so seldom at least, but for clocks that differ. */
+const probeMsMin = 10_000;
+
+/** Numbers between 0 and 1 from a seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** Runs one seed; answers with what was not as promised. */
+export async function simulateTrouble(seed: number): Promise<string[]> {
+  const random = randomOf(seed);
+  const between = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
+  const callsPerSecond = [1, 2, 5][between(0, 2)] ?? 1;
+  const providers = Object.fromEntries(
+    [...new Set(Object.values(agents).map(({ provider }) => provider))].map((name) => [
+      name,
+      { type: "webhook", timeoutSeconds: 10, ...(name === "paced" ? { callsPerSecond } : {}) },
+    ]),
+  );
+  const plan = { agents, providers, expireAfterHours, reviewAfterSeconds: 600 };
+  const bench = createDialerBench({ plan, startAt: "2026-06-01T10:00Z" });
+  const startedAt = bench.now();
+  bench.deps.random.fraction = random;
+  bench.answer = (call) => answerOf(call, bench, bench.now() - startedAt < troubledMs, random);
+  const processes = Array.from({ length: 8 }, () => ({
+    memory: createDialerMemory(),
+    clock: { now: offClock(bench, between(-2000, 2000)), sleep: bench.sleep },
+  }));
+  const sweeper = () => dyingSweeper(bench, random, between(5, 60));
+  const accepted: Call[] = [];
+  const simulate = (seconds: number) =>
+    bench.simulate(seconds, { consumers: 8, processes, sweeper, sweepSeconds: between(20, 60) });
+  for (let step = 0; step < 60; step++) {
+    for (const calls of arrivalsOf(bench, random, callsPerSecond)) {
+      accepted.push(...calls);
+      await bench.send(request(calls));
+    }
+    if (step === 20) bench.changePlan({ ...plan, agents: withoutGone });
+    if (step === 10) await pause(bench, { agent: "held" });
+    await simulate(10);
+  }
+  await simulate((expireAfterHours + 1) * 3600 + 15 * 60);
+  return violationsOf(bench, accepted, callsPerSecond);
+}
+
+function offClock(bench: Bench, offsetMs: number): () => number {
+  return () => bench.now() + offsetMs;
+}
+
+/** Now and then a sweep's reads and writes go unanswered from some moment on: it has died, and its lease stands. */
+function dyingSweeper(bench: Bench, random: () => number, callsLeft: number): Partial<DialerDeps> {
+  if (random() < 0.7) return {};
+  let left = callsLeft;
+  const dying = <Port extends object>(port: Port): Port =>
+    new Proxy(port, {
+      get(target, name, receiver) {
+        const method: unknown = Reflect.get(target, name, receiver);
+        if (typeof method !== "function") return method;
+        return (...words: unknown[]) =>
+          left-- > 0
+            ? (Reflect.apply(method, target, words) as unknown)
+            : new Promise(() => undefined);
+      },
+    });
+  return { ledger: dying(bench.rows), documents: dying(bench.documents) };
+}
+
+/** What is accepted within ten seconds: of well accounts no more than they can take. */
+function arrivalsOf(bench: Bench, random: () => number, callsPerSecond: number): Call[][] {
+  const most: Record<Agent, number> = {
+    well: 20,
+    paced: Math.floor(6 * callsPerSecond),
+    hangs: 120,
+    fails: 60,
+    refused: 60,
+    beside: 10,
+    forbidden: 10,
+    gone: 5,
+    held: 5,
+  };
+  return Object.entries(most).flatMap(([agent_id, count]) => {
+    if (random() < 0.6) return [];
+    const requestId = aRequestId(bench.now());
+    const client = clients[Math.floor(random() * clients.length)] ?? "crm";
+    const calls = Array.from({ length: 1 + Math.floor(random() * count) }, (_, index) => ({
+      id: callIdOf(requestId, index),
+      requestId,
+      client,
+      acceptedAt: bench.now(),
+      request: { phone_number: numberOf(Math.floor(random() * 10_000)), agent_id },
+    }));
+    return [calls];
+  });
+}
+
+const isForbidden = ({ request: { phone_number } }: Call) => Number(phone_number.at(-1)) % 2 === 0;
+
+async function answerOf(
+  call: Call,
+  bench: Bench,
+  isTroubled: boolean,
+  random: () => number,
+): Promise<DialOutcome> {
+  const agent = call.request.agent_id;
+  if (agent === "hangs" && isTroubled) {
+    await bench.sleep(10_000);
+    return { kind: "unknown", code: "time_out" };
+  }
+  await bench.sleep(20 + random() * 300);
+  if (agent === "fails" && isTroubled) {
+    return { kind: "not_placed", code: "http_503", unanswered: true };
+  }
+  if (agent === "refused") return { kind: "rejected", code: "http_422" };
+  if (agent === "forbidden" && isForbidden(call)) {
+    return { kind: "rejected", code: "telnyx_d13", blamesNumber: true };
+  }
+  return { kind: "placed" };
+}
+
+async function violationsOf(
+  bench: Bench,
+  accepted: readonly Call[],
+  callsPerSecond: number,
+): Promise<string[]> {
+  const violations: string[] = [];
+  const dialedAt = new Map<string, number[]>();
+  for (const { call, at } of bench.dialed) {
+    dialedAt.set(call.id, [...(dialedAt.get(call.id) ?? []), at]);
+  }
+  const isHealthy = new Set<string>(healthy);
+  const turns = turnsOf(accepted, callsPerSecond);
+  for (const call of accepted) {
+    const agent = call.request.agent_id;
+    const [at, ...again] = dialedAt.get(call.id) ?? [];
+    const { state } = (await bench.row(call.id)) ?? {};
+    if (again.length > 0 && agent !== "fails") violations.push(`${call.id} of ${agent} sent twice`);
+    if (state === undefined || state === "WAITING" || state === "DIALING") {
+      violations.push(`${call.id} of ${agent} was left ${state ?? "without a row"}`);
+    }
+    if (!isHealthy.has(agent)) continue;
+    const lateMs = (at ?? Infinity) - (turns.get(call.id) ?? call.acceptedAt);
+    if (lateMs > lateMsMax) violations.push(`${call.id} of ${agent} was ${lateMs / 1000} s late`);
+  }
+  // Clocks are up to four seconds apart, and each may give four seconds' worth more.
+  const times = bench.dialed.filter(({ call }) => call.request.agent_id === "paced");
+  const peak = peakOf(times.map(({ at }) => at).toSorted((a, b) => a - b));
+  if (peak > 5 * callsPerSecond + 1) violations.push(`${peak} requests in a second`);
+  return [...violations, ...probesOf(bench)];
+}
+
+/** When it is each call's turn: with a pace after those that were accepted before it. */
+function turnsOf(accepted: readonly Call[], callsPerSecond: number): Map<string, number> {
+  let next = 0;
+  const paced = accepted
+    .filter(({ request: { agent_id } }) => agent_id === "paced")
+    .toSorted((a, b) => a.acceptedAt - b.acceptedAt);
+  return new Map(
+    paced.map(({ id, acceptedAt }) => {
+      const turn = Math.max(acceptedAt, next);
+      next = turn + 1000 / callsPerSecond;
+      return [id, turn];
+    }),
+  );
+}
+
+function peakOf(times: readonly number[]): number {
+  let from = 0;
+  let peak = 0;
+  for (const [index, at] of times.entries()) {
+    while ((times[from] ?? at) <= at - 1000) from += 1;
+    peak = Math.max(peak, index - from + 1);
+  }
+  return peak;
+}
+
+/** Probes of the failing account rotate: requests so far apart are probes, and while others wait none is the next too. */
+function probesOf(bench: Bench): string[] {
+  const failing = bench.dialed.filter(({ call }) => call.request.agent_id === "fails");
+  const probedAgain = failing.filter(({ call, at }, index) => {
+    const [earlier, before] = [failing[index - 2], failing[index - 1]];
+    if (earlier === undefined || before === undefined || before.call.id !== call.id) return false;
+    if (before.at - earlier.at <= probeMsMin) return false; // no probe yet
+    const others = failing
+      .slice(index)
+      .some((one) => one.call.id !== call.id && one.call.acceptedAt < before.at);
+    return others && at - before.at > probeMsMin;
+  });
+  return probedAgain.map(({ call }) => `${call.id} was probed with twice in a row`);
+}
