@@ -7,16 +7,17 @@ import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import type { Pace } from "../../shared/schedule/pacing.ts";
 import { callUpNext, type Written } from "./call-up-next.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { type CalledUp, sendHints } from "./hints.ts";
+import { type CalledUp, hintLeadMs, sendHints } from "./hints.ts";
 
 /** Whoever writes a row that is due so soon calls it up; later ones are called up by a sweep. */
 const soonMs = 120_000;
 /** A call that found no place or no permit is looked at again after a while, when its account may have answered. */
 const comeBackMs = { paced: 5_000, unpaced: 15_000 } as const;
 
-/** A row that now waits. */
+/** A row that now waits, or whose outcome is unknown: it is looked up, or sent again, when it is due. */
 export interface WaitingRow {
   call: Call;
+  state: "WAITING" | "UNKNOWN";
   reason: string;
   dueAt: number;
   /** When it was written, at the earliest. */
@@ -44,11 +45,13 @@ export async function callUpSoon(rows: readonly WaitingRow[], deps: ReadyDeps): 
   const now = clock.now();
   const hints: CalledUp[] = [];
   const inTurn = new Map<string, { route: Route; pace: Pace; rows: Written[] }>();
-  for (const { call, reason, dueAt, writtenAt, cameBack } of rows) {
+  for (const { call, state, reason, dueAt, writtenAt, cameBack } of rows) {
     const route = routeOf(call.request.agent_id, settings.plan);
     if (route === undefined || dueAt > now + soonMs || heldBack.has(reason)) continue;
     const { pace } = accountOf(route, settings.plan);
-    if (pace === undefined || cameBack) {
+    // Looked after no sooner than it is due: whether it is over is told by then.
+    if (state === "UNKNOWN") hints.push({ id: call.id, moment: dueAt + hintLeadMs });
+    else if (pace === undefined || cameBack) {
       const laterMs = comeBackMs[pace === undefined ? "unpaced" : "paced"];
       const moment = noRoom.has(reason) ? Math.max(dueAt, now + laterMs) : dueAt;
       hints.push({ id: call.id, moment });

@@ -246,9 +246,9 @@ async function resultOf(
   if (settling === "lost") return { kind: "again" }; // the row lapses, and is looked up or reviewed
   const due = dueAt === undefined ? {} : { due_at: new Date(dueAt).toISOString() };
   logDecision(deps, call, state, { reason, ...fields, ...due });
-  if (state === "WAITING" && dueAt !== undefined) {
+  if (dueAt !== undefined && (state === "WAITING" || state === "UNKNOWN")) {
     const cameBack = row !== undefined && hasComeBack(reason);
-    await callUp({ call, reason, dueAt, writtenAt: at, cameBack });
+    await callUp({ call, state, reason, dueAt, writtenAt: at, cameBack });
   }
   return { kind: "done", state };
 }

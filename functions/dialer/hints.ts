@@ -5,6 +5,7 @@ import type { ReadyDeps } from "./dialer.ts";
 
 /** A hint comes so long before its moment: a row counts as due 5 s ahead, and a delivery takes a while. */
 const leadSeconds = 4;
+export const hintLeadMs = leadSeconds * 1000;
 
 /** A row that is to be called up at a moment, in milliseconds since the epoch. */
 export interface CalledUp {

@@ -13,11 +13,13 @@ const text = (name: string): string | undefined => {
   const value: unknown = app.node.tryGetContext(name);
   return typeof value === "string" && value !== "" ? value : undefined;
 };
+const concurrency = text("dialerConcurrency");
 new OutboundCallsStack(app, "OutboundCalls", {
   bundles,
   stage: text("stage"),
   basePath: text("basePath"),
   operator: text("operator") === "true",
   alarmEmail: text("alarmEmail"),
+  dialerConcurrency: concurrency === undefined ? undefined : Number(concurrency),
 });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

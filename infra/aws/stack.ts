@@ -38,7 +38,15 @@ export interface OutboundCallsProps {
   operator?: boolean | undefined;
   /** Who is told of alarms. */
   alarmEmail?: string | undefined;
+  /** Invocations of the dialer at once that are reserved to it: at least 6, where the account's quota has room. */
+  dialerConcurrency?: number | undefined;
 }
+
+/** Invocations at once for messages of the queue, where nothing is reserved, and for those of the dead-letter queue. */
+const deliveriesAtOnce = 20;
+const deadDeliveriesAtOnce = 2;
+/** What is left of the reserved invocations for the sweep and the purge: they must not wait for deliveries. */
+const scheduledAtOnce = 2;
 
 const dialerTimeout = Duration.seconds(120);
 /** Six times the function's time, as Lambda's documentation asks of a queue that it polls. */
@@ -47,6 +55,16 @@ const retentionPeriod = Duration.days(14);
 const logRetention = logs.RetentionDays.ONE_MONTH;
 /** Above design load: what is refused here with 429 never reaches the application. */
 const throttle = { rateLimit: 2000, burstLimit: 4000 };
+
+/** How many deliveries of the call queue run at once: all that is reserved but what others need. */
+function deliveriesOf(dialerConcurrency: number | undefined): number {
+  if (dialerConcurrency === undefined) return deliveriesAtOnce;
+  const others = deadDeliveriesAtOnce + scheduledAtOnce;
+  const deliveries = dialerConcurrency - others;
+  // Lambda takes no maximum below two.
+  if (Number.isInteger(deliveries) && deliveries >= 2) return deliveries;
+  throw new Error(`dialerConcurrency must be a whole number, at least ${others + 2}`);
+}
 
 /** The service on AWS: an HTTP API, two functions, a queue with its dead-letter queue, a table, a bucket. */
 export class OutboundCallsStack extends Stack {
@@ -118,6 +136,7 @@ export class OutboundCallsStack extends Stack {
       name: FunctionName,
       timeout: Duration,
       secrets: secretsmanager.Secret[],
+      reservedConcurrentExecutions?: number,
     ) => {
       const logGroup = new logs.LogGroup(this, `${name}-log`, {
         retention: logRetention,
@@ -133,6 +152,7 @@ export class OutboundCallsStack extends Stack {
         handler: "index.handler",
         code: lambda.Code.fromAsset(resolve(props.bundles, name)),
         memorySize: 512,
+        ...(reservedConcurrentExecutions === undefined ? {} : { reservedConcurrentExecutions }),
         timeout,
         role,
         logGroup,
@@ -150,7 +170,9 @@ export class OutboundCallsStack extends Stack {
       return { made, role, logGroup };
     };
     const api = createFunction("api", Duration.seconds(29), [settings]);
-    const dialer = createFunction("dialer", dialerTimeout, [settings, providerSecrets]);
+    const secretsOfDialer = [settings, providerSecrets];
+    const { dialerConcurrency } = props;
+    const dialer = createFunction("dialer", dialerTimeout, secretsOfDialer, dialerConcurrency);
 
     const allow = (role: iam.Role, actionNames: string[], resources: string[]) =>
       role.addToPolicy(new iam.PolicyStatement({ actions: actionNames, resources }));
@@ -184,8 +206,9 @@ export class OutboundCallsStack extends Stack {
       );
     }
     for (const [source, batchSize, maxConcurrency] of [
-      [queue, 4, 20], // a message brings up to 25 calls, and a delivery has at most a hundred
-      [deadQueue, 1, 2], // a request of ten thousand calls is as many writes
+      // A message brings up to 25 calls, and a delivery has at most a hundred.
+      [queue, 4, deliveriesOf(dialerConcurrency)],
+      [deadQueue, 1, deadDeliveriesAtOnce], // a request of ten thousand calls is as many writes
     ] as const) {
       dialer.made.addEventSource(
         new sources.SqsEventSource(source, {

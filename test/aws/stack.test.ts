@@ -74,6 +74,21 @@ describe("the AWS stack", () => {
     expect(JSON.stringify(template.toJSON())).not.toContain("service-role/AWSLambda");
   });
 
+  it("leaves invocations for the sweep and the purge, of those that are reserved to the dialer", () => {
+    const stackWith = (dialerConcurrency: number) =>
+      new OutboundCallsStack(new App(), "Reserved", {
+        bundles,
+        dialerConcurrency,
+      });
+    const other = Template.fromStack(stackWith(12));
+    other.hasResourceProperties("AWS::Lambda::Function", { ReservedConcurrentExecutions: 12 });
+    const most = Object.values(other.findResources("AWS::Lambda::EventSourceMapping")).map(
+      ({ Properties }): number => Object(Properties).ScalingConfig.MaximumConcurrency,
+    );
+    expect(most.reduce((sum, one) => sum + one, 0)).toBe(12 - 2);
+    for (const wrong of [5, 7.5, Number.NaN]) expect(() => stackWith(wrong)).toThrow(/at least 6/);
+  });
+
   it("lets the API reach calls only where operators are to have it", () => {
     const other = new OutboundCallsStack(new App(), "WithOperator", { bundles, operator: true });
     const policies = Object.values(Template.fromStack(other).findResources("AWS::IAM::Policy")).map(

@@ -1,8 +1,7 @@
 import { createDialerMemory, type DialerDeps } from "../../functions/dialer/dialer.ts";
 import type { Call } from "../../shared/calls/call.ts";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import { aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { type Bench, numberOf, pause, request } from "../support/dialer-calls.ts";
 
@@ -74,8 +73,12 @@ export async function simulateTrouble(seed: number): Promise<string[]> {
   }));
   const sweeper = () => dyingSweeper(bench, random, between(5, 60));
   const accepted: Call[] = [];
-  const simulate = (seconds: number) =>
-    bench.simulate(seconds, { consumers: 8, processes, sweeper, sweepSeconds: between(20, 60) });
+  let nextSweepAt = startedAt;
+  const simulate = async (seconds: number) => {
+    const firstSweepSeconds = (nextSweepAt - bench.now()) / 1000;
+    await bench.simulate(seconds, { consumers: 8, processes, sweeper, firstSweepSeconds });
+    while (nextSweepAt <= bench.now()) nextSweepAt += minuteMs;
+  };
   for (let step = 0; step < 60; step++) {
     for (const calls of arrivalsOf(bench, random, callsPerSecond)) {
       accepted.push(...calls);
@@ -126,7 +129,8 @@ function arrivalsOf(bench: Bench, random: () => number, callsPerSecond: number):
   };
   return Object.entries(most).flatMap(([agent_id, count]) => {
     if (random() < 0.6) return [];
-    const requestId = aRequestId(bench.now());
+    const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join("");
+    const requestId = createRequestId(bench.now(), hex);
     const client = clients[Math.floor(random() * clients.length)] ?? "crm";
     const calls = Array.from({ length: 1 + Math.floor(random() * count) }, (_, index) => ({
       id: callIdOf(requestId, index),

@@ -193,6 +193,7 @@ export function createDialerBench(
         consumers = 3,
         batchSize = 4,
         sweepSeconds = 60,
+        firstSweepSeconds = 0,
         lateMs = noDelay,
         processes = [],
         sweeper = () => ({}),
@@ -200,6 +201,7 @@ export function createDialerBench(
         consumers?: number;
         batchSize?: number;
         sweepSeconds?: number;
+        firstSweepSeconds?: number;
         /** How much later than asked a message comes. */
         lateMs?: () => number;
         /** What each consumer has of its own, where they are to be processes. */
@@ -209,7 +211,7 @@ export function createDialerBench(
       } = {},
     ) {
       const until = now + seconds * 1000;
-      let nextSweep = now;
+      let nextSweep = now + firstSweepSeconds * 1000;
       delayOf = lateMs;
       for (;;) {
         await idle();
