@@ -1,41 +1,26 @@
 import { timeOfId } from "../../shared/calls/ids.ts";
-import { accountOf, routeOf } from "../../shared/dial-plan.ts";
-import type { DocumentsRead, StoredDocument } from "../../shared/documents/documents.ts";
+import { routeOf } from "../../shared/dial-plan.ts";
 import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/log.ts";
-import { isPaused, pauseKeysOf } from "../../shared/orders.ts";
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
-import { breakerKeysOf, openBreakers } from "../../shared/breakers.ts";
-import { probeTimesOf } from "./probes.ts";
+import { isPaused } from "../../shared/orders.ts";
+import { accountNameOf } from "../../shared/providers/index.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { sendHints } from "./hints.ts";
-import { callUpInTurn, type CalledUpPlaces, placesOf, sendInOrder } from "./call-up-rows.ts";
-import type { Backlog, Turn } from "./marks.ts";
-import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
-import { aheadMs, pageRows, type Read, readRows } from "./read-backlogs.ts";
-import { markAndSend, writeBacklogs } from "./write-backlogs.ts";
+import type { Backlog } from "./marks.ts";
+import { aheadMs, pageRows } from "./read-backlogs.ts";
+import { readFor, type Seen, serveAccount } from "./serve-account.ts";
+import { writeBacklogs } from "./write-backlogs.ts";
 
 /** A backlog that was used so recently may have rows that its document does not tell of. */
 const usedMs = 45 * 60_000;
 /** Every backlog is looked through once an hour, whatever its document says. */
 const visitedMs = 3_600_000;
-/** Called-up rows that may wait for an account without a pace: doubled as long as they are dialed quickly. */
-const calledUpMin = 5_000;
-const calledUpMost = 40_000;
 /** Documents of backlogs that are listed in one go. */
 const pageBacklogs = 500;
-
-type AccountValue = StoredDocument<"account">["value"];
 
 /** The time that a sweep has: it ends in good order before its invocation or its lease does. */
 export interface SweepTime {
   isOver(): boolean;
-}
-
-/** A backlog as a sweep sees it. */
-interface Seen {
-  document: Backlog;
-  route: Route | undefined;
 }
 
 /**
@@ -53,7 +38,7 @@ export async function callUp(
   let isWhole = true;
   while (!time.isOver()) {
     const page = await deps.documents.list("backlog", { after, limit: pageBacklogs });
-    const isServed = await serveAll(
+    const served = await serveAll(
       page.map((document) => ({
         document,
         route: routeOf(document.value.agentId, deps.settings.plan),
@@ -61,18 +46,23 @@ export async function callUp(
       time,
       deps,
     );
-    isWhole &&= isServed;
+    isWhole &&= served === "all";
+    if (served === "none") break; // they are the first of the next sweep
     after = page.at(-1)?.key ?? after;
     if (page.length < pageBacklogs) return { isWhole, after: null };
   }
   return { isWhole: false, after: after ?? null };
 }
 
-/** False: some of the backlogs could not be served, which keeps none of the others from it. */
-async function serveAll(all: readonly Seen[], time: SweepTime, deps: ReadyDeps): Promise<boolean> {
+/** Serves a page of backlogs as far as there is time; one that cannot be served keeps none of the others from it. */
+async function serveAll(
+  all: readonly Seen[],
+  time: SweepTime,
+  deps: ReadyDeps,
+): Promise<"all" | "some" | "none"> {
   const now = deps.clock.now();
   const visited = all.filter(({ document }) => isVisited(document, now));
-  if (visited.length === 0) return true;
+  if (visited.length === 0) return "all";
   const read = await readFor(visited, deps);
   const accounts = new Map<string, Seen[]>();
   const still: Seen[] = [];
@@ -84,16 +74,26 @@ async function serveAll(all: readonly Seen[], time: SweepTime, deps: ReadyDeps):
       accounts.set(account, [...(accounts.get(account) ?? []), seen]);
     }
   }
-  let isServed = true;
-  const failed = (error: unknown) => {
-    isServed = false;
-    deps.log("alarm", "sweep.failed", { error: errorForLog(error) });
+  let left = accounts.size + still.length;
+  const serve = async (work: () => Promise<void>) => {
+    if (time.isOver()) return;
+    await work().then(
+      () => (left -= 1),
+      (error: unknown) => deps.log("alarm", "sweep.failed", { error: errorForLog(error) }),
+    );
   };
-  for (const [account, backlogs] of accounts) {
-    await serve(account, backlogs, read, deps).catch(failed);
+  for (const [account, backlogs] of rotated([...accounts], now)) {
+    await serve(() => serveAccount(account, backlogs, read, deps));
   }
-  for (const seen of still) await visitStill(seen, time, deps).catch(failed);
-  return isServed;
+  for (const seen of rotated(still, now)) await serve(() => visitStill(seen, time, deps));
+  if (left === 0) return "all";
+  return left === accounts.size + still.length && time.isOver() ? "none" : "some";
+}
+
+/** Begins with another one each minute: where a sweep has not time for all, none is always the last. */
+function rotated<One>(all: readonly One[], now: number): One[] {
+  const start = all.length === 0 ? 0 : Math.floor(now / 60_000) % all.length;
+  return [...all.slice(start), ...all.slice(0, start)];
 }
 
 function isVisited({ value }: Backlog, now: number): boolean {
@@ -103,173 +103,6 @@ function isVisited({ value }: Backlog, now: number): boolean {
     now - usedAt < usedMs ||
     now - visitedAt >= visitedMs
   );
-}
-
-/** The documents of all accounts and agents that these backlogs belong to. */
-async function readFor(seen: readonly Seen[], { documents }: ReadyDeps): Promise<DocumentsRead> {
-  const keys = seen.flatMap(({ route, document }) => {
-    const { agentId } = document.value;
-    if (route === undefined) return pauseKeysOf(agentId, route);
-    const account = accountNameOf(route);
-    return [
-      ...pauseKeysOf(agentId, route),
-      ...breakerKeysOf(agentId, route),
-      paceKeyOf(account),
-      calledUpKeyOf(account),
-      { kind: "account", key: account } as const,
-    ];
-  });
-  return documents.read([...new Map(keys.map((key) => [`${key.kind} ${key.key}`, key])).values()]);
-}
-
-/** A backlog that a writer has changed meanwhile is read again, with the rows that are left then. */
-const serveTries = 3;
-
-/** Calls up rows of one account. */
-async function serve(
-  account: string,
-  all: readonly Seen[],
-  read: DocumentsRead,
-  deps: ReadyDeps,
-): Promise<void> {
-  const standing = read.get("account", account);
-  const last = standing?.value;
-  const reached = { pending: 0, remains: false, servedLast: last?.servedLast ?? "" };
-  let left = all;
-  let documents = read;
-  for (let tries = 1; ; tries++) {
-    const served = await serveOnce(account, left, documents, deps);
-    reached.pending += served.pending;
-    reached.remains ||= served.remains;
-    reached.servedLast = served.servedLast;
-    left = left.filter(({ document }) => !served.marked.has(document.key));
-    if (left.length === 0 || tries === serveTries) break;
-    documents = await readFor(left, deps);
-    const anew = await deps.documents.read(left.map(({ document }) => document));
-    left = left.flatMap((seen) => {
-      const document = anew.get("backlog", seen.document.key);
-      return document === undefined ? [] : { ...seen, document };
-    });
-  }
-  const value: AccountValue = {
-    rowsRemain: reached.remains,
-    servedLast: reached.servedLast,
-    restartedAt: last?.restartedAt ?? 0,
-    calledUpMax: nextCalledUpMax(last, reached.pending),
-  };
-  await writeAccount(account, standing, value, deps);
-}
-
-/** @returns the keys of the backlogs whose rows were called up, and what is left of them all */
-async function serveOnce(
-  account: string,
-  all: readonly Seen[],
-  documents: DocumentsRead,
-  deps: ReadyDeps,
-): Promise<{ marked: Set<string>; pending: number; remains: boolean; servedLast: string }> {
-  const { clock, settings } = deps;
-  const [first] = all;
-  const pace = first?.route && accountOf(first.route, settings.plan).pace;
-  const now = clock.now();
-  const standing = documents.get("account", account)?.value;
-  const { calledUpMax = calledUpMin, restartedAt = 0, servedLast = "" } = standing ?? {};
-  const horizon = { now, restartedAt, isPaced: pace !== undefined };
-  const needed =
-    pace === undefined ? calledUpMax : Math.ceil((aheadMs * 1000) / pace.intervalUs) + pace.burst;
-  const reads = await readRows(all, needed, horizon, deps);
-  const times = new Map(
-    all.map(({ document, route }) => [document.key, timesOf(document, route, documents, now)]),
-  );
-  const order = roundRobin(reads, times, servedLast);
-  const pending = reads.reduce((sum, one) => sum + one.pending, 0);
-  const places = pace && placesOf(account, pace, order.length, documents, deps);
-  const turns = places ? atPlaces(order, places) : atOnce(order, calledUpMax - pending, now);
-  const changes = await whatWasSeen(reads, now, deps);
-  const send = (mine: readonly Turn[]) =>
-    pace && places ? callUpInTurn(mine, account, pace, places, deps) : sendInOrder(mine, deps);
-  const marked = await markAndSend(turns, changes, horizon, send, deps);
-  return {
-    marked,
-    pending,
-    remains: turns.length < order.length || reads.some(({ isWhole }) => !isWhole),
-    servedLast: turns.at(-1)?.backlog ?? servedLast,
-  };
-}
-
-/** With a pace rows go at the places that their account has. */
-function atPlaces(order: readonly Turn[], { moments }: CalledUpPlaces): Turn[] {
-  return order
-    .slice(0, moments.length)
-    .map((turn, index) => ({ ...turn, moment: Math.max(turn.moment, moments[index] ?? 0) }));
-}
-
-/** What was seen of each backlog: when it is next to be looked at. */
-async function whatWasSeen(reads: readonly Read[], now: number, { ledger }: ReadyDeps) {
-  const whole = reads.filter(({ isWhole }) => isWhole);
-  const later = await ledger.due({
-    backlogs: whole.map(({ document, last }) => ({ key: document.key, after: last })),
-    until: Number.MAX_SAFE_INTEGER,
-    each: 1,
-  });
-  const laterDueAt = new Map(whole.map(({ document }, i) => [document.key, later[i]?.[0]?.dueAt]));
-  return reads.map(({ document, fresh, pending, skipped, isWhole }) => {
-    const hasRows = fresh.length > 0 || pending > 0 || skipped || !isWhole;
-    const nextDueAt = hasRows ? now : (laterDueAt.get(document.key) ?? null);
-    return { document, value: { ...document.value, nextDueAt, visitedAt: now } };
-  });
-}
-
-/** What still waits of the last sweep's tells whether more rows may be called up at once. */
-function nextCalledUpMax(account: AccountValue | undefined, pending: number): number {
-  if (account?.rowsRemain !== true) return calledUpMin;
-  return pending < account.calledUpMax / 2
-    ? Math.min(account.calledUpMax * 2, calledUpMost)
-    : calledUpMin;
-}
-
-/** When rows of a backlog behind an open breaker may go: when its probes may. Undefined: as they are due. */
-function timesOf(
-  { value: { agentId } }: Backlog,
-  route: Route | undefined,
-  documents: DocumentsRead,
-  now: number,
-): number[] | undefined {
-  const open = route === undefined ? [] : openBreakers(agentId, route, documents);
-  return open
-    .map((breaker) => probeTimesOf(breaker, now, now + aheadMs))
-    .toSorted((one, other) => one.length - other.length)[0];
-}
-
-/** Takes one row of each backlog in turn, beginning after the one that was served last. */
-function roundRobin(
-  backlogs: readonly Read[],
-  times: ReadonlyMap<string, readonly number[] | undefined>,
-  servedLast: string,
-): Turn[] {
-  const sorted = backlogs.toSorted((a, b) => (a.document.key < b.document.key ? -1 : 1));
-  const start = Math.max(
-    0,
-    sorted.findIndex(({ document }) => document.key > servedLast),
-  );
-  const order = [...sorted.slice(start), ...sorted.slice(0, start)].map(({ document, fresh }) => ({
-    backlog: document.key,
-    fresh: fresh.slice(0, times.get(document.key)?.length),
-  }));
-  const longest = Math.max(0, ...order.map(({ fresh }) => fresh.length));
-  return Array.from({ length: longest }, (_, index) =>
-    order.flatMap(({ backlog, fresh }) => {
-      const place = fresh[index];
-      const moment = Math.max(place?.dueAt ?? 0, times.get(backlog)?.[index] ?? 0);
-      return place === undefined ? [] : { ...place, moment, backlog };
-    }),
-  ).flat();
-}
-
-/** Without a pace rows go when they are due, as far as there is room. */
-function atOnce(order: readonly Turn[], room: number, now: number): Turn[] {
-  return order
-    .slice(0, Math.max(0, room))
-    .map((turn) => ({ ...turn, moment: Math.max(now, turn.moment) }));
 }
 
 /** A paused backlog, or one without a route, is looked at once an hour: what is past its time is called up. */
@@ -310,21 +143,4 @@ async function visitStill(
   }
   const value = { ...document.value, visitedAt: now, nextDueAt };
   await writeBacklogs([{ document, value }], deps);
-}
-
-async function writeAccount(
-  account: string,
-  standing: StoredDocument<"account"> | undefined,
-  value: AccountValue,
-  { documents, random }: ReadyDeps,
-): Promise<void> {
-  const next = {
-    kind: "account" as const,
-    key: account,
-    version: random.version(),
-    value: { ...standing?.value, ...value },
-    expiresAt: null,
-  };
-  if (JSON.stringify(standing?.value) === JSON.stringify(next.value)) return;
-  await documents.write([{ next, seen: standing?.version ?? null }]);
 }

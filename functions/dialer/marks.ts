@@ -41,6 +41,26 @@ export function isPending(place: DuePlace, marks: readonly Mark[], horizon: Hori
 }
 
 /**
+ * Marks as they count now, by the rows that were read up to the last of them. Without a pace rows may wait in the queue
+ * for longer than was thought: as long as those before them are dialed, in the order of their hints, they are not lost.
+ */
+export function marksNow(
+  marks: readonly Mark[],
+  places: readonly DuePlace[],
+  { now, isPaced }: Horizon,
+): Mark[] {
+  const standing = Map.groupBy(places, (place) => markOf(place, marks));
+  /** Whether rows before these are being dialed, and some of them still stand. */
+  let isBehind = false;
+  return marks.map((mark) => {
+    const left = standing.get(mark)?.length ?? 0;
+    const isMoving = isBehind || left < mark.left;
+    if (left > 0) isBehind = isMoving;
+    return { ...mark, left, until: isMoving && !isPaced ? Math.max(mark.until, now) : mark.until };
+  });
+}
+
+/**
  * The marks of a backlog once some of its rows are called up: the first of those that were not pending, in their
  * order.
  */
@@ -53,7 +73,8 @@ export function marksAfter(
   if (last === undefined) return [...marks];
   const { now } = horizon;
   const until = called.reduce((latest, { moment }) => Math.max(latest, moment), now);
-  const mark: Mark = { dueAt: last.dueAt, id: last.id, until, at: now, since: now };
+  const { dueAt, id } = last;
+  const mark: Mark = { dueAt, id, until, at: now, since: now, left: called.length };
   const before = marks.filter((one) => comparePlaces(one, mark) < 0);
   const after = marks.filter((one) => comparePlaces(one, mark) > 0);
   // What stood before a mark that no longer counts has been called up again.
@@ -64,6 +85,7 @@ export function marksAfter(
   if (after.length === 0 && previous !== undefined && now - previous.since < youngMs) {
     renewed.pop();
     mark.since = previous.since;
+    mark.left += previous.left;
     mark.until = Math.max(until, previous.until);
   }
   return fewer([...renewed, mark, ...after]);
@@ -74,7 +96,8 @@ function fewer([first, second, ...others]: Mark[]): Mark[] {
   if (first === undefined || second === undefined) return first === undefined ? [] : [first];
   if (others.length + 2 <= marksMax) return [first, second, ...others];
   const until = Math.max(first.until, second.until);
-  return [{ ...second, until, since: Math.min(first.since, second.since) }, ...others];
+  const since = Math.min(first.since, second.since);
+  return [{ ...second, until, since, left: first.left + second.left }, ...others];
 }
 
 /** The order in which rows are called up. */

@@ -1,6 +1,6 @@
 import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { type Backlog, type Horizon, isLive, isPending } from "./marks.ts";
+import { type Backlog, type Horizon, isLive, isPending, marksNow } from "./marks.ts";
 
 /** How far ahead a sweep calls up: the next one is a minute away, and messages take a while. */
 export const aheadMs = 75_000;
@@ -9,6 +9,7 @@ export const pageRows = 5_000;
 
 /** A backlog and the rows of it that a sweep has read. */
 export interface Read {
+  /** As it was read, its marks as they count now. */
   document: Backlog;
   /** Rows that are to be called up, in their order. */
   fresh: DuePlace[];
@@ -23,8 +24,8 @@ export interface Read {
 }
 
 /**
- * Reads rows of an account's backlogs until `needed` are to be called up, the same number of each in turn. Rows up to
- * a live mark were called up and may yet come; those before a mark that is no longer live go first.
+ * Reads rows of an account's backlogs until there are `needed`, the same number of each in turn. Rows up to a live mark
+ * were called up and may yet come; those before a mark that is no longer live go first.
  */
 export async function readRows(
   all: readonly { document: Backlog }[],
@@ -33,18 +34,19 @@ export async function readRows(
   { ledger }: ReadyDeps,
 ): Promise<Read[]> {
   const until = horizon.now + aheadMs;
-  const reads = all.map(({ document }): Read => {
+  const reads = all.map(({ document }) => {
     const { marks } = document.value;
     // Without a pace the rows that were called up are counted, so they are read.
-    const skips =
+    const skipped =
       horizon.isPaced && marks.length > 0 && marks.every((mark) => isLive(mark, horizon));
-    const last = skips ? marks.at(-1) : undefined;
-    return { document, fresh: [], pending: 0, skipped: skips, last, isWhole: false };
+    const places: DuePlace[] = [];
+    const last: DuePlace | undefined = skipped ? marks.at(-1) : undefined;
+    return { document, places, skipped, last, isWhole: false };
   });
   for (;;) {
     const open = reads.filter(({ isWhole }) => !isWhole);
-    const found = reads.reduce((sum, { fresh, pending }) => sum + fresh.length + pending, 0);
-    if (open.length === 0 || found >= needed) return reads;
+    const found = reads.reduce((sum, { places }) => sum + places.length, 0);
+    if (open.length === 0 || found >= needed) break;
     const each = Math.max(
       1,
       Math.min(Math.ceil((needed - found) / open.length), Math.floor(pageRows / open.length)),
@@ -53,11 +55,16 @@ export async function readRows(
     const pages = await ledger.due({ backlogs, until, each });
     for (const [index, read] of open.entries()) {
       const page = pages[index] ?? [];
-      const fresh = page.filter((place) => !isPending(place, read.document.value.marks, horizon));
-      read.fresh.push(...fresh);
-      read.pending += page.length - fresh.length;
+      read.places.push(...page);
       read.last = page.at(-1) ?? read.last;
       read.isWhole = page.length < each;
     }
   }
+  return reads.map(({ places, ...read }) => {
+    const { value } = read.document;
+    const marks = read.skipped ? value.marks : marksNow(value.marks, places, horizon);
+    const fresh = places.filter((place) => !isPending(place, marks, horizon));
+    const document = { ...read.document, value: { ...value, marks } };
+    return { ...read, document, fresh, pending: places.length - fresh.length };
+  });
 }

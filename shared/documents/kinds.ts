@@ -12,6 +12,8 @@ const markSchema = z.looseObject({
   /** When it was last moved, and when the first of its rows was called up. */
   at: time,
   since: time,
+  /** How many of its rows stood when they were last counted. */
+  left: z.number(),
 });
 export type Mark = z.infer<typeof markSchema>;
 

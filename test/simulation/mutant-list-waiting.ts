@@ -208,11 +208,12 @@ export const waitingMutants: readonly Mutant[] = [
   ...mutantsIn(
     [
       "functions/dialer/call-up.ts",
+      "functions/dialer/serve-account.ts",
       "functions/dialer/call-up-rows.ts",
       "functions/dialer/marks.ts",
       "functions/dialer/write-backlogs.ts",
     ],
-    rules,
+    [...rules, "test/simulation/opening.test.ts", "test/simulation/rates.test.ts"],
     [
       ["what waits is called up", "sent = await send(mine);", "sent = mine;"],
       [
@@ -266,6 +267,11 @@ export const waitingMutants: readonly Mutant[] = [
         "one.id < other.id ? -1 : one.id > other.id ? 1 : 0",
       ],
       [
+        "without a pace a long queue is no loss",
+        "until: isMoving && !isPaced ? Math.max(mark.until, now) : mark.until };",
+        "until: mark.until };",
+      ],
+      [
         "marks move only past what the queue has acknowledged",
         "await writeBacklogs(back, deps);",
         "",
@@ -276,6 +282,7 @@ export const waitingMutants: readonly Mutant[] = [
     [
       "functions/dialer/settle.ts",
       "functions/dialer/call-up.ts",
+      "functions/dialer/serve-account.ts",
       "functions/dialer/places.ts",
       "functions/dialer/decide.ts",
       "functions/dialer/circuit-breaker.ts",

@@ -141,7 +141,7 @@ describe("the marks of a backlog", () => {
       const { id, dueAt } = await rowOf(bench, calls[row] ?? { id: "" });
       const until = bench.now() + untilMs;
       const at = bench.now() - minute;
-      return { id, dueAt: dueAt ?? 0, until, at, since: at };
+      return { id, dueAt: dueAt ?? 0, until, at, since: at, left: 0 };
     };
     const standing = (await documentOf(bench, "backlog", key))?.value;
     const value: ValueOf<"backlog"> = {

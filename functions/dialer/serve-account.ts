@@ -1,0 +1,214 @@
+import { accountOf } from "../../shared/dial-plan.ts";
+import { breakerKeysOf, openBreakers } from "../../shared/breakers.ts";
+import type { DocumentsRead, StoredDocument } from "../../shared/documents/documents.ts";
+import { pauseKeysOf } from "../../shared/orders.ts";
+import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import { callUpInTurn, type CalledUpPlaces, placesOf, sendInOrder } from "./call-up-rows.ts";
+import type { ReadyDeps } from "./dialer.ts";
+import type { Backlog, Turn } from "./marks.ts";
+import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
+import { probeTimesOf } from "./probes.ts";
+import { aheadMs, type Read, readRows } from "./read-backlogs.ts";
+import { markAndSend } from "./write-backlogs.ts";
+
+/** Called-up rows that may wait for an account without a pace: doubled as long as they are dialed quickly. */
+const calledUpMin = 5_000;
+const calledUpMost = 40_000;
+type AccountValue = StoredDocument<"account">["value"];
+
+/** A backlog as a sweep sees it. */
+export interface Seen {
+  document: Backlog;
+  route: Route | undefined;
+}
+
+/** The documents of all accounts and agents that these backlogs belong to. */
+export async function readFor(
+  seen: readonly Seen[],
+  { documents }: ReadyDeps,
+): Promise<DocumentsRead> {
+  const keys = seen.flatMap(({ route, document }) => {
+    const { agentId } = document.value;
+    if (route === undefined) return pauseKeysOf(agentId, route);
+    const account = accountNameOf(route);
+    return [
+      ...pauseKeysOf(agentId, route),
+      ...breakerKeysOf(agentId, route),
+      paceKeyOf(account),
+      calledUpKeyOf(account),
+      { kind: "account", key: account } as const,
+    ];
+  });
+  return documents.read([...new Map(keys.map((key) => [`${key.kind} ${key.key}`, key])).values()]);
+}
+
+/** A backlog that a writer has changed meanwhile is read again, with the rows that are left then. */
+const serveTries = 3;
+
+/**
+ * Calls up rows of one account: as many as it has places for within the next 75 s, round robin over its backlogs.
+ *
+ * @param read the documents of its backlogs, see `readFor`
+ */
+export async function serveAccount(
+  account: string,
+  all: readonly Seen[],
+  read: DocumentsRead,
+  deps: ReadyDeps,
+): Promise<void> {
+  const standing = read.get("account", account);
+  const last = standing?.value;
+  const reached = { pending: 0, remains: false, servedLast: last?.servedLast ?? "" };
+  let left = all;
+  let documents = read;
+  for (let tries = 1; ; tries++) {
+    const served = await serveOnce(account, left, documents, deps);
+    reached.pending += served.pending;
+    reached.remains ||= served.remains;
+    reached.servedLast = served.servedLast;
+    left = left.filter(({ document }) => !served.marked.has(document.key));
+    if (left.length === 0 || tries === serveTries) break;
+    documents = await readFor(left, deps);
+    const anew = await deps.documents.read(left.map(({ document }) => document));
+    left = left.flatMap((seen) => {
+      const document = anew.get("backlog", seen.document.key);
+      return document === undefined ? [] : { ...seen, document };
+    });
+  }
+  const value: AccountValue = {
+    rowsRemain: reached.remains,
+    servedLast: reached.servedLast,
+    restartedAt: last?.restartedAt ?? 0,
+    calledUpMax: nextCalledUpMax(last, reached.pending),
+  };
+  await writeAccount(account, standing, value, deps);
+}
+
+/** @returns the keys of the backlogs whose rows were called up, and what is left of them all */
+async function serveOnce(
+  account: string,
+  all: readonly Seen[],
+  documents: DocumentsRead,
+  deps: ReadyDeps,
+): Promise<{ marked: Set<string>; pending: number; remains: boolean; servedLast: string }> {
+  const { clock, settings } = deps;
+  const [first] = all;
+  const pace = first?.route && accountOf(first.route, settings.plan).pace;
+  const now = clock.now();
+  const standing = documents.get("account", account)?.value;
+  const { calledUpMax = calledUpMin, restartedAt = 0, servedLast = "" } = standing ?? {};
+  const horizon = { now, restartedAt, isPaced: pace !== undefined };
+  const needed =
+    pace === undefined ? calledUpMax : Math.ceil((aheadMs * 1000) / pace.intervalUs) + pace.burst;
+  const reads = await readRows(all, needed, horizon, deps);
+  const times = new Map(
+    all.map(({ document, route }) => [document.key, timesOf(document, route, documents, now)]),
+  );
+  const order = roundRobin(reads, times, servedLast);
+  const pending = reads.reduce((sum, one) => sum + one.pending, 0);
+  const places = pace && placesOf(account, pace, order.length, documents, deps);
+  const turns = places ? atPlaces(order, places) : atOnce(order, calledUpMax - pending, now);
+  const changes = await whatWasSeen(reads, now, deps);
+  const send = (mine: readonly Turn[]) =>
+    pace && places ? callUpInTurn(mine, account, pace, places, deps) : sendInOrder(mine, deps);
+  const marked = await markAndSend(turns, changes, horizon, send, deps);
+  return {
+    marked,
+    pending,
+    remains: turns.length < order.length || reads.some(({ isWhole }) => !isWhole),
+    servedLast: turns.at(-1)?.backlog ?? servedLast,
+  };
+}
+
+/** With a pace rows go at the places that their account has. */
+function atPlaces(order: readonly Turn[], { moments }: CalledUpPlaces): Turn[] {
+  return order
+    .slice(0, moments.length)
+    .map((turn, index) => ({ ...turn, moment: Math.max(turn.moment, moments[index] ?? 0) }));
+}
+
+/** What was seen of each backlog: when it is next to be looked at. */
+async function whatWasSeen(reads: readonly Read[], now: number, { ledger }: ReadyDeps) {
+  const whole = reads.filter(({ isWhole }) => isWhole);
+  const later = await ledger.due({
+    backlogs: whole.map(({ document, last }) => ({ key: document.key, after: last })),
+    until: Number.MAX_SAFE_INTEGER,
+    each: 1,
+  });
+  const laterDueAt = new Map(whole.map(({ document }, i) => [document.key, later[i]?.[0]?.dueAt]));
+  return reads.map(({ document, fresh, pending, skipped, isWhole }) => {
+    const hasRows = fresh.length > 0 || pending > 0 || skipped || !isWhole;
+    const nextDueAt = hasRows ? now : (laterDueAt.get(document.key) ?? null);
+    return { document, value: { ...document.value, nextDueAt, visitedAt: now } };
+  });
+}
+
+/** What still waits of the last sweep's tells whether more rows, or fewer, may be called up at once. */
+function nextCalledUpMax(account: AccountValue | undefined, pending: number): number {
+  if (account?.rowsRemain !== true) return calledUpMin;
+  const { calledUpMax } = account;
+  if (pending < calledUpMax / 2) return Math.min(calledUpMax * 2, calledUpMost);
+  return pending < calledUpMax * 0.75 ? calledUpMax : Math.max(calledUpMin, calledUpMax / 2);
+}
+
+/** When rows of a backlog behind an open breaker may go: when its probes may. Undefined: as they are due. */
+function timesOf(
+  { value: { agentId } }: Backlog,
+  route: Route | undefined,
+  documents: DocumentsRead,
+  now: number,
+): number[] | undefined {
+  const open = route === undefined ? [] : openBreakers(agentId, route, documents);
+  return open
+    .map((breaker) => probeTimesOf(breaker, now, now + aheadMs))
+    .toSorted((one, other) => one.length - other.length)[0];
+}
+
+/** Takes one row of each backlog in turn, beginning after the one that was served last. */
+function roundRobin(
+  backlogs: readonly Read[],
+  times: ReadonlyMap<string, readonly number[] | undefined>,
+  servedLast: string,
+): Turn[] {
+  const sorted = backlogs.toSorted((a, b) => (a.document.key < b.document.key ? -1 : 1));
+  const start = Math.max(
+    0,
+    sorted.findIndex(({ document }) => document.key > servedLast),
+  );
+  const order = [...sorted.slice(start), ...sorted.slice(0, start)].map(({ document, fresh }) => ({
+    backlog: document.key,
+    fresh: fresh.slice(0, times.get(document.key)?.length),
+  }));
+  const longest = Math.max(0, ...order.map(({ fresh }) => fresh.length));
+  return Array.from({ length: longest }, (_, index) =>
+    order.flatMap(({ backlog, fresh }) => {
+      const place = fresh[index];
+      const moment = Math.max(place?.dueAt ?? 0, times.get(backlog)?.[index] ?? 0);
+      return place === undefined ? [] : { ...place, moment, backlog };
+    }),
+  ).flat();
+}
+
+/** Without a pace rows go when they are due, as far as there is room. */
+function atOnce(order: readonly Turn[], room: number, now: number): Turn[] {
+  return order
+    .slice(0, Math.max(0, room))
+    .map((turn) => ({ ...turn, moment: Math.max(now, turn.moment) }));
+}
+
+async function writeAccount(
+  account: string,
+  standing: StoredDocument<"account"> | undefined,
+  value: AccountValue,
+  { documents, random }: ReadyDeps,
+): Promise<void> {
+  const next = {
+    kind: "account" as const,
+    key: account,
+    version: random.version(),
+    value: { ...standing?.value, ...value },
+    expiresAt: null,
+  };
+  if (JSON.stringify(standing?.value) === JSON.stringify(next.value)) return;
+  await documents.write([{ next, seen: standing?.version ?? null }]);
+}
