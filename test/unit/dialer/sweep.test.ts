@@ -18,6 +18,7 @@ import {
   rowsIn,
   silent,
   statesOf,
+  webhook,
 } from "../../support/dialer-calls.ts";
 
 const minute = 60_000;
@@ -192,6 +193,41 @@ describe("a sweep", () => {
     await bench.sweep();
     expect(bench.eventsOf("sweep.full")).toHaveLength(1);
     expect(new Set(idsHinted(bench))).toEqual(new Set(idsOf(calls)));
+  });
+
+  it("reaches a paced account past 340 agents that operators hold, in few queries", async () => {
+    const agents = Object.fromEntries(
+      Array.from({ length: 340 }, (_, n) => [`held_${n}`, { ...webhook, provider: "others" }]),
+    );
+    const bench = createDialerBench({
+      plan: {
+        agents: { ...agents, paced: webhook },
+        providers: { webhook: { callsPerSecond: 5 }, others: { type: "webhook" } },
+      },
+    });
+    for (const agent_id of Object.keys(agents)) {
+      const [call] = callsNow(bench, 1, { agent_id });
+      if (call !== undefined) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+      await pause(bench, { agent: agent_id });
+    }
+    const paced = callsNow(bench, 10, { agent_id: "paced" });
+    for (const call of paced) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    await bench.sweep(); // the first visit of each
+    bench.advance(minute);
+    let queries = 0;
+    const counting = <Port extends object>(port: Port): Port =>
+      new Proxy(port, {
+        get(target, name, receiver) {
+          queries += 1;
+          return Reflect.get(target, name, receiver) as unknown;
+        },
+      });
+    bench.deps.ledger = counting(bench.rows);
+    bench.deps.documents = counting(bench.documents);
+    await bench.sweep();
+    expect(queries).toBeLessThanOrEqual(20);
+    expect(idsHinted(bench)).toEqual(expect.arrayContaining(idsOf(paced)));
+    expect(bench.eventsOf("sweep.full")).toHaveLength(2);
   });
 
   it("reads what is watched through to its end, page by page", async () => {
