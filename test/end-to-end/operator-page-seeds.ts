@@ -80,8 +80,7 @@ export function seeds(): string {
         usedAt: now,
         nextDueAt: now + 10 * hourMs,
         visitedAt: now,
-        newer: null,
-        older: null,
+        marks: [],
       }),
     ),
   ].join("\n");
