@@ -19,6 +19,7 @@ import { hintAgain } from "./hint-again.ts";
 import { createRequestGate } from "./request-gate.ts";
 import { createSharedWrites, manyCalls } from "./shared-writes.ts";
 import { createPlaces } from "./places.ts";
+import { windowMin } from "./window.ts";
 import { countStates, logDecision, type ToWrite, writeDecided } from "./write-decided.ts";
 
 /** Calls of an account with a pace that are claimed for each request that this process's window for it allows. */
@@ -224,7 +225,9 @@ async function dialAll(
     const window = windows.limitOf(account);
     // With a pace most claimed calls wait for their moment, and the others for the ledger.
     if (pace !== undefined) return Math.min(most, window * claimsARequest);
-    return Math.min(most, window + ahead, concurrency + ahead);
+    // To an account that has not answered yet nothing is claimed ahead: it may be one that hangs.
+    const claimed = window > windowMin ? window + ahead : window;
+    return Math.min(most, claimed, concurrency + ahead);
   };
   const isShared = (account: string) =>
     [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);

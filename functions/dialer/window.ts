@@ -1,5 +1,5 @@
 /** How many requests a process sends an account at once: two until it answers, and two again once it does not. */
-const windowMin = 2;
+export const windowMin = 2;
 /** No account's concurrency is above 100, so a larger window would tell nothing. */
 const windowMax = 128;
 
