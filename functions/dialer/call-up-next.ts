@@ -1,8 +1,9 @@
+import { comparePlaces } from "../../shared/ledger/call-ledger.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import type { Pace } from "../../shared/schedule/pacing.ts";
 import { callUpInTurn, placesOf } from "./call-up-rows.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { comparePlaces, type Horizon, isLive, markOf, type Turn } from "./marks.ts";
+import { type Horizon, isLive, markOf, type Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
 import { readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";

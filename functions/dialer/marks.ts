@@ -1,6 +1,6 @@
 import type { StoredDocument } from "../../shared/documents/documents.ts";
 import type { Mark } from "../../shared/documents/kinds.ts";
-import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
+import { comparePlaces, type DuePlace } from "../../shared/ledger/call-ledger.ts";
 
 /** What still stands so long after its last hint was due counts as never called up. */
 const hintLifeMs = 30_000;
@@ -98,9 +98,4 @@ function fewer([first, second, ...others]: Mark[]): Mark[] {
   const until = Math.max(first.until, second.until);
   const since = Math.min(first.since, second.since);
   return [{ ...second, until, since, left: first.left + second.left }, ...others];
-}
-
-/** The order in which rows are called up. */
-export function comparePlaces(one: DuePlace, other: DuePlace): number {
-  return one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }

@@ -12,6 +12,11 @@ export interface DuePlace {
   id: string;
 }
 
+/** The order in which rows of a backlog go. */
+export function comparePlaces(one: DuePlace, other: DuePlace): number {
+  return one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
+}
+
 /** Rows of a list, newest first, and where the next page begins; absent where there is none. */
 export interface Page {
   rows: CallRow[];

@@ -210,6 +210,7 @@ export const waitingMutants: readonly Mutant[] = [
       "functions/dialer/call-up.ts",
       "functions/dialer/serve-account.ts",
       "functions/dialer/call-up-rows.ts",
+      "shared/ledger/call-ledger.ts",
       "functions/dialer/marks.ts",
       "functions/dialer/write-backlogs.ts",
     ],

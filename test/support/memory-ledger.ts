@@ -1,6 +1,11 @@
 import { type CallRow, parseRow, storedRow } from "../../shared/calls/call-row.ts";
 import { firstCallIdAt, requestIdOf } from "../../shared/calls/ids.ts";
-import type { CallLedger, DuePlace, ListOf } from "../../shared/ledger/call-ledger.ts";
+import {
+  type CallLedger,
+  comparePlaces,
+  type DuePlace,
+  type ListOf,
+} from "../../shared/ledger/call-ledger.ts";
 
 /** A row as it is kept: only what JSON keeps of it, as in the other adapters. */
 interface Stored {
@@ -90,8 +95,4 @@ function isOf(row: CallRow, of: ListOf): boolean {
   if ("state" in of) return row.state === of.state;
   if ("requestId" in of) return requestIdOf(row.id) === of.requestId;
   return "all" in of || row.numberHash === of.numberHash;
-}
-
-function comparePlaces(a: DuePlace, b: DuePlace): number {
-  return a.dueAt - b.dueAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }

@@ -7,7 +7,11 @@ import type {
   DocumentsRead,
   StoredDocument,
 } from "../../../shared/documents/documents.ts";
-import type { CallLedger, DuePlace } from "../../../shared/ledger/call-ledger.ts";
+import {
+  type CallLedger,
+  comparePlaces,
+  type DuePlace,
+} from "../../../shared/ledger/call-ledger.ts";
 import { pauseKeyOf, pauseKeysOf } from "../../../shared/orders.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { breakerKeysOf, openBreakers } from "../../../shared/breakers.ts";
@@ -43,7 +47,7 @@ export function backlogRoutes(deps: OperatorDeps) {
     const [ledger, documents] = await Promise.all([deps.ledger(), deps.documents()]);
     const window = await windowAfter(from, documents);
     const sorted = await waitingIn(window.backlogs, ledger, deps);
-    const rest = sorted.filter(({ head }) => after === undefined || compare(head, after) > 0);
+    const rest = sorted.filter(({ head }) => after === undefined || comparePlaces(head, after) > 0);
     const page = rest.slice(0, limit);
     const [read, counts] = await Promise.all([
       documents.read(keysFor(page)),
@@ -94,7 +98,7 @@ async function waitingIn(
       if (head !== undefined) waiting.push({ document, head, route });
     }
   }
-  return waiting.toSorted((one, other) => compare(one.head, other.head));
+  return waiting.toSorted((one, other) => comparePlaces(one.head, other.head));
 }
 
 /** How many calls wait in each of the backlogs. */
@@ -174,8 +178,4 @@ function heldBy(agentId: string, route: Route | undefined, read: DocumentsRead):
   if (route === undefined) return [...pauses, "route_gone"];
   if (stands(pauseKeyOf({ account: route.provider }))) pauses.push("account_paused");
   return [...pauses, ...openBreakers(agentId, route, read).map(({ key }) => key)];
-}
-
-function compare(one: DuePlace, other: DuePlace): number {
-  return one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }
