@@ -107,7 +107,7 @@ function slowDown(bench: Bench, ms: number): void {
 }
 
 /** Most of the sorted times within one second. */
-function peakOf(times: readonly number[]): number {
+export function peakOf(times: readonly number[]): number {
   let from = 0;
   let peak = 0;
   for (const [index, at] of times.entries()) {

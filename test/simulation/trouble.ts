@@ -4,6 +4,7 @@ import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { type Bench, numberOf, pause, request } from "../support/dialer-calls.ts";
+import { peakOf } from "./rates.ts";
 
 /**
  * Several clients and agents whose accounts are in all kinds of trouble for minutes, beside some that are well. Functions
@@ -211,16 +212,6 @@ function turnsOf(accepted: readonly Call[], callsPerSecond: number): Map<string,
       return [id, turn];
     }),
   );
-}
-
-function peakOf(times: readonly number[]): number {
-  let from = 0;
-  let peak = 0;
-  for (const [index, at] of times.entries()) {
-    while ((times[from] ?? at) <= at - 1000) from += 1;
-    peak = Math.max(peak, index - from + 1);
-  }
-  return peak;
 }
 
 /** Probes of the failing account rotate: requests so far apart are probes, and while others wait none is the next too. */
