@@ -34,7 +34,10 @@ export async function countAnswer(
   const all = await documents.add({ kind: "failures", key }, counters, expiresAt);
   const { answered = 0, unanswered = 0, inRow = 0 } = all;
   const count = answered + unanswered;
-  if (isAnswered || count > requestsCounted) await settleCounters(key, isAnswered, deps);
+  if (isAnswered || count > requestsCounted) {
+    // What was counted decides, whether or not it can be tidied.
+    await settleCounters(key, isAnswered, deps).catch(() => undefined);
+  }
   const isHalf = count >= requestsCounted && unanswered >= answered;
   return !isAnswered && (inRow >= unansweredInRowMax || isHalf);
 }

@@ -5,7 +5,7 @@ import { callUpInTurn, placesOf } from "./call-up-rows.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { type Horizon, isLive, markOf, type Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
-import { readRows } from "./read-backlogs.ts";
+import { type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
 
 /** Another writer may move the mark first: then the rows after it are read again. */
@@ -18,7 +18,7 @@ export interface Written {
   id: string;
   dueAt: number;
   backlog: string;
-  /** At the earliest; milliseconds since the epoch. */
+  /** By when it surely was; milliseconds since the epoch. */
   writtenAt: number;
 }
 
@@ -53,22 +53,54 @@ export async function callUpNext(
     if (places.moments.length === 0 || backlogs.length === 0) return;
     const horizon: Horizon = { now, restartedAt: standing?.restartedAt ?? 0, isPaced: true };
     const reads = await readRows(backlogs, places.moments.length, horizon, deps);
-    const found = reads.flatMap(({ document, fresh }) =>
+    const found = reads.flatMap(({ document, fresh }): Omit<Turn, "moment">[] =>
       fresh.map((place) => ({ ...place, backlog: document.key })),
     );
-    // A row that was written before a mark is in no page; was that mark set before, it says nothing of the row.
-    const marksOf = new Map(reads.map(({ document }) => [document.key, document.value.marks]));
-    const behind = rows.filter((row) => {
-      const mark = markOf(row, marksOf.get(row.backlog) ?? []);
-      return mark !== undefined && isLive(mark, horizon) && mark.at < row.writtenAt;
-    });
-    const turns: Turn[] = [...behind, ...found]
+    const turns: Turn[] = [...ownLeft(rows, reads, horizon, deps), ...found]
       .toSorted(comparePlaces)
       .slice(0, places.moments.length)
       .map((row, index) => ({ ...row, moment: places.moments[index] ?? now }));
     const changes = reads.map(({ document }) => ({ document, value: document.value }));
-    const send = (mine: readonly Turn[]) => callUpInTurn(mine, account, pace, places, deps);
+    const send = async (mine: readonly Turn[]) => {
+      const sent = await callUpInTurn(mine, account, pace, places, deps);
+      noteCalledUp(sent, deps);
+      return sent;
+    };
     const marked = await markAndSend(turns, changes, horizon, send, deps);
     if (marked.size === changes.length) return;
   }
+}
+
+/**
+ * Own rows that no page shows and nobody called up: those before a mark that was set before they were written, and
+ * those that an index of the ledger does not show yet.
+ */
+function ownLeft(
+  rows: readonly Written[],
+  reads: readonly Read[],
+  horizon: Horizon,
+  { memory }: ReadyDeps,
+): Omit<Turn, "moment">[] {
+  const byBacklog = new Map(reads.map((read) => [read.document.key, read]));
+  return rows.flatMap(({ id, dueAt, backlog, writtenAt }) => {
+    const read = byBacklog.get(backlog);
+    if (read === undefined || memory.calledUp.has(id)) return [];
+    const place = { id, dueAt };
+    const mark = markOf(place, read.document.value.marks);
+    const isCovered = mark !== undefined && isLive(mark, horizon) && mark.at >= writtenAt;
+    // A page that is not whole may end before it: those before it come first.
+    const mayFollow =
+      !read.isWhole && (read.last === undefined || comparePlaces(place, read.last) > 0);
+    if (isCovered || (mark === undefined && mayFollow)) return [];
+    if (read.fresh.some((one) => one.id === id)) return [];
+    return { id, dueAt, backlog, isBehind: true };
+  });
+}
+
+/** Rows that this process remembers to have called up, so that it does not call up its own again. */
+const calledUpMax = 20_000;
+
+function noteCalledUp(sent: readonly Turn[], { memory }: ReadyDeps): void {
+  if (memory.calledUp.size > calledUpMax) memory.calledUp.clear();
+  for (const { id } of sent) memory.calledUp.add(id);
 }

@@ -57,7 +57,7 @@ export async function callUpInTurn(
   return sendInOrder(
     turns.map((turn, index) => ({
       ...turn,
-      moment: Math.max(turn.dueAt, moments[index] ?? turn.moment),
+      moment: Math.max(turn.moment, moments[index] ?? 0),
     })),
     deps,
   );

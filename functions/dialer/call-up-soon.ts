@@ -20,7 +20,7 @@ export interface WaitingRow {
   state: "WAITING" | "UNKNOWN";
   reason: string;
   dueAt: number;
-  /** When it was written, at the earliest. */
+  /** When it surely was written. */
   writtenAt: number;
   /** It had been called up and was sent back, so it needs no new place among those that are called up. */
   cameBack: boolean;

@@ -46,9 +46,9 @@ export async function keepCount(
       return isOver ? open(agentBreakerOf(agentId), outcome.code, "agent", read, deps) : undefined;
     }
     case "not_placed":
-      return outcome.unanswered === true
-        ? noteSilence(route, outcome.code, read, deps)
-        : noteAnswer(route, read, deps);
+      if (outcome.unanswered === true) return noteSilence(route, outcome.code, read, deps);
+      // It has answered, which ends a row of failures; that it takes calls again only a judged call shows.
+      await countAnswer(route, true, read, deps);
   }
 }
 
@@ -117,7 +117,8 @@ async function close(
       const [isClosed] = await documents.write([{ next, seen: standing.version }]);
       if (isClosed === true) {
         log("info", "breaker.closed", { breaker: key });
-        await restartMarks(accountNameOf(route), deps);
+        // Behind an agent's or a route's breaker only probes are called up: the other rows have no mark.
+        if (key === accountBreakerOf(route)) await restartMarks(accountNameOf(route), deps);
       }
     }
   }

@@ -211,8 +211,6 @@ async function settle(
   };
   const settlement = settlementOf(outcome, of, now, random.fraction());
   const settling = await settleSurely(row, settlement, writes.write, deps);
-  const told = { provider: dial.route.provider, attempt: row.attempt, ms: now - startedAt };
-  const result = await resultOf(settling, dial, settlement, told, delivery);
   const counted = {
     agentId: dial.call.request.agent_id,
     route: dial.route,
@@ -228,14 +226,15 @@ async function settle(
   ]).catch((error: unknown) => {
     log("warning", "breaker.not_kept", { call_id: row.id, error: errorForLog(error) });
   });
-  return result;
+  const told = { provider: dial.route.provider, attempt: row.attempt, ms: now - startedAt };
+  return resultOf(settling, dial, settlement, told, delivery);
 }
 
 /** Tells of a settlement, and hints at a row that is due soon. */
 async function resultOf(
   settling: Settling,
   { call, row }: Dial,
-  { state, reason, dueAt, at }: Settlement,
+  { state, reason, dueAt }: Settlement,
   fields: LogFields,
   { deps, callUp }: Delivery,
 ): Promise<Result> {
@@ -248,7 +247,7 @@ async function resultOf(
   logDecision(deps, call, state, { reason, ...fields, ...due });
   if (dueAt !== undefined && (state === "WAITING" || state === "UNKNOWN")) {
     const cameBack = row !== undefined && hasComeBack(reason);
-    await callUp({ call, state, reason, dueAt, writtenAt: at, cameBack });
+    await callUp({ call, state, reason, dueAt, writtenAt: deps.clock.now(), cameBack });
   }
   return { kind: "done", state };
 }

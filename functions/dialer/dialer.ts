@@ -70,6 +70,8 @@ export interface DialerMemory {
   countedNumbers: Map<string, Set<string>>;
   /** How many breakers this process has opened: what it read before then does not tell of them. */
   breakersOpened: number;
+  /** Rows that were called up along with those that this process has written. */
+  calledUp: Set<string>;
   /** When this process last looked at the sweeps' heartbeat. */
   heartbeatReadAt: number;
 }
@@ -81,6 +83,7 @@ export function createDialerMemory(): DialerMemory {
     roundTripsMs: [],
     countedNumbers: new Map(),
     breakersOpened: 0,
+    calledUp: new Set(),
     heartbeatReadAt: -Infinity,
   };
 }

@@ -4,7 +4,7 @@ import { comparePlaces, type DuePlace } from "../../shared/ledger/call-ledger.ts
 
 /** What still stands so long after its last hint was due counts as never called up. */
 const hintLifeMs = 30_000;
-/** A mark so young is moved on by who calls up the next rows, so that a busy backlog has few of them. */
+/** Marks so young are made one, so that a busy backlog has few of them. */
 const youngMs = 30_000;
 const marksMax = 8;
 
@@ -15,6 +15,8 @@ export type BacklogValue = Backlog["value"];
 export interface Turn extends DuePlace {
   moment: number;
   backlog: string;
+  /** It lies behind a mark that says nothing of it, and sets none. */
+  isBehind?: boolean;
 }
 
 /** What tells whether marks count. */
@@ -47,12 +49,15 @@ export function isPending(place: DuePlace, marks: readonly Mark[], horizon: Hori
 export function marksNow(
   marks: readonly Mark[],
   places: readonly DuePlace[],
+  { last, isWhole }: { last: DuePlace | undefined; isWhole: boolean },
   { now, isPaced }: Horizon,
 ): Mark[] {
   const standing = Map.groupBy(places, (place) => markOf(place, marks));
   /** Whether rows before these are being dialed, and some of them still stand. */
   let isBehind = false;
   return marks.map((mark) => {
+    const isRead = isWhole || (last !== undefined && comparePlaces(mark, last) <= 0);
+    if (!isRead) return mark;
     const left = standing.get(mark)?.length ?? 0;
     const isMoving = isBehind || left < mark.left;
     if (left > 0) isBehind = isMoving;
@@ -69,7 +74,10 @@ export function marksAfter(
   called: readonly Turn[],
   horizon: Horizon,
 ): Mark[] {
-  const last = called.toSorted(comparePlaces).at(-1);
+  const last = called
+    .filter(({ isBehind }) => isBehind !== true)
+    .toSorted(comparePlaces)
+    .at(-1);
   if (last === undefined) return [...marks];
   const { now } = horizon;
   const until = called.reduce((latest, { moment }) => Math.max(latest, moment), now);
@@ -81,21 +89,26 @@ export function marksAfter(
   const renewed = before.map((one) =>
     isLive(one, horizon) ? one : { ...one, until, at: now, since: now },
   );
-  const previous = renewed.at(-1);
-  if (after.length === 0 && previous !== undefined && now - previous.since < youngMs) {
-    renewed.pop();
-    mark.since = previous.since;
-    mark.left += previous.left;
-    mark.until = Math.max(until, previous.until);
-  }
-  return fewer([...renewed, mark, ...after]);
+  return fewer([...merged(renewed, now), mark, ...after]);
 }
 
-/** Makes one of the two oldest marks where there are too many. */
+/** Makes one of the last two where both are young. The one that is about to be added stays by itself. */
+function merged(marks: readonly Mark[], now: number): Mark[] {
+  const [one, other] = marks.slice(-2);
+  if (one === undefined || other === undefined || now - one.since >= youngMs) return [...marks];
+  return [...marks.slice(0, -2), { ...asOne(one, other), until: Math.max(one.until, other.until) }];
+}
+
+/** Makes one of the two oldest marks where there are too many: sooner taken for lost than never. */
 function fewer([first, second, ...others]: Mark[]): Mark[] {
   if (first === undefined || second === undefined) return first === undefined ? [] : [first];
   if (others.length + 2 <= marksMax) return [first, second, ...others];
-  const until = Math.max(first.until, second.until);
-  const since = Math.min(first.since, second.since);
-  return [{ ...second, until, since, left: first.left + second.left }, ...others];
+  return [{ ...asOne(first, second), until: Math.min(first.until, second.until) }, ...others];
+}
+
+/** Two marks as one, which tells of the rows of both. */
+function asOne(one: Mark, other: Mark): Mark {
+  const { dueAt, id, until } = other;
+  const [at, since] = [Math.min(one.at, other.at), Math.min(one.since, other.since)];
+  return { dueAt, id, until, at, since, left: one.left + other.left };
 }

@@ -62,7 +62,7 @@ export async function readRows(
   }
   return reads.map(({ places, ...read }) => {
     const { value } = read.document;
-    const marks = read.skipped ? value.marks : marksNow(value.marks, places, horizon);
+    const marks = read.skipped ? value.marks : marksNow(value.marks, places, read, horizon);
     const fresh = places.filter((place) => !isPending(place, marks, horizon));
     const document = { ...read.document, value: { ...value, marks } };
     return { ...read, document, fresh, pending: places.length - fresh.length };

@@ -41,25 +41,30 @@ export async function sendInTime(
     await probe?.giveBack().catch(() => undefined); // it then comes a while later
     return { refused, counted: true };
   };
-  for (let tries = 1; ; tries++) {
-    if (!(await waitUntil(permit.moment, held, place, delivery))) {
-      return giveBack(waiting("no_capacity", held));
+  try {
+    for (let tries = 1; ; tries++) {
+      if (!(await waitUntil(permit.moment, held, place, delivery))) {
+        return giveBack(waiting("no_capacity", held));
+      }
+      // It may have waited for seconds: an operator's order of that time holds.
+      read = await documents(deps.clock.now());
+      const ordered = refusedByOrders(held, read, deps);
+      if (ordered !== undefined) return giveBack(ordered);
+      const open = openBreakers(call.request.agent_id, route, read);
+      if (open.length > 0 && probe === undefined) {
+        probe = await takeProbe(open, deps);
+        if (probe === undefined) return giveBack(waiting("breaker_open", held));
+      }
+      const late = refusedByClock(held, startedAt, deps);
+      if (late !== undefined) return giveBack(late);
+      if (permits.isValid(route, permit)) break;
+      leaveGate(place, accountNameOf(route), delivery);
+      permit = tries < permits.triesMax ? await permits.take(route, tries) : undefined;
+      if (permit === undefined) return giveBack(waiting("permit_void", held));
     }
-    // It may have waited for seconds: an operator's order of that time holds.
-    read = await documents(deps.clock.now());
-    const ordered = refusedByOrders(held, read, deps);
-    if (ordered !== undefined) return giveBack(ordered);
-    const open = openBreakers(call.request.agent_id, route, read);
-    if (open.length > 0 && probe === undefined) {
-      probe = await takeProbe(open, deps);
-      if (probe === undefined) return giveBack(waiting("breaker_open", held));
-    }
-    const late = refusedByClock(held, startedAt, deps);
-    if (late !== undefined) return giveBack(late);
-    if (permits.isValid(route, permit)) break;
-    leaveGate(place, accountNameOf(route), delivery);
-    permit = tries < permits.triesMax ? await permits.take(route, tries) : undefined;
-    if (permit === undefined) return giveBack(waiting("permit_void", held));
+  } catch (error) {
+    await probe?.giveBack().catch(() => undefined);
+    throw error;
   }
   const outcome = await request(held, deps);
   return { outcome, isProbe: probe !== undefined, read };

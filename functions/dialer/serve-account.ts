@@ -58,12 +58,13 @@ export async function serveAccount(
 ): Promise<void> {
   const standing = read.get("account", account);
   const last = standing?.value;
-  const reached = { pending: 0, remains: false, servedLast: last?.servedLast ?? "" };
+  const reached = { pending: 0, sent: 0, remains: false, servedLast: last?.servedLast ?? "" };
   let left = all;
   let documents = read;
   for (let tries = 1; ; tries++) {
-    const served = await serveOnce(account, left, documents, deps);
-    reached.pending += served.pending;
+    const served = await serveOnce(account, left, reached.sent, documents, deps);
+    if (tries === 1) reached.pending = served.pending;
+    reached.sent += served.sent;
     reached.remains ||= served.remains;
     reached.servedLast = served.servedLast;
     left = left.filter(({ document }) => !served.marked.has(document.key));
@@ -76,7 +77,7 @@ export async function serveAccount(
     });
   }
   const value: AccountValue = {
-    rowsRemain: reached.remains,
+    rowsRemain: reached.remains || left.length > 0,
     servedLast: reached.servedLast,
     restartedAt: last?.restartedAt ?? 0,
     calledUpMax: nextCalledUpMax(last, reached.pending),
@@ -84,13 +85,24 @@ export async function serveAccount(
   await writeAccount(account, standing, value, deps);
 }
 
-/** @returns the keys of the backlogs whose rows were called up, and what is left of them all */
+interface Served {
+  /** Keys of the backlogs whose rows were called up. */
+  marked: Set<string>;
+  sent: number;
+  /** Rows that had been called up before, and whether others remain that could not be. */
+  pending: number;
+  remains: boolean;
+  servedLast: string;
+}
+
+/** @param sentBefore rows of the account that this sweep has called up already */
 async function serveOnce(
   account: string,
   all: readonly Seen[],
+  sentBefore: number,
   documents: DocumentsRead,
   deps: ReadyDeps,
-): Promise<{ marked: Set<string>; pending: number; remains: boolean; servedLast: string }> {
+): Promise<Served> {
   const { clock, settings } = deps;
   const [first] = all;
   const pace = first?.route && accountOf(first.route, settings.plan).pace;
@@ -107,13 +119,23 @@ async function serveOnce(
   const order = roundRobin(reads, times, servedLast);
   const pending = reads.reduce((sum, one) => sum + one.pending, 0);
   const places = pace && placesOf(account, pace, order.length, documents, deps);
-  const turns = places ? atPlaces(order, places) : atOnce(order, calledUpMax - pending, now);
+  const turns = places
+    ? atPlaces(order, places)
+    : atOnce(order, calledUpMax - pending - sentBefore, now);
   const changes = await whatWasSeen(reads, now, deps);
-  const send = (mine: readonly Turn[]) =>
-    pace && places ? callUpInTurn(mine, account, pace, places, deps) : sendInOrder(mine, deps);
+  let sent = 0;
+  const send = async (mine: readonly Turn[]) => {
+    const taken =
+      pace && places
+        ? await callUpInTurn(mine, account, pace, places, deps)
+        : await sendInOrder(mine, deps);
+    sent = taken.length;
+    return taken;
+  };
   const marked = await markAndSend(turns, changes, horizon, send, deps);
   return {
     marked,
+    sent,
     pending,
     remains: turns.length < order.length || reads.some(({ isWhole }) => !isWhole),
     servedLast: turns.at(-1)?.backlog ?? servedLast,

@@ -37,7 +37,7 @@ export async function writeDecided(writes: readonly ToWrite[], deps: ReadyDeps):
       await clock.sleep(begunAt + writeEveryMs - clock.now());
       begunAt = clock.now();
       const made = await writeSome(writes.slice(start, start + rowsPerWrite), deps);
-      const writtenAt = begunAt;
+      const writtenAt = clock.now();
       told = told.then(() => tell(made, writtenAt, deps));
     }
   } finally {

@@ -131,7 +131,7 @@ const createdSchema = z.object({
   data: z.object({ call_control_id: z.string().min(1).max(500) }),
 });
 const errorsSchema = z.object({
-  telnyx_error: z.object({ error_code: z.string().nullish() }).nullish(),
+  telnyx_error: z.object({ error_code: z.string() }).optional().catch(undefined),
   errors: z
     .array(
       z.object({
@@ -176,7 +176,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
     return { kind: "not_placed", code: "concurrency_limit" };
   }
   const inDetail = /\b(D\d{1,2})\W*$/.exec(first.detail ?? "")?.[1];
-  const refused = dCodes.get(telnyx_error?.error_code ?? inDetail ?? "");
+  const refused = dCodes.get(telnyx_error?.error_code ?? "") ?? dCodes.get(inDetail ?? "");
   if (status === 403 && refused !== undefined) return refused;
   const pointsAt = (field: string) =>
     errors.some(({ source }) => source?.pointer?.split("/").at(-1) === field);

@@ -217,9 +217,10 @@ describe("an outage of an account", () => {
     }
     expect(bench.dialed).toHaveLength(5);
     expect(opened(bench)).toEqual([account]);
+    const dialedAt = bench.dialed.at(-1)?.at ?? 0;
     expect(await breakerOf(bench)).toMatchObject({
       code: "time_out",
-      probeAt: bench.now() + 15_000,
+      probeAt: dialedAt + 15_000,
       intervalMs: 15_000,
     });
     expect(await rowsIn(bench, "WAITING")).toHaveLength(35);
