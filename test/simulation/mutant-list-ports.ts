@@ -21,7 +21,7 @@ export const portMutants: readonly Mutant[] = [
     ],
   ),
   ...mutantsIn(
-    "test/support/memory-ledger.ts",
+    ["test/support/memory-ledger.ts", "shared/ledger/call-ledger.ts"],
     ["test/unit/memory-ledger.test.ts"],
     [
       [
@@ -39,6 +39,7 @@ export const portMutants: readonly Mutant[] = [
         "if (row === undefined) unreadable.add(id);",
         "if (row === undefined) continue;",
       ],
+      ["what is due first comes first", "return one.dueAt - other.dueAt || (", "return ("],
       [
         "what is due comes in its order",
         ".toSorted(comparePlaces)\n          .slice(0, each),",

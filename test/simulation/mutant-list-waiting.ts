@@ -104,8 +104,8 @@ export const waitingMutants: readonly Mutant[] = [
   ...mutantsIn("functions/dialer/pacing.ts", rules, [
     [
       "a moment of the pace that has passed is void",
-      "const permitAgeMsMax = 50;",
-      "const permitAgeMsMax = 5_000_000;",
+      "return late >= 0 && late <= permitAgeMsMax && late < pace.intervalUs / 1000;",
+      "return late >= 0;",
     ],
     [
       "a request does not leave before its moment",
@@ -157,6 +157,11 @@ export const waitingMutants: readonly Mutant[] = [
       "probeAt > now ? [false] : await",
       "await",
       ["dialAt: Math.max(dialAt, probeAt) }", "dialAt }", "functions/dialer/decide.ts"],
+      [
+        "if (open.every(({ value }) => value.probeAt <= dialAt)) return undefined;",
+        "return undefined;",
+        "functions/dialer/dial-call.ts",
+      ],
     ],
     ["one caller wins a probe", "if (isTaken !== true) {", "if (isTaken === undefined) {"],
     ["probes come seldomer", "intervalMs: grown(intervalMs, last),", "intervalMs,"],
@@ -210,7 +215,6 @@ export const waitingMutants: readonly Mutant[] = [
       "functions/dialer/call-up.ts",
       "functions/dialer/serve-account.ts",
       "functions/dialer/call-up-rows.ts",
-      "shared/ledger/call-ledger.ts",
       "functions/dialer/marks.ts",
       "functions/dialer/write-backlogs.ts",
     ],
@@ -263,11 +267,6 @@ export const waitingMutants: readonly Mutant[] = [
         "const latest = notAfter;",
       ],
       [
-        "what comes first of a backlog is called up first",
-        "one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0)",
-        "one.id < other.id ? -1 : one.id > other.id ? 1 : 0",
-      ],
-      [
         "without a pace a long queue is no loss",
         "until: isMoving && !isPaced ? Math.max(mark.until, now) : mark.until };",
         "until: mark.until };",
@@ -289,7 +288,7 @@ export const waitingMutants: readonly Mutant[] = [
       "functions/dialer/circuit-breaker.ts",
       "functions/dialer/dial-call.ts",
     ],
-    ["test/simulation/trouble.test.ts"],
+    [...rules, "test/simulation/trouble.test.ts"],
     [
       [
         "a probe that failed goes behind the others",
