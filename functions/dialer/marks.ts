@@ -6,7 +6,9 @@ import { comparePlaces, type DuePlace } from "../../shared/ledger/call-ledger.ts
 const hintLifeMs = 30_000;
 /** Marks so young are made one, so that a busy backlog has few of them. */
 const youngMs = 30_000;
-const marksMax = 8;
+const marksMax = 16;
+/** A writer asks for its rows sooner than that: until then the marks that tell of them stay as they were set. */
+const settledMs = 10_000;
 
 export type Backlog = StoredDocument<"backlog">;
 export type BacklogValue = Backlog["value"];
@@ -92,11 +94,16 @@ export function marksAfter(
   return fewer([...merged(renewed, now), mark, ...after]);
 }
 
-/** Makes one of the last two where both are young. The one that is about to be added stays by itself. */
+/** Makes one of the first two marks that were set within half a minute, once who wrote their rows has looked at them. */
 function merged(marks: readonly Mark[], now: number): Mark[] {
-  const [one, other] = marks.slice(-2);
-  if (one === undefined || other === undefined || now - one.since >= youngMs) return [...marks];
-  return [...marks.slice(0, -2), { ...asOne(one, other), until: Math.max(one.until, other.until) }];
+  const index = marks.findIndex((one, at) => {
+    const other = marks[at + 1];
+    return other !== undefined && other.since - one.since < youngMs && now - other.at >= settledMs;
+  });
+  const [one, other] = [marks[index], marks[index + 1]];
+  if (one === undefined || other === undefined) return [...marks];
+  const both = { ...asOne(one, other), until: Math.max(one.until, other.until) };
+  return [...marks.slice(0, index), both, ...marks.slice(index + 2)];
 }
 
 /** Makes one of the two oldest marks where there are too many: sooner taken for lost than never. */
@@ -109,6 +116,6 @@ function fewer([first, second, ...others]: Mark[]): Mark[] {
 /** Two marks as one, which tells of the rows of both. */
 function asOne(one: Mark, other: Mark): Mark {
   const { dueAt, id, until } = other;
-  const [at, since] = [Math.min(one.at, other.at), Math.min(one.since, other.since)];
+  const [at, since] = [Math.max(one.at, other.at), Math.min(one.since, other.since)];
   return { dueAt, id, until, at, since, left: one.left + other.left };
 }
