@@ -65,12 +65,17 @@ const startVapi = () => {
 };
 
 /** Never answers for troubled numbers; takes calls to even ones of them all the same, and lists them. */
-const startRetell = () =>
-  startProvider((request, response, place, phoned) => {
+const startRetell = () => {
+  type Metadata = { call_id: string; attempt: string };
+  const placed: Metadata[] = [];
+  return startProvider((request, response, place) => {
     if (request.path === "/v2/create-phone-call") {
-      const body: { to_number: string; metadata: { call_id: string } } = JSON.parse(request.text);
+      const body: { to_number: string; metadata: Metadata } = JSON.parse(request.text);
       const { to_number, metadata } = body;
-      if (!isTroubled(to_number) || isEven(to_number)) place(to_number, metadata.call_id);
+      if (!isTroubled(to_number) || isEven(to_number)) {
+        place(to_number, metadata.call_id);
+        placed.push(metadata);
+      }
       if (!isTroubled(to_number)) {
         response.writeHead(201).end(JSON.stringify({ call_id: `retell_${metadata.call_id}` }));
       }
@@ -78,11 +83,12 @@ const startRetell = () =>
     }
     const body: { filter_criteria: { metadata: { value: string }[] } } = JSON.parse(request.text);
     const [filter] = body.filter_criteria.metadata;
-    const items = phoned
-      .filter(({ id }) => id === filter?.value)
-      .map(({ id }) => ({ call_id: `retell_${id}`, metadata: { call_id: id, attempt: "1" } }));
+    const items = placed
+      .filter(({ call_id }) => call_id === filter?.value)
+      .map((metadata) => ({ call_id: `retell_${metadata.call_id}`, metadata }));
     response.writeHead(200).end(JSON.stringify({ items, has_more: false }));
   });
+};
 
 /** Answers 500 for troubled numbers, after it has taken calls to even ones; lists all without an id of ours. */
 const startTwilio = () =>
