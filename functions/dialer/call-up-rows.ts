@@ -4,9 +4,9 @@ import type { ReadyDeps } from "./dialer.ts";
 import { sendHints } from "./hints.ts";
 import type { Turn } from "./marks.ts";
 import { calledUpKeyOf, knownRoundTripMs, nextPermitAt } from "./pacing.ts";
-import { aheadMs } from "./read-backlogs.ts";
+import { aheadMsOf } from "./read-backlogs.ts";
 
-/** The places that an account with a pace has for rows to be called up within the next 75 s. */
+/** The places that an account with a pace has for rows to be called up before the next sweep. */
 export interface CalledUpPlaces {
   notBefore: number;
   notAfter: number;
@@ -23,13 +23,14 @@ export function placesOf(
   pace: Pace,
   count: number,
   read: DocumentsRead,
-  { clock, memory }: Pick<ReadyDeps, "clock" | "memory">,
+  deps: Pick<ReadyDeps, "clock" | "memory" | "sweepSeconds">,
 ): CalledUpPlaces {
+  const { clock, memory } = deps;
   const now = clock.now();
   // A call that is hinted at now cannot leave at once: places before that would be lost to the account.
   const soonest = now + roundTripsToRequest * knownRoundTripMs(memory);
   const notBefore = Math.floor(Math.max(soonest, nextPermitAt(account, pace, read)));
-  const notAfter = now + aheadMs;
+  const notAfter = now + aheadMsOf(deps);
   if (notBefore > notAfter) return { notBefore, notAfter, moments: [] };
   const arrivalUs = read.get("called-up", account)?.value.arrivalUs;
   const { granted, baseUs } = grantPermits(arrivalUs, pace, count, { notBefore, notAfter });

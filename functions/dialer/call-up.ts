@@ -7,7 +7,7 @@ import { accountNameOf } from "../../shared/providers/index.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { sendHints } from "./hints.ts";
 import type { Backlog } from "./marks.ts";
-import { aheadMs, pageRows } from "./read-backlogs.ts";
+import { aheadMsOf, pageRows } from "./read-backlogs.ts";
 import { readFor, type Seen, serveAccount } from "./serve-account.ts";
 import { writeBacklogs } from "./write-backlogs.ts";
 
@@ -24,7 +24,7 @@ export interface SweepTime {
 }
 
 /**
- * Calls up what waits: of every account as many rows as it has places for within the next 75 s, round robin over the
+ * Calls up what waits: of every account as many rows as it has places for before the next sweep, round robin over the
  * backlogs that today's plan sends to it.
  *
  * @param from the backlog after which the last sweep left off
@@ -61,7 +61,7 @@ async function serveAll(
   deps: ReadyDeps,
 ): Promise<"all" | "some" | "none"> {
   const now = deps.clock.now();
-  const visited = all.filter(({ document }) => isVisited(document, now));
+  const visited = all.filter(({ document }) => isVisited(document, now, aheadMsOf(deps)));
   if (visited.length === 0) return "all";
   const read = await readFor(visited, deps);
   const accounts = new Map<string, Seen[]>();
@@ -96,7 +96,7 @@ function rotated<One>(all: readonly One[], now: number): One[] {
   return [...all.slice(start), ...all.slice(0, start)];
 }
 
-function isVisited({ value }: Backlog, now: number): boolean {
+function isVisited({ value }: Backlog, now: number, aheadMs: number): boolean {
   const { nextDueAt, usedAt, visitedAt } = value;
   return (
     (nextDueAt !== null && nextDueAt <= now + aheadMs) ||

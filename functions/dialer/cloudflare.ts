@@ -12,7 +12,7 @@ import { randomVersion } from "../../shared/random-id.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/worker-env.ts";
 import { handleDeadLetters } from "./dead-letters.ts";
-import { createDialerMemory, type DialerDeps, systemClock } from "./dialer.ts";
+import { createDialerMemory, type DialerDeps, sweepSecondsOf, systemClock } from "./dialer.ts";
 import { handleMessages } from "./handle-messages.ts";
 import { purge } from "./purge.ts";
 import { sweep } from "./sweep.ts";
@@ -43,6 +43,7 @@ function wire(env: WorkerEnv): DialerDeps {
     clock: systemClock,
     random: { version: randomVersion, fraction: Math.random },
     concurrency: 5, // a Worker opens six connections at once; one is left for the ledger
+    sweepSeconds: sweepSecondsOf(environment),
     log,
     memory: createDialerMemory(),
   };

@@ -4,7 +4,7 @@ import type { Log } from "../../shared/log.ts";
 import type { DialingProvider } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
-import type { ApiSettings, Settings } from "../../shared/settings.ts";
+import type { ApiSettings, Environment, Settings } from "../../shared/settings.ts";
 import { withTimeLimits } from "../../shared/time-limit.ts";
 import { noteRoundTrip } from "./pacing.ts";
 import { createWindows, type Windows } from "./window.ts";
@@ -29,6 +29,8 @@ export interface DialerDeps {
   };
   /** Requests to providers under way at once in one delivery. */
   concurrency: number;
+  /** Time from one sweep to the next. */
+  sweepSeconds: number;
   log: Log;
   /** What this process remembers from one delivery to the next. */
   memory: DialerMemory;
@@ -40,6 +42,11 @@ export type DialerSettings = ApiSettings & {
 
 /** Dependencies whose settings have been found right. */
 export type ReadyDeps = Omit<DialerDeps, "settings"> & { settings: DialerSettings };
+
+/** The clock of both platforms; a local run sets SWEEP_SECONDS, so that nobody waits for a minute. */
+export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
+  return Number(SWEEP_SECONDS) || 60;
+}
 
 const ledgerSecondsMax = 5;
 /** For many messages, a hundred or ten in one request, and for a message's body in the object store. */

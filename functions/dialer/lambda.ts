@@ -18,7 +18,7 @@ import {
 import { randomVersion } from "../../shared/random-id.ts";
 import { readDialerSettings } from "../../shared/settings.ts";
 import { handleDeadLetters } from "./dead-letters.ts";
-import { createDialerMemory, type DialerDeps, systemClock } from "./dialer.ts";
+import { createDialerMemory, type DialerDeps, sweepSecondsOf, systemClock } from "./dialer.ts";
 import { handleMessages } from "./handle-messages.ts";
 import { purge } from "./purge.ts";
 import { sweep } from "./sweep.ts";
@@ -59,6 +59,7 @@ const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
     clock: systemClock,
     random: { version: randomVersion, fraction: Math.random },
     concurrency: 25,
+    sweepSeconds: sweepSecondsOf(environment),
     log,
     memory,
   };

@@ -2,8 +2,13 @@ import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { type Backlog, type Horizon, isLive, isPending, marksNow } from "./marks.ts";
 
-/** How far ahead a sweep calls up: the next one is a minute away, and messages take a while. */
-export const aheadMs = 75_000;
+/** The time that the next sweep's messages may take. */
+const messageMsMax = 15_000;
+
+/** How far ahead rows are called up: until the next sweep's messages have come. */
+export function aheadMsOf({ sweepSeconds }: Pick<ReadyDeps, "sweepSeconds">): number {
+  return sweepSeconds * 1000 + messageMsMax;
+}
 /** Most rows that are read in one go. */
 export const pageRows = 5_000;
 
@@ -31,9 +36,9 @@ export async function readRows(
   all: readonly { document: Backlog }[],
   needed: number,
   horizon: Horizon,
-  { ledger }: ReadyDeps,
+  deps: Pick<ReadyDeps, "ledger" | "sweepSeconds">,
 ): Promise<Read[]> {
-  const until = horizon.now + aheadMs;
+  const until = horizon.now + aheadMsOf(deps);
   const reads = all.map(({ document }) => {
     const { marks } = document.value;
     // Without a pace the rows that were called up are counted, so they are read.
@@ -52,7 +57,7 @@ export async function readRows(
       Math.min(Math.ceil((needed - found) / open.length), Math.floor(pageRows / open.length)),
     );
     const backlogs = open.map(({ document, last }) => ({ key: document.key, after: last }));
-    const pages = await ledger.due({ backlogs, until, each });
+    const pages = await deps.ledger.due({ backlogs, until, each });
     for (const [index, read] of open.entries()) {
       const page = pages[index] ?? [];
       read.places.push(...page);

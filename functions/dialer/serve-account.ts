@@ -8,7 +8,7 @@ import type { ReadyDeps } from "./dialer.ts";
 import type { Backlog, Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
 import { probeTimesOf } from "./probes.ts";
-import { aheadMs, type Read, readRows } from "./read-backlogs.ts";
+import { aheadMsOf, type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
 
 /** Called-up rows that may wait for an account without a pace: doubled as long as they are dialed quickly. */
@@ -46,7 +46,7 @@ export async function readFor(
 const serveTries = 3;
 
 /**
- * Calls up rows of one account: as many as it has places for within the next 75 s, round robin over its backlogs.
+ * Calls up rows of one account: as many as it has places for before the next sweep, round robin over its backlogs.
  *
  * @param read the documents of its backlogs, see `readFor`
  */
@@ -107,6 +107,7 @@ async function serveOnce(
   const [first] = all;
   const pace = first?.route && accountOf(first.route, settings.plan).pace;
   const now = clock.now();
+  const aheadMs = aheadMsOf(deps);
   const standing = documents.get("account", account)?.value;
   const { calledUpMax = calledUpMin, restartedAt = 0, servedLast = "" } = standing ?? {};
   const horizon = { now, restartedAt, isPaced: pace !== undefined };
@@ -114,7 +115,10 @@ async function serveOnce(
     pace === undefined ? calledUpMax : Math.ceil((aheadMs * 1000) / pace.intervalUs) + pace.burst;
   const reads = await readRows(all, needed, horizon, deps);
   const times = new Map(
-    all.map(({ document, route }) => [document.key, timesOf(document, route, documents, now)]),
+    all.map(({ document, route }) => [
+      document.key,
+      timesOf(document, route, documents, { now, aheadMs }),
+    ]),
   );
   const order = roundRobin(reads, times, servedLast);
   const pending = reads.reduce((sum, one) => sum + one.pending, 0);
@@ -178,7 +182,7 @@ function timesOf(
   { value: { agentId } }: Backlog,
   route: Route | undefined,
   documents: DocumentsRead,
-  now: number,
+  { now, aheadMs }: { now: number; aheadMs: number },
 ): number[] | undefined {
   const open = route === undefined ? [] : openBreakers(agentId, route, documents);
   return open

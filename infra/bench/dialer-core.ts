@@ -70,6 +70,7 @@ const deps: DialerDeps = {
   clock: systemClock,
   random: { version: randomVersion, fraction: Math.random },
   concurrency: Number(CONCURRENCY),
+  sweepSeconds: 60,
   log,
   memory: createDialerMemory(),
 };

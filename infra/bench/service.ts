@@ -144,6 +144,7 @@ export function createService(
     clock: { now: clock.now, sleep: systemClock.sleep },
     random: { version: randomVersion, fraction: Math.random },
     concurrency: platform.concurrency,
+    sweepSeconds: 60,
     log,
     memory: createDialerMemory(),
   };

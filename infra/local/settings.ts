@@ -37,6 +37,7 @@ export async function readLocalSettings(defaults: {
     DIAL_PLAN: given["DIAL_PLAN"] || JSON.stringify(localPlan),
     HASH_KEY: given["HASH_KEY"] || (await hashKeyOf(stateDirectory)),
     ALLOW_SIMULATOR: "true",
+    SWEEP_SECONDS: String(sweepSeconds),
   };
   const made = given["API_TOKENS"] ? undefined : createToken();
   environment["API_TOKENS"] =

@@ -266,6 +266,7 @@ async function play(
     },
     random: { version, fraction: () => 0 },
     concurrency: 2,
+    sweepSeconds: 60,
     log,
     memory: createDialerMemory(),
   });

@@ -129,6 +129,7 @@ export async function simulate(
       clock: { now: world.now, sleep },
       random: { version: world.version, fraction: world.random },
       concurrency: 4,
+      sweepSeconds: 60,
       log,
       memory,
     }),

@@ -297,6 +297,7 @@ export function createDialerBench(
     },
     random: { version, fraction: () => 0.5 },
     concurrency: more.concurrency ?? 5,
+    sweepSeconds: 60,
     log,
     memory: createDialerMemory(),
   };
