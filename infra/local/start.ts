@@ -2,7 +2,7 @@
  * `npm start`: the API and the dialer in workerd on this machine, with D1, Queues and R2 beside them. No
  * account and no network. It runs the bundles that `wrangler deploy` would upload, in one Miniflare instead
  * of `wrangler dev`: that reloads when a file changes, and a reload empties the local queue
- * (infra/decisions/0001-local-run.md).
+ * (docs/decisions/0001-local-run.md).
  */
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
