@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { adapterGrowthBytes } from "../../infra/bench/bundle-size.ts";
+import { adapterGrowthBytes } from "../bench/bundle-size.ts";
 
 it("grows by at most 15 kB gzip with all dialing providers together", async () => {
   const bytes = await adapterGrowthBytes();

@@ -9,13 +9,13 @@ import { createDialerMemory, type DialerDeps, systemClock } from "../../function
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
-import { createMemoryDocuments } from "../../test/support/memory-documents.ts";
+import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { createMemoryLedger } from "../../test/support/memory-ledger.ts";
+import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { consoleLog as log } from "../../shared/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
-import { createMemoryQueue } from "../../test/support/memory-queue.ts";
+import { createMemoryQueue } from "../support/memory-queue.ts";
 import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
 import { randomId, randomVersion } from "../../shared/random-id.ts";
 import { readDialerSettings } from "../../shared/settings.ts";

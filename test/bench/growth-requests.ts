@@ -1,6 +1,6 @@
 /** What one call costs where a request brings more of them. */
-import { createMemoryDocuments } from "../../test/support/memory-documents.ts";
-import { createMemoryLedger } from "../../test/support/memory-ledger.ts";
+import { createMemoryDocuments } from "../support/memory-documents.ts";
+import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
 import { randomVersion } from "../../shared/random-id.ts";
 import { ends, inWords, isFalling, short, touchedOf, tripsOf } from "./growth-counts.ts";

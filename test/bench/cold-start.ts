@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type { Plugin } from "esbuild";
-import { bundleForLambda } from "../aws/bundle.ts";
+import { bundleForLambda } from "../../infra/aws/bundle.ts";
 import { workerBytes } from "./bundle-size.ts";
 import { inTurns } from "./measure.ts";
 import { report, table, times } from "./report.ts";
@@ -21,12 +21,12 @@ const environment = {
   AWS_REGION: "eu-central-1",
 };
 const modules = [
-  { name: "Hono and its Lambda adapter", file: "infra/bench/imports/hono.ts" },
-  { name: "the API's AWS client, bare", file: "infra/bench/imports/api-clients.ts" },
+  { name: "Hono and its Lambda adapter", file: "test/bench/imports/hono.ts" },
+  { name: "the API's AWS client, bare", file: "test/bench/imports/api-clients.ts" },
   { name: "our API", file: "functions/api/lambda.ts" },
-  { name: "the dialer's AWS clients, bare", file: "infra/bench/imports/dialer-clients.ts" },
+  { name: "the dialer's AWS clients, bare", file: "test/bench/imports/dialer-clients.ts" },
   { name: "our dialer", file: "functions/dialer/lambda.ts" },
-  { name: "Express 5, BullMQ and zod", file: "infra/bench/competitors/imports.ts" },
+  { name: "Express 5, BullMQ and zod", file: "test/bench/competitors/imports.ts" },
 ];
 
 /** Imports a module in a process of its own. @returns microseconds of CPU from before the import to after it */
@@ -108,7 +108,7 @@ const withoutPages: Plugin = {
 const worker = "functions/api/cloudflare.ts";
 const bare = await workerBytes(worker, { plugins: [withoutTables] });
 const workers: [string, number][] = [
-  ["Hono alone", await workerBytes("infra/bench/imports/hono-worker.ts")],
+  ["Hono alone", await workerBytes("test/bench/imports/hono-worker.ts")],
   ["our API", await workerBytes(worker)],
   ["… without the tables of calling codes and zones", bare],
   [

@@ -87,7 +87,7 @@ if (chosen.length === 0) {
   );
   run(
     "oxfmt",
-    ["-c", ".config/oxfmt.json", "README.md", "infra/bench/results.md"],
+    ["-c", ".config/oxfmt.json", "README.md", "test/bench/results.md"],
     join(here, "../.."),
   );
 }

@@ -4,7 +4,7 @@
  */
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import { messageCallsMax, messageOf } from "../../shared/queue/messages.ts";
-import type * as support from "../../test/support/dialer.ts";
+import type * as support from "../support/dialer.ts";
 import { createAnswerTimes, makespan } from "./answers.ts";
 import { requestOf } from "./service.ts";
 import { numberIn } from "./source.ts";

@@ -138,7 +138,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
   const calls = queue as unknown as Queue;
 
-  const migrations = join(import.meta.dirname, "../d1");
+  const migrations = join(import.meta.dirname, "../../infra/d1");
   for (const file of (await readdir(migrations)).toSorted()) {
     const statements = splitSqlQuery(await readFile(join(migrations, file), "utf8"));
     await database.batch(statements.map((sql) => database.prepare(sql)));

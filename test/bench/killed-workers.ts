@@ -1,9 +1,9 @@
 /** Who is phoned how often where the process that dials is killed with SIGKILL again and again. */
 import { createToken } from "../../shared/tokens.ts";
-import { aws } from "../../test/support/platforms.ts";
-import { functionProcesses } from "../../test/support/processes.ts";
-import { startReceiver } from "../../test/support/receiver.ts";
-import { makeStateDirectory, startService, until } from "../../test/support/service.ts";
+import { aws } from "../support/platforms.ts";
+import { functionProcesses } from "../support/processes.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { makeStateDirectory, startService, until } from "../support/service.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { type Side, startSide } from "./processes.ts";
 import type { Redis } from "./redis.ts";

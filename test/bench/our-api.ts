@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { createApp } from "../../functions/api/app.ts";
 import type { Log } from "../../shared/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
-import { createTestApi } from "../../test/support/api.ts";
-import dialPlan from "../dial-plan.json" with { type: "json" };
+import { createTestApi } from "../support/api.ts";
+import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 
 /** The bearer token that every side asks for. */
 export const benchToken = "oc_bench00000000000000000000000000";

@@ -10,7 +10,7 @@ import {
   localCredentials,
   localRegion,
   startAwsEngines,
-} from "../local/aws-engines.ts";
+} from "../../infra/local/aws-engines.ts";
 import { queryUnits, readUnits, storedBytes, writeUnits } from "./dynamo-units.ts";
 import { type Meter, type Sent, unitsOf } from "./meter.ts";
 import { type CountedPlatform, createClock } from "./service.ts";

@@ -14,8 +14,8 @@ import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
 import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
 import { randomId, randomVersion } from "../../shared/random-id.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";
-import { createTestApi } from "../../test/support/api.ts";
-import { apiEnvironment, testPlan, tokens } from "../../test/support/environment.ts";
+import { createTestApi } from "../support/api.ts";
+import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 import { type Answers, createAnswerTimes } from "./answers.ts";
 import { type Meter, withStages } from "./meter.ts";
 
