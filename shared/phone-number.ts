@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import table from "./calling-codes.json" with { type: "json" };
 
-/** A calling code as the table has it, after libphonenumber's numbering plans; see infra/tables.ts. Patterns are texts. */
+/** A calling code as the table has it, after libphonenumber's numbering plans; see infra/generate/tables.ts. Patterns are texts. */
 interface CallingCode {
   /** What people write before a number within the country, and is no part of it abroad. */
   trunk?: {

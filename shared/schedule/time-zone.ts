@@ -89,7 +89,7 @@ const tableEnd = Date.parse(table.end);
 /** Zones of the same clock share it. */
 const spansByWords = new Map<string, ClockSpan[]>();
 
-/** See infra/tables.ts for the words. */
+/** See infra/generate/tables.ts for the words. */
 function tableClock(words: string): Clock {
   let spans = spansByWords.get(words);
   if (spans === undefined) {

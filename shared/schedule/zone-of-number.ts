@@ -6,7 +6,7 @@ let zonesByPrefix: Map<string, readonly string[]> | undefined;
 /**
  * The zones that a number may lie in, by its longest known prefix: one for most area codes, some forty for
  * `+1800…`, none for a satellite phone. A guess, as numbers are carried along when people move: the `timezone`
- * of a call always wins. After Google's libphonenumber (infra/tables.ts).
+ * of a call always wins. After Google's libphonenumber (infra/generate/tables.ts).
  *
  * @param phoneNumber E.164
  */

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { run } from "../../infra/calls.ts";
+import { run } from "../../infra/cli/calls.ts";
 import { createToken } from "../../shared/tokens.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import {

@@ -49,7 +49,7 @@ afterAll(async () => {
 async function audit(exceptions: object[]): Promise<{ code: unknown; printed: string }> {
   const path = join(directory, "exceptions.json");
   await writeFile(path, JSON.stringify(exceptions));
-  const words = ["infra/audit.ts", "--registry", registry, "--exceptions", path];
+  const words = ["infra/cli/audit.ts", "--registry", registry, "--exceptions", path];
   const env = { ...process.env, npm_config_cache: join(directory, "cache") };
   return new Promise((done) => {
     execFile(process.execPath, words, { cwd: root, env }, (error, stdout) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { run } from "../../infra/calls.ts";
+import { run } from "../../infra/cli/calls.ts";
 import { tokens } from "../support/environment.ts";
 import { createOperatorBench, isoOf, minuteMs, now } from "../support/operator-bench.ts";
 

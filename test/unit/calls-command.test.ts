@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { run } from "../../infra/calls.ts";
+import { run } from "../../infra/cli/calls.ts";
 import type { Call } from "../../shared/calls/call.ts";
 import type { CallState } from "../../shared/calls/call-row.ts";
 import { reasons } from "../../shared/calls/reasons.ts";

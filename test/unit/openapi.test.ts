@@ -5,7 +5,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { generateApi } from "swagger-typescript-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import documents from "../../functions/api/documents.json" with { type: "json" };
-import { documents as documentsMade } from "../../infra/openapi.ts";
+import { documents as documentsMade } from "../../infra/generate/openapi.ts";
 import { createTestApi } from "../support/api.ts";
 import { tokens } from "../support/environment.ts";
 

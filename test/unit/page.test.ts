@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import page from "../../functions/api/page.json" with { type: "json" };
-import { pageParts } from "../../infra/page.ts";
+import { pageParts } from "../../infra/generate/console.ts";
 
 describe("the operator's page", () => {
   it("is what its sources make (else: npm run page)", async () => {

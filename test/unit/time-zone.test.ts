@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import moment from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
-import { makeTables } from "../../infra/tables.ts";
+import { makeTables } from "../../infra/generate/tables.ts";
 import { isTimeZone, zoneOf } from "../../shared/schedule/time-zone.ts";
 import table from "../../shared/schedule/time-zones.json" with { type: "json" };
 import { zonesOfNumber } from "../../shared/schedule/zone-of-number.ts";

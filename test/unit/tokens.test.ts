@@ -82,7 +82,7 @@ describe("tokens", () => {
 
 describe("npm run token", () => {
   const run = (...words: string[]) =>
-    promisify(execFile)(process.execPath, [resolve("infra/token.ts"), ...words]);
+    promisify(execFile)(process.execPath, [resolve("infra/cli/token.ts"), ...words]);
 
   it("prints a token and the entry that lets it in", async () => {
     const { stdout } = await run(

@@ -1,6 +1,6 @@
 /**
  * `npm run audit`: asks the registry for known vulnerabilities of what is deployed (`npm audit --omit=dev`). Ends with 1
- * where one is high or critical, unless `infra/audit-exceptions.json` says why it may stay and until when. A registry
+ * where one is high or critical, unless `infra/cli/audit-exceptions.json` says why it may stay and until when. A registry
  * that cannot be asked fails nothing, and is said.
  */
 import { execFile } from "node:child_process";
@@ -43,7 +43,7 @@ const exceptions = exceptionsSchema.parse(JSON.parse(await readFile(values.excep
 const registry = values.registry === undefined ? [] : ["--registry", values.registry];
 const printed = await new Promise<string>((done) => {
   const words = ["audit", "--omit=dev", "--json", ...registry];
-  const options = { maxBuffer: 64 * 1024 * 1024, cwd: resolve(import.meta.dirname, "..") };
+  const options = { maxBuffer: 64 * 1024 * 1024, cwd: resolve(import.meta.dirname, "../..") };
   // It ends with 1 where it found anything at all.
   execFile("npm", words, options, (_error, stdout) => done(stdout));
 });

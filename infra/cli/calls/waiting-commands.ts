@@ -1,4 +1,4 @@
-import { callStates } from "../../shared/calls/call-row.ts";
+import { callStates } from "../../../shared/calls/call-row.ts";
 import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";
 import { type Json, listIn, objectIn, textOf } from "./json.ts";

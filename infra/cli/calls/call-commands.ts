@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import { meaningOf } from "../../shared/calls/reasons.ts";
+import { meaningOf } from "../../../shared/calls/reasons.ts";
 import { callsOf, forEach, pageCallsMax } from "./chosen-calls.ts";
 import type { Command } from "./command.ts";
 import { Failure } from "./failures.ts";

@@ -3,7 +3,7 @@
  * service at OUTBOUND_CALLS_URL, with the token in OUTBOUND_CALLS_OPERATOR_TOKEN.
  */
 import { fileURLToPath } from "node:url";
-import { callStates } from "../shared/calls/call-row.ts";
+import { callStates } from "../../shared/calls/call-row.ts";
 import { callCommands } from "./calls/call-commands.ts";
 import { createClient } from "./calls/client.ts";
 import type { Command } from "./calls/command.ts";

@@ -18,7 +18,7 @@ const [firstYear, lastYear] = [2026, 2036];
 
 const isCallingCode = (digits: string) => Object.hasOwn(metadata.country_calling_codes, digits);
 const { resolve } = createRequire(import.meta.url);
-const directory = join(import.meta.dirname, "../shared");
+const directory = join(import.meta.dirname, "../../shared");
 
 /** Each table as the text of its file in shared. */
 export async function makeTables(): Promise<Record<string, string>> {

@@ -7,8 +7,8 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import * as operator from "../functions/api/operator/schemas.ts";
-import { callRequestSchema } from "../shared/calls/call.ts";
+import * as operator from "../../functions/api/operator/schemas.ts";
+import { callRequestSchema } from "../../shared/calls/call.ts";
 import { readersPage, style } from "./docs-page.ts";
 
 type Json = Record<string, unknown>;
@@ -495,6 +495,6 @@ export function documents() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const path = resolve(import.meta.dirname, "../functions/api/documents.json");
+  const path = resolve(import.meta.dirname, "../../functions/api/documents.json");
   await writeFile(path, `${JSON.stringify(documents(), null, 2)}\n`);
 }
