@@ -2,15 +2,15 @@ import { zValidator } from "@hono/zod-validator";
 import { Hono } from "hono";
 import { batchSchema, singleSchema } from "../../shared/calls/call.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate } from "./middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv } from "./context.ts";
-import { createCalls } from "./create-calls.ts";
+import { createCalls } from "./calls/create-calls.ts";
 import documents from "./documents.json" with { type: "json" };
 import { createOperator } from "./operator/operator.ts";
 import page from "./page.json" with { type: "json" };
 import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts";
 import { errorsOf, problem, unprocessable } from "./problem.ts";
-import { readJson } from "./read-json.ts";
+import { readJson } from "./middleware/read-json.ts";
 
 /** Largest body of one call: a context of 32 KiB, escaped at its worst, and the rest. */
 const callBytesMax = 64 * 1024;

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const folder = resolve(import.meta.dirname, "../../functions/api/page");
+const folder = resolve(import.meta.dirname, "../../functions/api/console");
 
 async function bundled(file: string): Promise<string> {
   const { outputFiles } = await build({

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import type { CallLedger, ListOf } from "../../../shared/ledger/call-ledger.ts";
-import { keyLifetimeMs } from "../idempotency.ts";
+import { keyLifetimeMs } from "../calls/idempotency.ts";
 import type { listQuerySchema } from "./schemas.ts";
 
 /** Rows that the filters of one answer look at. */

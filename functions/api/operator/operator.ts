@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { Caller } from "../../../shared/tokens.ts";
-import { authenticate } from "../authenticate.ts";
+import { authenticate } from "../middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv, OperatorDeps } from "../context.ts";
 import documents from "../documents.json" with { type: "json" };
 import { problem } from "../problem.ts";

@@ -1,7 +1,7 @@
 import { zValidator } from "@hono/zod-validator";
 import type * as z from "zod";
 import { errorsOf, unprocessable } from "../problem.ts";
-import { readJson } from "../read-json.ts";
+import { readJson } from "../middleware/read-json.ts";
 
 const notAsked = "is not a field of this request";
 /** Room for the do-not-call list's ten thousand numbers. */

@@ -1,15 +1,15 @@
 import type { Context } from "hono";
-import { type CallRequest, errorsMax } from "../../shared/calls/call.ts";
-import { expiryOf, mayBeCalled, routeOf } from "../../shared/dial-plan.ts";
-import { errorForLog } from "../../shared/log.ts";
-import { contextProblem } from "../../shared/providers/index.ts";
-import type { CallsMessage } from "../../shared/queue/messages.ts";
-import type { ApiSettings } from "../../shared/settings.ts";
-import type { Caller } from "../../shared/tokens.ts";
-import type { ApiDeps, ApiEnv } from "./context.ts";
+import { type CallRequest, errorsMax } from "../../../shared/calls/call.ts";
+import { expiryOf, mayBeCalled, routeOf } from "../../../shared/dial-plan.ts";
+import { errorForLog } from "../../../shared/log.ts";
+import { contextProblem } from "../../../shared/providers/index.ts";
+import type { CallsMessage } from "../../../shared/queue/messages.ts";
+import type { ApiSettings } from "../../../shared/settings.ts";
+import type { Caller } from "../../../shared/tokens.ts";
+import type { ApiDeps, ApiEnv } from "../context.ts";
 import { originOf } from "./idempotency.ts";
-import { enqueue } from "./port-limits.ts";
-import { problem, type ProblemError } from "./problem.ts";
+import { enqueue } from "../port-limits.ts";
+import { problem, type ProblemError } from "../problem.ts";
 
 /**
  * Accepts a validated body, one call or an array of them: 201 once the queue has acknowledged the one

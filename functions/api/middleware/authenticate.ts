@@ -1,7 +1,7 @@
 import { createMiddleware } from "hono/factory";
-import type { Caller } from "../../shared/tokens.ts";
-import type { ApiEnv } from "./context.ts";
-import { problem } from "./problem.ts";
+import type { Caller } from "../../../shared/tokens.ts";
+import type { ApiEnv } from "../context.ts";
+import { problem } from "../problem.ts";
 
 /**
  * Lets a request through that carries one known bearer token (RFC 6750), before its body is read. Anything

@@ -1,12 +1,12 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
-import type { Documents, StoredDocument } from "../../shared/documents/documents.ts";
-import type { ValueOf } from "../../shared/documents/kinds.ts";
-import { randomVersion } from "../../shared/random-id.ts";
-import type { ApiSettings } from "../../shared/settings.ts";
-import type { ApiDeps, ApiEnv } from "./context.ts";
-import { causeForLog } from "./port-limits.ts";
-import { problem, type ProblemError, unprocessable } from "./problem.ts";
+import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
+import type { ValueOf } from "../../../shared/documents/kinds.ts";
+import { randomVersion } from "../../../shared/random-id.ts";
+import type { ApiSettings } from "../../../shared/settings.ts";
+import type { ApiDeps, ApiEnv } from "../context.ts";
+import { causeForLog } from "../port-limits.ts";
+import { problem, type ProblemError, unprocessable } from "../problem.ts";
 
 /** How long an Idempotency-Key stands for the request that brought it. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import type { ApiEnv } from "./context.ts";
-import { unprocessable } from "./problem.ts";
+import type { ApiEnv } from "../context.ts";
+import { unprocessable } from "../problem.ts";
 
 /**
  * Reads a JSON body of at most `bytesMax` bytes, or answers 422: another content type, any
