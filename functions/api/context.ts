@@ -1,10 +1,10 @@
-import type { DialPlan } from "../../shared/dial-plan.ts";
+import type { DialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Log } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
-import type { ApiSettings, Settings } from "../../shared/settings.ts";
-import type { Caller } from "../../shared/tokens.ts";
+import type { ApiSettings, Settings } from "../../shared/platform/settings.ts";
+import type { Caller } from "../../shared/platform/tokens.ts";
 
 /** What the API needs of the platform it runs on. */
 export interface ApiDeps {

@@ -1,12 +1,12 @@
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws-platform.ts";
+import { createAwsPlatform, everyFiveMinutes } from "../../shared/platform/aws-platform.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { consoleLog as log } from "../../shared/log.ts";
+import { consoleLog as log } from "../../shared/platform/log.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
-import { randomId, randomVersion } from "../../shared/random-id.ts";
-import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
+import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
+import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
 import { createApp } from "./app.ts";
 import { adaptEvent } from "./lambda-event.ts";
 

@@ -1,7 +1,7 @@
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { Message } from "../../shared/queue/messages.ts";
-import { withTimeLimit, withTimeLimits } from "../../shared/time-limit.ts";
+import { withTimeLimit, withTimeLimits } from "../../shared/platform/time-limit.ts";
 import type { ApiDeps } from "./context.ts";
 
 /** Longest that one call to the ledger or its documents may take. */

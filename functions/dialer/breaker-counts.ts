@@ -1,4 +1,4 @@
-import { accountBreakerOf, agentBreakerOf } from "../../shared/breakers.ts";
+import { accountBreakerOf, agentBreakerOf } from "../../shared/documents/breakers.ts";
 import type { DocumentsRead, StoredDocument } from "../../shared/documents/documents.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import type { ReadyDeps } from "./dialer.ts";

@@ -1,8 +1,8 @@
 import DataLoader from "dataloader";
 import type { Call } from "../../shared/calls/call.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
-import { accountOf, routeOf } from "../../shared/dial-plan.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { accountOf, routeOf } from "../../shared/dial-plan/dial-plan.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import type { Pace } from "../../shared/schedule/pacing.ts";
 import { callUpNext, type Written } from "./call-up-next.ts";

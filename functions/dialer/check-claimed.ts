@@ -1,8 +1,8 @@
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Decided } from "../../shared/calls/state-machine.ts";
-import { expiryOf } from "../../shared/dial-plan.ts";
+import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/orders.ts";
+import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/documents/orders.ts";
 import { type Delivery, type Held, type Refusal, waiting } from "./delivery.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import type { Permit } from "./pacing.ts";

@@ -1,4 +1,8 @@
-import { accountBreakerOf, agentBreakerOf, routeBreakerOf } from "../../shared/breakers.ts";
+import {
+  accountBreakerOf,
+  agentBreakerOf,
+  routeBreakerOf,
+} from "../../shared/documents/breakers.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";

@@ -1,16 +1,16 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import { consoleLog as log } from "../../shared/log.ts";
+import { consoleLog as log } from "../../shared/platform/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import {
   createCloudflareDeadLetters,
   createCloudflareQueue,
   deliveredByCloudflare,
 } from "../../shared/queue/cloudflare-queue.ts";
-import { randomVersion } from "../../shared/random-id.ts";
-import { readDialerSettings } from "../../shared/settings.ts";
-import { stringsOf, type WorkerEnv } from "../../shared/worker-env.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
+import { readDialerSettings } from "../../shared/platform/settings.ts";
+import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
 import { handleDeadLetters } from "./dead-letters.ts";
 import { createDialerMemory, type DialerDeps, sweepSecondsOf, systemClock } from "./dialer.ts";
 import { handleMessages } from "./handle-messages.ts";

@@ -1,10 +1,10 @@
 import type { Call } from "../../shared/calls/call.ts";
 import { decided } from "../../shared/calls/state-machine.ts";
-import { expiryOf } from "../../shared/dial-plan.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import type { AckOrRetry, Delivered } from "../../shared/queue/call-queue.ts";
 import { callsOf, type Message } from "../../shared/queue/messages.ts";
-import { withTimeLimit } from "../../shared/time-limit.ts";
+import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import { oldestAccepted } from "./dial-calls.ts";
 import { type DialerDeps, queueSecondsMax, type ReadyDeps, readyDeps } from "./dialer.ts";
 import { openMessage } from "./handle-messages.ts";

@@ -7,14 +7,14 @@ import {
   expiryOf,
   mayBeCalled,
   routeOf,
-} from "../../shared/dial-plan.ts";
+} from "../../shared/dial-plan/dial-plan.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/orders.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
+import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/documents/orders.ts";
+import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { accountNameOf, contextProblem, type Route } from "../../shared/providers/index.ts";
 import type { Opening } from "../../shared/schedule/calling-hours.ts";
 import type { Schedule } from "../../shared/schedule/schedule.ts";
-import { openBreakers } from "../../shared/breakers.ts";
+import { openBreakers } from "../../shared/documents/breakers.ts";
 import { calledUpTo, nextPermitAt, claimAheadMsMax } from "./pacing.ts";
 
 /** A call that is to be claimed and dialed. */

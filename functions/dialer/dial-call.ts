@@ -4,15 +4,15 @@ import {
   type Decided,
   type Settlement,
 } from "../../shared/calls/state-machine.ts";
-import { accountOf, expiryOf } from "../../shared/dial-plan.ts";
+import { accountOf, expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import { errorForLog, type LogFields } from "../../shared/log.ts";
+import { errorForLog, type LogFields } from "../../shared/platform/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
 import { hasComeBack } from "./call-up-soon.ts";
 import { checkClaimed } from "./check-claimed.ts";
 import { keepCount } from "./circuit-breaker.ts";
-import { openBreakers } from "../../shared/breakers.ts";
+import { openBreakers } from "../../shared/documents/breakers.ts";
 import { closedUntil, type Dial } from "./decide.ts";
 import {
   type Delivery,

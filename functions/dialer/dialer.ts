@@ -1,11 +1,11 @@
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Log } from "../../shared/platform/log.ts";
 import type { DialingProvider } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
-import type { ApiSettings, Environment, Settings } from "../../shared/settings.ts";
-import { withTimeLimits } from "../../shared/time-limit.ts";
+import type { ApiSettings, Environment, Settings } from "../../shared/platform/settings.ts";
+import { withTimeLimits } from "../../shared/platform/time-limit.ts";
 import { noteRoundTrip } from "./pacing.ts";
 import { createWindows, type Windows } from "./window.ts";
 

@@ -1,4 +1,4 @@
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import type { AckOrRetry, Delivered } from "../../shared/queue/call-queue.ts";
 import {
   callsOf,
@@ -6,7 +6,7 @@ import {
   messageCallsMax,
   messageSchema,
 } from "../../shared/queue/messages.ts";
-import { withTimeLimit } from "../../shared/time-limit.ts";
+import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import { dialCalls, type WantedCall } from "./dial-calls.ts";
 import { type DialerDeps, queueSecondsMax, type ReadyDeps, readyDeps } from "./dialer.ts";
 import { retryLater } from "./retry.ts";

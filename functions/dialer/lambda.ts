@@ -5,18 +5,18 @@ import {
   type AwsPlatform,
   createAwsPlatform,
   everyFiveMinutes,
-} from "../../shared/aws-platform.ts";
+} from "../../shared/platform/aws-platform.ts";
 import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { consoleLog as log } from "../../shared/log.ts";
+import { consoleLog as log } from "../../shared/platform/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import {
   createS3DeadLetters,
   createSqsQueue,
   deliveredBySqs,
 } from "../../shared/queue/sqs-queue.ts";
-import { randomVersion } from "../../shared/random-id.ts";
-import { readDialerSettings } from "../../shared/settings.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
+import { readDialerSettings } from "../../shared/platform/settings.ts";
 import { handleDeadLetters } from "./dead-letters.ts";
 import { createDialerMemory, type DialerDeps, sweepSecondsOf, systemClock } from "./dialer.ts";
 import { handleMessages } from "./handle-messages.ts";

@@ -6,13 +6,13 @@ import {
   reviewed,
   type Settlement,
 } from "../../shared/calls/state-machine.ts";
-import { accountOf } from "../../shared/dial-plan.ts";
+import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
 import type { Change } from "../../shared/ledger/call-ledger.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import type { FoundCall, SoughtCall } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
-import { withTimeLimit } from "../../shared/time-limit.ts";
+import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
+import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import type { LookUp } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
 import { inTurns } from "./in-turns.ts";

@@ -1,4 +1,4 @@
-import type { BreakerDocument } from "../../shared/breakers.ts";
+import type { BreakerDocument } from "../../shared/documents/breakers.ts";
 import type { ReadyDeps } from "./dialer.ts";
 
 /** How soon an open breaker lets a first call through, and how seldom at last, in milliseconds. */

@@ -1,4 +1,4 @@
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import { type DialerDeps, type ReadyDeps, readyDeps } from "./dialer.ts";
 
 const pageRows = 500;

@@ -1,10 +1,10 @@
 import { claimAgeMsMax, type Decided } from "../../shared/calls/state-machine.ts";
-import { accountOf, expiryOf } from "../../shared/dial-plan.ts";
+import { accountOf, expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { refusedByOrders } from "./check-claimed.ts";
-import { openBreakers } from "../../shared/breakers.ts";
+import { openBreakers } from "../../shared/documents/breakers.ts";
 import { type Probe, takeProbe } from "./probes.ts";
 import { closedUntil } from "./decide.ts";
 import {

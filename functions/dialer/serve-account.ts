@@ -1,7 +1,7 @@
-import { accountOf } from "../../shared/dial-plan.ts";
-import { breakerKeysOf, openBreakers } from "../../shared/breakers.ts";
+import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
+import { breakerKeysOf, openBreakers } from "../../shared/documents/breakers.ts";
 import type { DocumentsRead, StoredDocument } from "../../shared/documents/documents.ts";
-import { pauseKeysOf } from "../../shared/orders.ts";
+import { pauseKeysOf } from "../../shared/documents/orders.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import { callUpInTurn, type CalledUpPlaces, placesOf, sendInOrder } from "./call-up-rows.ts";
 import type { ReadyDeps } from "./dialer.ts";

@@ -1,7 +1,7 @@
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { isIdempotent, type Settlement, settled } from "../../shared/calls/state-machine.ts";
 import type { Change } from "../../shared/ledger/call-ledger.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { useBacklogs } from "./backlogs.ts";
 import type { ReadyDeps } from "./dialer.ts";

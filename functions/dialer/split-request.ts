@@ -1,5 +1,5 @@
 import type { Call } from "../../shared/calls/call.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import type { AckOrRetry } from "../../shared/queue/call-queue.ts";
 import {
   type CallsMessage,

@@ -2,7 +2,7 @@ import { callOf, watchBacklog } from "../../shared/calls/call-row.ts";
 import { lapsed } from "../../shared/calls/state-machine.ts";
 import type { StoredDocument } from "../../shared/documents/documents.ts";
 import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
-import { errorForLog } from "../../shared/log.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
 import { callUp, type SweepTime } from "./call-up.ts";
 import { type DialerDeps, type ReadyDeps, readyDeps } from "./dialer.ts";
 import { sendHints } from "./hints.ts";

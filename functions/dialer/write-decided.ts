@@ -3,8 +3,8 @@ import { backlogOf, type CallRow, type CallState } from "../../shared/calls/call
 import { type Decided, decided } from "../../shared/calls/state-machine.ts";
 import { addCounts } from "../../shared/documents/counts.ts";
 import type { Change } from "../../shared/ledger/call-ledger.ts";
-import { errorForLog, type LogFields, type LogLevel } from "../../shared/log.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
+import { errorForLog, type LogFields, type LogLevel } from "../../shared/platform/log.ts";
+import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { useBacklogs } from "./backlogs.ts";
 import { callUpSoon } from "./call-up-soon.ts";
 import type { ReadyDeps } from "./dialer.ts";

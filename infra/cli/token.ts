@@ -3,7 +3,7 @@
  * given to whoever calls the API, and its entry for API_TOKENS, which holds only the token's hash.
  */
 import { parseArgs } from "node:util";
-import { createToken, parseTokens } from "../../shared/tokens.ts";
+import { createToken, parseTokens } from "../../shared/platform/tokens.ts";
 
 const usage = "npm run token -- --id NAME [--client C] [--agents a,b] [--not-after DATE]";
 

@@ -31,9 +31,9 @@ export async function makeTables(): Promise<Record<string, string>> {
   if (unknown.length > 0) throw new Error(`prefixes lie in unknown zones: ${unknown.join(", ")}`);
   const text = (table: object) => `${JSON.stringify(table, null, 2)}\n`;
   return {
-    "calling-codes.json": text(callingCodes()),
+    "numbering/calling-codes.json": text(callingCodes()),
     "schedule/time-zones.json": text(zones),
-    "schedule/zones-of-prefixes.json": text(prefixes),
+    "numbering/zones-of-prefixes.json": text(prefixes),
   };
 }
 
@@ -52,7 +52,7 @@ const kindsOfNumber =
 
 /**
  * Of libphonenumber's numbering plans what reading an E.164 number takes: trunk prefixes, which do not belong there,
- * and by which digits the countries of one calling code are told apart. shared/phone-number.ts reads it.
+ * and by which digits the countries of one calling code are told apart. shared/numbering/phone-number.ts reads it.
  */
 function callingCodes() {
   const planOf = (countryOrCode: string): NumberingPlan => {

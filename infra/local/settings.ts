@@ -2,8 +2,12 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
-import { malformedSecrets, missingSecrets, parseDialPlan } from "../../shared/dial-plan.ts";
-import { createToken, parseTokens } from "../../shared/tokens.ts";
+import {
+  malformedSecrets,
+  missingSecrets,
+  parseDialPlan,
+} from "../../shared/dial-plan/dial-plan.ts";
+import { createToken, parseTokens } from "../../shared/platform/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 
 export const host = "127.0.0.1";

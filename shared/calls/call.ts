@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isE164 } from "../phone-number.ts";
+import { isE164 } from "../numbering/phone-number.ts";
 import { isTimeZone } from "../schedule/time-zone.ts";
 
 /** Most entries of a call's `context`. */

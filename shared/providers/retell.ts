@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isE164 } from "../phone-number.ts";
+import { isE164 } from "../numbering/phone-number.ts";
 import { type FoundCall, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isE164 } from "../phone-number.ts";
+import { isE164 } from "../numbering/phone-number.ts";
 import {
   type DialOutcome,
   type FoundCall,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { CallRequest } from "../calls/call.ts";
-import { isE164 } from "../phone-number.ts";
+import { isE164 } from "../numbering/phone-number.ts";
 import {
   type DialOutcome,
   type FoundCall,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { withTimeLimit } from "../time-limit.ts";
+import { withTimeLimit } from "../platform/time-limit.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
 
 /**

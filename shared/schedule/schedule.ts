@@ -1,7 +1,7 @@
 import type { CallRequest } from "../calls/call.ts";
-import { type DialPlan, hoursOf, timeoutSecondsOf } from "../dial-plan.ts";
-import type { Log } from "../log.ts";
-import { countryOf } from "../phone-number.ts";
+import { type DialPlan, hoursOf, timeoutSecondsOf } from "../dial-plan/dial-plan.ts";
+import type { Log } from "../platform/log.ts";
+import { countryOf } from "../numbering/phone-number.ts";
 import type { Route } from "../providers/index.ts";
 import {
   allWeek,
@@ -13,7 +13,7 @@ import {
 } from "./calling-hours.ts";
 import type { FrequencyCap } from "./frequency-cap.ts";
 import { type Zone, zoneOf } from "./time-zone.ts";
-import { zonesOfNumber } from "./zone-of-number.ts";
+import { zonesOfNumber } from "../numbering/zone-of-number.ts";
 
 /** Beside the provider's time limit: what is let through just before closing must not ring after it. */
 const closingMarginMs = 5_000;

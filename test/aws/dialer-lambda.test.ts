@@ -7,7 +7,7 @@ import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { type Message, messageOf } from "../../shared/queue/messages.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
 import { aCall } from "../support/calls.ts";
 import { apiEnvironment } from "../support/environment.ts";

@@ -7,7 +7,7 @@ import {
   startAwsEngines,
 } from "../../infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomId } from "../../shared/platform/random-id.ts";
 import { paceOf } from "../../shared/schedule/pacing.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";

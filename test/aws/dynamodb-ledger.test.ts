@@ -13,7 +13,7 @@ import { attentionStates } from "../../shared/ledger/attention-states.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { itemOf } from "../../shared/ledger/dynamodb-rows.ts";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
-import { randomId, randomVersion } from "../../shared/random-id.ts";
+import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
 import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
 

@@ -7,7 +7,7 @@ import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import { deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
 import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
 import { describeOperatorApi } from "../contracts/operator-api.ts";

@@ -4,7 +4,7 @@ import type { Item } from "../../shared/ledger/dynamodb-items.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 import { createSqsQueue, deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import {
   type AwsEngines,
   localCredentials,

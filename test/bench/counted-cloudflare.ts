@@ -8,7 +8,7 @@ import {
   createCloudflareQueue,
   deliveredByCloudflare,
 } from "../../shared/queue/cloudflare-queue.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import { type Meter, type Sent, unitsOf } from "./meter.ts";
 import { type CountedPlatform, createClock } from "./service.ts";
 

@@ -12,13 +12,13 @@ import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { consoleLog as log } from "../../shared/log.ts";
+import { consoleLog as log } from "../../shared/platform/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
 import { createMemoryQueue } from "../support/memory-queue.ts";
 import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
-import { randomId, randomVersion } from "../../shared/random-id.ts";
-import { readDialerSettings } from "../../shared/settings.ts";
+import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
+import { readDialerSettings } from "../../shared/platform/settings.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { answer, ready } from "./competitors/side.ts";
 import { cpuOf } from "./measure.ts";

@@ -2,7 +2,7 @@
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { randomId, randomVersion } from "../../shared/random-id.ts";
+import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { rowIn } from "../support/rows.ts";
 import type { CountedCloudflare } from "./counted-cloudflare.ts";
 import { type CountedPlatform, requestOf } from "./service.ts";

@@ -2,7 +2,7 @@
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import { ends, inWords, isFalling, short, touchedOf, tripsOf } from "./growth-counts.ts";
 import { cpuOf, type Costs, inTurns } from "./measure.ts";
 import { createMeter, type Meter, sumOf } from "./meter.ts";

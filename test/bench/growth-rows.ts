@@ -2,7 +2,7 @@
 import { type CallRow, watchBacklog } from "../../shared/calls/call-row.ts";
 import { settled } from "../../shared/calls/state-machine.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import { rowIn } from "../support/rows.ts";
 import { callOf, makeSweepable, startAt } from "./filled-ledger.ts";
 import { ends, inWords, isFalling, short, touchedOf, tripsOf } from "./growth-counts.ts";

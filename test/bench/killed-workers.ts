@@ -1,5 +1,5 @@
 /** Who is phoned how often where the process that dials is killed with SIGKILL again and again. */
-import { createToken } from "../../shared/tokens.ts";
+import { createToken } from "../../shared/platform/tokens.ts";
 import { aws } from "../support/platforms.ts";
 import { functionProcesses } from "../support/processes.ts";
 import { startReceiver } from "../support/receiver.ts";

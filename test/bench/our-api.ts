@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createApp } from "../../functions/api/app.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Log } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import { createTestApi } from "../support/api.ts";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };

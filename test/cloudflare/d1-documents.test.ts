@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createD1Documents } from "../../shared/documents/d1-documents.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomId } from "../../shared/platform/random-id.ts";
 import { paceOf } from "../../shared/schedule/pacing.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";

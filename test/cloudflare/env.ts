@@ -1,6 +1,6 @@
 import type { D1Migration } from "@cloudflare/vitest-plugin";
 import { env } from "cloudflare:workers";
-import type { WorkerEnv } from "../../shared/worker-env.ts";
+import type { WorkerEnv } from "../../shared/platform/worker-env.ts";
 
 /** The bindings that wrangler.toml and the test configuration give. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the configuration has no types

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { messageSchema } from "../../shared/queue/messages.ts";
 import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeHttpApi } from "../contracts/http-api.ts";
 import { describeOperatorApi } from "../contracts/operator-api.ts";

@@ -1,7 +1,7 @@
 import api from "../../functions/api/cloudflare.ts";
 import { deliveredByCloudflare } from "../../shared/queue/cloudflare-queue.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
-import type { WorkerEnv } from "../../shared/worker-env.ts";
+import type { WorkerEnv } from "../../shared/platform/worker-env.ts";
 
 /** What the queue has delivered and no test has taken. */
 export const delivered: Delivered[] = [];

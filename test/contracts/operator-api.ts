@@ -14,10 +14,10 @@ import {
   isOnDoNotCallList,
   listMarks,
   pauseKeyOf,
-} from "../../shared/orders.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
+} from "../../shared/documents/orders.ts";
+import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { callsOf, type Message } from "../../shared/queue/messages.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
 import { rowIn, writeRows } from "../support/rows.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createToken } from "../../shared/tokens.ts";
+import { createToken } from "../../shared/platform/tokens.ts";
 import { localTime } from "../support/local-time.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../infra/cli/calls.ts";
-import { createToken } from "../../shared/tokens.ts";
+import { createToken } from "../../shared/platform/tokens.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import {
   makeStateDirectory,

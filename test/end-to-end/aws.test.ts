@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createToken } from "../../shared/tokens.ts";
+import { createToken } from "../../shared/platform/tokens.ts";
 import { describeFailingProviders } from "../contracts/failing-providers.ts";
 import { describeService } from "../contracts/service.ts";
 import { aws } from "../support/platforms.ts";

@@ -1,6 +1,6 @@
 import { backlogOf, callStates, storedRow } from "../../shared/calls/call-row.ts";
 import { countsKeyOf } from "../../shared/documents/counts.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 import { rowIn } from "../support/rows.ts";
 

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createToken } from "../../shared/tokens.ts";
+import { createToken } from "../../shared/platform/tokens.ts";
 import { startBrowser } from "../support/browser.ts";
 import { cloudflare } from "../support/platforms.ts";
 import { startReceiver } from "../support/receiver.ts";

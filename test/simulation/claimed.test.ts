@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
+import { randomId } from "../../shared/platform/random-id.ts";
 import { aRowIn, changed } from "../support/call-rows.ts";
 import { agents, benchOf, placed, post, waitingRows } from "./rules-bench.ts";
 

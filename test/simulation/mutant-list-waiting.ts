@@ -3,7 +3,7 @@ import { mutantsIn, type Mutant } from "./mutant.ts";
 const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
 const breakers = ["circuit-breaker", "breaker-counts", "probes"]
   .map((name) => `functions/dialer/${name}.ts`)
-  .concat("shared/breakers.ts");
+  .concat("shared/documents/breakers.ts");
 const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
 
 /** Rules about splitting, waiting, pacing, breakers, sweeps and dead letters. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type DialPlan, parseDialPlan } from "../../shared/dial-plan.ts";
+import { type DialPlan, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Tokens as a client and an operator hold them. */

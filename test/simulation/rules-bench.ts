@@ -1,8 +1,8 @@
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { pauseKeyOf } from "../../shared/orders.ts";
+import { pauseKeyOf } from "../../shared/documents/orders.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomId } from "../../shared/platform/random-id.ts";
 
 /** Rules that chance breaks too seldom: of breakers, sweeps and what they call up. */
 

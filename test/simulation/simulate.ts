@@ -1,14 +1,14 @@
 import { createApp } from "../../functions/api/app.ts";
 import { purge } from "../../functions/dialer/purge.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
-import type { Log, LogFields } from "../../shared/log.ts";
+import type { Log, LogFields } from "../../shared/platform/log.ts";
 import { callsOf } from "../../shared/queue/messages.ts";
 import {
   readApiSettings,
   readDialerSettings,
   readOperators,
   readTokens,
-} from "../../shared/settings.ts";
+} from "../../shared/platform/settings.ts";
 import { type Answer, createClients } from "./clients.ts";
 import { createSimulatedDocuments } from "./documents.ts";
 import { violationsOf } from "./invariants.ts";

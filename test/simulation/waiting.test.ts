@@ -4,8 +4,8 @@ import { sweep } from "../../functions/dialer/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/dialer.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { cancellationKeyOf, pauseKeyOf } from "../../shared/orders.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { cancellationKeyOf, pauseKeyOf } from "../../shared/documents/orders.ts";
+import { randomId } from "../../shared/platform/random-id.ts";
 import { agents, benchOf, dayMs, placed, post, unanswered, waitingRows } from "./rules-bench.ts";
 
 describe("a sweep", () => {

@@ -5,8 +5,8 @@ import { createMemoryDocuments } from "./memory-documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
-import { randomId, randomVersion } from "../../shared/random-id.ts";
-import { readApiSettings, readOperators, readTokens } from "../../shared/settings.ts";
+import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
+import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
 import { apiEnvironment } from "./environment.ts";
 
 /** The API over a queue in memory, and a ledger and documents there too, unless others are given. */

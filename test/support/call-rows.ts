@@ -1,6 +1,6 @@
 import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomId } from "../../shared/platform/random-id.ts";
 
 /** The time of the suites whose adapters have a clock, in milliseconds since the epoch. */
 export const suiteNow = Date.UTC(2026, 10, 20, 12, 30);

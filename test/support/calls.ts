@@ -1,6 +1,6 @@
 import type { Call } from "../../shared/calls/call.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomId } from "../../shared/platform/random-id.ts";
 
 let madeOfGivenRequests = 0;
 

@@ -11,8 +11,8 @@ import {
   listMarks,
   type Pausable,
   pauseKeyOf,
-} from "../../shared/orders.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
+} from "../../shared/documents/orders.ts";
+import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import { type CallsMessage, type Message, messageOf } from "../../shared/queue/messages.ts";

@@ -6,13 +6,13 @@ import {
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
 import type { Call } from "../../shared/calls/call.ts";
-import { type DialPlan, parseDialPlan } from "../../shared/dial-plan.ts";
+import { type DialPlan, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
-import type { Log, LogFields } from "../../shared/log.ts";
+import type { Log, LogFields } from "../../shared/platform/log.ts";
 import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import type {
   DialOutcome,

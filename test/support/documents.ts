@@ -4,7 +4,7 @@ import type {
   StoredDocument,
 } from "../../shared/documents/documents.ts";
 import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
-import { randomId } from "../../shared/random-id.ts";
+import { randomId } from "../../shared/platform/random-id.ts";
 
 /** Gives a store without documents, which expire by the clock. */
 export type CreateDocuments = (now: () => number) => Promise<Documents>;

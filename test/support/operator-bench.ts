@@ -1,10 +1,10 @@
 import { expect } from "vitest";
 import * as schemas from "../../functions/api/operator/schemas.ts";
-import { breakerKeysOf } from "../../shared/breakers.ts";
-import { routeOf } from "../../shared/dial-plan.ts";
+import { breakerKeysOf } from "../../shared/documents/breakers.ts";
+import { routeOf } from "../../shared/dial-plan/dial-plan.ts";
 import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
-import { pauseKeyOf } from "../../shared/orders.ts";
-import { randomVersion } from "../../shared/random-id.ts";
+import { pauseKeyOf } from "../../shared/documents/orders.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
 import { createTestApi } from "./api.ts";
 import { aCall } from "./calls.ts";
 import { apiEnvironment, testPlan, tokens } from "./environment.ts";

@@ -3,8 +3,8 @@ import { backlogOf, type CallRow, type CallState } from "../../shared/calls/call
 import { acted, claimed, decided, settled } from "../../shared/calls/state-machine.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { traceOfNumber } from "../../shared/phone-number.ts";
-import { randomId, randomVersion } from "../../shared/random-id.ts";
+import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
+import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { apiEnvironment } from "./environment.ts";
 
 const route = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;

@@ -4,7 +4,7 @@ import type { Documents } from "../../shared/documents/documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import type { MemoryQueue } from "../support/memory-queue.ts";
 import { callsOf, messageSchema } from "../../shared/queue/messages.ts";
-import { readApiSettings } from "../../shared/settings.ts";
+import { readApiSettings } from "../../shared/platform/settings.ts";
 import { aCall } from "../support/calls.ts";
 import { rowIn, writeRows } from "../support/rows.ts";
 import { createTestApi } from "../support/api.ts";

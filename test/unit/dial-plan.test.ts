@@ -7,7 +7,7 @@ import {
   missingSecrets,
   parseDialPlan,
   routeOf,
-} from "../../shared/dial-plan.ts";
+} from "../../shared/dial-plan/dial-plan.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
 
 const plan = {

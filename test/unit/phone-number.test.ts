@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import metadata from "libphonenumber-js/min/metadata";
 import { describe, expect, it } from "vitest";
-import { countryOf, hasNumbers, isE164 } from "../../shared/phone-number.ts";
+import { countryOf, hasNumbers, isE164 } from "../../shared/numbering/phone-number.ts";
 
 const callingCodes = [
   ...Object.keys(metadata.country_calling_codes),

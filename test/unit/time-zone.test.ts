@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { makeTables } from "../../infra/generate/tables.ts";
 import { isTimeZone, zoneOf } from "../../shared/schedule/time-zone.ts";
 import table from "../../shared/schedule/time-zones.json" with { type: "json" };
-import { zonesOfNumber } from "../../shared/schedule/zone-of-number.ts";
+import { zonesOfNumber } from "../../shared/numbering/zone-of-number.ts";
 import { localTime } from "../support/local-time.ts";
 
 moment.tz.load(packed);
@@ -153,7 +153,7 @@ describe("the zones of a number", () => {
 
   it("are known to table and runtime, whatever the number", async () => {
     const { default: zonesOfPrefixes } =
-      await import("../../shared/schedule/zones-of-prefixes.json");
+      await import("../../shared/numbering/zones-of-prefixes.json");
     const unknown = Object.keys(zonesOfPrefixes)
       .flatMap((list) => list.split(" "))
       .filter((name) => zoneOf(name) === undefined);

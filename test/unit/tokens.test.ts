@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { readOperators } from "../../shared/settings.ts";
-import { callerOf, createToken, parseTokens } from "../../shared/tokens.ts";
+import { readOperators } from "../../shared/platform/settings.ts";
+import { callerOf, createToken, parseTokens } from "../../shared/platform/tokens.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const only = (more: object) =>

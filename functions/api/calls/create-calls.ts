@@ -1,11 +1,11 @@
 import type { Context } from "hono";
 import { type CallRequest, errorsMax } from "../../../shared/calls/call.ts";
-import { expiryOf, mayBeCalled, routeOf } from "../../../shared/dial-plan.ts";
-import { errorForLog } from "../../../shared/log.ts";
+import { expiryOf, mayBeCalled, routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { errorForLog } from "../../../shared/platform/log.ts";
 import { contextProblem } from "../../../shared/providers/index.ts";
 import type { CallsMessage } from "../../../shared/queue/messages.ts";
-import type { ApiSettings } from "../../../shared/settings.ts";
-import type { Caller } from "../../../shared/tokens.ts";
+import type { ApiSettings } from "../../../shared/platform/settings.ts";
+import type { Caller } from "../../../shared/platform/tokens.ts";
 import type { ApiDeps, ApiEnv } from "../context.ts";
 import { originOf } from "./idempotency.ts";
 import { enqueue } from "../port-limits.ts";

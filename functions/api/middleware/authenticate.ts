@@ -1,5 +1,5 @@
 import { createMiddleware } from "hono/factory";
-import type { Caller } from "../../../shared/tokens.ts";
+import type { Caller } from "../../../shared/platform/tokens.ts";
 import type { ApiEnv } from "../context.ts";
 import { problem } from "../problem.ts";
 

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { routeOf } from "../../../shared/dial-plan.ts";
+import { routeOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type {
   DocumentKey,
   Documents,
@@ -12,9 +12,9 @@ import {
   comparePlaces,
   type DuePlace,
 } from "../../../shared/ledger/call-ledger.ts";
-import { pauseKeyOf, pauseKeysOf } from "../../../shared/orders.ts";
+import { pauseKeyOf, pauseKeysOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { breakerKeysOf, openBreakers } from "../../../shared/breakers.ts";
+import { breakerKeysOf, openBreakers } from "../../../shared/documents/breakers.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { endOfTime, timeOf } from "./call-views.ts";
 import { sweepKey, sweptAtIn } from "./counts.ts";

@@ -1,7 +1,7 @@
-import type { DialPlan } from "../../../shared/dial-plan.ts";
+import type { DialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
 import type { ValueOf } from "../../../shared/documents/kinds.ts";
-import { breakerKeysOf } from "../../../shared/breakers.ts";
+import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
 import { timeOf } from "./call-views.ts";
 import { breakerKinds } from "./schemas.ts";
 

@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { ListOf } from "../../../shared/ledger/call-ledger.ts";
-import { traceOfNumber } from "../../../shared/phone-number.ts";
+import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { problem } from "../problem.ts";
 import { record } from "./audit.ts";

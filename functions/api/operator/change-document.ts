@@ -4,7 +4,7 @@ import type {
   StoredDocument,
 } from "../../../shared/documents/documents.ts";
 import type { Kind, ValueOf } from "../../../shared/documents/kinds.ts";
-import { randomVersion } from "../../../shared/random-id.ts";
+import { randomVersion } from "../../../shared/platform/random-id.ts";
 import { UnreachableError } from "../port-limits.ts";
 import type { OperatorDeps } from "../context.ts";
 

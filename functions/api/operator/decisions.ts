@@ -3,7 +3,7 @@ import type { CallRow, CallState } from "../../../shared/calls/call-row.ts";
 import { acted, actedFrom, type OperatorAct } from "../../../shared/calls/state-machine.ts";
 import { addCounts } from "../../../shared/documents/counts.ts";
 import type { CallLedger, Change } from "../../../shared/ledger/call-ledger.ts";
-import { randomVersion } from "../../../shared/random-id.ts";
+import { randomVersion } from "../../../shared/platform/random-id.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { causeForLog } from "../port-limits.ts";
 import { problem } from "../problem.ts";

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import type { Documents, DocumentKey } from "../../../shared/documents/documents.ts";
-import { doNotCallKeyOf, doNotCallKeysOf, listMarks } from "../../../shared/orders.ts";
-import { traceOfNumber } from "../../../shared/phone-number.ts";
-import { randomVersion } from "../../../shared/random-id.ts";
+import { doNotCallKeyOf, doNotCallKeysOf, listMarks } from "../../../shared/documents/orders.ts";
+import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
+import { randomVersion } from "../../../shared/platform/random-id.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
 import { problem } from "../problem.ts";

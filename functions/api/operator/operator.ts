@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { Caller } from "../../../shared/tokens.ts";
+import type { Caller } from "../../../shared/platform/tokens.ts";
 import { authenticate } from "../middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv, OperatorDeps } from "../context.ts";
 import documents from "../documents.json" with { type: "json" };

@@ -1,7 +1,7 @@
 import { type Context, Hono } from "hono";
-import { routeOf } from "../../../shared/dial-plan.ts";
+import { routeOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
-import { type Pausable, pauseKeyOf } from "../../../shared/orders.ts";
+import { type Pausable, pauseKeyOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { problem, unprocessable } from "../problem.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { callStates } from "../../../shared/calls/call-row.ts";
-import { isE164 } from "../../../shared/phone-number.ts";
+import { isE164 } from "../../../shared/numbering/phone-number.ts";
 import { foreignCursor, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
 
 /** Most numbers that are put onto the do-not-call list, or taken from it, by one request. */

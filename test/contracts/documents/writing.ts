@@ -4,7 +4,7 @@ import type {
   Documents,
   StoredDocument,
 } from "../../../shared/documents/documents.ts";
-import { randomId } from "../../../shared/random-id.ts";
+import { randomId } from "../../../shared/platform/random-id.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import { aDocument, anew, aPause, type CreateDocuments } from "../../support/documents.ts";
 

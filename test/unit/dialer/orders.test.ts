@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Pausable } from "../../../shared/orders.ts";
-import { doNotCallKeyOf, listMarks } from "../../../shared/orders.ts";
+import type { Pausable } from "../../../shared/documents/orders.ts";
+import { doNotCallKeyOf, listMarks } from "../../../shared/documents/orders.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
-import type { Call } from "./calls/call.ts";
-import { requestIdOf } from "./calls/ids.ts";
-import type { DocumentKey, DocumentsRead } from "./documents/documents.ts";
-import type { Route } from "./providers/index.ts";
+import type { Call } from "../calls/call.ts";
+import { requestIdOf } from "../calls/ids.ts";
+import type { DocumentKey, DocumentsRead } from "./documents.ts";
+import type { Route } from "../providers/index.ts";
 
 /** What an operator may pause: an agent's calls, or those of an account of the dial plan's `providers`. */
 export type Pausable = { agent: string } | { account: string };

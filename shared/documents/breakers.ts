@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { DocumentKey, DocumentsRead, StoredDocument } from "./documents/documents.ts";
-import { accountNameOf, type Route } from "./providers/index.ts";
+import type { DocumentKey, DocumentsRead, StoredDocument } from "./documents.ts";
+import { accountNameOf, type Route } from "../providers/index.ts";
 
 export type BreakerDocument = StoredDocument<"breaker">;
 

@@ -1,7 +1,12 @@
-import { type DialPlan, malformedSecrets, missingSecrets, parseDialPlan } from "./dial-plan.ts";
+import {
+  type DialPlan,
+  malformedSecrets,
+  missingSecrets,
+  parseDialPlan,
+} from "../dial-plan/dial-plan.ts";
 import type { Log } from "./log.ts";
-import type { Route } from "./providers/index.ts";
-import { createSchedule, type Schedule } from "./schedule/schedule.ts";
+import type { Route } from "../providers/index.ts";
+import { createSchedule, type Schedule } from "../schedule/schedule.ts";
 import { type Caller, callerOf, parseTokens } from "./tokens.ts";
 
 /** Variables and secrets as the platform hands them over. */

@@ -1,19 +1,19 @@
 import * as z from "zod";
-import type { Call, CallRequest } from "./calls/call.ts";
-import { countryOf, hasNumbers } from "./phone-number.ts";
-import { httpsUrl } from "./providers/https-url.ts";
+import type { Call, CallRequest } from "../calls/call.ts";
+import { countryOf, hasNumbers } from "../numbering/phone-number.ts";
+import { httpsUrl } from "../providers/https-url.ts";
 import {
   defaultCallsPerSecond,
   parseRoute,
   type Route,
   secretsOf,
   typeNames,
-} from "./providers/index.ts";
-import { dayOf, weeklyHoursSchema } from "./schedule/calling-hours.ts";
-import { frequencyCapSchema } from "./schedule/frequency-cap.ts";
-import { type Pace, paceOf } from "./schedule/pacing.ts";
-import { type HoursPreset, presets } from "./schedule/presets.ts";
-import { isTimeZone } from "./schedule/time-zone.ts";
+} from "../providers/index.ts";
+import { dayOf, weeklyHoursSchema } from "../schedule/calling-hours.ts";
+import { frequencyCapSchema } from "../schedule/frequency-cap.ts";
+import { type Pace, paceOf } from "../schedule/pacing.ts";
+import { type HoursPreset, presets } from "../schedule/presets.ts";
+import { isTimeZone } from "../schedule/time-zone.ts";
 
 const typesText = typeNames.join(", ");
 const accountSchema = z
