@@ -15,7 +15,7 @@ import { accountNameOf, contextProblem, type Route } from "../../shared/provider
 import type { Opening } from "../../shared/schedule/calling-hours.ts";
 import type { Schedule } from "../../shared/schedule/schedule.ts";
 import { openBreakers } from "../../shared/documents/breakers.ts";
-import { calledUpTo, nextPermitAt, claimAheadMsMax } from "./pacing.ts";
+import { calledUpTo, nextPermitAt, claimAheadMsMax } from "./delivery/permits.ts";
 
 /** A call that is to be claimed and dialed. */
 export interface Dial {

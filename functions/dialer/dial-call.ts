@@ -9,9 +9,9 @@ import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { errorForLog, type LogFields } from "../../shared/platform/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
-import { hasComeBack } from "./call-up-soon.ts";
-import { checkClaimed } from "./check-claimed.ts";
-import { keepCount } from "./circuit-breaker.ts";
+import { hasComeBack } from "./waiting/call-up-soon.ts";
+import { checkClaimed } from "./delivery/check-claimed.ts";
+import { keepCount } from "./breakers/circuit-breaker.ts";
 import { openBreakers } from "../../shared/documents/breakers.ts";
 import { closedUntil, type Dial } from "./decide.ts";
 import {
@@ -23,8 +23,8 @@ import {
   type Refusal,
   type Result,
   waiting,
-} from "./delivery.ts";
-import { sendInTime } from "./send-in-time.ts";
+} from "./delivery/delivery.ts";
+import { sendInTime } from "./delivery/send-in-time.ts";
 import {
   type OutcomeOf,
   sendOutcome,

@@ -6,8 +6,8 @@ import type { Route } from "../../shared/providers/index.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { ApiSettings, Environment, Settings } from "../../shared/platform/settings.ts";
 import { withTimeLimits } from "../../shared/platform/time-limit.ts";
-import { noteRoundTrip } from "./pacing.ts";
-import { createWindows, type Windows } from "./window.ts";
+import { noteRoundTrip } from "./delivery/permits.ts";
+import { createWindows, type Windows } from "./delivery/window.ts";
 
 export interface DialerDeps {
   queue: CallQueue;

@@ -15,7 +15,7 @@ import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import type { LookUp } from "./decide.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { inTurns } from "./in-turns.ts";
+import { inTurns } from "./delivery/in-turns.ts";
 import { settleSurely, unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
 

@@ -3,7 +3,7 @@ import { isIdempotent, type Settlement, settled } from "../../shared/calls/state
 import type { Change } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import { useBacklogs } from "./backlogs.ts";
+import { useBacklogs } from "./waiting/backlogs.ts";
 import type { ReadyDeps } from "./dialer.ts";
 
 /** What a settlement came to: written now, or sent as an `outcome`; refused, as the row has moved on; or lost. */

@@ -10,8 +10,8 @@ import {
 import { decide } from "./decide.ts";
 import { oldestAccepted } from "./dial-calls.ts";
 import type { ReadyDeps } from "./dialer.ts";
-import { documentsFor, knownBy } from "./documents-for.ts";
-import { paceOfRoute } from "./pacing.ts";
+import { documentsFor, knownBy } from "./delivery/documents-for.ts";
+import { paceOfRoute } from "./delivery/permits.ts";
 import { retryLater } from "./retry.ts";
 import { type ToWrite, writeDecided } from "./write-decided.ts";
 

@@ -3,9 +3,9 @@ import { lapsed } from "../../shared/calls/state-machine.ts";
 import type { StoredDocument } from "../../shared/documents/documents.ts";
 import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
-import { callUp, type SweepTime } from "./call-up.ts";
+import { callUp, type SweepTime } from "./waiting/call-up.ts";
 import { type DialerDeps, type ReadyDeps, readyDeps } from "./dialer.ts";
-import { sendHints } from "./hints.ts";
+import { sendHints } from "./waiting/hints.ts";
 import { unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
 

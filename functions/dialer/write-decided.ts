@@ -5,8 +5,8 @@ import { addCounts } from "../../shared/documents/counts.ts";
 import type { Change } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog, type LogFields, type LogLevel } from "../../shared/platform/log.ts";
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
-import { useBacklogs } from "./backlogs.ts";
-import { callUpSoon } from "./call-up-soon.ts";
+import { useBacklogs } from "./waiting/backlogs.ts";
+import { callUpSoon } from "./waiting/call-up-soon.ts";
 import type { ReadyDeps } from "./dialer.ts";
 
 /** Rows of one write, and how soon the next one may begin. */

@@ -60,8 +60,8 @@ const [bare, ...others] = await inTurns(
 if (bare === undefined || kept === undefined) throw new Error("nothing was measured");
 
 const sizes: [string, number, number][] = [];
-for (const name of ["time-zones.json", "zones-of-prefixes.json"]) {
-  const text = await readFile(join(import.meta.dirname, "../../shared/schedule", name), "utf8");
+for (const name of ["schedule/time-zones.json", "numbering/zones-of-prefixes.json"]) {
+  const text = await readFile(join(import.meta.dirname, "../../shared", name), "utf8");
   const minified = JSON.stringify(JSON.parse(text)); // as it stands in a bundle
   sizes.push([name, minified.length, gzipSync(minified, { level: 9 }).length]);
 }

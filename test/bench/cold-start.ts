@@ -91,7 +91,7 @@ const ratio = api.median / clients.median;
 const withoutTables: Plugin = {
   name: "without-tables",
   setup({ onLoad }) {
-    const filter = /shared\/(calling-codes|schedule\/(time-zones|zones-of-prefixes))\.json$/;
+    const filter = /shared\/(schedule\/time-zones|numbering\/[\w-]+)\.json$/;
     onLoad({ filter }, () => ({ contents: "{}", loader: "json" }));
   },
 };

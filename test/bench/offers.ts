@@ -42,8 +42,14 @@ export function counted(name: string): number {
 const memoryMb = await numberIn("infra/aws/stack.ts", /memorySize: (\d+)/);
 const concurrency = await numberIn("functions/dialer/lambda.ts", /concurrency: (\d+)/);
 /** How long a write of a large delivery waits at most for others to share its round trip. */
-const shareMs = await numberIn("functions/dialer/shared-writes.ts", /const shareMsMax = ([\d_]+)/);
-const sharedFrom = await numberIn("functions/dialer/shared-writes.ts", /const manyCalls = (\d+)/);
+const shareMs = await numberIn(
+  "functions/dialer/delivery/shared-writes.ts",
+  /const shareMsMax = ([\d_]+)/,
+);
+const sharedFrom = await numberIn(
+  "functions/dialer/delivery/shared-writes.ts",
+  /const manyCalls = (\d+)/,
+);
 const retentionDays = await numberIn("infra/dial-plan.json", /"retentionDays": (\d+)/);
 /** Lambda gives a whole vCPU with 1,769 MB. */
 const vcpuShare = memoryMb / 1769;

@@ -15,7 +15,7 @@ const messages = 4;
 const seeds = Array.from({ length: 10 }, (_, seed) => seed + 1);
 /** Values of `shareMsMax` that are tried. */
 const sharesMs = [0, 10, 25, 40, 60];
-const share = { path: "functions/dialer/shared-writes.ts", name: "shareMsMax" };
+const share = { path: "functions/dialer/delivery/shared-writes.ts", name: "shareMsMax" };
 
 /** Requests at once in one delivery, and how long a round trip to the ledger is taken to last, in milliseconds. */
 const settings = [

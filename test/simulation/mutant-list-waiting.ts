@@ -101,7 +101,7 @@ export const waitingMutants: readonly Mutant[] = [
       'if (state === "UNKNOWN") {',
     ],
   ]),
-  ...mutantsIn("functions/dialer/pacing.ts", rules, [
+  ...mutantsIn("functions/dialer/delivery/permits.ts", rules, [
     [
       "a moment of the pace that has passed is void",
       "return late >= 0 && late <= permitAgeMsMax && late < pace.intervalUs / 1000;",
@@ -176,7 +176,7 @@ export const waitingMutants: readonly Mutant[] = [
       "`route:${accountNameOf(route)}`",
     ],
   ]),
-  ...mutantsIn("functions/dialer/backlogs.ts", rules, [
+  ...mutantsIn("functions/dialer/waiting/backlogs.ts", rules, [
     [
       "a row is written once sweeps will visit its backlog",
       'if (tries === writeTries) throw new Error("a backlog\'s document could not be written");',
@@ -212,11 +212,11 @@ export const waitingMutants: readonly Mutant[] = [
   ]),
   ...mutantsIn(
     [
-      "functions/dialer/call-up.ts",
-      "functions/dialer/serve-account.ts",
-      "functions/dialer/call-up-rows.ts",
-      "functions/dialer/marks.ts",
-      "functions/dialer/write-backlogs.ts",
+      "functions/dialer/waiting/call-up.ts",
+      "functions/dialer/waiting/serve-account.ts",
+      "functions/dialer/waiting/call-up-rows.ts",
+      "functions/dialer/waiting/marks.ts",
+      "functions/dialer/waiting/write-backlogs.ts",
     ],
     [...rules, "test/simulation/opening.test.ts", "test/simulation/rates.test.ts"],
     [
@@ -281,11 +281,11 @@ export const waitingMutants: readonly Mutant[] = [
   ...mutantsIn(
     [
       "functions/dialer/settle.ts",
-      "functions/dialer/call-up.ts",
-      "functions/dialer/serve-account.ts",
-      "functions/dialer/places.ts",
+      "functions/dialer/waiting/call-up.ts",
+      "functions/dialer/waiting/serve-account.ts",
+      "functions/dialer/delivery/places.ts",
       "functions/dialer/decide.ts",
-      "functions/dialer/circuit-breaker.ts",
+      "functions/dialer/breakers/circuit-breaker.ts",
       "functions/dialer/dial-call.ts",
     ],
     [...rules, "test/simulation/trouble.test.ts"],
@@ -313,7 +313,7 @@ export const waitingMutants: readonly Mutant[] = [
     ],
   ),
   ...mutantsIn(
-    ["functions/dialer/window.ts", "functions/dialer/request-gate.ts"],
+    ["functions/dialer/delivery/window.ts", "functions/dialer/delivery/request-gate.ts"],
     [...rules, ...unit("delivery")],
     [
       [

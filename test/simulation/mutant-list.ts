@@ -155,7 +155,7 @@ const ofDialing = [
         [
           'if (isCancelled(call, read)) return { state: "CANCELLED", reason: "operator" };',
           "",
-          "functions/dialer/check-claimed.ts",
+          "functions/dialer/delivery/check-claimed.ts",
         ],
       ],
       [
@@ -170,7 +170,7 @@ const ofDialing = [
         [
           "if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;",
           "if (settings.plan !== undefined) return undefined;",
-          "functions/dialer/send-in-time.ts",
+          "functions/dialer/delivery/send-in-time.ts",
         ],
         [
           "  return closed;\n",
@@ -185,7 +185,7 @@ const ofDialing = [
         [
           'return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;',
           "return undefined;",
-          "functions/dialer/check-claimed.ts",
+          "functions/dialer/delivery/check-claimed.ts",
         ],
       ],
       [
@@ -313,7 +313,7 @@ const ofDialing = [
     ],
   ),
   ...mutantsIn(
-    "functions/dialer/caps.ts",
+    "functions/dialer/delivery/caps.ts",
     [...unit("caps"), ...rules],
     [
       [

@@ -12,7 +12,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { inTurns } from "../../functions/dialer/in-turns.ts";
+import { inTurns } from "../../functions/dialer/delivery/in-turns.ts";
 import { mutants } from "./mutant-list.ts";
 import type { Mutant } from "./mutant.ts";
 

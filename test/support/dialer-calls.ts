@@ -1,4 +1,4 @@
-import { useBacklogs } from "../../functions/dialer/backlogs.ts";
+import { useBacklogs } from "../../functions/dialer/waiting/backlogs.ts";
 import { readyDeps } from "../../functions/dialer/dialer.ts";
 import type { Call } from "../../shared/calls/call.ts";
 import type { CallRow, CallState } from "../../shared/calls/call-row.ts";

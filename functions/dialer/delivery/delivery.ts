@@ -1,11 +1,11 @@
-import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
-import type { Decided } from "../../shared/calls/state-machine.ts";
-import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import type { WaitingRow } from "./call-up-soon.ts";
+import type { CallRow, CallState } from "../../../shared/calls/call-row.ts";
+import type { Decided } from "../../../shared/calls/state-machine.ts";
+import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import type { WaitingRow } from "../waiting/call-up-soon.ts";
 import type { Caps } from "./caps.ts";
-import type { Dial } from "./decide.ts";
-import type { ReadyDeps } from "./dialer.ts";
-import type { Permits } from "./pacing.ts";
+import type { Dial } from "../decide.ts";
+import type { ReadyDeps } from "../dialer.ts";
+import type { Permits } from "./permits.ts";
 import type { RequestGate } from "./request-gate.ts";
 import type { SharedWrites } from "./shared-writes.ts";
 import type { Places } from "./places.ts";

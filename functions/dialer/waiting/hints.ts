@@ -1,7 +1,7 @@
-import { delaySecondsMax } from "../../shared/queue/call-queue.ts";
-import type { Message } from "../../shared/queue/messages.ts";
-import { messageCallsMax } from "../../shared/queue/messages.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import { delaySecondsMax } from "../../../shared/queue/call-queue.ts";
+import type { Message } from "../../../shared/queue/messages.ts";
+import { messageCallsMax } from "../../../shared/queue/messages.ts";
+import type { ReadyDeps } from "../dialer.ts";
 
 /** A hint comes so long before its moment: a row counts as due 5 s ahead, and a delivery takes a while. */
 const leadSeconds = 4;

@@ -1,8 +1,8 @@
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
-import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
-import type { DocumentKey, DocumentsRead } from "../../shared/documents/documents.ts";
-import type { Pace } from "../../shared/schedule/pacing.ts";
-import type { DialerMemory, ReadyDeps } from "./dialer.ts";
+import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DocumentKey, DocumentsRead } from "../../../shared/documents/documents.ts";
+import type { Pace } from "../../../shared/schedule/pacing.ts";
+import type { DialerMemory, ReadyDeps } from "../dialer.ts";
 
 /** A call whose moment lies further ahead is not claimed: it waits in the ledger. */
 export const claimAheadMsMax = 5_000;

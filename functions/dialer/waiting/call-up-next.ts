@@ -1,10 +1,10 @@
-import { comparePlaces } from "../../shared/ledger/call-ledger.ts";
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
-import type { Pace } from "../../shared/schedule/pacing.ts";
+import { comparePlaces } from "../../../shared/ledger/call-ledger.ts";
+import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
+import type { Pace } from "../../../shared/schedule/pacing.ts";
 import { callUpInTurn, placesOf } from "./call-up-rows.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { ReadyDeps } from "../dialer.ts";
 import { type Horizon, isLive, markOf, type Turn } from "./marks.ts";
-import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
+import { calledUpKeyOf, paceKeyOf } from "../delivery/permits.ts";
 import { type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
 

@@ -1,9 +1,9 @@
-import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import { grantPermits, momentsOf, type Pace } from "../../shared/schedule/pacing.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import { grantPermits, momentsOf, type Pace } from "../../../shared/schedule/pacing.ts";
+import type { ReadyDeps } from "../dialer.ts";
 import { sendHints } from "./hints.ts";
 import type { Turn } from "./marks.ts";
-import { calledUpKeyOf, knownRoundTripMs, nextPermitAt } from "./pacing.ts";
+import { calledUpKeyOf, knownRoundTripMs, nextPermitAt } from "../delivery/permits.ts";
 import { aheadMsOf } from "./read-backlogs.ts";
 
 /** The places that an account with a pace has for rows to be called up before the next sweep. */

@@ -1,12 +1,12 @@
 import DataLoader from "dataloader";
-import type { Call } from "../../shared/calls/call.ts";
-import { backlogOf } from "../../shared/calls/call-row.ts";
-import { accountOf, routeOf } from "../../shared/dial-plan/dial-plan.ts";
-import { errorForLog } from "../../shared/platform/log.ts";
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
-import type { Pace } from "../../shared/schedule/pacing.ts";
+import type { Call } from "../../../shared/calls/call.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { accountOf, routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { errorForLog } from "../../../shared/platform/log.ts";
+import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
+import type { Pace } from "../../../shared/schedule/pacing.ts";
 import { callUpNext, type Written } from "./call-up-next.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { ReadyDeps } from "../dialer.ts";
 import { type CalledUp, hintLeadMs, sendHints } from "./hints.ts";
 
 /** Whoever writes a row that is due so soon calls it up; later ones are called up by a sweep. */

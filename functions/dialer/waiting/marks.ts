@@ -1,6 +1,6 @@
-import type { StoredDocument } from "../../shared/documents/documents.ts";
-import type { Mark } from "../../shared/documents/kinds.ts";
-import { comparePlaces, type DuePlace } from "../../shared/ledger/call-ledger.ts";
+import type { StoredDocument } from "../../../shared/documents/documents.ts";
+import type { Mark } from "../../../shared/documents/kinds.ts";
+import { comparePlaces, type DuePlace } from "../../../shared/ledger/call-ledger.ts";
 
 /** What still stands so long after its last hint was due counts as never called up. */
 const hintLifeMs = 30_000;

@@ -1,9 +1,9 @@
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { accountOf, routeOf } from "../../shared/dial-plan/dial-plan.ts";
-import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import { accountNameOf } from "../../shared/providers/index.ts";
-import type { ReadyDeps } from "./dialer.ts";
-import { nextPermitAt } from "./pacing.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { accountOf, routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import { accountNameOf } from "../../../shared/providers/index.ts";
+import type { ReadyDeps } from "../dialer.ts";
+import { nextPermitAt } from "../delivery/permits.ts";
 import { hintSafely } from "./call-up-soon.ts";
 
 /** A sweep calls up again what lies further ahead. */

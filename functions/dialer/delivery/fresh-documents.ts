@@ -1,7 +1,7 @@
-import type { Call } from "../../shared/calls/call.ts";
-import type { DocumentsRead } from "../../shared/documents/documents.ts";
+import type { Call } from "../../../shared/calls/call.ts";
+import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { documentsFor } from "./documents-for.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { ReadyDeps } from "../dialer.ts";
 
 /** How old the orders and breakers may be by which a call goes. */
 const documentsAgeMsMax = 5_000;

@@ -1,13 +1,17 @@
-import type { Call } from "../../shared/calls/call.ts";
-import { accountOf, routeOf } from "../../shared/dial-plan/dial-plan.ts";
-import type { DocumentKey, DocumentsRead } from "../../shared/documents/documents.ts";
-import { cancellationKeysOf, doNotCallKeysOf, pauseKeysOf } from "../../shared/documents/orders.ts";
-import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
-import { breakerKeysOf } from "../../shared/documents/breakers.ts";
-import type { Known } from "./decide.ts";
-import type { ReadyDeps } from "./dialer.ts";
-import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
+import type { Call } from "../../../shared/calls/call.ts";
+import { accountOf, routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DocumentKey, DocumentsRead } from "../../../shared/documents/documents.ts";
+import {
+  cancellationKeysOf,
+  doNotCallKeysOf,
+  pauseKeysOf,
+} from "../../../shared/documents/orders.ts";
+import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
+import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
+import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
+import type { Known } from "../decide.ts";
+import type { ReadyDeps } from "../dialer.ts";
+import { calledUpKeyOf, paceKeyOf } from "./permits.ts";
 
 /**
  * All documents that bear on these calls, in one read: breakers, pauses, cancellations, do-not-call, paces.

@@ -1,5 +1,5 @@
-import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { DuePlace } from "../../../shared/ledger/call-ledger.ts";
+import type { ReadyDeps } from "../dialer.ts";
 import { type Backlog, type Horizon, isLive, isPending, marksNow } from "./marks.ts";
 
 /** The time that the next sweep's messages may take. */

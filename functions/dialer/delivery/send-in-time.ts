@@ -1,12 +1,12 @@
-import { claimAgeMsMax, type Decided } from "../../shared/calls/state-machine.ts";
-import { accountOf, expiryOf } from "../../shared/dial-plan/dial-plan.ts";
-import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import { errorForLog } from "../../shared/platform/log.ts";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import { claimAgeMsMax, type Decided } from "../../../shared/calls/state-machine.ts";
+import { accountOf, expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import { errorForLog } from "../../../shared/platform/log.ts";
+import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
 import { refusedByOrders } from "./check-claimed.ts";
-import { openBreakers } from "../../shared/documents/breakers.ts";
-import { type Probe, takeProbe } from "./probes.ts";
-import { closedUntil } from "./decide.ts";
+import { openBreakers } from "../../../shared/documents/breakers.ts";
+import { type Probe, takeProbe } from "../breakers/probes.ts";
+import { closedUntil } from "../decide.ts";
 import {
   type Delivery,
   type Held,
@@ -15,9 +15,9 @@ import {
   type Refusal,
   waiting,
 } from "./delivery.ts";
-import { accountNameOf } from "../../shared/providers/index.ts";
-import type { ReadyDeps } from "./dialer.ts";
-import { leadMs, type Permit } from "./pacing.ts";
+import { accountNameOf } from "../../../shared/providers/index.ts";
+import type { ReadyDeps } from "../dialer.ts";
+import { leadMs, type Permit } from "./permits.ts";
 
 /** So long before its moment a request takes one of the connections. */
 const connectedMs = 100;

@@ -1,4 +1,4 @@
-import type { ReadyDeps } from "./dialer.ts";
+import type { ReadyDeps } from "../dialer.ts";
 import { type Backlog, type BacklogValue, type Horizon, marksAfter, type Turn } from "./marks.ts";
 
 /** An empty backlog's document ends when nobody has used it for so long. */

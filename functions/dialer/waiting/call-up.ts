@@ -1,10 +1,10 @@
-import { timeOfId } from "../../shared/calls/ids.ts";
-import { routeOf } from "../../shared/dial-plan/dial-plan.ts";
-import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
-import { errorForLog } from "../../shared/platform/log.ts";
-import { isPaused } from "../../shared/documents/orders.ts";
-import { accountNameOf } from "../../shared/providers/index.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import { timeOfId } from "../../../shared/calls/ids.ts";
+import { routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DuePlace } from "../../../shared/ledger/call-ledger.ts";
+import { errorForLog } from "../../../shared/platform/log.ts";
+import { isPaused } from "../../../shared/documents/orders.ts";
+import { accountNameOf } from "../../../shared/providers/index.ts";
+import type { ReadyDeps } from "../dialer.ts";
 import { sendHints } from "./hints.ts";
 import type { Backlog } from "./marks.ts";
 import { aheadMsOf, pageRows } from "./read-backlogs.ts";

@@ -1,5 +1,5 @@
-import type { BreakerDocument } from "../../shared/documents/breakers.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { BreakerDocument } from "../../../shared/documents/breakers.ts";
+import type { ReadyDeps } from "../dialer.ts";
 
 /** How soon an open breaker lets a first call through, and how seldom at last, in milliseconds. */
 export const intervals = {

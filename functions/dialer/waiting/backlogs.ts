@@ -1,7 +1,7 @@
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import { backlogOf } from "../../shared/calls/call-row.ts";
-import type { StoredDocument } from "../../shared/documents/documents.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import type { StoredDocument } from "../../../shared/documents/documents.ts";
+import type { ReadyDeps } from "../dialer.ts";
 
 /** A backlog's document is renewed by writers that know of no use for so long. */
 const renewedEveryMs = 30 * 60_000;

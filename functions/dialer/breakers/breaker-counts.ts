@@ -1,7 +1,7 @@
-import { accountBreakerOf, agentBreakerOf } from "../../shared/documents/breakers.ts";
-import type { DocumentsRead, StoredDocument } from "../../shared/documents/documents.ts";
-import type { Route } from "../../shared/providers/index.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import { accountBreakerOf, agentBreakerOf } from "../../../shared/documents/breakers.ts";
+import type { DocumentsRead, StoredDocument } from "../../../shared/documents/documents.ts";
+import type { Route } from "../../../shared/providers/index.ts";
+import type { ReadyDeps } from "../dialer.ts";
 
 /** Unanswered requests in a row that open an account's breaker. */
 const unansweredInRowMax = 5;

@@ -2,12 +2,12 @@ import {
   accountBreakerOf,
   agentBreakerOf,
   routeBreakerOf,
-} from "../../shared/documents/breakers.ts";
-import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+} from "../../../shared/documents/breakers.ts";
+import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { countAnswer, countRefusal, forgetFailures } from "./breaker-counts.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { ReadyDeps } from "../dialer.ts";
 import { breakerLifeMs, intervals, type Trouble } from "./probes.ts";
 
 /** A call that a provider has answered, or not. */

@@ -1,10 +1,10 @@
-import { callOf } from "../../shared/calls/call-row.ts";
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { StoredDocument } from "../../shared/documents/documents.ts";
-import { errorForLog } from "../../shared/platform/log.ts";
-import type { Route } from "../../shared/providers/index.ts";
-import { capDaysMax, freeAt } from "../../shared/schedule/frequency-cap.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import { callOf } from "../../../shared/calls/call-row.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { StoredDocument } from "../../../shared/documents/documents.ts";
+import { errorForLog } from "../../../shared/platform/log.ts";
+import type { Route } from "../../../shared/providers/index.ts";
+import { capDaysMax, freeAt } from "../../../shared/schedule/frequency-cap.ts";
+import type { ReadyDeps } from "../dialer.ts";
 
 const writeTries = 4;
 

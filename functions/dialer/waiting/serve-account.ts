@@ -1,13 +1,13 @@
-import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
-import { breakerKeysOf, openBreakers } from "../../shared/documents/breakers.ts";
-import type { DocumentsRead, StoredDocument } from "../../shared/documents/documents.ts";
-import { pauseKeysOf } from "../../shared/documents/orders.ts";
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { breakerKeysOf, openBreakers } from "../../../shared/documents/breakers.ts";
+import type { DocumentsRead, StoredDocument } from "../../../shared/documents/documents.ts";
+import { pauseKeysOf } from "../../../shared/documents/orders.ts";
+import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { callUpInTurn, type CalledUpPlaces, placesOf, sendInOrder } from "./call-up-rows.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { ReadyDeps } from "../dialer.ts";
 import type { Backlog, Turn } from "./marks.ts";
-import { calledUpKeyOf, paceKeyOf } from "./pacing.ts";
-import { probeTimesOf } from "./probes.ts";
+import { calledUpKeyOf, paceKeyOf } from "../delivery/permits.ts";
+import { probeTimesOf } from "../breakers/probes.ts";
 import { aheadMsOf, type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
 

@@ -1,6 +1,6 @@
 import DataLoader from "dataloader";
-import type { Change } from "../../shared/ledger/call-ledger.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { Change } from "../../../shared/ledger/call-ledger.ts";
+import type { ReadyDeps } from "../dialer.ts";
 
 /** Most rows of one write. */
 const rowsMax = 100;

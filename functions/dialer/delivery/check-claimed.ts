@@ -1,11 +1,11 @@
-import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { Decided } from "../../shared/calls/state-machine.ts";
-import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
-import type { DocumentsRead } from "../../shared/documents/documents.ts";
-import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/documents/orders.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { Decided } from "../../../shared/calls/state-machine.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import { isCancelled, isOnDoNotCallList, isPaused } from "../../../shared/documents/orders.ts";
 import { type Delivery, type Held, type Refusal, waiting } from "./delivery.ts";
-import type { ReadyDeps } from "./dialer.ts";
-import type { Permit } from "./pacing.ts";
+import type { ReadyDeps } from "../dialer.ts";
+import type { Permit } from "./permits.ts";
 
 /**
  * What is checked side by side under the claim, as nothing of it depends on the other: the number's cap, orders and
