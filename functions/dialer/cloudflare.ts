@@ -17,9 +17,9 @@ import { handleMessages } from "./handle-messages.ts";
 import { purge } from "./purge.ts";
 import { sweep } from "./sweep.ts";
 
-/** A queue consumer may run for 15 minutes; the last half is left to acknowledge. */
+/** Cloudflare ends a queue consumer after 15 minutes; the last half minute is left to acknowledge. */
 const invocationMsMax = 14.5 * 60_000;
-/** The cron of the purge, as wrangler.toml has it; the other one is the sweep's. */
+/** Cron expression of the purge, as in wrangler.toml. The other cron runs the sweep. */
 const purgeCron = "30 * * * *";
 
 let deps: DialerDeps | undefined;
@@ -42,7 +42,7 @@ function wire(env: WorkerEnv): DialerDeps {
     ),
     clock: systemClock,
     random: { version: randomVersion, fraction: Math.random },
-    concurrency: 5, // a Worker opens six connections at once; one is left for the ledger
+    concurrency: 5, // a Worker may open six connections at once; one is left for the ledger
     sweepSeconds: sweepSecondsOf(environment),
     log,
     memory: createDialerMemory(),
@@ -64,7 +64,7 @@ export default {
       else message.retry({ delaySeconds: answer?.retryAfterSeconds ?? 60 });
     }
   },
-  /** The clock's minute, beside the queue: a sweep waits behind no delivery. */
+  /** Cron triggers run beside the queue, so a sweep waits behind no delivery. */
   async scheduled({ cron }, env) {
     deps ??= wire(env);
     const run = cron === purgeCron ? purge : sweep;

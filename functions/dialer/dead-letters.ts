@@ -11,15 +11,15 @@ import { openMessage } from "./handle-messages.ts";
 import { settleOutcome } from "./settle.ts";
 import { countStates, newCallOf } from "./write-decided.ts";
 
-/** Rows written in one go. */
+/** Maximum rows per write. */
 const rowsPerWrite = 500;
-/** After so many attempts, half an hour apart, a message that cannot be read or written down is stored whole. */
+/** Attempts, half an hour apart, after which a message that cannot be read or written is stored whole. */
 const attemptsMax = 10;
 const retryAfterSeconds = 1800;
 
 /**
- * Handles messages that failed a hundred times. Nothing is dialed: late outcomes are settled, hints are dropped, and a
- * call without a row is written NEEDS_REVIEW for a person, or EXPIRED where its time is over. Never throws.
+ * Handles messages that failed a hundred times. Dials nothing: late outcomes are settled, hints are dropped,
+ * and a call without a row is written NEEDS_REVIEW, or EXPIRED where its time is over. Never throws.
  */
 export async function handleDeadLetters(
   delivered: readonly Delivered[],
@@ -46,7 +46,7 @@ async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrR
   return attempt < attemptsMax ? { retryAfterSeconds } : storeWhole(delivered, deps);
 }
 
-/** What nobody could read or write down is kept in the object store for 28 days, before it is acknowledged. */
+/** Stores a message that could not be read or written in the object store for 28 days, before it is acknowledged. */
 async function storeWhole(
   { id, open }: Delivered,
   { deadLetters, log }: DialerDeps,
@@ -77,19 +77,19 @@ async function writeDead(calls: readonly Call[], deps: ReadyDeps): Promise<void>
   const request_id = calls[0]?.requestId ?? "";
   const recent = calls.filter(({ acceptedAt }) => acceptedAt >= oldestAccepted(at, deps));
   if (recent.length < calls.length) {
-    // A row that was purged is not written anew.
+    // The row may have been purged, and is not created again.
     log("alarm", "call.too_old", { request_id, count: calls.length - recent.length });
   }
   const changes = recent.flatMap((call) => {
     const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";
     const to = { state, reason: "dead_letter" } as const;
     const next = decided(undefined, newCallOf(call, deps), to, { version: random.version(), at });
-    // A row that is there looks after itself.
+    // An existing row is left to the sweeps.
     return next === undefined ? [] : { next, seen: null };
   });
   const written = await ledger.write(changes);
   const states = changes.flatMap(({ next }, index) => (written[index] === true ? next.state : []));
-  // One event a message, not a call: a platform keeps only so much of an invocation's log.
+  // One event per message, not per call: platforms limit the log of an invocation.
   for (const [event, state] of [
     ["call.expired", "EXPIRED"],
     ["call.needs_review", "NEEDS_REVIEW"],

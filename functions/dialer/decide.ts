@@ -21,29 +21,29 @@ import { calledUpTo, nextPermitAt, claimAheadMsMax } from "./delivery/permits.ts
 export interface Dial {
   kind: "dial";
   call: Call;
-  /** As it was read; undefined: none. UNKNOWN: a resend. */
+  /** The row, as read. Undefined: no row. UNKNOWN: a resend. */
   row: CallRow | undefined;
   route: Route;
-  /** Not before then, in milliseconds since the epoch. */
+  /** Earliest time of the request, in milliseconds since the epoch. */
   dialAt: number;
 }
 
-/** A call of unknown outcome that its provider is asked for. */
+/** A call of unknown outcome that is to be looked up at its provider. */
 export interface LookUp {
   kind: "look_up";
   call: Call;
   row: CallRow & { route: Route; claimedAt: number };
-  /** Its time is over: not found now, a person decides. */
+  /** True if the review time has passed: a call that is not found goes to NEEDS_REVIEW. */
   orReview: boolean;
 }
 
-/** What to do about a call, from what is known before anything is claimed. */
+/** The action for a call, decided before anything is claimed. */
 export type Decision =
-  /** Nothing now: its row says so, or it waits for what its row does not depend on. */
+  /** No action now: the row is final or not due, or the call waits for a pause, breaker, pace or claim to end. */
   | { kind: "leave"; because: string }
-  /** The row, or the new row, is written so. */
+  /** The state to write into the row or a new row. */
   | { kind: "write"; decided: Decided }
-  /** An unknown outcome that stayed unknown. */
+  /** An unknown outcome that stayed unknown until its review time. */
   | { kind: "review"; row: CallRow }
   | LookUp
   | Dial;
@@ -52,13 +52,13 @@ export interface Known {
   plan: DialPlan;
   schedule: Schedule;
   hashKey: string;
-  /** Everything that bears on the call. */
+  /** Breakers, pauses, cancellations, do-not-call entries and paces that bear on the call. */
   documents: DocumentsRead;
   now: number;
   canLookUp(route: Route): boolean;
 }
 
-/** Decides from the row's own call where there is one: a message is only a hint. */
+/** Decides by the row's own call where a row exists: a message is only a hint. */
 export function decide(
   delivered: Call | undefined,
   row: CallRow | undefined,
@@ -77,7 +77,7 @@ function isDue({ state, dueAt }: CallRow, now: number): boolean {
   return isOpen && dueAt !== null && dueAt <= now + claimAheadMsMax;
 }
 
-/** What ends a call, whatever is paused, open or paced. */
+/** Returns the final state of a call that must end now, whatever is paused, open or paced. */
 function endOf(call: Call, at: number, known: Known): Decided | undefined {
   const { plan, documents, hashKey } = known;
   if (isCancelled(call, documents)) return { state: "CANCELLED", reason: "operator" };
@@ -90,7 +90,7 @@ function endOf(call: Call, at: number, known: Known): Decided | undefined {
     return { state: "REJECTED", reason: "do_not_call" };
   }
   const route = routeOf(call.request.agent_id, plan);
-  // Refused at acceptance; the agent may have been given another route since.
+  // The context was checked when the call was accepted, but the agent may have another route since.
   if (route !== undefined && contextProblem(call.request, route) !== undefined) {
     return { state: "REJECTED", reason: "context_not_carried" };
   }
@@ -112,13 +112,13 @@ function decideWaiting(call: Call, row: CallRow | undefined, known: Known): Deci
   if (closed !== undefined) return { kind: "write", decided: closed };
   const because = waitsFor(call, row, route, known);
   if (because !== undefined) return wait(row, because, now);
-  // Behind an open breaker it waits for the probe's time, as it waits for its own.
+  // Behind an open breaker a call waits for the next probe's time, just as for its own due time.
   const open = openBreakers(call.request.agent_id, route, known.documents);
   const probeAt = Math.max(0, ...open.map(({ value }) => value.probeAt));
   return { kind: "dial", call, row, route, dialAt: Math.max(dialAt, probeAt) };
 }
 
-/** What keeps a call waiting that could go by its own time. */
+/** Returns the reason why a call that is due must wait, or undefined. */
 function waitsFor(
   call: Call,
   row: CallRow | undefined,
@@ -136,18 +136,21 @@ function waitsFor(
   const account = accountNameOf(route);
   if (nextPermitAt(account, pace, documents) > soon) return "pace";
   if (row !== undefined) return undefined;
-  // A fresh call must not overtake those that wait: their places are taken ahead.
+  // A fresh call must not overtake waiting calls: their places are taken ahead.
   const rowsRemain = documents.get("account", account)?.value.rowsRemain === true;
   return rowsRemain || calledUpTo(account, documents) > soon ? "pace" : undefined;
 }
 
-/** A row stays as it is, in its place; a fresh call is written WAITING from now on. */
+/** Leaves a row unchanged, so that it keeps its place. A fresh call is written WAITING, due now. */
 function wait(row: CallRow | undefined, reason: string, now: number): Decision {
   if (row !== undefined) return { kind: "leave", because: reason };
   return { kind: "write", decided: { state: "WAITING", reason, dueAt: now } };
 }
 
-/** What closed calling hours mean for a call: it waits for them, or ends where they never open in its time. */
+/**
+ * Decides a call outside its calling hours: it waits until they open, or ends where they never open in its
+ * lifetime.
+ */
 export function closedUntil(
   opening: Opening,
   now: number,
@@ -169,7 +172,7 @@ function decideUnknown(row: CallRow, call: Call, known: Known): Decision {
     return { kind: "look_up", call, row: { ...row, route, claimedAt }, orReview: isOver };
   }
   if (isOver) return { kind: "review", row };
-  // A resend may ring now: it needs everything that a first request needs.
+  // A resend may ring now, so it needs everything that a first request needs.
   const opening = schedule.opening(call.request, route, now, expiryOf(call, plan));
   const mayRing =
     isIdempotent(route) &&

@@ -35,20 +35,20 @@ import {
 } from "./settle.ts";
 import { logDecision, newCallOf } from "./write-decided.ts";
 
-/** Time for the settlement and its repetitions, and for the message's acknowledgement. */
+/** Time reserved after a request for the settlement, its repetitions and the acknowledgement of the message. */
 const afterRequestMs = 20_000;
-/** The `outcome` of a claim that may still land comes after it surely has. */
+/** Delay of the `outcome` after a claim of unknown fate, so that the claim's write has surely landed or failed. */
 const givenUpSeconds = 60;
 
 /**
- * Dials one call: a place, the claim, what is checked under the claim, one request, and the settlement. A call whose
- * outcome is not known is never sent again, but to a provider that drops what it has seen.
+ * Dials one call: takes a place, claims the call, checks it under the claim, sends one request and settles. A
+ * call whose outcome is unknown is never sent again, except to a provider that deduplicates requests.
  */
 export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> {
   const { deps, places } = delivery;
   const { clock, settings } = deps;
   const account = accountNameOf(dial.route);
-  // It counts as due a few seconds ahead, and waits for its moment without holding a place.
+  // A row counts as due a few seconds ahead, and waits for its time without holding a place.
   await clock.sleep(dial.dialAt - clock.now());
   const now = clock.now();
   const expiresAt = expiryOf(dial.call, settings.plan);
@@ -71,7 +71,7 @@ export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> 
   }
 }
 
-/** What has changed since the decision: the call may have waited for its place for minutes. */
+/** Returns why a call may not be claimed after all: it may have waited minutes for its place since the decision. */
 function obstacleTo(
   { call, route, row }: Dial,
   expiresAt: number,
@@ -88,18 +88,18 @@ function obstacleTo(
   return closed;
 }
 
-/** A breaker that has opened since the decision; without it a claim would be made in vain. */
+/** Checks for a breaker that has opened since the decision, to spare a useless claim. */
 async function breakerBefore(
   { call, route, row, dialAt }: Dial,
   { deps, documents }: Delivery,
 ): Promise<NotDialed | undefined> {
-  const read = await documents(deps.clock.now()).catch(() => undefined); // what cannot be read is asked for again under the claim
+  const read = await documents(deps.clock.now()).catch(() => undefined); // unreadable documents are read again under the claim
   const open = read === undefined ? [] : openBreakers(call.request.agent_id, route, read);
   if (open.every(({ value }) => value.probeAt <= dialAt)) return undefined;
   return { state: "WAITING", reason: "breaker_open", dueAt: row?.dueAt ?? dialAt };
 }
 
-/** Claims a call. A claim whose answer was lost is read back: it may be ours. */
+/** Claims a call. A claim whose answer was lost is read back: it may have been written. */
 async function claimCall(dial: Dial, delivery: Delivery): Promise<Held | Result> {
   const { deps, writes } = delivery;
   const { ledger, clock, random, settings, log } = deps;
@@ -108,7 +108,7 @@ async function claimCall(dial: Dial, delivery: Delivery): Promise<Held | Result>
   const version = random.version();
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
   const next = claimed(row, newCallOf(call, deps), { route, timeoutSeconds }, { version, at });
-  if (next === undefined) return { kind: "done" }; // the row is the home
+  if (next === undefined) return { kind: "done" }; // the row is authoritative
   const held: Held = { dial, row: next, claim: version };
   try {
     return (await writes.write({ next, seen: row?.version ?? null })) ? held : { kind: "done" };
@@ -123,19 +123,19 @@ async function claimCall(dial: Dial, delivery: Delivery): Promise<Held | Result>
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
     delivery.ledger.isDown = true;
   }
-  // Given up, though it may still land: then it sent nothing.
+  // The claim is given up but may still land: the outcome then says that nothing was sent under it.
   const settlement = { id: call.id, claim: version, at: clock.now(), dueAt: clock.now() };
   const notSent = { ...settlement, state: "WAITING", reason: "claim_too_old" } as const;
   await sendOutcome(notSent, givenUpSeconds, deps);
   return { kind: "again" };
 }
 
-/** Everything from the claim to the settlement. */
+/** Runs everything from the claim to the settlement. */
 async function underClaim(held: Held, place: Place, delivery: Delivery): Promise<Result> {
   const { deps, caps } = delivery;
   const startedAt = deps.clock.now();
   const sent = await sendChecked(held, place, delivery, startedAt).catch((error: unknown) => {
-    // Before the request: that one answers for itself.
+    // The error came before the request: errors of the request itself are outcomes.
     deps.log("alarm", "ledger.unreachable", { call_id: held.row.id, error: errorForLog(error) });
     return { refused: waiting("not_checked", held), counted: true };
   });
@@ -145,13 +145,13 @@ async function underClaim(held: Held, place: Place, delivery: Delivery): Promise
     return refuse(held, sent.refused, delivery);
   }
   deps.memory.windows.adjust(accountNameOf(held.dial.route), wasAnswered(sent.outcome));
-  // The next call may be claimed while this one is settled, in the same round trip. Where there was no answer, or the
-  // account was refused, it waits until that is counted: the breaker may open by it.
+  // The next call may be claimed while this one is settled, in the same round trip. After no answer, or a
+  // refusal of the account, the place is kept until that is counted, as the breaker may open.
   if (wasAnswered(sent.outcome)) leave(place, accountNameOf(held.dial.route), delivery);
   return settle(held, sent, delivery, startedAt);
 }
 
-/** Checks a claimed call, and sends it in time. */
+/** Checks a claimed call, and sends it when its permit allows. */
 async function sendChecked(
   held: Held,
   place: Place,
@@ -170,7 +170,7 @@ async function refuse(held: Held, refused: Decided, delivery: Delivery): Promise
   const { settings, clock, random } = deps;
   const at = clock.now();
   const settlement: Settlement = { id: row.id, claim, at, ...refused };
-  // A resend stays UNKNOWN, and is looked after again no later than it would have been.
+  // A resend stays UNKNOWN, and its next look-up or review is not delayed.
   if (row.resent) {
     const canLookUp = settings.providerOf(row.route ?? dial.route).lookUp !== undefined;
     const { reviewAfterSeconds } = settings.plan;
@@ -181,14 +181,14 @@ async function refuse(held: Held, refused: Decided, delivery: Delivery): Promise
   return resultOf(settling, dial, settlement, {}, delivery);
 }
 
-/** Whether the account may be sent more at once. A refused one may not: its breaker opens by it. */
+/** Returns true if the account may be sent more requests at once. A refused account may not: its breaker opens. */
 function wasAnswered(outcome: DialOutcome): boolean {
   const { kind } = outcome;
   if (kind === "not_placed") return outcome.unanswered !== true;
   return kind === "placed" || kind === "rejected" || kind === "forbidden";
 }
 
-/** Writes what the provider answered, then keeps count of it. */
+/** Writes the provider's answer, then counts it for the breakers. */
 async function settle(
   held: Held,
   { outcome, isProbe, read }: { outcome: DialOutcome; isProbe: boolean; read: DocumentsRead },
@@ -216,7 +216,7 @@ async function settle(
     route: dial.route,
     numberHash: row.numberHash,
   };
-  // What a resend is answered may be about the first request: only a success says something.
+  // The answer to a resend may be about the first request, so only a success is counted.
   const says = row.resent && outcome.kind !== "placed" ? undefined : outcome;
   await Promise.all([
     outcome.kind === "placed" || outcome.kind === "unknown"
@@ -230,7 +230,7 @@ async function settle(
   return resultOf(settling, dial, settlement, told, delivery);
 }
 
-/** Tells of a settlement, and hints at a row that is due soon. */
+/** Logs a settlement, and sends a hint for a row that is due soon. */
 async function resultOf(
   settling: Settling,
   { call, row }: Dial,
@@ -242,7 +242,7 @@ async function resultOf(
     deps.log("warning", "call.settlement_refused", { call_id: call.id, state, reason });
     return { kind: "done" };
   }
-  if (settling === "lost") return { kind: "again" }; // the row lapses, and is looked up or reviewed
+  if (settling === "lost") return { kind: "again" }; // the claim lapses, and the sweep has it looked up or reviewed
   const due = dueAt === undefined ? {} : { due_at: new Date(dueAt).toISOString() };
   logDecision(deps, call, state, { reason, ...fields, ...due });
   if (dueAt !== undefined && (state === "WAITING" || state === "UNKNOWN")) {

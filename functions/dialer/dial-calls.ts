@@ -22,18 +22,18 @@ import { createPlaces } from "./delivery/places.ts";
 import { windowMin } from "./delivery/window.ts";
 import { countStates, logDecision, type ToWrite, writeDecided } from "./write-decided.ts";
 
-/** Calls of an account with a pace that are claimed for each request that this process's window for it allows. */
+/** Calls of an account with a pace that are claimed per request that this process's window allows. */
 const claimsARequest = 8;
-/** Of an account without a pace: calls of a delivery of many that are claimed before a request under way has ended. */
+/** Calls of an account without a pace that a large delivery claims beyond the requests under way. */
 const claimsAhead = 3;
 
-/** A call that a delivery asks for: brought by its message, or named by it. */
+/** A call to handle: carried by its message, or only named by it. */
 export interface WantedCall {
   id: string;
   call?: Call | undefined;
 }
 
-/** What was read and decided of the calls of one delivery. */
+/** The calls of one delivery, the documents read and the decisions. */
 interface Plan {
   calls: Call[];
   read: DocumentsRead;
@@ -44,18 +44,18 @@ interface Plan {
   reviews: CallRow[];
   dials: Dial[];
   lookUps: LookUp[];
-  /** Rows that stay as they are, and what they wait for. */
+  /** Rows that stay unchanged, each with the reason. */
   left: { row: CallRow; because: string }[];
 }
 
 /**
- * Decides on every call of a delivery, and dials those that are due: claim, one request, settle. Every outcome is
- * written before its message is acknowledged.
+ * Decides on every call of a delivery and dials those that are due: claim, one request, settle. Every outcome
+ * is written before its message is acknowledged.
  *
- * @param wanted each id once
- * @param deadline when the invocation ends, in milliseconds since the epoch
- * @returns the ids whose messages must come again
- * @throws where the ledger cannot be read: nothing was dialed
+ * @param wanted calls to handle, each id once
+ * @param deadline end of the invocation, in milliseconds since the epoch
+ * @returns the ids whose messages must be delivered again
+ * @throws if the ledger cannot be read; then nothing was dialed
  */
 export async function dialCalls(
   wanted: readonly WantedCall[],
@@ -79,12 +79,12 @@ export async function dialCalls(
   ]);
   for (const { dial, result } of results) if (result.kind === "again") again.add(dial.call.id);
   const notDialed = results.flatMap(({ dial, result }) =>
-    // An unknown call keeps its row as it stands: that is due, and a sweep calls it up again.
+    // An UNKNOWN row is left unchanged: it is due, so a sweep calls it up again.
     result.kind === "not_dialed" && dial.row?.state !== "UNKNOWN"
       ? [{ call: dial.call, row: dial.row, decided: result.decided }]
       : [],
   );
-  // A row that found no place, or an open breaker, stays as it is: the former goes back as a delayed hint.
+  // A row that found no place, or an open breaker, stays unchanged. The former goes back as a delayed hint.
   const isKept = ({ row, decided }: ToWrite) =>
     row !== undefined && ["no_capacity", "breaker_open"].includes(decided.reason);
   const late = notDialed.filter((one) => !isKept(one));
@@ -116,7 +116,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: ReadyDeps): Pr
     documentsFor(brought, { numbers: true }, deps),
   ]);
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
-  // Of calls that were only named, the agent and the number stand in the row.
+  // The agent and number of calls that were only named are read from their rows.
   const named = wanted.flatMap(({ id, call }) => {
     const row = rows.get(id);
     return call === undefined && row !== undefined ? (callOf(row) ?? []) : [];
@@ -144,7 +144,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: ReadyDeps): Pr
     const call = row === undefined ? delivered : callOf(row);
     if (unreadable.has(id) || call === undefined) continue;
     if (row === undefined && call.acceptedAt < oldest) {
-      // Its row may have been purged: a duplicate must not outlive it.
+      // The row may have been purged, and a duplicate must not outlive it.
       log("alarm", "call.too_old", { call_id: id, request_id: call.requestId });
       continue;
     }
@@ -159,8 +159,8 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: ReadyDeps): Pr
 }
 
 /**
- * Leaves only as many calls of an account with a pace to be dialed as can go within 5 s, the earliest first, as its
- * pace was read: the others are not claimed in vain.
+ * Keeps only as many calls of an account with a pace as can go within 5 s by the pace as read, the earliest
+ * first. Claims of the others would be useless.
  */
 function withinPace(plan: Plan, deps: ReadyDeps): Plan {
   const now = deps.clock.now();
@@ -190,13 +190,13 @@ function withinPace(plan: Plan, deps: ReadyDeps): Plan {
   return { ...plan, dials };
 }
 
-/** Those that have waited longest first, then in the order of acceptance: ids sort so. */
+/** Sorts by waiting time, longest first, then by id, which is the order of acceptance. */
 function inOrder(dials: readonly Dial[]): Dial[] {
   const since = ({ row, dialAt }: Dial) => row?.dueAt ?? dialAt;
   return dials.toSorted((a, b) => since(a) - since(b) || (a.call.id < b.call.id ? -1 : 1));
 }
 
-/** Calls accepted before then may have had a row that was purged. */
+/** Acceptance time before which a call's row may have been purged, in milliseconds since the epoch. */
 export function oldestAccepted(now: number, { settings }: Pick<ReadyDeps, "settings">): number {
   return now - (settings.plan.retentionDays - 1) * 86_400_000;
 }
@@ -208,7 +208,7 @@ async function dialAll(
 ): Promise<{ dial: Dial; result: Result }[]> {
   if (dials.length === 0) return [];
   const { settings, clock, memory, concurrency, log } = deps;
-  /** Calls that are left, by account. */
+  /** Number of calls left, by account. */
   const left = new Map<string, number>();
   const count = ({ route }: Dial, more: number) => {
     const account = accountNameOf(route);
@@ -223,9 +223,9 @@ async function dialAll(
   const limitOf = (account: string): number => {
     const { concurrency: most = concurrency, pace } = accounts.get(account) ?? {};
     const window = windows.limitOf(account);
-    // With a pace most claimed calls wait for their moment, and the others for the ledger.
+    // With a pace, most claimed calls wait for their permits, and the others for the ledger.
     if (pace !== undefined) return Math.min(most, window * claimsARequest);
-    // To an account that has not answered yet nothing is claimed ahead: it may be one that hangs.
+    // No calls are claimed ahead for an account that has not answered yet: it may hang.
     const claimed = window > windowMin ? window + ahead : window;
     return Math.min(most, claimed, concurrency + ahead);
   };
@@ -245,7 +245,7 @@ async function dialAll(
   };
   return Promise.all(
     inOrder(dials).map(async (dial) => {
-      // One call's trouble must not hand back its neighbours, whose requests may be under way.
+      // One call's error must not hand back the other calls, whose requests may be under way.
       const result = await dialCall(dial, delivery).catch((error: unknown): Result => {
         log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
         return { kind: "again" };
@@ -256,7 +256,7 @@ async function dialAll(
   );
 }
 
-/** Hands unknown outcomes that stayed unknown to a person. */
+/** Moves rows whose outcome stayed unknown to NEEDS_REVIEW. */
 async function review(rows: readonly CallRow[], deps: ReadyDeps): Promise<void> {
   const { ledger, clock, random, settings } = deps;
   const at = clock.now();

@@ -14,14 +14,14 @@ import { settleOutcome } from "./settle.ts";
 import { splitRequest } from "./split-request.ts";
 import { watchHeartbeat } from "./sweep.ts";
 
-/** Calls that one delivery splits, about; the messages of further ones come again soon, unopened. */
+/** Calls that one delivery splits, approximately. Messages beyond that come again soon, unopened. */
 const splitCallsMax = 20_000;
 
 /**
- * Handles one delivery of the call queue and says of each message whether it is done with or comes again: the one
- * place where that is decided. Never throws.
+ * Handles one delivery of the call queue and decides, here alone, whether each message is acknowledged or
+ * retried. Never throws.
  *
- * @param deadline when the invocation ends, in milliseconds since the epoch
+ * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export async function handleMessages(
   delivered: readonly Delivered[],
@@ -48,7 +48,7 @@ export async function handleMessages(
     else if (message.kind === "outcome") {
       answers[index] = await settle(message, attempt, ready);
     } else if (message.kind === "calls" && message.calls.length > messageCallsMax) {
-      // One at a time: a request is up to 4 MiB, and a Worker has 128 MB.
+      // Requests are split one at a time: each is up to 4 MiB, and a Worker has 128 MB.
       splitCalls += message.calls.length;
       answers[index] = await splitRequest(message, attempt, ready);
     } else {
@@ -57,7 +57,7 @@ export async function handleMessages(
           ? message.ids.map((id) => ({ id }))
           : callsOf(message).map((call) => ({ id: call.id, call }));
       idsOf[index] = calls.map(({ id }) => id);
-      // Each id once, with its call where any of its messages brings that.
+      // Each id appears once, with its call if any of its messages carries that.
       for (const { id, call } of calls) {
         wanted.set(id, { id, call: call ?? wanted.get(id)?.call });
       }
@@ -65,7 +65,7 @@ export async function handleMessages(
   }
   const [again] = await Promise.all([
     dial([...wanted.values()], ready, deadline),
-    watchHeartbeat(ready).catch(() => undefined), // the ledger's trouble is told of by others
+    watchHeartbeat(ready).catch(() => undefined), // the deliveries report a ledger that fails
   ]);
   return delivered.map(({ attempt }, index) => {
     const isAgain = idsOf[index]?.some((id) => again.has(id)) === true;
@@ -96,7 +96,10 @@ async function settle(
   }
 }
 
-/** The message, or undefined where it cannot be brought or read: it comes again, at last as a dead letter. */
+/**
+ * Resolves to the message, or to undefined if it cannot be fetched or parsed: it is then retried, and ends as
+ * a dead letter.
+ */
 export async function openMessage(
   open: Delivered["open"],
   attempt: number,

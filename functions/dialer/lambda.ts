@@ -23,7 +23,7 @@ import { handleMessages } from "./handle-messages.ts";
 import { purge } from "./purge.ts";
 import { sweep } from "./sweep.ts";
 
-/** What a schedule of EventBridge sends: a sweep every minute, a purge every hour. */
+/** Event that the EventBridge schedules send: a sweep every minute, a purge every hour. */
 export interface ScheduledEvent {
   scheduled: "sweep" | "purge";
 }
@@ -32,8 +32,8 @@ const platform: AwsPlatform = createAwsPlatform(process.env, log);
 const memory = createDialerMemory();
 
 /**
- * A connection of its own for each request: one kept open may be closed by the provider just as it is used,
- * which looks like a call of unknown outcome.
+ * Opens a connection for each request: the provider may close a kept-open one just as it is used, which looks
+ * like an unknown outcome.
  */
 const send: typeof fetch = (input, init) =>
   fetch(input, { ...init, headers: { ...Object(init?.headers), connection: "close" } });
@@ -65,7 +65,7 @@ const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
   };
 }, log);
 
-/** Handles the call queue's messages, the dead-letter queue's, and the clock's minute beside both. */
+/** Handles messages of the call queue and the dead-letter queue, and the scheduled events. */
 export async function handler(
   event: SQSEvent | ScheduledEvent,
   context: Context,
@@ -78,7 +78,7 @@ export async function handler(
   return undefined;
 }
 
-/** What comes again is reported by its id. */
+/** Handles queue messages and reports those to retry by their ids. */
 async function deliver(
   event: SQSEvent,
   deps: DialerDeps,
@@ -99,7 +99,7 @@ async function deliver(
   const QueueUrl = isDead ? platform.deadQueueUrl : platform.queueUrl;
   await Promise.all(
     again.map(async ({ receiptHandle, seconds }) => {
-      // Without it the message comes again all the same, at the end of the queue's visibility timeout.
+      // If this fails, the message still comes again, at the end of the queue's visibility timeout.
       const command = new ChangeMessageVisibilityCommand({
         QueueUrl,
         ReceiptHandle: receiptHandle,

@@ -19,22 +19,22 @@ import { inTurns } from "./delivery/in-turns.ts";
 import { settleSurely, unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
 
-/** For all that a provider is asked about one call. */
+/** Time limit for everything that a provider is asked about one call. */
 const lookUpSecondsMax = 20;
-/** A look-up, the ledger's part in it, and what is left to acknowledge the message. */
+/** Time needed for a look-up, its ledger calls and the acknowledgement of the message. */
 const timeNeededMs = 35_000;
-/** What our clock and the provider's may differ by. */
+/** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = 5_000;
-/** What an index of the ledger may lag behind. */
+/** Tolerated lag of a ledger index. */
 const indexMarginMs = 10_000;
-/** So long after its time a provider may yet place a call that it was asked for. */
+/** Maximum time by which a provider may place a call late after its request. */
 const lateMsMax = 600_000;
-/** Calls to one number that are compared; with more, what was found by number could be any of them. */
+/** Maximum calls to one number that are compared. With more, a call found by number could be any of them. */
 const callsToNumberMax = 100;
 
 /**
- * Asks the providers for calls of unknown outcome. A call that is found is PLACED; otherwise its row waits for the next
- * look-up, or, once its time is over, for a person.
+ * Looks up calls of unknown outcome at their providers. A call that is found is PLACED. Otherwise its row
+ * waits for the next look-up, or goes to NEEDS_REVIEW once its time is over.
  */
 export async function lookUpCalls(
   lookUps: readonly LookUp[],
@@ -42,7 +42,7 @@ export async function lookUpCalls(
   deadline: number,
 ): Promise<void> {
   const { clock, settings, concurrency } = deps;
-  /** Accounts that have failed to answer: asking them once more for each of many calls would only take time. */
+  /** Accounts that failed to answer in this delivery: further requests to them would only take time. */
   const failing = new Set<string>();
   await inTurns(
     lookUps,
@@ -52,7 +52,7 @@ export async function lookUpCalls(
       limitOf: ({ row }) => accountOf(row.route, settings.plan).concurrency,
     },
     async (lookUp) => {
-      // Without time for it the row stays due, and a sweep calls it up again.
+      // If time is short, the row stays due and a sweep calls it up again.
       if (clock.now() + timeNeededMs <= deadline) await lookUpOne(lookUp, failing, deps);
     },
   );
@@ -70,7 +70,7 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: ReadyDeps):
       isAsked = true;
     }
   } catch (error) {
-    // An answer that cannot be read may be about this call alone.
+    // An unparsable answer may concern this call alone.
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) failing.add(account);
     const fields = { call_id: call.id, provider: row.route.provider, error: errorForLog(error) };
     log("warning", "look_up.failed", fields);
@@ -79,12 +79,12 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: ReadyDeps):
     const isPlaced = found !== undefined && (await settleFound(found, lookUp, deps));
     if (!isPlaced && (isAsked || orReview)) await writeMiss(lookUp, orReview, deps);
   } catch (error) {
-    // What was found is not forgotten: its row stays due, and is looked after again.
+    // The found call is not lost: its row stays due, and is looked up again.
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
   }
 }
 
-/** The provider had nothing to show: it is asked again later, or a person decides. */
+/** Writes that the provider had no record: the row waits for the next look-up, or for review. */
 async function writeMiss({ call, row }: LookUp, orReview: boolean, deps: ReadyDeps): Promise<void> {
   const { ledger, clock, random, settings } = deps;
   const write = { version: random.version(), at: clock.now() };
@@ -98,7 +98,7 @@ async function writeMiss({ call, row }: LookUp, orReview: boolean, deps: ReadyDe
   await countStates([next.state], deps);
 }
 
-/** @throws where the provider could not be asked */
+/** @throws if the provider could not be asked */
 async function ask(lookUp: LookUp, deps: ReadyDeps): Promise<FoundCall | undefined> {
   const { call, row } = lookUp;
   const provider = deps.settings.providerOf(row.route);
@@ -108,9 +108,9 @@ async function ask(lookUp: LookUp, deps: ReadyDeps): Promise<FoundCall | undefin
 }
 
 /**
- * Settles a call as the one that was found, if it surely is.
+ * Settles a call as the found one, if that is certain.
  *
- * @throws where the ledger could not be asked
+ * @throws if the ledger could not be asked
  */
 async function settleFound(found: FoundCall, lookUp: LookUp, deps: ReadyDeps): Promise<boolean> {
   const { call, row } = lookUp;
@@ -138,7 +138,7 @@ async function settleFound(found: FoundCall, lookUp: LookUp, deps: ReadyDeps): P
   return true;
 }
 
-/** When the request of a claim was under way, if it was sent. */
+/** Period in which the request of a claim may have been sent and answered, in milliseconds since the epoch. */
 function timeOf(
   { claimedAt, route }: { claimedAt: number; route: Route },
   { settings }: ReadyDeps,
@@ -151,9 +151,10 @@ function timeOf(
 }
 
 /**
- * The provider's id of the sought call. Found by our own id it is certain. Found by number it is ours where it is the
- * only one that is no other row's, and no other row to that number might have been placed in that time, nor has been
- * under an id that the list does not show: another account's provider may have called through this one's carrier.
+ * Returns the provider's id of the sought call. A call found by our own id is certain. A call found by number
+ * is accepted only if it is the one candidate that belongs to no other row, and no other row to that number
+ * may have been placed in that period, not even by another account: its provider may call through this
+ * account's carrier.
  */
 async function ownOf(
   found: FoundCall,
@@ -164,7 +165,7 @@ async function ownOf(
   const { call, row } = lookUp;
   const { route, numberHash } = row;
   const { ledger, documents, clock, random, settings } = deps;
-  // After a rotation of HASH_KEY the calls to its number cannot be told by it.
+  // After a rotation of HASH_KEY, the calls to this number cannot be found by its hash.
   const { phone_number } = call.request;
   if (traceOfNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
   const { from, until } = timeOf(row, deps);
@@ -175,7 +176,7 @@ async function ownOf(
   const others = rows.filter(({ id }) => id !== call.id);
   const overlaps = ({ claimedAt, route: other, state }: CallRow) => {
     if (other === null) return false; // never claimed
-    if (claimedAt === null) return true; // claimed before that was kept
+    if (claimedAt === null) return true; // claimed before claim times were kept
     const time = timeOf({ claimedAt, route: other }, deps);
     const lateMs = unresolved.has(state) ? lateMsMax : 0;
     return time.from <= until && from <= time.until + lateMs;
@@ -190,7 +191,8 @@ async function ownOf(
   const taken = new Set(others.map(({ providerCallId }) => providerCallId));
   const [candidate, ...further] = found.providerCallIds.filter((id) => !taken.has(id));
   if (candidate === undefined || further.length > 0) return undefined;
-  // Taken by one call for good, should another be looked up at this moment and not see this one.
+  // A document reserves the provider's id for one call, in case another look-up at the same time does not see
+  // this one.
   const key = JSON.stringify([accountNameOf(route), candidate]);
   const document = {
     kind: "provider-id" as const,
@@ -208,5 +210,5 @@ async function ownOf(
 /** States of a call that has been claimed and may have been placed. */
 const unresolved = new Set<CallState>([
   ...(["DIALING", "UNKNOWN", "NEEDS_REVIEW"] as const),
-  ...(["REDIALED", "CANCELLED"] as const), // by an operator, who may err
+  ...(["REDIALED", "CANCELLED"] as const), // set by an operator, who may err
 ]);

@@ -2,13 +2,12 @@ import { errorForLog } from "../../shared/platform/log.ts";
 import { type DialerDeps, type ReadyDeps, readyDeps } from "./dialer.ts";
 
 const pageRows = 500;
-/** Rows that one purge deletes; the rest is left to the next, an hour later. */
+/** Maximum pages of rows per purge. The rest is left to the next purge, an hour later. */
 const pagesMax = 100;
 
 /**
- * Deletes rows of calls that were accepted longer ago than the retention, and documents that have expired. What nobody
- * has resolved is said first, so that it never goes in silence. Runs once an hour, in an invocation of its own. Never
- * throws.
+ * Deletes rows of calls accepted longer ago than the retention, and expired documents. Unresolved calls are
+ * logged first, so that none vanishes silently. Runs once an hour in its own invocation. Never throws.
  */
 export async function purge(deps: DialerDeps, deadline: number): Promise<void> {
   const { settings, log } = deps;

@@ -6,20 +6,23 @@ import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { useBacklogs } from "./waiting/backlogs.ts";
 import type { ReadyDeps } from "./dialer.ts";
 
-/** What a settlement came to: written now, or sent as an `outcome`; refused, as the row has moved on; or lost. */
+/**
+ * Result of a settlement. `written`: written now or sent as an `outcome`; `refused`: the row has moved on;
+ * `lost`: neither write nor send succeeded.
+ */
 export type Settling = "written" | "refused" | "lost";
 
-/** Times at which a write that failed is tried again, and how often a conflict is read again. */
+/** Waits before each try of a write, in milliseconds, and the maximum number of conflicts that are read again. */
 const waitsMs = [0, 250, 1000];
 const conflictsMax = 3;
 
-/** What the row of a claimed call comes to by its outcome. */
+/** A claimed call and everything its settlement depends on besides the outcome. */
 export interface OutcomeOf {
   row: CallRow;
   claim: string;
-  /** When the call was due before it was claimed. */
+  /** The row's due time before the claim, in milliseconds since the epoch. */
   wasDueAt: number;
-  /** A breaker's probe: it goes behind the others where it fails. */
+  /** True if the request was a breaker's probe: it goes behind the other rows if it fails. */
   isProbe: boolean;
   canLookUp: boolean;
   expiresAt: number;
@@ -27,7 +30,7 @@ export interface OutcomeOf {
 }
 
 /**
- * The settlement that a provider's answer leads to.
+ * Returns the settlement for a provider's answer.
  *
  * @param fraction random, 0 ≤ fraction < 1
  */
@@ -64,7 +67,7 @@ export function settlementOf(
       return waiting(outcome.code, isProbe ? now : wasDueAt);
     case "not_placed": {
       const { retryAfterSeconds } = outcome;
-      // A little later than asked, so that what waits together does not come back together.
+      // Up to a second is added, so that calls that wait together do not come back together.
       if (retryAfterSeconds !== undefined) {
         return waiting(outcome.code, now + retryAfterSeconds * 1000 + fraction * 1000);
       }
@@ -73,11 +76,17 @@ export function settlementOf(
   }
 }
 
-/** The first look-up comes so soon, and the next ones after 1, 2, 4 … minutes: a new call need not be listed at once. */
+/**
+ * Delay of the first look-up, as a new call need not be listed at once. The next ones follow after 1, 2, 4 …
+ * minutes.
+ */
 const firstLookUpMs = 60_000;
 const lookUpsDoubled = 6;
 
-/** When something is next to be done about a call of unknown outcome: look-up, resend or review. */
+/**
+ * Time of the next action on a call of unknown outcome (look-up, resend or review), in milliseconds since the
+ * epoch.
+ */
 export function unknownDueAt(
   row: Pick<CallRow, "route" | "attempt" | "misses" | "unknownSince">,
   { canLookUp, reviewAfterSeconds }: Pick<OutcomeOf, "canLookUp" | "reviewAfterSeconds">,
@@ -92,16 +101,16 @@ export function unknownDueAt(
   return Math.min(Math.round(now + backoffMs(row.attempt, fraction)), reviewAt);
 }
 
-/** Exponential from 5 s to 15 min with full jitter, at least a second. */
+/** Exponential backoff from 5 s to 15 min with full jitter, at least one second; in milliseconds. */
 function backoffMs(attempt: number, fraction: number): number {
   return Math.max(1000, fraction * Math.min(5_000 * 2 ** (Math.max(1, attempt) - 1), 900_000));
 }
 
 /**
- * Writes a settlement, and repeats a write that failed: never the call. On a conflict the row is read again and the
- * settlement applied to it. At last it goes onto the queue as an `outcome`.
+ * Writes a settlement and repeats a failed write, never the call. On a conflict the row is read again and the
+ * settlement applied to it. If all tries fail, the settlement goes onto the queue as an `outcome`.
  *
- * @param row as the holder knows it: the claim that it wrote
+ * @param row the row with the claim, as the holder wrote it
  */
 export async function settleSurely(
   row: CallRow,
@@ -111,7 +120,7 @@ export async function settleSurely(
 ): Promise<Settling> {
   const { ledger, clock, random, log } = deps;
   const { id: call_id, state } = settlement;
-  /** The same version in every try: a write whose answer was lost is recognised. */
+  /** Every try carries the same version, so that a write whose answer was lost is recognised. */
   let version = random.version();
   let standing: CallRow | undefined = row;
   let conflicts = 0;
@@ -127,7 +136,8 @@ export async function settleSurely(
       }
       const next = settled(standing, settlement, version);
       if (next === undefined) return "refused";
-      // A row that waits is called up by sweeps only where its backlog's document tells of it.
+      // Sweeps visit only backlogs that have a document, so the document is renewed before a WAITING row is
+      // written.
       if (next.state === "WAITING") await useBacklogs([next], deps);
       if (await write({ next, seen: standing.version })) {
         sayIfLate(standing, settlement, deps);
@@ -144,13 +154,13 @@ export async function settleSurely(
   return sendOutcome(settlement, 0, deps);
 }
 
-/** A call that was redialed or cancelled had been placed after all: somebody may be phoned twice. */
+/** Raises an alarm if a redialed or cancelled call turns out placed: somebody may be phoned twice. */
 function sayIfLate(row: CallRow, { id, state }: Settlement, { log }: ReadyDeps): void {
   if (state !== "PLACED" || !["REDIALED", "CANCELLED"].includes(row.state)) return;
   log("alarm", "call.placed_late", { call_id: id, state: row.state });
 }
 
-/** Puts a settlement onto the queue, for a later delivery to write. */
+/** Sends a settlement to the queue, for a later delivery to write. */
 export async function sendOutcome(
   settlement: Settlement,
   delaySeconds: number,
@@ -166,9 +176,9 @@ export async function sendOutcome(
 }
 
 /**
- * Settles what an `outcome` message brings.
+ * Writes the settlement of an `outcome` message.
  *
- * @throws where the ledger cannot be read or written: the message comes again
+ * @throws if the ledger cannot be read or written; the message is then retried
  */
 export async function settleOutcome(settlement: Settlement, deps: ReadyDeps): Promise<void> {
   const { ledger, random, log } = deps;

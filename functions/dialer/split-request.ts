@@ -15,13 +15,13 @@ import { paceOfRoute } from "./delivery/permits.ts";
 import { retryLater } from "./retry.ts";
 import { type ToWrite, writeDecided } from "./write-decided.ts";
 
-/** Largest message of calls, in bytes of its JSON: large contexts travel fewer together. */
+/** Maximum size of a message of calls, in bytes of its JSON. Large contexts mean fewer calls per message. */
 const messageBytesMax = 100_000;
 
 /**
- * Splits a request of more than 25 calls. Calls that can go now travel on in messages of up to 25; calls that must
- * wait, and those that have ended, are written to the ledger at once and cost no message. Splitting twice is
- * harmless: the ids are fixed, and a row that stands is not written over.
+ * Splits a request of more than 25 calls. Calls that can go now travel on in messages of up to 25. Calls that
+ * must wait, and those that have ended, are written to the ledger at once and cost no message. Splitting
+ * twice is harmless: the ids are fixed, and an existing row is not overwritten.
  */
 export async function splitRequest(
   message: CallsMessage,
@@ -33,7 +33,7 @@ export async function splitRequest(
   try {
     const calls = callsOf(message);
     if (message.acceptedAt < oldestAccepted(clock.now(), deps)) {
-      // Its rows may have been purged: a duplicate must not outlive them.
+      // The rows may have been purged, and a duplicate must not outlive them.
       log("alarm", "call.too_old", { request_id, count: calls.length });
       return "ack";
     }
@@ -46,7 +46,7 @@ export async function splitRequest(
       if (decision.kind === "write") {
         writes.push({ call, row: undefined, decided: decision.decided });
       } else if (decision.kind === "dial" && paceOfRoute(decision.route, deps) !== undefined) {
-        // Every row first, then hints for the first places: so none of them overtakes another.
+        // All rows are written before the first places are hinted, so that no call overtakes another.
         const waits = { state: "WAITING", reason: "pace", dueAt: known.now } as const;
         writes.push({ call, row: undefined, decided: waits });
       } else going.push(call);

@@ -9,20 +9,20 @@ import { sendHints } from "./waiting/hints.ts";
 import { unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
 
-/** Nobody else sweeps meanwhile; a sweep that died is followed by the next minute's. */
+/** Lease of a sweep: no other sweep runs meanwhile, and a sweep that died is followed by the next minute's. */
 const leaseMs = 55_000;
-/** What a sweep may take before it leaves the rest to the next one. */
+/** Maximum duration of a sweep. The next sweep goes on with the rest. */
 const sweepMsMax = 45_000;
 const watchPageRows = 500;
 const sweepKey = { kind: "sweep", key: "sweep" } as const;
 type SweepDocument = StoredDocument<"sweep">;
 
-/** A full round longer ago than this is said by whoever handles a delivery: the clock may have stopped. */
+/** Age of the last full round from which on deliveries raise an alarm: the schedule may have stopped. */
 const heartbeatMsMax = 300_000;
-/** How often a process says so. */
+/** Interval between a process's checks of the heartbeat. */
 const saidEveryMs = 60_000;
 
-/** Raises an alarm where sweeps have not looked through everything for five minutes; at most once a minute. */
+/** Raises an alarm if no sweep has completed a full round for five minutes; at most once a minute. */
 export async function watchHeartbeat(deps: ReadyDeps): Promise<void> {
   const { documents, clock, log, memory } = deps;
   const now = clock.now();
@@ -35,11 +35,11 @@ export async function watchHeartbeat(deps: ReadyDeps): Promise<void> {
 }
 
 /**
- * One round of the clock, beside the call queue: turns claims past their time into UNKNOWN, sends hints for unknown
- * outcomes that are due, and calls up what waits, fairly. Only one sweep runs at a time, by a lease; what one has no
- * time for, the next goes on with. Never throws.
+ * Runs one scheduled round, beside the call queue: turns claims past their time into UNKNOWN, sends hints for
+ * due look-ups, resends and reviews, and calls up waiting rows fairly. A lease allows one sweep at a time.
+ * The next sweep continues where this one runs out of time. Never throws.
  *
- * @param deadline when the invocation ends, in milliseconds since the epoch
+ * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
   const { settings, clock, log } = deps;
@@ -68,7 +68,7 @@ async function takeLease({
   const now = clock.now();
   if (standing !== undefined && standing.value.leaseUntil > now) return undefined;
   const value = standing?.value ?? {
-    fullRoundAt: now, // nothing has been missed yet
+    fullRoundAt: now, // the first sweep has missed nothing yet
     roundBeganAt: now,
     watchAfter: null,
     backlogsAfter: null,
@@ -88,7 +88,7 @@ async function takeLease({
   return isMine === true ? next : undefined;
 }
 
-/** Both halves of a round, from where the last sweep left off; then the lease is given back. */
+/** Runs both halves of a round from the last sweep's cursor, then gives the lease back. */
 async function sweepOn(lease: SweepDocument, time: SweepTime, deps: ReadyDeps): Promise<void> {
   const { documents, clock, random, log } = deps;
   const attempt = async <Result>(work: () => Promise<Result>, otherwise: Result) => {
@@ -100,7 +100,7 @@ async function sweepOn(lease: SweepDocument, time: SweepTime, deps: ReadyDeps): 
     }
   };
   const { watchAfter, backlogsAfter, roundBeganAt, fullRoundAt } = lease.value;
-  // Backlogs that a sweep had no time for come before a second look at what is watched.
+  // Backlogs that the last sweep had no time for come before a second look at watched rows.
   const watched =
     backlogsAfter === null
       ? await attempt(() => watch(watchAfter ?? undefined, time, deps), {
@@ -125,17 +125,17 @@ async function sweepOn(lease: SweepDocument, time: SweepTime, deps: ReadyDeps): 
     },
   };
   await documents.write([{ next, seen: lease.version }]);
-  // The heartbeat: where none comes for five minutes, an alarm is raised.
+  // This event is the heartbeat: its absence for five minutes raises an alarm.
   if (isFull) log("info", "sweep.full", { ms: clock.now() - roundBeganAt });
 }
 
-/** Where the next sweep goes on; `isWhole`: all was looked at. */
+/** Cursor at which the next sweep goes on. `isWhole`: everything was looked at. */
 interface Reached<Place> {
   isWhole: boolean;
   after: Place | null;
 }
 
-/** Looks after claims under way and unknown outcomes: those that are due, through to the end. */
+/** Reads all due claims under way and unknown outcomes: claims become UNKNOWN, unknown outcomes get a hint. */
 async function watch(
   from: DuePlace | undefined,
   time: SweepTime,

@@ -9,11 +9,11 @@ import { useBacklogs } from "./waiting/backlogs.ts";
 import { callUpSoon } from "./waiting/call-up-soon.ts";
 import type { ReadyDeps } from "./dialer.ts";
 
-/** Rows of one write, and how soon the next one may begin. */
+/** Maximum rows per write, and the minimum interval between writes. */
 const rowsPerWrite = 500;
 const writeEveryMs = 1000;
 
-/** A decision to be written over the row as it was read. */
+/** A decision to be written over the row as read. */
 export interface ToWrite {
   call: Call;
   row: CallRow | undefined;
@@ -21,19 +21,19 @@ export interface ToWrite {
 }
 
 /**
- * Writes what was decided without a claim, and calls up what is due soon. Where a row has moved on since it was read,
- * it stays as it is.
+ * Writes decisions made without a claim, and calls up rows that are due soon. A row that has moved on since
+ * it was read stays unchanged.
  *
- * @throws where a write failed: any part may have taken effect, and all of it may be decided again
+ * @throws if a write failed: any part may have taken effect, and all of it may be decided again
  */
 export async function writeDecided(writes: readonly ToWrite[], deps: ReadyDeps): Promise<void> {
   const { clock } = deps;
-  /** What follows one write goes on beside the next, so that no slow ledger adds up. */
+  /** The follow-up of one write runs beside the next write, so that a slow ledger delays only once. */
   let told = Promise.resolve();
   let begunAt = -Infinity;
   try {
     for (let start = 0; start < writes.length; start += rowsPerWrite) {
-      // DynamoDB takes a thousand writes a second of one index key, and a split fills one backlog.
+      // DynamoDB takes a thousand writes a second per index key, and a split fills one backlog.
       await clock.sleep(begunAt + writeEveryMs - clock.now());
       begunAt = clock.now();
       const made = await writeSome(writes.slice(start, start + rowsPerWrite), deps);
@@ -45,7 +45,7 @@ export async function writeDecided(writes: readonly ToWrite[], deps: ReadyDeps):
   }
 }
 
-/** @returns those whose rows stand as they were decided */
+/** @returns the writes whose rows stand as decided */
 async function writeSome(writes: readonly ToWrite[], deps: ReadyDeps): Promise<ToWrite[]> {
   const { ledger, clock } = deps;
   const at = clock.now();
@@ -62,7 +62,7 @@ async function writeSome(writes: readonly ToWrite[], deps: ReadyDeps): Promise<T
   return some.filter((_, index) => written[index] === true);
 }
 
-/** Logs and counts what was written, and calls up what is due soon. Never throws. */
+/** Logs and counts the written decisions, and calls up rows that are due soon. Never throws. */
 async function tell(made: readonly ToWrite[], writtenAt: number, deps: ReadyDeps): Promise<void> {
   for (const { call, decided: to } of made)
     logDecision(deps, call, to.state, { reason: to.reason });
@@ -84,7 +84,7 @@ function changeOf({ call, row, decided: to }: ToWrite, at: number, deps: ReadyDe
   return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
 }
 
-/** One alarm a backlog: its calls wait until the plan has a route for their agent again. */
+/** Raises one alarm per backlog whose calls wait until the plan has a route for their agent again. */
 function sayRoutesGone(made: readonly ToWrite[], { log }: ReadyDeps): void {
   const gone = made.filter((one) => one.decided.reason === "route_gone");
   const agents = new Map(
@@ -96,7 +96,7 @@ function sayRoutesGone(made: readonly ToWrite[], { log }: ReadyDeps): void {
   for (const fields of agents.values()) log("alarm", "route.gone", fields);
 }
 
-/** Adds to the hour's counts. Failing, they miss some calls, and nothing else does. */
+/** Adds to the counts of the hour. If this fails, only these counts are too low. */
 export async function countStates(states: readonly CallState[], deps: ReadyDeps): Promise<void> {
   const { documents, clock, settings, log } = deps;
   const retentionMs = settings.plan.retentionDays * 86_400_000;

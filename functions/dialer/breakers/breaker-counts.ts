@@ -3,21 +3,21 @@ import type { DocumentsRead, StoredDocument } from "../../../shared/documents/do
 import type { Route } from "../../../shared/providers/index.ts";
 import type { ReadyDeps } from "../dialer.ts";
 
-/** Unanswered requests in a row that open an account's breaker. */
+/** Consecutive unanswered requests that open an account's breaker. */
 const unansweredInRowMax = 5;
-/** Requests of which half unanswered open it. */
+/** Number of counted requests from which on an unanswered half opens the account's breaker. */
 const requestsCounted = 20;
-/** Equal refusals in a row, of different numbers, that open an agent's breaker. */
+/** Consecutive equal refusals, each of a different number, that open an agent's breaker. */
 const refusalsInRowMax = 20;
 const failuresLifeMs = 3_600_000;
-/** Numbers that a process remembers to have counted for an agent. */
+/** Maximum numbers per agent that a process remembers as counted. */
 const countedNumbersMax = 1_000;
 
 /**
- * Counts for an account that a request was answered, or that it was not: an answer counts only where failures are
- * known, as there is no row to break otherwise.
+ * Counts an answered or unanswered request for an account. An answer is counted only where failures are
+ * recorded: otherwise there is no run of failures to end.
  *
- * @returns whether its breaker is to be opened
+ * @returns true if the account's breaker must be opened
  */
 export async function countAnswer(
   route: Route,
@@ -35,14 +35,14 @@ export async function countAnswer(
   const { answered = 0, unanswered = 0, inRow = 0 } = all;
   const count = answered + unanswered;
   if (isAnswered || count > requestsCounted) {
-    // What was counted decides, whether or not it can be tidied.
+    // The counts decide even if settling the counters fails.
     await settleCounters(key, isAnswered, deps).catch(() => undefined);
   }
   const isHalf = count >= requestsCounted && unanswered >= answered;
   return !isAnswered && (inRow >= unansweredInRowMax || isHalf);
 }
 
-/** An answer ends the row of failures; above twenty requests both counts are halved. */
+/** An answer ends the run of failures. Above twenty requests both counts are halved. */
 async function settleCounters(key: string, isAnswered: boolean, deps: ReadyDeps): Promise<void> {
   const name = { kind: "failures", key } as const;
   const standing = (await deps.documents.read([name])).get("failures", key);
@@ -58,9 +58,10 @@ async function settleCounters(key: string, isAnswered: boolean, deps: ReadyDeps)
 }
 
 /**
- * Counts one refusal of an agent's call, each number once in this process. Another code begins a new row.
+ * Counts one refusal of an agent's call, each number once in this process. A different answer code starts a
+ * new run.
  *
- * @returns whether the agent's breaker is to be opened
+ * @returns true if the agent's breaker must be opened
  */
 export async function countRefusal(
   agentId: string,
@@ -86,7 +87,7 @@ export async function countRefusal(
   return (all[code] ?? 0) >= refusalsInRowMax;
 }
 
-/** Forgets what was counted, as far as it is known. */
+/** Resets the counters of a key where the copy read is not zero already. */
 export async function forgetFailures(
   key: string,
   read: DocumentsRead,
@@ -98,7 +99,7 @@ export async function forgetFailures(
   }
 }
 
-/** Dropped on a conflict: another process counts too. */
+/** Resets counters to `value`. Dropped on a conflict, as another process counts too. */
 async function reset(
   failures: StoredDocument<"failures">,
   value: Record<string, number>,

@@ -10,7 +10,7 @@ import { countAnswer, countRefusal, forgetFailures } from "./breaker-counts.ts";
 import type { ReadyDeps } from "../dialer.ts";
 import { breakerLifeMs, intervals, type Trouble } from "./probes.ts";
 
-/** A call that a provider has answered, or not. */
+/** The parts of a call that bear on its breakers. */
 export interface JudgedCall {
   agentId: string;
   route: Route;
@@ -18,9 +18,9 @@ export interface JudgedCall {
 }
 
 /**
- * Keeps count of what providers answer, and opens and closes breakers by it.
+ * Counts a provider's answer, and opens or closes breakers accordingly.
  *
- * @param read breakers and failures as they were read for the call
+ * @param read breakers and failures, as read for the call
  */
 export async function keepCount(
   outcome: DialOutcome,
@@ -44,19 +44,20 @@ export async function keepCount(
       return open(routeBreakerOf(route), outcome.code, "refusal", read, deps);
     case "rejected":
     case "forbidden": {
-      await noteAnswer(route, read, deps); // it was good enough to judge the call
+      await noteAnswer(route, read, deps); // the account works: the provider got as far as judging the call
       if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;
       const isOver = await countRefusal(agentId, outcome.code, numberHash, read, deps);
       return isOver ? open(agentBreakerOf(agentId), outcome.code, "agent", read, deps) : undefined;
     }
     case "not_placed":
       if (outcome.unanswered === true) return noteSilence(route, outcome.code, read, deps);
-      // It has answered, which ends a row of failures; that it takes calls again only a judged call shows.
+      // An answer ends the run of failures. Only an answer about a call shows that the account takes calls
+      // again.
       await countAnswer(route, true, read, deps);
   }
 }
 
-/** An account has answered: its breaker is closed where it is open, else the answer is counted. */
+/** Records an answer of an account: closes its breaker if that is open, otherwise counts the answer. */
 async function noteAnswer(route: Route, read: DocumentsRead, deps: ReadyDeps): Promise<void> {
   const account = accountBreakerOf(route);
   if (read.get("breaker", account)?.value.state === "open")
@@ -64,7 +65,7 @@ async function noteAnswer(route: Route, read: DocumentsRead, deps: ReadyDeps): P
   await countAnswer(route, true, read, deps);
 }
 
-/** A request stayed unanswered. */
+/** Records a request that stayed unanswered. */
 async function noteSilence(
   route: Route,
   code: string,
@@ -99,12 +100,12 @@ async function open(
   const next = { kind: "breaker" as const, key, version, value, expiresAt: now + breakerLifeMs };
   const [isOpened] = await documents.write([{ next, seen: standing?.version ?? null }]);
   memory.breakersOpened += 1;
-  if (isOpened !== true) return; // somebody else has opened it
+  if (isOpened !== true) return; // another process has opened it
   const due_at = new Date(value.probeAt).toISOString();
   log("alarm", "breaker.opened", { breaker: key, code, due_at });
 }
 
-/** Closes a breaker that is open, and forgets what was counted. Dropped on a conflict. */
+/** Closes an open breaker and resets its counters. Dropped on a conflict. */
 async function close(
   key: string,
   route: Route,
@@ -113,7 +114,7 @@ async function close(
 ): Promise<void> {
   const { documents, clock, random, log } = deps;
   if (read.get("breaker", key)?.value.state === "open") {
-    // Read anew: the probe that tells of the success has changed it since.
+    // The breaker is read again: the successful probe has changed it since.
     const standing = (await documents.read([{ kind: "breaker", key }])).get("breaker", key);
     if (standing?.value.state === "open") {
       const value = { ...standing.value, state: "closed" as const, closedAt: clock.now() };
@@ -121,7 +122,8 @@ async function close(
       const [isClosed] = await documents.write([{ next, seen: standing.version }]);
       if (isClosed === true) {
         log("info", "breaker.closed", { breaker: key });
-        // Behind an agent's or a route's breaker only probes are called up: the other rows have no mark.
+        // Only an account's breaker needs this: behind an agent's or a route's, only probes are called up,
+        // without marks.
         if (key === accountBreakerOf(route)) await restartMarks(accountNameOf(route), deps);
       }
     }
@@ -129,7 +131,7 @@ async function close(
   await forgetFailures(key, read, deps);
 }
 
-/** Makes marks that were set before now count no more: what they say is called up found a breaker open. */
+/** Voids the marks set before now: the rows they report as called up found a breaker open. */
 async function restartMarks(
   account: string,
   { documents, clock, random }: ReadyDeps,

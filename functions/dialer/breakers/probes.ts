@@ -1,21 +1,21 @@
 import type { BreakerDocument } from "../../../shared/documents/breakers.ts";
 import type { ReadyDeps } from "../dialer.ts";
 
-/** How soon an open breaker lets a first call through, and how seldom at last, in milliseconds. */
+/** Interval from opening a breaker to its first probe, and the longest interval between probes, in milliseconds. */
 export const intervals = {
   /** Requests stayed unanswered. */
   outage: { first: 15_000, last: 120_000 },
-  /** The account or the route was refused. */
+  /** The provider refused the account or the route. */
   refusal: { first: 60_000, last: 900_000 },
-  /** One call of the agent at a time: a trickle, so that a bad list delays its own agent only. */
+  /** A trickle of one call of the agent at a time, so that a bad list delays its own agent only. */
   agent: { first: 8_000, last: 8_000 },
 } as const;
 export type Trouble = keyof typeof intervals;
 
-/** An open breaker that nobody tries is forgotten after so long. */
+/** Time after which an open breaker that nobody probes expires. */
 export const breakerLifeMs = 7 * 86_400_000;
 
-/** A probe that was taken: `giveBack` lets another call have it where nothing was sent. */
+/** A probe that was taken. `giveBack` frees it for another call if no request was sent. */
 export interface Probe {
   giveBack(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface Probe {
 /**
  * Takes the probe of every open breaker, by a write that only one caller can win.
  *
- * @returns undefined where another call has it, or its time has not come
+ * @returns undefined if another call has a probe, or its time has not come
  */
 export async function takeProbe(
   breakers: readonly BreakerDocument[],
@@ -61,7 +61,10 @@ export async function takeProbe(
   return probe;
 }
 
-/** The moments from `from` up to `until` at which an open breaker lets a probe through, should each of them fail. */
+/**
+ * Times from `from` up to `until` at which an open breaker admits a probe if each probe fails; in
+ * milliseconds since the epoch.
+ */
 export function probeTimesOf(breaker: BreakerDocument, from: number, until: number): number[] {
   const { last } = intervals[troubleOf(breaker)];
   const times: number[] = [];

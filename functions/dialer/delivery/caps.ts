@@ -8,23 +8,23 @@ import type { ReadyDeps } from "../dialer.ts";
 
 const writeTries = 4;
 
-/** What has become of counting a call. */
+/** Result of counting a call towards its cap; `freeAt` in milliseconds since the epoch. */
 type CountedOrNot = { isCounted: true } | { isCounted: false; freeAt: number | undefined };
 
-/** A claimed call that counts for the caps of its number: an entry of the number's document. */
+/** A claimed call that counts towards the caps of its number, as an entry of the number's document. */
 interface Counted {
   row: CallRow;
   claim: string;
 }
 
 /**
- * Counts claimed calls towards the frequency caps of their numbers. Entries of one number in a delivery are written
- * one after another, so that two of them never take the last place together.
+ * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
+ * are written one after another, so that two calls never take the last place together.
  */
 export function createCaps({ documents, clock, random, settings, log }: ReadyDeps) {
   const busy = new Map<string, Promise<unknown>>();
 
-  /** After whatever this delivery is doing with the number's entries. */
+  /** Runs `work` after this delivery's pending work on the same number. */
   async function inTurn<Result>(numberHash: string, work: () => Promise<Result>): Promise<Result> {
     const before = busy.get(numberHash) ?? Promise.resolve();
     const mine = before.then(work, work);
@@ -53,11 +53,11 @@ export function createCaps({ documents, clock, random, settings, log }: ReadyDep
 
   return {
     /**
-     * Counts a call that is about to be dialed. A resend may ring only now, so it takes a new time in the place that
-     * it has.
+     * Counts a call that is about to be dialed. A resend may ring now, so it takes a new timestamp in the cap
+     * entry it already has.
      *
-     * @returns whether it is counted and may go; if not, the moment at which its number is free again; undefined:
-     *   nobody could tell
+     * @returns true as `isCounted` if the call may go; otherwise the time at which its number is free again,
+     * undefined if that is not known
      */
     async count({ row, claim }: Counted, route: Route): Promise<CountedOrNot> {
       const call = callOf(row);
@@ -70,9 +70,11 @@ export function createCaps({ documents, clock, random, settings, log }: ReadyDep
           const entries = standing?.value.entries ?? [];
           const others = entries.filter((one) => one.call !== row.id);
           const own = entries.find((one) => one.call === row.id);
-          // Whoever claimed it first may have died before it was counted: then it has no place yet.
+          // A process that claimed the call first may have died before it counted the call: then there is no
+          // entry yet.
           const hasPlace = row.resent && own !== undefined;
-          // Counted by a later claim, as this holder stood still: it would take that one's entry back.
+          // A later claim has counted the call while this holder stood still: counting here would overwrite
+          // that entry.
           if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== claim) {
             return { isCounted: false, freeAt: undefined };
           }
@@ -87,7 +89,10 @@ export function createCaps({ documents, clock, random, settings, log }: ReadyDep
       });
     },
 
-    /** Takes a call back that surely was not placed. Failing, its number rests for longer. */
+    /**
+     * Removes the entry of a call that surely was not placed. If the removal fails, the number rests for
+     * longer than needed.
+     */
     async leave({ row, claim }: Counted, route: Route): Promise<void> {
       const call = callOf(row);
       if (call === undefined || row.resent) return;

@@ -8,8 +8,8 @@ import type { ReadyDeps } from "../dialer.ts";
 import type { Permit } from "./permits.ts";
 
 /**
- * What is checked side by side under the claim, as nothing of it depends on the other: the number's cap, orders and
- * the do-not-call list, the calls in whose stead this one is made, and the permit.
+ * Runs the checks that do not depend on each other side by side under the claim: the number's cap, orders and
+ * the do-not-call list, the redialed calls that this one replaces, and the permit.
  */
 export async function checkClaimed(
   held: Held,
@@ -47,7 +47,7 @@ export function refusedByOrders(
   return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;
 }
 
-/** Longer than any call to the number that is under way and may yet leave its cap. */
+/** Wait after a full cap whose end is not known: longer than any call under way that may yet leave the cap. */
 const overCapMs = 180_000;
 
 function refusedByCap(
@@ -64,7 +64,10 @@ function refusedByCap(
   return { state: "WAITING", reason: "max_calls", dueAt };
 }
 
-/** What the calls in whose stead this one is made have come to since. Those that were purged count for nothing. */
+/**
+ * Refuses a redial if a call that it replaces has since been placed or may have been. Purged calls count for
+ * nothing.
+ */
 async function refusedByAncestors(
   { id, ancestors }: CallRow,
   { ledger, log }: ReadyDeps,

@@ -10,71 +10,71 @@ import type { RequestGate } from "./request-gate.ts";
 import type { SharedWrites } from "./shared-writes.ts";
 import type { Places } from "./places.ts";
 
-/** What became of a call. */
+/** Result of handling a call. */
 export type Result =
-  /** Done with; it was settled so, or another's write came before. */
+  /** The call is settled with this state, or another write came first. */
   | { kind: "done"; state?: CallState }
-  /** Its message must come again. */
+  /** The call's message must be delivered again. */
   | { kind: "again" }
-  /** Nothing has been written of it yet. */
+  /** The call was not dialed, and that decision is not yet written. */
   | { kind: "not_dialed"; decided: NotDialed };
 export type NotDialed =
   | Extract<Decided, { state: "WAITING" }>
   | { state: "EXPIRED"; reason: string };
 
-/** What the calls of one delivery share. */
+/** State that the calls of one delivery share. */
 export interface Delivery {
   deps: ReadyDeps;
-  /** When the invocation ends, in milliseconds since the epoch. */
+  /** End of the invocation, in milliseconds since the epoch. */
   deadline: number;
   places: Places;
   gate: RequestGate;
   permits: Permits;
   caps: Caps;
-  /** The documents that bear on its calls, at most 5 s old at a moment: now, or that of a request. */
+  /** Returns the documents that bear on the calls, at most 5 s old at time `at`: now, or the time of a request. */
   documents(at: number): Promise<DocumentsRead>;
   writes: SharedWrites;
-  /** Calls up a row that a call of the delivery has left waiting, together with those of about the same moment. */
+  /** Calls up a row that a call of this delivery left waiting, together with rows due at about the same time. */
   callUp(row: WaitingRow): Promise<void>;
   /** Set by the first claim that can neither be made nor read back: the other calls are handed back untouched. */
   ledger: { isDown: boolean };
 }
 
-/** A claim that this process holds: the row as it wrote it, and the dial that led to it. */
+/** A claim that this process holds: the row as written, and the dial decision that led to it. */
 export interface Held {
   dial: Dial;
   row: CallRow;
   claim: string;
 }
 
-/** What a call holds of its delivery's room. */
+/** The places of a delivery that a call holds. */
 export interface Place {
-  /** Among those that are claimed. */
+  /** True if the call holds one of the places for claimed calls. */
   isHeld: boolean;
-  /** Among those whose request is under way. */
+  /** True if the call holds one of the places for requests under way. */
   isInGate: boolean;
 }
 
-/** Gives back what a call holds, once. */
+/** Releases each place that a call still holds. */
 export function leave(place: Place, account: string, delivery: Delivery): void {
   leaveGate(place, account, delivery);
   if (place.isHeld) delivery.places.release(account);
   place.isHeld = false;
 }
 
-/** Lets another call's request through. */
+/** Releases the call's place in the request gate. */
 export function leaveGate(place: Place, account: string, { gate }: Delivery): void {
   if (place.isInGate) gate.leave(account);
   place.isInGate = false;
 }
 
-/** A decision that is settled under the claim, as nothing was sent; `counted`: it has an entry in its number's cap. */
+/** A decision to settle under the claim without a request. `counted`: the call has an entry in its number's cap. */
 export interface Refusal {
   refused: Decided;
   counted: boolean;
 }
 
-/** The call waits on, in the place that it has. */
+/** Lets the call wait on with its former `dueAt`, so that it keeps its place. */
 export function waiting(reason: string, { dial, row }: Held): Decided {
   return { state: "WAITING", reason, dueAt: dial.row?.dueAt ?? row.claimedAt ?? dial.dialAt };
 }

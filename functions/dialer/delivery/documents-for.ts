@@ -14,9 +14,10 @@ import type { ReadyDeps } from "../dialer.ts";
 import { calledUpKeyOf, paceKeyOf } from "./permits.ts";
 
 /**
- * All documents that bear on these calls, in one read: breakers, pauses, cancellations, do-not-call, paces.
+ * Reads all documents that bear on these calls at once: breakers, pauses, cancellations, do-not-call, paces.
  *
- * @param numbers whether the do-not-call list is asked for each number; every call is checked again before it is dialed
+ * @param numbers true to read the do-not-call entry of each number; every call is checked again before it is
+ * dialed
  */
 export async function documentsFor(
   calls: readonly Call[],
@@ -48,7 +49,7 @@ export async function documentsFor(
   return documents.read([...keys.values()]);
 }
 
-/** What is known when a delivery's calls are decided on. */
+/** Combines everything that `decide` needs for the calls of a delivery. */
 export function knownBy(
   documents: DocumentsRead,
   now: number,
@@ -59,7 +60,7 @@ export function knownBy(
   return { plan, schedule, hashKey, documents, now, canLookUp };
 }
 
-/** Two readings as one. */
+/** Combines two reads; the first one wins. */
 export function bothRead(one: DocumentsRead, other: DocumentsRead): DocumentsRead {
   return { get: (kind, key) => one.get(kind, key) ?? other.get(kind, key) };
 }

@@ -3,13 +3,13 @@ import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { documentsFor } from "./documents-for.ts";
 import type { ReadyDeps } from "../dialer.ts";
 
-/** How old the orders and breakers may be by which a call goes. */
+/** Maximum age of the orders and breakers that a request relies on. */
 const documentsAgeMsMax = 5_000;
 
 /**
- * The documents that bear on a delivery's calls, read anew where they will be more than 5 s old at the moment for which
- * they are asked, as a call may be dialed minutes after its delivery began, or where this process has opened a breaker
- * since. Their age counts from when they were asked for.
+ * Returns a function that reads the documents of a delivery's calls again if they would be more than 5 s old
+ * at the requested time, as a call may be dialed minutes after its delivery began, or if this process has
+ * opened a breaker since. Age counts from the start of the read.
  */
 export function createFreshDocuments(
   calls: readonly Call[],
@@ -20,7 +20,7 @@ export function createFreshDocuments(
   let last = { ...first, read: Promise.resolve(first.read) };
   return (at) => {
     const now = clock.now();
-    // A clock that has been set back tells no age.
+    // After the clock was set back, the age is unknown.
     const isOld = now < last.askedAt || at - last.askedAt > documentsAgeMsMax;
     const { breakersOpened } = memory;
     if (isOld || breakersOpened !== last.breakersOpened) {
@@ -28,7 +28,7 @@ export function createFreshDocuments(
       const asked = { read, askedAt: now, breakersOpened };
       last = asked;
       asked.read.catch(() => {
-        if (last === asked) last = { ...asked, askedAt: -Infinity }; // who asks next asks anew
+        if (last === asked) last = { ...asked, askedAt: -Infinity }; // the next caller reads again
       });
     }
     return last.read;

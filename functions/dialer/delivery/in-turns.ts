@@ -1,6 +1,6 @@
 /**
- * Runs `work` over the items in their order, at most `total` at once and at most `limitOf` of a group.
- * Rejects with the first error, after everything under way has ended.
+ * Runs `work` over the items in order, at most `total` at once and at most `limitOf` of a group. Rejects with
+ * the first error, after everything under way has ended.
  */
 export async function inTurns<Item>(
   items: readonly Item[],
@@ -14,7 +14,7 @@ export async function inTurns<Item>(
   const waiting = [...items];
   const underWay = new Map<string, number>();
 
-  /** The first item whose group has a place free. */
+  /** Takes the first item whose group is below its limit. */
   const take = (): Item | undefined => {
     const index = waiting.findIndex(
       (item) => (underWay.get(limits.groupOf(item)) ?? 0) < limits.limitOf(item),

@@ -4,14 +4,14 @@ import type { DocumentKey, DocumentsRead } from "../../../shared/documents/docum
 import type { Pace } from "../../../shared/schedule/pacing.ts";
 import type { DialerMemory, ReadyDeps } from "../dialer.ts";
 
-/** A call whose moment lies further ahead is not claimed: it waits in the ledger. */
+/** Maximum time from a claim to the expected permit: a call whose permit lies further ahead waits in the ledger. */
 export const claimAheadMsMax = 5_000;
-/** A claimed call waits so long for its moment: others may have taken moments between its claim and its permit. */
+/** Maximum wait of a claimed call for its permit: other calls may have taken permits since the claim. */
 const waitMsMax = 7_000;
-/** A request that cannot leave this soon after its moment must not go: late requests would go all at once. */
+/** Maximum delay of a request after its permit's time: late requests would leave all at once. */
 const permitAgeMsMax = 50;
 const permitsMax = 3;
-/** The least lead of a permit until ten round trips are known, and the longest one. */
+/** Minimum lead of a permit until ten round trips are known, and the maximum lead. */
 const firstLeadMs = 300;
 const leadMsMax = 2_000;
 const roundTripsKnown = 10;
@@ -29,18 +29,18 @@ export function calledUpKeyOf(account: string): DocumentKey<"called-up"> {
   return { kind: "called-up", key: account };
 }
 
-/** The earliest moment at which a request of the account may leave, as its pace was read; in milliseconds. */
+/** Earliest time at which a request of the account may leave, by the pace as read; in milliseconds since the epoch. */
 export function nextPermitAt(account: string, pace: Pace, documents: DocumentsRead): number {
   const arrivalUs = documents.get("pace", account)?.value.arrivalUs ?? 0;
   return (arrivalUs - (pace.burst - 1) * pace.intervalUs) / 1000;
 }
 
-/** Up to when calls of the account are called up, as that was read; in milliseconds since the epoch. */
+/** Time up to which calls of the account are called up, as read; in milliseconds since the epoch. */
 export function calledUpTo(account: string, documents: DocumentsRead): number {
   return (documents.get("called-up", account)?.value.arrivalUs ?? 0) / 1000;
 }
 
-/** Notes how long the ledger took to answer: permits are asked for that much ahead. */
+/** Records a round trip to the ledger: permits are requested that much ahead. */
 export function noteRoundTrip(
   { roundTripsMs }: Pick<DialerMemory, "roundTripsMs">,
   ms: number,
@@ -49,27 +49,25 @@ export function noteRoundTrip(
   if (roundTripsMs.length > roundTripsKept) roundTripsMs.shift();
 }
 
-/** The 95th percentile of the latest round trips, as far as any are known; in milliseconds. */
+/** The 95th percentile of the latest round trips in milliseconds, 0 if none is known. */
 export function knownRoundTripMs({ roundTripsMs }: DialerMemory): number {
   const sorted = roundTripsMs.toSorted((a, b) => a - b);
   return Math.min(leadMsMax, sorted[Math.floor(sorted.length * 0.95)] ?? 0);
 }
 
-/** How far ahead a permit's moment is asked for: a round trip, and at least 300 ms until ten of them are known. */
+/** Lead of a permit in milliseconds: a round trip, and at least 300 ms until ten round trips are known. */
 export function leadMs(memory: DialerMemory): number {
   const known = knownRoundTripMs(memory);
   return memory.roundTripsMs.length < roundTripsKnown ? Math.max(firstLeadMs, known) : known;
 }
 
-/** Leave to send one request. */
+/** Permission to send one request. */
 export interface Permit {
   /** Milliseconds since the epoch; the request leaves then, or at most 50 ms later. */
   moment: number;
 }
 
-/**
- * Permits for the calls of one delivery. Those that are asked for at the same moment share one statement.
- */
+/** Takes permits for the calls of one delivery. Permits requested at the same time share one statement. */
 export function createPermits(deps: ReadyDeps) {
   const { documents, clock, memory } = deps;
   interface Asking {
@@ -78,7 +76,7 @@ export function createPermits(deps: ReadyDeps) {
   }
   const asking = new Map<string, Asking[]>();
 
-  /** @param doubled after a void permit: the ledger, or this process, was slower than thought */
+  /** @param doubled true after a void permit: the ledger, or this process, was slower than expected */
   async function takeFor(account: string, pace: Pace, doubled: boolean): Promise<void> {
     await Promise.resolve();
     const all = asking.get(account) ?? [];
@@ -105,19 +103,23 @@ export function createPermits(deps: ReadyDeps) {
   };
 
   return {
-    /** A permit within the next 5 s; undefined where the account has none. An account without a pace has one now. */
+    /**
+     * Takes a permit within the next 5 s, or undefined if the account has none. An account without a pace
+     * gets one for now.
+     */
     async take(route: Route, tries = 0): Promise<Permit | undefined> {
       const pace = paceOfRoute(route, deps);
       if (pace === undefined) return { moment: clock.now() };
       const moment = await ask(accountNameOf(route), pace, tries > 0);
       return moment === undefined ? undefined : { moment };
     },
-    /** Whether a request may leave by this permit now. */
+    /** Returns true if a request may be sent under this permit now. */
     isValid(route: Route, { moment }: Permit): boolean {
       const pace = paceOfRoute(route, deps);
       if (pace === undefined) return true;
       const late = clock.now() - moment;
-      // Later than an interval it would leave with the next one: a second would hold more than rate and burst.
+      // A request later than one interval would leave with the next one: that second would hold more than
+      // rate and burst.
       return late >= 0 && late <= permitAgeMsMax && late < pace.intervalUs / 1000;
     },
     triesMax: permitsMax,

@@ -1,4 +1,4 @@
-/** A call finds no place where its account has freed none for this long. */
+/** Time without a place freed by its account after which a call gives up waiting. */
 const noPlaceMs = 5_000;
 
 interface Waiter {
@@ -7,11 +7,15 @@ interface Waiter {
 }
 
 /**
- * Places for the claimed calls of one delivery. A free one goes to the waiting account with the fewest claims under way,
- * and no account holds more than half while calls of another are left: an account that hangs delays its own calls.
+ * Places for the claimed calls of one delivery. A free place goes to the waiting account with the fewest
+ * claims under way, and no account holds more than half while calls of another are left: an account that
+ * hangs delays its own calls only.
  */
 export interface Places {
-  /** False: no place came free for the account within five seconds. True: call `release` with it at the end. */
+  /**
+   * Resolves to true with a place, to be given back by `release`; false if the account freed no place within
+   * five seconds.
+   */
   acquire(account: string): Promise<boolean>;
   release(account: string): void;
 }
@@ -23,16 +27,16 @@ export function createPlaces({
   clock,
 }: {
   total: number;
-  /** What one account may hold now: that grows as it answers. */
+  /** Places that one account may hold now. The limit grows as the account answers. */
   limitOf(account: string): number;
-  /** Whether calls of other accounts are left in the delivery. */
+  /** Returns true if calls of other accounts are left in the delivery. */
   isShared(account: string): boolean;
   clock: { now(): number; sleep(ms: number): Promise<void> };
 }): Places {
   const half = Math.ceil(total / 2);
   const waiters: Waiter[] = [];
   const underWay = new Map<string, number>();
-  /** When a place was last taken or freed, by account. */
+  /** Time at which a place was last taken or freed, by account. */
   const progressAt = new Map<string, number>();
   const heldBy = (account: string) => underWay.get(account) ?? 0;
 
@@ -70,7 +74,7 @@ export function createPlaces({
       };
       waiters.push(waiter);
       const since = clock.now();
-      // Calls that ask at the same moment are all waiting before the first place is given.
+      // All calls that ask at the same time are queued before the first place is granted.
       await Promise.resolve();
       grantFree();
       for (;;) {
@@ -81,7 +85,7 @@ export function createPlaces({
           waiters.splice(waiters.indexOf(waiter), 1);
           return false;
         }
-        // The limit may have grown by another delivery's answers: look again soon.
+        // The limit may have grown through another delivery's answers, so the wait is cut into short pieces.
         await Promise.race([granted.promise, clock.sleep(Math.min(leftMs, 500))]);
         grantFree();
       }

@@ -1,16 +1,16 @@
 import type { Windows } from "./window.ts";
 
-/** How long a claimed call waits for its request to be let through: it must leave while its claim is young. */
+/** Maximum wait of a claimed call in the gate: its request must leave while the claim is young. */
 const waitMsMax = 5_000;
-/** Another delivery of this process may have left room in an account's window: that is looked at so often. */
+/** Interval of checks for room that another delivery of this process has left in an account's window. */
 const lookMs = 100;
 
 /**
- * Lets requests of one delivery through, in the order in which they come: at most `total` at once, of each account as
- * many as this process's window for it allows, and at most half while calls of another account are left.
+ * Admits the requests of one delivery in the order of arrival: at most `total` at once, per account as many
+ * as this process's window allows, and at most half while calls of another account are left.
  */
 export interface RequestGate {
-  /** False: none was let out in time. */
+  /** Resolves to false if the request was not admitted in time. */
   enter(account: string): Promise<boolean>;
   leave(account: string): void;
 }
@@ -22,7 +22,10 @@ export function createRequestGate({
   clock,
 }: {
   total: number;
-  /** Whether calls of other accounts are left in the delivery: then an account has at most half of the requests. */
+  /**
+   * Returns true if calls of other accounts are left in the delivery: then one account has at most half of
+   * the requests.
+   */
   isShared(account: string): boolean;
   windows: Windows;
   clock: { now(): number; sleep(ms: number): Promise<void> };

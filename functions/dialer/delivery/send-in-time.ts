@@ -19,11 +19,12 @@ import { accountNameOf } from "../../../shared/providers/index.ts";
 import type { ReadyDeps } from "../dialer.ts";
 import { leadMs, type Permit } from "./permits.ts";
 
-/** So long before its moment a request takes one of the connections. */
+/** Time before its permit at which a request takes one of the connections. */
 const connectedMs = 100;
 
 /**
- * Waits for the permit, takes the probes of open breakers, looks at orders and the clock for the last time, and sends.
+ * Waits for the permit, takes the probes of open breakers, checks orders and the clock for the last time, and
+ * sends.
  */
 export async function sendInTime(
   held: Held,
@@ -38,7 +39,7 @@ export async function sendInTime(
   let read: DocumentsRead;
   let probe: Probe | undefined;
   const giveBack = async (refused: Decided): Promise<Refusal> => {
-    await probe?.giveBack().catch(() => undefined); // it then comes a while later
+    await probe?.giveBack().catch(() => undefined); // without it the next probe comes later
     return { refused, counted: true };
   };
   try {
@@ -46,7 +47,7 @@ export async function sendInTime(
       if (!(await waitUntil(permit.moment, held, place, delivery))) {
         return giveBack(waiting("no_capacity", held));
       }
-      // It may have waited for seconds: an operator's order of that time holds.
+      // The call may have waited for seconds, so orders given meanwhile apply.
       read = await documents(deps.clock.now());
       const ordered = refusedByOrders(held, read, deps);
       if (ordered !== undefined) return giveBack(ordered);
@@ -71,8 +72,8 @@ export async function sendInTime(
 }
 
 /**
- * Sleeps until a permit's moment. Documents that would be too old by then are read two round trips before it, so that
- * nothing is left to be read at the moment itself. False: no connection came free.
+ * Sleeps until a permit's time. Documents that would be too old by then are read two round trips earlier, so
+ * that nothing is left to read at that time. Resolves to false if no connection came free.
  */
 async function waitUntil(
   moment: number,
@@ -91,16 +92,16 @@ async function waitUntil(
   return true;
 }
 
-/** A clock that was set back by more than this tells no age. */
+/** Largest clock step back that is tolerated; after a larger one a claim's age is unknown. */
 const clockStepMs = 1_000;
 
-/** The last look before the request: the claim's age and the callee's hours. */
+/** Last check before the request: the claim's age and the callee's hours. */
 function refusedByClock(held: Held, startedAt: number, deps: ReadyDeps): Decided | undefined {
   const { clock, settings } = deps;
   const { call, route } = held.dial;
   const now = clock.now();
   const claimedAt = Math.min(startedAt, held.row.claimedAt ?? startedAt);
-  // Frozen, or the ledger was slow: a sweep may be about to call this claim's outcome unknown.
+  // The process was frozen or the ledger slow: a sweep may be about to turn this claim UNKNOWN.
   const age = now - claimedAt;
   if (age > claimAgeMsMax || age < -clockStepMs) return waiting("claim_too_old", held);
   if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
@@ -110,7 +111,7 @@ function refusedByClock(held: Held, startedAt: number, deps: ReadyDeps): Decided
 }
 
 async function request({ dial, row }: Held, { settings, log }: ReadyDeps): Promise<DialOutcome> {
-  // A resend repeats the first request, to the route that it had.
+  // A resend repeats the first request to the route of the first request.
   const route = row.route ?? dial.route;
   const { timeoutSeconds } = accountOf(route, settings.plan);
   const attempt = row.attempt - (row.claims.length - 1);

@@ -2,19 +2,25 @@ import DataLoader from "dataloader";
 import type { Change } from "../../../shared/ledger/call-ledger.ts";
 import type { ReadyDeps } from "../dialer.ts";
 
-/** Most rows of one write. */
+/** Maximum rows per write. */
 const rowsMax = 100;
-/** How long a write waits for others to share its round trip, and how often it looks whether any may yet come. */
+/**
+ * Maximum wait of a write for others to share its round trip, and the interval of checks whether any can
+ * still come.
+ */
 const shareMsMax = 60;
 const lookMs = 4;
-/** A delivery of fewer calls has little to share: its writes go at once. */
+/** Calls in a delivery from which on writes wait to be shared: smaller deliveries have little to share. */
 export const manyCalls = 10;
 
-/** Writes rows of a delivery's calls, claims and settlements of about the same moment in one round trip. */
+/** Writes claims and settlements that fall at about the same time in one round trip. */
 export interface SharedWrites {
-  /** True: the row stands as it was to be written. */
+  /** Resolves to true if the row stands as requested. */
   write(change: Change): Promise<boolean>;
-  /** Told by each call when it begins to write and when it has ended: nobody waits for those that cannot come. */
+  /**
+   * Each call calls `begin` before its first write and `end` after its last, so that no write waits for calls
+   * that cannot come.
+   */
   begin(): void;
   end(): void;
 }
@@ -25,7 +31,7 @@ export function createSharedWrites(
 ): SharedWrites {
   let underWay = 0;
   let waiting = 0;
-  /** Waits for others, but not once every call under way waits for its write. */
+  /** Waits for other writes, but not once every call under way waits for its write. */
   const share = async () => {
     for (let waitedMs = 0; waitedMs < shareMsMax; waitedMs += lookMs) {
       await clock.sleep(lookMs);

@@ -1,6 +1,6 @@
-/** How many requests a process sends an account at once: two until it answers, and two again once it does not. */
+/** Minimum window: requests that a process sends an account at once until it answers, and again once it does not. */
 export const windowMin = 2;
-/** No account's concurrency is above 100, so a larger window would tell nothing. */
+/** Maximum window: no account's concurrency exceeds 100, so a larger window would say nothing. */
 const windowMax = 128;
 
 interface Window {
@@ -8,12 +8,12 @@ interface Window {
   underWay: number;
 }
 
-/** The windows of this process, by account. */
+/** Limits of requests under way per account in this process. */
 export interface Windows {
-  /** False: the account has as many requests under way as its window allows. */
+  /** Returns false if the account has as many requests under way as its window allows. */
   begin(account: string): boolean;
   end(account: string): void;
-  /** Doubles the window by an answer, and closes it to two where a request stayed unanswered. */
+  /** Doubles the window after an answer, and closes it to two after an unanswered request. */
   adjust(account: string, wasAnswered: boolean): void;
   limitOf(account: string): number;
 }

@@ -3,15 +3,15 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/documents/documents.ts";
 import type { ReadyDeps } from "../dialer.ts";
 
-/** A backlog's document is renewed by writers that know of no use for so long. */
+/** Interval after which a writer renews a backlog's document. */
 const renewedEveryMs = 30 * 60_000;
 const writeTries = 3;
 
 /**
- * Makes sure that sweeps visit the backlogs of rows that are about to be written: their documents say that they were
- * used within 45 minutes.
+ * Makes sure that sweeps visit the backlogs of rows about to be written: the documents must show a use within
+ * the last 45 minutes.
  *
- * @throws where that cannot be written: then no row may be
+ * @throws if a document cannot be written; then no row may be written
  */
 export async function useBacklogs(
   rows: readonly Pick<CallRow, "client" | "agentId">[],

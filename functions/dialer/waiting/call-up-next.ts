@@ -8,23 +8,23 @@ import { calledUpKeyOf, paceKeyOf } from "../delivery/permits.ts";
 import { type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
 
-/** Another writer may move the mark first: then the rows after it are read again. */
+/** Maximum tries: if another writer moves the mark first, the rows after it are read again. */
 const triesMax = 3;
-/** Rows of other writers that are called up along with one's own: they came first. */
+/** Maximum rows of other writers that are called up along with one's own, as they came first. */
 const othersMax = 100;
 
-/** A row that was just written WAITING, of an account with a pace. */
+/** A row of an account with a pace that was just written WAITING. */
 export interface Written {
   id: string;
   dueAt: number;
   backlog: string;
-  /** By when it surely was; milliseconds since the epoch. */
+  /** Latest possible time of the write, in milliseconds since the epoch. */
   writtenAt: number;
 }
 
 /**
- * Calls up what comes next in the backlogs of rows that were just written, so that nobody waits for a sweep to notice
- * them. Where rows remain that no sweep had places for, the sweep alone calls up, in turn.
+ * Calls up the next rows in the backlogs of rows just written, so that these need not wait for a sweep. Where
+ * a sweep left rows over for lack of places, only sweeps call up, in turn.
  */
 export async function callUpNext(
   route: Route,
@@ -72,8 +72,8 @@ export async function callUpNext(
 }
 
 /**
- * Own rows that no page shows and nobody called up: those before a mark that was set before they were written, and
- * those that an index of the ledger does not show yet.
+ * Own rows that were not called up and are on no page read: rows before a mark set before they were written,
+ * and rows that a ledger index does not show yet.
  */
 function ownLeft(
   rows: readonly Written[],
@@ -88,7 +88,7 @@ function ownLeft(
     const place = { id, dueAt };
     const mark = markOf(place, read.document.value.marks);
     const isCovered = mark !== undefined && isLive(mark, horizon) && mark.at >= writtenAt;
-    // A page that is not whole may end before it: those before it come first.
+    // If the page was cut off, the row may lie after its end: the rows before it come first.
     const mayFollow =
       !read.isWhole && (read.last === undefined || comparePlaces(place, read.last) > 0);
     if (isCovered || (mark === undefined && mayFollow)) return [];
@@ -97,7 +97,7 @@ function ownLeft(
   });
 }
 
-/** Rows that this process remembers to have called up, so that it does not call up its own again. */
+/** Maximum rows that this process remembers as called up, so that it does not call them up again. */
 const calledUpMax = 20_000;
 
 function noteCalledUp(sent: readonly Turn[], { memory }: ReadyDeps): void {

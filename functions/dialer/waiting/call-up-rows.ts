@@ -6,18 +6,18 @@ import type { Turn } from "./marks.ts";
 import { calledUpKeyOf, knownRoundTripMs, nextPermitAt } from "../delivery/permits.ts";
 import { aheadMsOf } from "./read-backlogs.ts";
 
-/** The places that an account with a pace has for rows to be called up before the next sweep. */
+/** Places of an account with a pace for rows to be called up before the next sweep. */
 export interface CalledUpPlaces {
   notBefore: number;
   notAfter: number;
-  /** As its `called-up` was read; in milliseconds since the epoch, earliest first. */
+  /** Places by the `called-up` document as read; in milliseconds since the epoch, earliest first. */
   moments: number[];
 }
 
 /** Round trips from the delivery of a hint to the request: row, documents, claim, permit, and the permit's lead. */
 const roundTripsToRequest = 5;
 
-/** @param count places that are asked for at most */
+/** @param count maximum number of places */
 export function placesOf(
   account: string,
   pace: Pace,
@@ -27,7 +27,7 @@ export function placesOf(
 ): CalledUpPlaces {
   const { clock, memory } = deps;
   const now = clock.now();
-  // A call that is hinted at now cannot leave at once: places before that would be lost to the account.
+  // A call hinted now cannot leave at once: the account would lose places before that time.
   const soonest = now + roundTripsToRequest * knownRoundTripMs(memory);
   const notBefore = Math.floor(Math.max(soonest, nextPermitAt(account, pace, read)));
   const notAfter = now + aheadMsOf(deps);
@@ -51,7 +51,7 @@ export async function callUpInTurn(
 ): Promise<Turn[]> {
   if (turns.length === 0) return [];
   const key = calledUpKeyOf(account);
-  // Others may have taken places since these were counted: then the rows take the ones thereafter.
+  // Others may have taken places since these were counted; the rows then take the following ones.
   const latest = notAfter + Math.ceil((turns.length * pace.intervalUs) / 1000);
   const window = { notBefore, notAfter: latest };
   const moments = await deps.documents.takePermits(key, pace, turns.length, window);
@@ -64,7 +64,7 @@ export async function callUpInTurn(
   );
 }
 
-/** Sends hints for rows in the order of their moments. */
+/** Sends hints for rows in the order of their times. */
 export async function sendInOrder(turns: readonly Turn[], deps: ReadyDeps): Promise<Turn[]> {
   return sendHints(
     turns.toSorted((a, b) => a.moment - b.moment),

@@ -9,36 +9,36 @@ import { callUpNext, type Written } from "./call-up-next.ts";
 import type { ReadyDeps } from "../dialer.ts";
 import { type CalledUp, hintLeadMs, sendHints } from "./hints.ts";
 
-/** Whoever writes a row that is due so soon calls it up; later ones are called up by a sweep. */
+/** Maximum time until a row is due for its writer to call it up. Later rows are called up by a sweep. */
 const soonMs = 120_000;
-/** A call that found no place or no permit is looked at again after a while, when its account may have answered. */
+/** Wait of a call that found no place or no permit: its account may have answered by then. */
 const comeBackMs = { paced: 5_000, unpaced: 15_000 } as const;
 
-/** A row that now waits, or whose outcome is unknown: it is looked up, or sent again, when it is due. */
+/** A row that now waits, or whose outcome is unknown and that is looked up or resent when it is due. */
 export interface WaitingRow {
   call: Call;
   state: "WAITING" | "UNKNOWN";
   reason: string;
   dueAt: number;
-  /** When it surely was written. */
+  /** Latest possible time of the write, in milliseconds since the epoch. */
   writtenAt: number;
-  /** It had been called up and was sent back, so it needs no new place among those that are called up. */
+  /** True if the row had been called up and was sent back: it needs no new place among called-up rows. */
   cameBack: boolean;
 }
 
-/** Reasons of rows that nothing is gained by calling up: they are once the reason has ended. */
+/** Reasons of rows that would wait on if called up. They are called up once the reason has ended. */
 const heldBack = new Set(["paused", "breaker_open", "route_gone"]);
-/** Reasons of rows whose turn it was: the account, or this process, had no room for them. */
+/** Reasons of called-up rows for which the account, or this process, had no room. */
 const noRoom = new Set(["no_capacity", "pace", "permit_void", "claim_too_old", "not_checked"]);
 
-/** Whether a called-up row that waits for this reason has come back. */
+/** Returns true if this reason means that a called-up row was sent back. */
 export function hasComeBack(reason: string): boolean {
   return noRoom.has(reason);
 }
 
 /**
- * Calls up rows that are due soon, so that nobody waits for a sweep to notice them: by a hint at their time, and those
- * of an account with a pace in their turn. Never throws: where hints are lost, sweeps find the rows.
+ * Calls up rows that are due soon, so that they need not wait for a sweep: by a hint at their due time, or in
+ * turn for an account with a pace. Never throws: if hints are lost, sweeps find the rows.
  */
 export async function callUpSoon(rows: readonly WaitingRow[], deps: ReadyDeps): Promise<void> {
   const { clock, settings, log } = deps;
@@ -49,7 +49,7 @@ export async function callUpSoon(rows: readonly WaitingRow[], deps: ReadyDeps): 
     const route = routeOf(call.request.agent_id, settings.plan);
     if (route === undefined || dueAt > now + soonMs || heldBack.has(reason)) continue;
     const { pace } = accountOf(route, settings.plan);
-    // Looked after no sooner than it is due: whether it is over is told by then.
+    // A look-up is hinted for the due time itself, not ahead of it: an outcome is judged by that time.
     if (state === "UNKNOWN") hints.push({ id: call.id, moment: dueAt + hintLeadMs });
     else if (pace === undefined || cameBack) {
       const laterMs = comeBackMs[pace === undefined ? "unpaced" : "paced"];
@@ -71,10 +71,10 @@ export async function callUpSoon(rows: readonly WaitingRow[], deps: ReadyDeps): 
   }
 }
 
-/** How long a row that was left waiting waits for others, to be called up together with them. */
+/** Time that a row left waiting waits for others, to be called up together. */
 const gatherMs = 200;
 
-/** Calls up rows of one delivery that are left waiting at about the same moment, together. */
+/** Calls up together the rows of one delivery that are left waiting at about the same time. */
 export function gatherWaiting(deps: ReadyDeps): (row: WaitingRow) => Promise<void> {
   const loader = new DataLoader<WaitingRow, undefined>(
     async (rows) => {
@@ -86,7 +86,7 @@ export function gatherWaiting(deps: ReadyDeps): (row: WaitingRow) => Promise<voi
   return (row) => loader.load(row);
 }
 
-/** Sends hints; where the queue does not take them, a sweep finds the rows. */
+/** Sends hints. If the queue refuses them, a sweep finds the rows. */
 export async function hintSafely(rows: readonly CalledUp[], deps: ReadyDeps): Promise<void> {
   if (rows.length === 0) return;
   const ordered = rows.toSorted((a, b) => a.moment - b.moment);

@@ -11,23 +11,23 @@ import { aheadMsOf, pageRows } from "./read-backlogs.ts";
 import { readFor, type Seen, serveAccount } from "./serve-account.ts";
 import { writeBacklogs } from "./write-backlogs.ts";
 
-/** A backlog that was used so recently may have rows that its document does not tell of. */
+/** Time since its last use within which a backlog may have rows that its document does not show. */
 const usedMs = 45 * 60_000;
-/** Every backlog is looked through once an hour, whatever its document says. */
+/** Interval of the full visit of every backlog, whatever its document says. */
 const visitedMs = 3_600_000;
-/** Documents of backlogs that are listed in one go. */
+/** Maximum backlog documents per listed page. */
 const pageBacklogs = 500;
 
-/** The time that a sweep has: it ends in good order before its invocation or its lease does. */
+/** The time budget of a sweep. It ends before the invocation and the lease do. */
 export interface SweepTime {
   isOver(): boolean;
 }
 
 /**
- * Calls up what waits: of every account as many rows as it has places for before the next sweep, round robin over the
- * backlogs that today's plan sends to it.
+ * Calls up waiting rows: per account as many as it has places for before the next sweep, round robin over the
+ * backlogs that the current plan routes to it.
  *
- * @param from the backlog after which the last sweep left off
+ * @param from key of the backlog at which the last sweep stopped
  */
 export async function callUp(
   from: string | undefined,
@@ -47,14 +47,14 @@ export async function callUp(
       deps,
     );
     isWhole &&= served === "all";
-    if (served === "none") break; // they are the first of the next sweep
+    if (served === "none") break; // the next sweep starts with them
     after = page.at(-1)?.key ?? after;
     if (page.length < pageBacklogs) return { isWhole, after: null };
   }
   return { isWhole: false, after: after ?? null };
 }
 
-/** Serves a page of backlogs as far as there is time; one that cannot be served keeps none of the others from it. */
+/** Serves a page of backlogs while there is time. A failing account does not keep the others waiting. */
 async function serveAll(
   all: readonly Seen[],
   time: SweepTime,
@@ -90,7 +90,7 @@ async function serveAll(
   return left === accounts.size + still.length && time.isOver() ? "none" : "some";
 }
 
-/** Begins with another one each minute: where a sweep has not time for all, none is always the last. */
+/** Rotates the order by one each minute, so that under time pressure no item is always last. */
 function rotated<One>(all: readonly One[], now: number): One[] {
   const start = all.length === 0 ? 0 : Math.floor(now / 60_000) % all.length;
   return [...all.slice(start), ...all.slice(0, start)];
@@ -105,7 +105,7 @@ function isVisited({ value }: Backlog, now: number, aheadMs: number): boolean {
   );
 }
 
-/** A paused backlog, or one without a route, is looked at once an hour: what is past its time is called up. */
+/** Visits a paused backlog, or one without a route, once an hour and calls up what is past its time. */
 async function visitStill(
   { document, route }: Seen,
   time: SweepTime,
@@ -115,7 +115,7 @@ async function visitStill(
   const now = clock.now();
   if (now - document.value.visitedAt < visitedMs) {
     if (document.value.nextDueAt !== null) return;
-    // Rows may have been written since it was seen empty: a resume must find them at once.
+    // Rows may have been written since the backlog was seen empty, and a resume must find them at once.
     await writeBacklogs([{ document, value: { ...document.value, nextDueAt: now } }], deps);
     return;
   }

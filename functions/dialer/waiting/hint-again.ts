@@ -6,12 +6,12 @@ import type { ReadyDeps } from "../dialer.ts";
 import { nextPermitAt } from "../delivery/permits.ts";
 import { hintSafely } from "./call-up-soon.ts";
 
-/** A sweep calls up again what lies further ahead. */
+/** Horizon of repeated hints: a sweep calls up rows further ahead. */
 const hintedMs = 75_000;
 
 /**
- * Hints again at called-up rows that came before their account had a permit for them, at the moments when it will
- * have; beyond 75 s they are dropped, since a sweep calls them up again.
+ * Sends another hint for called-up rows that arrived before their account had a permit for them, timed for
+ * that permit. Rows beyond 75 s are dropped, as a sweep calls them up again.
  */
 export async function hintAgain(
   left: readonly { row: CallRow; because: string }[],

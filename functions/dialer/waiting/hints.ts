@@ -3,21 +3,21 @@ import type { Message } from "../../../shared/queue/messages.ts";
 import { messageCallsMax } from "../../../shared/queue/messages.ts";
 import type { ReadyDeps } from "../dialer.ts";
 
-/** A hint comes so long before its moment: a row counts as due 5 s ahead, and a delivery takes a while. */
+/** Lead of a hint before its row's time: a row counts as due 5 s ahead, and a delivery takes a while. */
 const leadSeconds = 4;
 export const hintLeadMs = leadSeconds * 1000;
 
-/** A row that is to be called up at a moment, in milliseconds since the epoch. */
+/** A row to be called up at a time, in milliseconds since the epoch. */
 export interface CalledUp {
   id: string;
   moment: number;
 }
 
 /**
- * Sends hints for rows, in the order given: each of ids whose moments lie in the same second, at most 25 and at most
- * twice a delivery's concurrency. Lost hints cost time only, as the row is the home.
+ * Sends hints for rows in the given order. A message holds ids whose times lie in the same second, at most 25
+ * and at most twice a delivery's concurrency. Lost hints cost only time, as sweeps find the rows.
  *
- * @returns the rows from the front whose hints the queue has acknowledged
+ * @returns the rows, from the front, whose hints the queue has acknowledged
  */
 export async function sendHints<Row extends CalledUp>(
   rows: readonly Row[],

@@ -2,35 +2,36 @@ import type { DuePlace } from "../../../shared/ledger/call-ledger.ts";
 import type { ReadyDeps } from "../dialer.ts";
 import { type Backlog, type Horizon, isLive, isPending, marksNow } from "./marks.ts";
 
-/** The time that the next sweep's messages may take. */
+/** Time reserved for the next sweep's messages to arrive. */
 const messageMsMax = 15_000;
 
-/** How far ahead rows are called up: until the next sweep's messages have come. */
+/** Milliseconds ahead of now up to which rows are called up: until the next sweep's messages have arrived. */
 export function aheadMsOf({ sweepSeconds }: Pick<ReadyDeps, "sweepSeconds">): number {
   return sweepSeconds * 1000 + messageMsMax;
 }
-/** Most rows that are read in one go. */
+/** Maximum rows per read. */
 export const pageRows = 5_000;
 
 /** A backlog and the rows of it that a sweep has read. */
 export interface Read {
-  /** As it was read, its marks as they count now. */
+  /** The document as read, with the marks that count now. */
   document: Backlog;
-  /** Rows that are to be called up, in their order. */
+  /** Rows to be called up, in order. */
   fresh: DuePlace[];
-  /** Rows that were called up and whose hints may be on their way. */
+  /** Number of rows that were called up and whose hints may be on their way. */
   pending: number;
-  /** Whether rows that were called up were not even read, so that some of them may still stand. */
+  /** True if called-up rows were not read: some of them may still stand. */
   skipped: boolean;
-  /** The last row that was read; rows after it have been seen to be absent where `isWhole`. */
+  /** The last row read. If `isWhole`, no rows stand after it. */
   last: DuePlace | undefined;
-  /** Whether all rows that are due were read. */
+  /** True if all rows that are due were read. */
   isWhole: boolean;
 }
 
 /**
- * Reads rows of an account's backlogs until there are `needed`, the same number of each in turn. Rows up to a live mark
- * were called up and may yet come; those before a mark that is no longer live go first.
+ * Reads rows of an account's backlogs until there are `needed`, the same number of each in turn. Rows up to a
+ * mark that counts are called up already and may yet arrive. Rows before a mark that no longer counts go
+ * first.
  */
 export async function readRows(
   all: readonly { document: Backlog }[],
@@ -41,7 +42,7 @@ export async function readRows(
   const until = horizon.now + aheadMsOf(deps);
   const reads = all.map(({ document }) => {
     const { marks } = document.value;
-    // Without a pace the rows that were called up are counted, so they are read.
+    // Without a pace, called-up rows are counted, so they must be read.
     const skipped =
       horizon.isPaced && marks.length > 0 && marks.every((mark) => isLive(mark, horizon));
     const places: DuePlace[] = [];

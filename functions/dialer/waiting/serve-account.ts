@@ -11,7 +11,7 @@ import { probeTimesOf } from "../breakers/probes.ts";
 import { aheadMsOf, type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
 
-/** Called-up rows that may wait for an account without a pace: doubled as long as they are dialed quickly. */
+/** Maximum called-up rows of an account without a pace; doubled while they are dialed quickly. */
 const calledUpMin = 5_000;
 const calledUpMost = 40_000;
 type AccountValue = StoredDocument<"account">["value"];
@@ -22,7 +22,7 @@ export interface Seen {
   route: Route | undefined;
 }
 
-/** The documents of all accounts and agents that these backlogs belong to. */
+/** Reads the documents of all accounts and agents of these backlogs. */
 export async function readFor(
   seen: readonly Seen[],
   { documents }: ReadyDeps,
@@ -42,11 +42,12 @@ export async function readFor(
   return documents.read([...new Map(keys.map((key) => [`${key.kind} ${key.key}`, key])).values()]);
 }
 
-/** A backlog that a writer has changed meanwhile is read again, with the rows that are left then. */
+/** Maximum tries: a backlog that a writer has changed meanwhile is read again, with its remaining rows. */
 const serveTries = 3;
 
 /**
- * Calls up rows of one account: as many as it has places for before the next sweep, round robin over its backlogs.
+ * Calls up rows of one account: as many as it has places for before the next sweep, round robin over its
+ * backlogs.
  *
  * @param read the documents of its backlogs, see `readFor`
  */
@@ -89,13 +90,13 @@ interface Served {
   /** Keys of the backlogs whose rows were called up. */
   marked: Set<string>;
   sent: number;
-  /** Rows that had been called up before, and whether others remain that could not be. */
+  /** Number of rows that had been called up before. `remains`: further rows could not be called up. */
   pending: number;
   remains: boolean;
   servedLast: string;
 }
 
-/** @param sentBefore rows of the account that this sweep has called up already */
+/** @param sentBefore number of rows of the account that this sweep has called up already */
 async function serveOnce(
   account: string,
   all: readonly Seen[],
@@ -146,14 +147,14 @@ async function serveOnce(
   };
 }
 
-/** With a pace rows go at the places that their account has. */
+/** Assigns the places of an account with a pace to rows in order. */
 function atPlaces(order: readonly Turn[], { moments }: CalledUpPlaces): Turn[] {
   return order
     .slice(0, moments.length)
     .map((turn, index) => ({ ...turn, moment: Math.max(turn.moment, moments[index] ?? 0) }));
 }
 
-/** What was seen of each backlog: when it is next to be looked at. */
+/** Returns the changes to each backlog document: the time of its next due row, and of this visit. */
 async function whatWasSeen(reads: readonly Read[], now: number, { ledger }: ReadyDeps) {
   const whole = reads.filter(({ isWhole }) => isWhole);
   const later = await ledger.due({
@@ -169,7 +170,7 @@ async function whatWasSeen(reads: readonly Read[], now: number, { ledger }: Read
   });
 }
 
-/** What still waits of the last sweep's tells whether more rows, or fewer, may be called up at once. */
+/** Maximum called-up rows for the next round, by the number of the last sweep's rows that still wait. */
 function nextCalledUpMax(account: AccountValue | undefined, pending: number): number {
   if (account?.rowsRemain !== true) return calledUpMin;
   const { calledUpMax } = account;
@@ -177,7 +178,7 @@ function nextCalledUpMax(account: AccountValue | undefined, pending: number): nu
   return pending < calledUpMax * 0.75 ? calledUpMax : Math.max(calledUpMin, calledUpMax / 2);
 }
 
-/** When rows of a backlog behind an open breaker may go: when its probes may. Undefined: as they are due. */
+/** Times at which rows of a backlog behind an open breaker may go: those of its probes. Undefined: rows go when due. */
 function timesOf(
   { value: { agentId } }: Backlog,
   route: Route | undefined,
@@ -190,7 +191,7 @@ function timesOf(
     .toSorted((one, other) => one.length - other.length)[0];
 }
 
-/** Takes one row of each backlog in turn, beginning after the one that was served last. */
+/** Takes one row of each backlog in turn, starting after the backlog that was served last. */
 function roundRobin(
   backlogs: readonly Read[],
   times: ReadonlyMap<string, readonly number[] | undefined>,
@@ -215,7 +216,7 @@ function roundRobin(
   ).flat();
 }
 
-/** Without a pace rows go when they are due, as far as there is room. */
+/** Without a pace, rows go when they are due, as far as there is room. */
 function atOnce(order: readonly Turn[], room: number, now: number): Turn[] {
   return order
     .slice(0, Math.max(0, room))

@@ -1,14 +1,14 @@
 import type { ReadyDeps } from "../dialer.ts";
 import { type Backlog, type BacklogValue, type Horizon, marksAfter, type Turn } from "./marks.ts";
 
-/** An empty backlog's document ends when nobody has used it for so long. */
+/** Time without use after which an empty backlog's document ends. */
 const unusedMs = 2 * 3_600_000;
 
 /**
- * Writes what was seen of backlogs. One in which nothing waits, and that nobody has used for two hours, ends: its
- * document expires at once.
+ * Writes the observed changes of backlogs. A backlog without waiting rows that was not used for two hours
+ * ends: its document expires at once.
  *
- * @returns by their keys those that nobody had changed since they were read, as they were written
+ * @returns the written documents by key, without those that another writer had changed since they were read
  */
 export async function writeBacklogs(
   changes: readonly { document: Backlog; value: BacklogValue }[],
@@ -30,13 +30,13 @@ export async function writeBacklogs(
 }
 
 /**
- * Calls rows up once the marks of their backlogs have been moved past them: before that, whoever else calls up the same
- * rows would take as many of the account's places, and nobody would use them. Marks are taken back where the queue does
- * not take the hints.
+ * Moves the marks of backlogs past these rows, then calls the rows up. The marks come first, as another
+ * writer calling up the same rows would waste as many of the account's places. Marks are moved back for rows
+ * whose hints the queue refuses.
  *
- * @param changes backlogs as they were read, and what else is to be written of them
- * @param send takes places for rows and sends their hints; answers with those that the queue has acknowledged
- * @returns the keys of the backlogs that nobody had changed since they were read
+ * @param changes backlogs as read, and their other changes
+ * @param send takes places for rows, sends their hints and returns the rows that the queue has acknowledged
+ * @returns the keys of the backlogs that no other writer had changed since they were read
  */
 export async function markAndSend(
   turns: readonly Turn[],
