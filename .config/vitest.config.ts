@@ -9,6 +9,7 @@ export default defineConfig({
   root,
   test: {
     silent: "passed-only",
+    globalSetup: `${root}/test/support/build.ts`,
     projects: [
       {
         root,

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { build } from "esbuild";
+import { build as buildGenerated } from "../generate/build.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 export const functionNames = ["api", "dialer"] as const;
@@ -8,9 +9,10 @@ export type FunctionName = (typeof functionNames)[number];
 
 /**
  * Bundles a Lambda function into `directory`/index.mjs, with chunks beside it for what only some requests
- * load. The SDK is bundled: pinned, and no slower than the one in the image.
+ * load. The SDK is bundled: pinned, and no slower than the one in the image. The API's generated files are built first.
  */
-export function bundleFunction(name: FunctionName, directory: string): Promise<void> {
+export async function bundleFunction(name: FunctionName, directory: string): Promise<void> {
+  if (name === "api") await buildGenerated();
   return bundleForLambda(resolve(root, `functions/${name}/lambda.ts`), directory);
 }
 

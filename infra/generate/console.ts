@@ -1,7 +1,5 @@
-/** `npm run page` writes functions/api/page.json: the operator's page as the API serves it. */
-import { writeFile } from "node:fs/promises";
+/** Bundles the operator's console as the API serves it. */
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const folder = resolve(import.meta.dirname, "../../functions/api/console");
@@ -48,14 +46,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The page's parts. */
-export async function pageParts() {
+/** The console's page, its script and style sheet, and the policy that the page is served with. */
+export async function consoleParts() {
   return { html, script: await bundled("page.tsx"), style: await bundled("page.css"), policy };
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await writeFile(
-    resolve(folder, "../page.json"),
-    `${JSON.stringify(await pageParts(), null, 2)}\n`,
-  );
 }

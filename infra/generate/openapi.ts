@@ -1,11 +1,8 @@
 /**
- * `npm run openapi` writes functions/api/documents.json: the OpenAPI documents that the API serves, made from the schemas
- * by which it judges requests, and the page that shows the public one to readers.
+ * Makes the OpenAPI documents that the API serves from the schemas by which it judges requests, and the page that shows
+ * the public document to readers.
  */
 import { createHash } from "node:crypto";
-import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import * as operator from "../../functions/api/operator/schemas.ts";
 import { callRequestSchema } from "../../shared/calls/call.ts";
@@ -298,7 +295,7 @@ const nothing = {
 };
 
 /** What operators see and decide. */
-export function operatorDocument() {
+function operatorDocument() {
   const action = (
     operationId: string,
     summary: string,
@@ -492,9 +489,4 @@ export function documents() {
     page: readersPage(publicDocument()),
     pagePolicy: `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   };
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const path = resolve(import.meta.dirname, "../../functions/api/documents.json");
-  await writeFile(path, `${JSON.stringify(documents(), null, 2)}\n`);
 }

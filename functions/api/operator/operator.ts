@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { Caller } from "../../../shared/platform/tokens.ts";
 import { authenticate } from "../middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv, OperatorDeps } from "../context.ts";
-import documents from "../documents.json" with { type: "json" };
+import documents from "../generated/documents.json" with { type: "json" };
 import { problem } from "../problem.ts";
 import { auditRoutes } from "./audit.ts";
 import { backlogRoutes } from "./backlogs.ts";

@@ -1,0 +1,33 @@
+/**
+ * `npm run build` writes what the API serves of itself into functions/api/generated: its OpenAPI documents and the
+ * operator's console. Bundlers, the type checker and the tests read these files, so each of them builds first.
+ */
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { consoleParts } from "./console.ts";
+import { documents } from "./openapi.ts";
+
+const folder = resolve(import.meta.dirname, "../../functions/api/generated");
+
+/** Writes the generated files. A file that has not changed keeps its time, so that no watcher sees a change. */
+export async function build(): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await Promise.all([
+    write("documents.json", documents()),
+    write("console.json", await consoleParts()),
+  ]);
+}
+
+/** Renames a finished file into place: a process that reads at the same time finds the old file or the new one. */
+async function write(name: string, value: object): Promise<void> {
+  const path = join(folder, name);
+  const text = `${JSON.stringify(value)}\n`;
+  const standing = await readFile(path, "utf8").catch(() => undefined);
+  if (text === standing) return;
+  const draft = `${path}.${process.pid}`;
+  await writeFile(draft, text);
+  await rename(draft, path);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build();
