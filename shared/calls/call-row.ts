@@ -4,9 +4,9 @@ import type { Call, CallRequest } from "./call.ts";
 import { requestIdOf } from "./ids.ts";
 
 /**
- * Where a call stands. WAITING has a due time; DIALING has been claimed by one holder, who alone may dial; UNKNOWN may
- * have been placed; NEEDS_REVIEW waits for a person's decision; the others are final. REDIALED: an operator has had
- * another call made in its stead.
+ * States of a call. WAITING has a due time; DIALING has been claimed by one holder, who alone may dial;
+ * UNKNOWN may have been placed; NEEDS_REVIEW waits for a person's decision; the others are final. REDIALED:
+ * an operator had another call made to replace this one.
  */
 export const callStates = [
   "WAITING",
@@ -21,67 +21,73 @@ export const callStates = [
 ] as const;
 export type CallState = (typeof callStates)[number];
 
-/** The backlog of rows that somebody must look after: claims under way, and calls of unknown outcome. */
+/** The backlog of rows that sweeps must look after: claims under way, and calls of unknown outcome. */
 export const watchBacklog = "watch";
 
-/** One step of a call's story, in which no number, name or context stands. */
+/** One step of a call's history. It holds no number, name or context. */
 export interface HistoryEntry {
   at: number;
   state: CallState;
   reason: string;
-  /** Until when it waits, where it does. */
+  /** End of the wait, for states that wait. */
   dueAt?: number | undefined;
-  /** The operator who did it, by the token's id. */
+  /** Token id of the operator who took the step. */
   by?: string | undefined;
 }
 
 /**
- * The ledger's row of one call. Times are milliseconds since the epoch. A row that another version of this code wrote
- * may have further fields: whoever changes a row spreads it, so that they are kept.
+ * The ledger's row of one call. Times are milliseconds since the epoch. A row written by another version of
+ * this code may have further fields: every change spreads the row, so that they are kept.
  */
 export interface CallRow {
   id: string;
-  /** Random, and fresh with every write: whoever writes names the version that it has read. */
+  /** Random, fresh with every write. A writer names the version that it has read. */
   version: string;
   state: CallState;
-  /** Why it stands there: a code of reasons.ts, or the provider's own. */
+  /** Reason for the state: a code of reasons.ts, or the provider's own. */
   reason: string;
   /** WAITING: the backlog of its client and agent. DIALING and UNKNOWN: `watch`. Others: null. */
   backlog: string | null;
   /**
-   * WAITING: the earliest moment at which the call itself may go. DIALING: when the claim lapses into UNKNOWN.
-   * UNKNOWN: the next look-up or the review, whichever comes first.
+   * WAITING: the earliest time at which the call itself may go. DIALING: the time at which the claim lapses
+   * into UNKNOWN. UNKNOWN: the next look-up or the review, whichever comes first.
    */
   dueAt: number | null;
-  /** The versions of its claims since it last surely was not placed, oldest first: each may be settled PLACED. */
+  /**
+   * Versions of the row's claims since it last surely was not placed, oldest first. Each claim may be settled
+   * PLACED.
+   */
   claims: string[];
-  /** How often it has been claimed: backoff grows with it. */
+  /** Number of claims so far. Backoff grows with it. */
   attempt: number;
-  /** Sent once more to an idempotent provider: what is answered to it may be about that second request alone. */
+  /**
+   * True if the request was repeated to an idempotent provider: an answer may then be about the second
+   * request alone.
+   */
   resent: boolean;
-  /** When it was last claimed: its request was sent then or some seconds later, if at all. */
+  /** Time of the last claim: its request was sent then or some seconds later, if at all. */
   claimedAt: number | null;
-  /** When its outcome was first unknown. */
+  /** Time at which the outcome first became unknown. */
   unknownSince: number | null;
-  /** How often its provider was asked for it in vain. */
+  /** Number of look-ups that did not find the call. */
   misses: number;
-  /** What the client posted, so that an operator can redial it; null once it is placed. */
+  /** The call as the client posted it, so that an operator can redial it. Null once it is placed. */
   request: CallRequest | null;
-  /** Ids of the calls in whose stead it is made, the first one first. */
+  /** Ids of the calls that this redial replaces, the first one first. */
   ancestors: string[];
-  /** The route it was last claimed for. */
+  /** Route of the last claim. */
   route: Route | null;
   providerCallId: string | null;
-  /** The id of the call that an operator had made in its stead. */
+  /** Id of the redial that replaces this call. */
   redialedAs: string | null;
   client: string;
   agentId: string;
-  /** Keyed hash and last two digits of the number: all that is kept of it once the call is placed. */
+  /** Keyed hash and last two digits of the number. Nothing else of it is kept once the call is placed. */
   numberHash: string;
   numberTail: string;
   acceptedAt: number;
   updatedAt: number;
-  /** What was written of it, oldest first, but for repetitions. */
+  /** Steps of the call without repetitions, oldest first. */
   history: HistoryEntry[];
 }
 
@@ -138,8 +144,8 @@ const rowSchema = z.looseObject({
 });
 
 /**
- * A stored row, or undefined where this version cannot read it: a state or a type of route that only a later version
- * knows.
+ * Parses a stored row. Undefined if this version cannot read it, because of a state or a type of route that
+ * only a later version knows.
  */
 export function parseRow(id: string, version: string, stored: unknown): CallRow | undefined {
   const { data } = rowSchema.safeParse(stored);
@@ -149,10 +155,10 @@ export function parseRow(id: string, version: string, stored: unknown): CallRow 
   return { ...data, route: data.route as Route | null, id, version };
 }
 
-/** Counters that are 0 where they are absent. */
+/** Counters that read as 0 where they are absent. */
 const counters: ReadonlySet<string> = new Set(["attempt", "misses"] satisfies (keyof CallRow)[]);
 
-/** A row as it is stored beside its id and version, without the fields that are read alike where they are absent. */
+/** Returns a row as stored beside its id and version, without fields whose absence reads the same. */
 export function storedRow(row: CallRow): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row).filter(([name, value]) => {
@@ -163,7 +169,7 @@ export function storedRow(row: CallRow): Record<string, unknown> {
   );
 }
 
-/** The call of a row, or undefined once its number is erased. */
+/** Returns the call of a row, or undefined once its number is erased. */
 export function callOf(row: CallRow): Call | undefined {
   const { id, client, acceptedAt, request, ancestors } = row;
   if (request === null) return undefined;
@@ -171,7 +177,7 @@ export function callOf(row: CallRow): Call | undefined {
   return ancestors.length === 0 ? call : { ...call, ancestors };
 }
 
-/** The backlog in which calls of a client to an agent wait. */
+/** Names the backlog in which calls of a client to an agent wait. */
 export function backlogOf({ client, agentId }: Pick<CallRow, "client" | "agentId">): string {
   return JSON.stringify([client, agentId]);
 }

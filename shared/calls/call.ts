@@ -2,13 +2,13 @@ import * as z from "zod";
 import { isE164 } from "../numbering/phone-number.ts";
 import { isTimeZone } from "../schedule/time-zone.ts";
 
-/** Most entries of a call's `context`. */
+/** Maximum entries of a call's `context`. */
 const contextEntriesMax = 100;
-/** Largest `context`, in bytes of its JSON. */
+/** Maximum size of a `context`, in bytes of its JSON. */
 const contextBytesMax = 32 * 1024;
-/** Most errors that an answer names. */
+/** Maximum errors that an answer names. */
 export const errorsMax = 100;
-/** Most calls of one batch. */
+/** Maximum calls of one batch. */
 const batchCallsMax = 10_000;
 
 const agentIdPattern = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
@@ -21,13 +21,13 @@ const wellFormedString = z
   .refine((text) => text.isWellFormed(), "must not contain an unpaired surrogate");
 
 /**
- * Looks at `context` before zod's record does: the record leaves out an own key `__proto__` in silence,
- * and what a caller sent either arrives whole or is refused.
+ * Checks `context` before zod's record does. The record silently omits an own key `__proto__`, but a context
+ * either arrives whole or is refused.
  */
 const context = z
   .unknown()
   .superRefine((value, { addIssue }) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return; // the record says so
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return; // the record reports this
     const keys = Object.keys(value);
     if (keys.includes("__proto__")) addIssue("must not have the key __proto__");
     if (!keys.every((key) => key.isWellFormed())) {
@@ -36,7 +36,7 @@ const context = z
     if (keys.length > contextEntriesMax) {
       addIssue(`must have at most ${contextEntriesMax} entries`);
     } else if (
-      // Measured where it is flat: what nests thousands deep would overflow the stack.
+      // Only a flat value is measured: one nested thousands deep would overflow the stack.
       Object.values(value).every((entry) => typeof entry === "string") &&
       Buffer.byteLength(JSON.stringify(value)) > contextBytesMax
     ) {
@@ -46,12 +46,12 @@ const context = z
   .pipe(z.record(z.string(), wellFormedString, { error: "must be an object of strings" }));
 
 /**
- * One call as a client posts it: the body of `POST /v1/calls`. Field names are the wire's.
- * Strict: a typo such as `time_zone`, silently dropped, would ring someone at night.
+ * One call as a client posts it: the body of `POST /v1/calls`. Field names are those of the API. The schema
+ * is strict: a typo such as `time_zone`, silently dropped, would ring someone at night.
  */
 export const callRequestSchema = z.strictObject(
   {
-    /** E.164, such as +12025550123. Whether its destination is permitted is the dial plan's matter. */
+    /** E.164, such as +12025550123. The dial plan decides whether its destination is permitted. */
     phone_number: z
       .string({ error: required("a string") })
       .refine(isE164, "must be an E.164 number such as +12025550123"),
@@ -67,7 +67,7 @@ export const callRequestSchema = z.strictObject(
   { error: "must be an object" },
 );
 
-/** The body of `POST /v1/calls`, as `callRequestSchema` has it. */
+/** The body of `POST /v1/calls`, by the rules of `callRequestSchema`. */
 export const singleSchema = z.transform(
   (value: unknown, { issues }) => readCall(value, [], issues) ?? z.NEVER,
 );
@@ -78,7 +78,8 @@ export const batchSchema = z
   .min(1, "must have at least one call")
   .max(batchCallsMax, `must have at most ${batchCallsMax} calls`)
   .transform((elements, { issues }) => {
-    // One by one, and no further than what is answered: a few MiB can hold half a million wrong values.
+    // Calls are read one by one until the answer is full of errors: a few MiB can hold half a million wrong
+    // values.
     const calls: CallRequest[] = [];
     for (let index = 0; index < elements.length && issues.length < errorsMax; index++) {
       const call = readCall(elements[index], [index], issues);
@@ -87,7 +88,7 @@ export const batchSchema = z
     return calls;
   });
 
-/** A call, or what is wrong with it added to `issues`, under `path`. */
+/** Reads a call, or adds its errors to `issues` under `path`. */
 function readCall(
   value: unknown,
   path: number[],
@@ -104,8 +105,8 @@ function readCall(
 const callFields: ReadonlySet<string> = new Set(Object.keys(callRequestSchema.shape));
 
 /**
- * Whether `value`, from JSON, is at a glance what `callRequestSchema` would pass as it stands: nearly every call is,
- * and the schema takes several times as long. Everything else is the schema's to judge.
+ * True if `value`, parsed from JSON, certainly passes `callRequestSchema` unchanged. Nearly every call does,
+ * and the schema takes several times as long. The schema judges all other values.
  */
 export function isPlainCall(value: unknown): value is CallRequest {
   if (!isRecord(value)) return false;
@@ -121,7 +122,7 @@ export function isPlainCall(value: unknown): value is CallRequest {
   );
 }
 
-/** Bytes that one unit of UTF-16 takes in JSON at the most: escaped, as \u0000 is. */
+/** Maximum bytes of one UTF-16 unit in JSON, reached when it is escaped, as \u0000 is. */
 const unitBytesMax = 6;
 
 function isPlainContext(value: unknown): boolean {
@@ -143,8 +144,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * A call request as it travels on the queue and rests in the ledger: the same fields, their values judged
- * once, at acceptance. A rule tightened by a later deployment must not make an accepted call unreadable.
+ * A call request on the queue and in the ledger: the same fields, whose values were checked once, at
+ * acceptance. A rule tightened by a later deployment must not make an accepted call unreadable.
  */
 export const acceptedRequestSchema = z.strictObject({
   phone_number: z.string(),
@@ -155,17 +156,20 @@ export const acceptedRequestSchema = z.strictObject({
 
 export type CallRequest = z.infer<typeof acceptedRequestSchema>;
 
-/** An accepted call: what the client posted, and what acceptance added. */
+/** An accepted call: the client's request and the data added at acceptance. */
 export interface Call {
-  /** Made of the request's id and the call's index (ids.ts); goes with the call everywhere, to the provider too. */
+  /**
+   * Composed of the request's id and the call's index (ids.ts). It accompanies the call everywhere, to the
+   * provider too.
+   */
   id: string;
-  /** The `X-Request-Id` of the request that brought it. */
+  /** The `X-Request-Id` of the request that contained the call. */
   requestId: string;
-  /** The `client` of the token that brought it. */
+  /** The `client` of the token that the call was posted with. */
   client: string;
   /** Milliseconds since the epoch. */
   acceptedAt: number;
   request: CallRequest;
-  /** Ids of the calls in whose stead operators had this one made, the first one first. */
+  /** Ids of the calls that this redial replaces, the first one first. */
   ancestors?: string[] | undefined;
 }

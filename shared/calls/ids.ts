@@ -5,11 +5,12 @@ const randomDigits = 16;
 const indexDigits = 5;
 
 /**
- * A request's id: a ULID, 48 bits of time and 80 random bits in 26 characters. Ids sort by acceptance and cannot
- * be guessed.
+ * Creates a request's id: a ULID, 48 bits of time and 80 random bits in 26 characters. Ids sort by acceptance
+ * and cannot be guessed.
  *
  * @param now milliseconds since the epoch
- * @param randomHex at least 32 hex digits of a UUID (version 4) without its hyphens; its fixed bits are left out
+ * @param randomHex at least 32 hex digits of a UUID (version 4) without its hyphens; its fixed bits are left
+ * out
  */
 export function createRequestId(now: number, randomHex: string): string {
   let id = "";
@@ -27,24 +28,27 @@ export function createRequestId(now: number, randomHex: string): string {
   return id + random;
 }
 
-/** The id of the call at `index` of a request: whoever has the `X-Request-Id` of a 201 knows the ids of all its calls. */
+/**
+ * Returns the id of the call at `index` of a request. A client that knows the `X-Request-Id` of a 201 knows
+ * the ids of all its calls.
+ */
 export function callIdOf(requestId: string, index: number): string {
   return `call_${requestId}_${String(index).padStart(indexDigits, "0")}`;
 }
 
-/** The id of the request that brought a call. */
+/** Returns the id of the request that contained a call. */
 export function requestIdOf(callId: string): string {
   return callId.slice("call_".length, "call_".length + timeDigits + randomDigits);
 }
 
-/** The index of a call in its request. */
+/** Returns the index of a call in its request. */
 export function indexOf(callId: string): number {
   return Number(callId.slice(-indexDigits));
 }
 
 /**
- * The time that stands in the id of a request or a call, in milliseconds since the epoch. It only tells where to
- * look: whether a call has expired is decided from `acceptedAt`, which a replay may have renewed.
+ * Returns the time in the id of a request or a call, in milliseconds since the epoch. It serves searches
+ * only: `acceptedAt`, which a replay may have renewed, decides whether a call has expired.
  */
 export function timeOfId(id: string): number {
   const digits = (id.startsWith("call_") ? requestIdOf(id) : id).slice(0, timeDigits);
@@ -53,7 +57,7 @@ export function timeOfId(id: string): number {
   return time;
 }
 
-/** The lowest id that a call accepted at `time` can have. */
+/** Returns the lowest id that a call accepted at `time` can have. */
 export function firstCallIdAt(time: number): string {
   return `call_${createRequestId(Math.max(0, time), "0".repeat(32))}_`;
 }

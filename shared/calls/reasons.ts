@@ -1,6 +1,7 @@
 /**
- * What each reason of a row means, in one sentence for operators. Reasons only tell: no code steers by them. A
- * provider's own codes, such as `http_429` or `telnyx_10011`, are rows' reasons as well and do not stand here.
+ * Meaning of each reason of a row, in one sentence for operators. Reasons only inform: no code decides by
+ * them. A provider's own codes, such as `http_429` or `telnyx_10011`, are rows' reasons as well and are not
+ * listed here.
  */
 export const reasons = {
   accepted: "The API accepted the call.",
@@ -35,7 +36,10 @@ export const reasons = {
   route_gone: "The dial plan no longer has a route for the agent: the call waits for one.",
 } as const satisfies Record<string, string>;
 
-/** What a row's reason means; undefined of a provider's own code. `hours:countries.FR` is a reason `hours`. */
+/**
+ * Returns the meaning of a row's reason; undefined for a provider's own code. `hours:countries.FR` has the
+ * reason `hours`.
+ */
 export function meaningOf(reason: string): string | undefined {
   const [name = ""] = reason.split(":", 1);
   return Object.entries(reasons).find(([known]) => known === name)?.[1];

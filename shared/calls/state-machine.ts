@@ -10,11 +10,12 @@ import {
 } from "./call-row.ts";
 
 /**
- * The conditions under which a row may change: each function takes the row as it was read and answers with the row
- * that is to be written, or undefined where the change is not allowed. The ledger writes a row only where the version
- * that was read still stands, so a condition that held when the row was read holds when it is written.
+ * Conditions under which a row may change. Each function takes the row as read and returns the row to write,
+ * or undefined if the change is not allowed. The ledger writes a row only while the version that was read
+ * still stands, so a condition that held when the row was read holds when it is written.
  *
- * DIALING never becomes anything that dials by the passing of time: its holder may still be about to send.
+ * The passing of time never turns DIALING into a state that dials: the claim's holder may still be about to
+ * send.
  */
 
 /** A fresh random version and the time of the write, in milliseconds since the epoch. */
@@ -23,7 +24,7 @@ export interface Write {
   at: number;
 }
 
-/** A call and what is kept of its number, as its first row needs them. */
+/** A call with the trace of its number, as needed for its first row. */
 export interface NewCall {
   call: Call;
   numberHash: string;
@@ -35,12 +36,12 @@ export type Decided =
   | { state: "WAITING"; reason: string; dueAt: number }
   | { state: "EXPIRED" | "REJECTED" | "CANCELLED" | "NEEDS_REVIEW"; reason: string };
 
-/** The longest time from a claim to its request: an older claim is not dialed. */
+/** Maximum time from a claim to its request. A call under an older claim is not dialed. */
 export const claimAgeMsMax = 10_000;
-/** What a holder has left to settle after the provider's time limit, before its claim lapses. */
+/** Time left to a holder to settle after the provider's time limit, before its claim lapses. */
 const settleMs = 15_000;
 
-/** Steps that a history tells; of what comes after them it tells how the call ended. */
+/** Maximum steps in a history. Of later steps only the call's end is recorded. */
 const historyStepsMax = 60;
 const endStates: ReadonlySet<CallState> = new Set([
   "PLACED",
@@ -51,7 +52,7 @@ const endStates: ReadonlySet<CallState> = new Set([
   "NEEDS_REVIEW",
 ]);
 
-/** What was decided without a claim: of a call without a row, or of a WAITING row. */
+/** Applies a decision made without a claim, to a call without a row or to a WAITING row. */
 export function decided(
   row: CallRow | undefined,
   { call, numberHash, numberTail }: NewCall,
@@ -63,8 +64,8 @@ export function decided(
 }
 
 /**
- * The write-ahead intent to dial: of a call without a row, of a WAITING row that is due, or, as a resend, of an
- * UNKNOWN row whose provider drops what it has seen. The version of this write is the claim's name.
+ * Claims a call, as a write-ahead intent to dial: a call without a row, a WAITING row that is due or, for a
+ * resend, an UNKNOWN row whose provider deduplicates requests. The version of this write names the claim.
  */
 export function claimed(
   row: CallRow | undefined,
@@ -84,15 +85,15 @@ export function claimed(
     attempt: before.attempt + 1,
     resent: before.resent || isResend,
     claimedAt: at,
-    // A resend goes to the account and the address that the first request went to, whatever the plan says by now.
+    // A resend goes to the account and address of the first request, even if the plan has changed since.
     route: isResend ? before.route : route,
   };
 }
 
-/** What became of a claim, said by its holder; it travels as an `outcome` where the ledger would not take it. */
+/** Result of a claim, reported by its holder. It travels as an `outcome` message if the ledger refuses it. */
 export const settlementSchema = z.strictObject({
   id: z.string(),
-  /** The version of the claim's write. */
+  /** Version of the claim's write. */
   claim: z.string(),
   state: z.enum([
     "PLACED",
@@ -104,7 +105,7 @@ export const settlementSchema = z.strictObject({
     "EXPIRED",
   ]),
   reason: z.string(),
-  /** With WAITING and UNKNOWN. */
+  /** Present for WAITING and UNKNOWN. */
   dueAt: z.number().optional(),
   providerCallId: z.string().optional(),
   at: z.number(),
@@ -112,8 +113,9 @@ export const settlementSchema = z.strictObject({
 export type Settlement = z.infer<typeof settlementSchema>;
 
 /**
- * PLACED is taken under any of the row's claims, from any state: a late success is never lost. All else is taken under
- * the last claim alone, and leaves a call that was once resent UNKNOWN: the answer may be about the second request.
+ * Applies a settlement. PLACED is accepted under any of the row's claims, from any state, so that a late
+ * success is never lost. Other settlements are accepted under the last claim alone, and leave a call that was
+ * once resent UNKNOWN: the answer may be about the second request.
  */
 export function settled(
   row: CallRow,
@@ -137,7 +139,7 @@ export function settled(
   return moved(row, { state, reason }, write);
 }
 
-/** States that a settlement under the last claim may leave. */
+/** States from which a settlement under the last claim may lead, by the state it leads to. */
 const settledFrom: Record<Exclude<Settlement["state"], "PLACED" | "UNKNOWN">, CallState[]> = {
   WAITING: ["DIALING", "UNKNOWN"],
   REJECTED: ["DIALING", "UNKNOWN"],
@@ -146,20 +148,23 @@ const settledFrom: Record<Exclude<Settlement["state"], "PLACED" | "UNKNOWN">, Ca
   NEEDS_REVIEW: ["DIALING"],
 };
 
-/** A claim whose holder has not settled in time: it may have dialed. `dueAt` is the next look-up or the review. */
+/**
+ * Turns a claim whose holder has not settled in time UNKNOWN, as it may have dialed. `dueAt` is the next
+ * look-up or the review.
+ */
 export function lapsed(row: CallRow, dueAt: number, write: Write): CallRow | undefined {
   if (row.state !== "DIALING" || row.dueAt === null || row.dueAt > write.at) return undefined;
   return unknown(row, { reason: "claim_lapsed", dueAt }, write);
 }
 
-/** The provider was asked for a call and had nothing to show; it is asked again at `dueAt`. */
+/** Records a look-up that found nothing. The next one follows at `dueAt`. */
 export function missed(row: CallRow, dueAt: number, write: Write): CallRow | undefined {
   if (row.state !== "UNKNOWN") return undefined;
   const next = unknown(row, { reason: "not_found", dueAt }, write);
   return { ...next, misses: row.misses + 1 };
 }
 
-/** An unknown outcome that stayed unknown: a person decides. */
+/** Moves a row whose outcome stayed unknown to NEEDS_REVIEW. */
 export function reviewed(
   row: CallRow,
   reviewAfterSeconds: number,
@@ -170,20 +175,20 @@ export function reviewed(
   return moved(row, { state: "NEEDS_REVIEW", reason: "outcome_unknown" }, write);
 }
 
-/** What an operator has decided about one call. */
+/** An operator's decision about one call. */
 export type OperatorAct =
   | { to: "PLACED" | "CANCELLED" }
-  /** The id of the call that is made in its stead. */
+  /** Id of the call that replaces it. */
   | { to: "REDIALED"; redialedAs: string };
 
-/** States that an operator may take a call out of, by the state that it comes to. */
+/** States from which an operator may move a call, by the target state. */
 export const actedFrom: Record<OperatorAct["to"], readonly CallState[]> = {
   PLACED: ["NEEDS_REVIEW"],
   CANCELLED: ["WAITING", "NEEDS_REVIEW"],
   REDIALED: ["NEEDS_REVIEW", "REJECTED", "EXPIRED"],
 };
 
-/** @param by the operator's token's id */
+/** @param by id of the operator's token */
 export function acted(
   row: CallRow,
   act: OperatorAct,
@@ -196,7 +201,7 @@ export function acted(
   return act.to === "REDIALED" ? { ...next, redialedAs: act.redialedAs } : next;
 }
 
-/** Whether the route's provider drops a request that it has seen under the same id. */
+/** True if the route's provider ignores a request whose id it has seen before. */
 export function isIdempotent(route: CallRow["route"]): boolean {
   return route !== null && "idempotent" in route && route.idempotent === true;
 }
@@ -239,7 +244,7 @@ function unknown(
   return { ...next, unknownSince: row.unknownSince ?? write.at };
 }
 
-/** The row in another state, in the backlog of that state, with one more step in its history. */
+/** Returns the row in another state and that state's backlog, with one more step in its history. */
 function moved(
   row: CallRow,
   to: { state: CallState; reason: string; dueAt?: number; by?: string },
@@ -260,12 +265,15 @@ function moved(
     dueAt: dueAt ?? null,
     updatedAt: at,
     history: isTold(row, entry) ? [...row.history, entry] : row.history,
-    // It surely was not placed: no earlier claim can be.
+    // The call surely was not placed, so no earlier claim can be settled PLACED.
     ...(isWaiting ? { claims: [], resent: false, unknownSince: null, misses: 0 } : {}),
   };
 }
 
-/** A wait for the same reason as before is not told again, and a long history only how the call ended. */
+/**
+ * True if a step is recorded: a repeated wait for the same reason is not, and a full history takes only the
+ * call's end.
+ */
 function isTold(row: CallRow, { state, reason }: HistoryEntry): boolean {
   const isRepeated = row.history.length > 0 && row.state === state && row.reason === reason;
   return !isRepeated && (row.history.length < historyStepsMax || endStates.has(state));

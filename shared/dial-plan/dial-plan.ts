@@ -18,21 +18,21 @@ import { isTimeZone } from "../schedule/time-zone.ts";
 const typesText = typeNames.join(", ");
 const accountSchema = z
   .strictObject({
-    /** The kind of provider; the account's name, unless it says otherwise. */
+    /** The kind of provider. Defaults to the account's name. */
     type: z
       .string()
       .refine((type) => typeNames.includes(type), `must be one of ${typesText}`)
       .optional(),
-    /** Where the provider's API is for this account, such as that of a region. */
+    /** Base URL of the provider's API for this account, such as that of a region. */
     baseUrl: httpsUrl
       .refine((url) => !/[?#]/.test(url), "must not have a query or a fragment")
       .overwrite((url) => url.replace(/\/+$/, ""))
       .optional(),
-    /** Longest that a provider may take to answer; 90 leaves a 120 s function time to record the outcome. */
+    /** Maximum time for the provider's answer; 90 leaves a 120 s function time to record the outcome. */
     timeoutSeconds: z.int().min(1).max(90).default(30),
-    /** Most requests under way at once from one delivery of the queue. */
+    /** Maximum requests under way at once in one delivery of the queue. */
     concurrency: z.int().min(1).max(100).default(25),
-    /** Most calls that the carrier takes; a fraction where it is less than one. */
+    /** Maximum rate that the carrier accepts; a fraction if it is below one. */
     callsPerSecond: z.number().min(0.02).max(1000).optional(),
     /** Calls that may go at once after a pause. */
     burst: z.int().min(1).max(1000).default(1),
@@ -42,7 +42,7 @@ const accountSchema = z
     error: "needs callsPerSecond beside it",
   });
 
-/** Hours of the week written out, or a name: `always`, a preset's, or a set's of the plan. */
+/** Hours of the week, written out or by name: `always`, a preset, or a set of the plan. */
 const hoursSchema = z.unknown().transform((hours, { issues, addIssue }) => {
   if (typeof hours === "string") return hours;
   const { data, error } = weeklyHoursSchema.safeParse(hours);
@@ -53,7 +53,7 @@ const hoursSchema = z.unknown().transform((hours, { issues, addIssue }) => {
   return { weekly: [] };
 });
 
-/** What holds for all numbers of a place, beside what holds for the agent. */
+/** Rules for all numbers of a place, in addition to those of the agent. */
 const placeRules = {
   callingHours: hoursSchema.optional(),
   maxCalls: frequencyCapSchema.optional(),
@@ -80,12 +80,12 @@ const numberPrefix = z
   .regex(/^\+[1-9]\d{0,14}$/, "must be a number's beginning such as +1305");
 
 /**
- * The dial plan: which agent goes to which provider, at what pace, when and where to. The one place where
- * these are decided; `infra/dial-plan.json`, or the variable DIAL_PLAN in its stead.
+ * The dial plan: the provider of each agent, the pace, hours and permitted destinations. These are decided
+ * here alone; the plan is `infra/dial-plan.json`, or the variable DIAL_PLAN instead.
  */
 const dialPlanSchema = z
   .strictObject({
-    /** agent_id → route; `*` is the route of every agent not named. */
+    /** Routes by agent_id; `*` is the route of every agent not named. */
     agents: z
       .record(
         z.string().min(1).max(128),
@@ -101,15 +101,15 @@ const dialPlanSchema = z
         accountSchema,
       )
       .default({}),
-    /** Named sets of hours; `default` holds for every agent that names none. */
+    /** Named sets of hours. `default` applies to every agent that names none. */
     callingHours: z
       .record(z.string(), hoursSchema)
       .refine((sets) => Object.hasOwn(sets, "default"), 'must have a set named "default"'),
-    /** Beside the agent's hours, all of which must be open: by country of the number, in two capital letters. */
+    /** Rules by country of the number, in two capital letters. They and the agent's hours must all be open. */
     countries: z
       .record(countryCode, z.strictObject(placeRules).refine(saysSomething, mustSaySomething))
       .default({}),
-    /** The same for numbers that begin with one of `prefixes`; us-florida has Florida's of its own. */
+    /** Rules for numbers that begin with one of `prefixes`. The preset us-florida brings Florida's prefixes. */
     regions: z
       .record(
         z.string(),
@@ -118,21 +118,21 @@ const dialPlanSchema = z
           .refine(saysSomething, mustSaySomething),
       )
       .default({}),
-    /** Most calls to any one number, whatever its place. */
+    /** Maximum calls to any one number, whatever its place. */
     maxCalls: frequencyCapSchema.optional(),
     /** Days on which nobody is phoned, `YYYY-MM-DD` at the callee's place. */
     blackoutDates: z
       .array(z.string().refine(isDate, "must be a date such as 2026-12-25"))
       .default([]),
-    /** Of a number that tells none, where the call does not say. */
+    /** Time zone of a call without `timezone` to a number without a known zone. */
     defaultTimeZone: z
       .string()
       .refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")
       .optional(),
     destinations: z.strictObject({
-      /** Countries that may be called; `*` is all of them, and numbers of none. */
+      /** Countries that may be called. `*` stands for all of them, and for numbers of no country. */
       allow: z.array(countryOrAll).min(1),
-      /** Countries and number prefixes that may not, whatever is allowed. */
+      /** Countries and number prefixes that may not be called, even if allowed above. */
       deny: z
         .array(
           z
@@ -144,11 +144,11 @@ const dialPlanSchema = z
         )
         .default(["+1900", "+979", "+881", "+882", "+883"]), // premium rate and satellite: toll fraud
     }),
-    /** A call not dialed by then ends EXPIRED. */
+    /** Time from acceptance after which a call that was not dialed ends EXPIRED. */
     expireAfterHours: z.number().positive().max(720).default(168),
-    /** How long an unknown outcome is looked into before it waits for a person. */
+    /** Time for which an unknown outcome is looked up before it goes to NEEDS_REVIEW. */
     reviewAfterSeconds: z.int().min(1).max(86_400).default(300),
-    /** How long a call's row is kept after its acceptance. */
+    /** Time that a call's row is kept after its acceptance. */
     retentionDays: z.number().positive().max(3650).default(60),
   })
   .superRefine(({ agents, providers, callingHours, countries, regions }, { addIssue }) => {
@@ -180,7 +180,8 @@ const dialPlanSchema = z
       }
     }
   })
-  // A duplicate delivery must find its call's row: queue and dead-letter queue keep 14 days each.
+  // A duplicate delivery must find its call's row: queue and dead-letter queue keep messages for 14 days
+  // each.
   .refine(
     ({ expireAfterHours, retentionDays }) => retentionDays * 24 >= expireAfterHours + 28 * 24,
     {
@@ -189,7 +190,7 @@ const dialPlanSchema = z
     },
   );
 
-/** The plan as it is written, with each agent's route read as its account's type has it. */
+/** The plan as written, with each agent's route parsed by its account's type. */
 const planWithRoutesSchema = dialPlanSchema.transform((plan, { issues, addIssue }) => {
   const agents: Record<string, Route> = {};
   for (const [name, fields] of Object.entries(plan.agents)) {
@@ -214,9 +215,9 @@ const planWithRoutesSchema = dialPlanSchema.transform((plan, { issues, addIssue 
 export type DialPlan = z.infer<typeof planWithRoutesSchema>;
 
 /**
- * The plan in force: `override` (the variable DIAL_PLAN, JSON) where it is set, else `bundled`.
+ * Parses the plan in force: `override` (the variable DIAL_PLAN, JSON) if it is set, otherwise `bundled`.
  *
- * @throws an Error whose message names every field that is wrong, a line each
+ * @throws an Error whose message names every wrong field, one per line
  */
 export function parseDialPlan(
   bundled: unknown,
@@ -230,7 +231,7 @@ export function parseDialPlan(
       throw new Error("DIAL_PLAN is not JSON"); // the parser's own message quotes the text
     }
   }
-  // zod's records leave such a key out in silence, and with it the rules that stand under it.
+  // zod's records silently omit this key, and with it the rules under it.
   if (JSON.stringify(value ?? null).includes('"__proto__":')) {
     throw new Error("dial plan: plan: must not have the key __proto__");
   }
@@ -252,7 +253,7 @@ export function parseDialPlan(
   return parsed.data;
 }
 
-/** Names of the secrets that the plan's providers need and `environment` lacks. */
+/** Returns the names of the secrets that the plan's providers need and `environment` lacks. */
 export function missingSecrets(
   plan: DialPlan,
   environment: Record<string, string | undefined>,
@@ -261,7 +262,7 @@ export function missingSecrets(
   return [...needed].filter((name) => !environment[name]);
 }
 
-/** Names of the secrets that no header can carry: with them every request would fail before it leaves. */
+/** Returns the names of the secrets that no header can carry: every request with them would fail before it leaves. */
 export function malformedSecrets(
   plan: DialPlan,
   environment: Record<string, string | undefined>,
@@ -270,14 +271,17 @@ export function malformedSecrets(
   return [...needed].filter((name) => !/^[\x21-\x7e]*$/.test(environment[name] ?? ""));
 }
 
-/** The route of an agent: its own, or that of `*`. */
+/** Returns the route of an agent: its own, or that of `*`. */
 export function routeOf(agentId: string, { agents }: DialPlan): Route | undefined {
   return Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
 }
 
 const defaultAccount = accountSchema.parse({});
 
-/** The settings of the account that a route dials through; no `pace` where it takes calls as they come. */
+/**
+ * Returns the settings of the account that a route dials through. Without a `pace` the account takes calls
+ * without a rate limit.
+ */
 export function accountOf(
   route: Route,
   { providers }: DialPlan,
@@ -294,12 +298,12 @@ export function accountOf(
     : { ...account, pace: paceOf(callsPerSecond, burst) };
 }
 
-/** How long the provider of a route may take to answer. */
+/** Returns the time limit for an answer of the route's provider, in seconds. */
 export function timeoutSecondsOf(route: Route, { providers }: DialPlan): number {
   return (providers[route.provider] ?? defaultAccount).timeoutSeconds;
 }
 
-/** The hours that stand in a plan, written out or by name; undefined for `always`. */
+/** Returns the hours of a plan, written out or by name; undefined for `always`. */
 export function hoursOf(
   hours: DialPlan["callingHours"][string],
   { callingHours }: DialPlan,
@@ -313,12 +317,12 @@ export function hoursOf(
   return preset;
 }
 
-/** When a call ends undialed. */
+/** Returns the time at which an undialed call expires, in milliseconds since the epoch. */
 export function expiryOf({ acceptedAt }: Pick<Call, "acceptedAt">, plan: DialPlan): number {
   return Math.round(acceptedAt + plan.expireAfterHours * 3_600_000);
 }
 
-/** Whether the plan permits calls to this number. */
+/** True if the plan permits calls to this number. */
 export function mayBeCalled(
   { phone_number }: Pick<CallRequest, "phone_number">,
   { destinations: { allow, deny } }: DialPlan,

@@ -13,7 +13,10 @@ export function accountBreakerOf(route: Route): string {
   return `account:${accountNameOf(route)}`;
 }
 
-/** By the route's own fields: a corrected plan has another name, so its breaker starts closed. */
+/**
+ * Names a route's breaker by a hash of the route's fields: a corrected plan gets another name, so its breaker
+ * starts closed.
+ */
 export function routeBreakerOf(route: Route): string {
   return `route:${createHash("sha256").update(JSON.stringify(route)).digest("hex").slice(0, 16)}`;
 }
@@ -22,7 +25,7 @@ export function agentBreakerOf(agentId: string): string {
   return `agent:${agentId}`;
 }
 
-/** The documents that tell whether a call may pass, and what is counted against its account and agent. */
+/** Names the breakers that a call must pass, and the failure counts of its account and agent. */
 export function breakerKeysOf(agentId: string, route: Route): DocumentKey[] {
   const names = breakerNamesOf(agentId, route);
   return [
@@ -32,7 +35,7 @@ export function breakerKeysOf(agentId: string, route: Route): DocumentKey[] {
   ];
 }
 
-/** The open ones of the breakers that a call must pass. */
+/** Returns the open breakers among those that a call must pass. */
 export function openBreakers(
   agentId: string,
   route: Route,

@@ -3,12 +3,12 @@ import type { DocumentKey, Documents } from "./documents.ts";
 
 const hourMs = 3_600_000;
 
-/** The document that counts how many calls came into each state in the hour of `at`. */
+/** Names the document that counts the calls that reached each state in the hour of `at`. */
 export function countsKeyOf(at: number): DocumentKey<"counts"> {
   return { kind: "counts", key: String(Math.floor(at / hourMs)) };
 }
 
-/** Adds calls that came into these states at `at`, in one write. DIALING is not counted. */
+/** Adds calls that reached these states at `at`, in one write. DIALING is not counted. */
 export async function addCounts(
   documents: Documents,
   states: readonly CallState[],

@@ -3,14 +3,14 @@ import { momentsOf } from "../schedule/pacing.ts";
 import type { DocumentChange, DocumentKey, Documents } from "./documents.ts";
 import { documentsRead, paceExpiresAt, storedDocument, type StoredText } from "./stored-text.ts";
 
-/** Documents that one statement of a purge deletes, and statements of one purge. */
+/** Maximum documents deleted by one statement of a purge, and maximum statements of one purge. */
 const purgedMax = 1000;
 const purgeStatementsMax = 20;
 
-/** As `StoredText` has them. */
+/** Columns named as the fields of `StoredText`. */
 const columns = "kind, key, version, value AS json, expires_at AS expiresAt";
 
-/** ?2 the time: a document that has expired is as good as none. */
+/** ?2 is the current time: an expired document reads as absent. */
 const statements = {
   insert: `
 INSERT INTO documents (kind, key, version, value, expires_at)
@@ -29,14 +29,14 @@ WHERE documents.kind = j.value->>'kind' AND documents.key = j.value->>'key'
 RETURNING documents.kind || ' ' || documents.key AS name, documents.version`,
 };
 
-/** ?1 the keys, ?2 the time. CROSS JOIN keeps SQLite from reading the table first. */
+/** ?1 the keys, ?2 the current time. CROSS JOIN keeps SQLite from scanning the table first. */
 const read = `
 SELECT documents.kind, documents.key, version, documents.value AS json, expires_at AS expiresAt
 FROM json_each(?1) AS j CROSS JOIN documents
   ON documents.kind = j.value->>'kind' AND documents.key = j.value->>'key'
 WHERE expires_at IS NULL OR expires_at > ?2`;
 
-/** ?1 kind, ?2 key, ?3 version, ?4 counters, ?5 when they expire, ?6 the time. */
+/** ?1 kind, ?2 key, ?3 version, ?4 counters, ?5 expiry, ?6 the current time. */
 const add = `
 INSERT INTO documents (kind, key, version, value, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (kind, key) DO UPDATE SET version = excluded.version, expires_at = excluded.expires_at,
@@ -49,10 +49,11 @@ ON CONFLICT (kind, key) DO UPDATE SET version = excluded.version, expires_at = e
 RETURNING value AS json`;
 
 /**
- * `grantPermits` of pacing.ts as one statement, so that nobody comes between what it reads and what it writes. ?1 kind,
- * ?2 key, ?3 version, ?4 when the document expires, ?5 the time; ?6 the interval, ?7 the window's beginning, ?8 the
- * latest arrival that still fits, in microseconds; ?9 how many at most. D1 binds numbers as floating-point ones: the
- * CASTs keep the arithmetic in whole numbers. `granted` is kept because RETURNING shows nothing but columns.
+ * `grantPermits` of pacing.ts as one statement, so that no other write comes between its read and its write.
+ * ?1 kind, ?2 key, ?3 version, ?4 the document's expiry, ?5 the current time; ?6 the interval, ?7 the
+ * window's beginning, ?8 the latest arrival that still fits, in microseconds; ?9 the maximum number of
+ * permits. D1 binds numbers as floating-point ones: the CASTs keep the arithmetic in whole numbers. The
+ * column `granted` exists because RETURNING can only return columns.
  */
 const takePermits = `
 WITH asked AS (SELECT CAST(?6 AS INTEGER) AS interval, CAST(?7 AS INTEGER) AS earliest, CAST(?8 AS INTEGER) AS latest,
@@ -71,7 +72,7 @@ RETURNING value->>'arrivalUs' AS arrivalUs, value->>'granted' AS granted`;
 const remove = `
 DELETE FROM documents WHERE (kind, key) IN (SELECT value->>'kind', value->>'key' FROM json_each(?1))`;
 
-/** ?1 the time; ?2 and ?3 kind and key after which the scan goes on. */
+/** ?1 the current time; ?2 and ?3 kind and key after which the scan continues. */
 const purge = `
 DELETE FROM documents WHERE (kind, key) IN (
   SELECT kind, key FROM documents WHERE expires_at <= ?1 AND (kind, key) > (?2, ?3)
@@ -79,9 +80,9 @@ DELETE FROM documents WHERE (kind, key) IN (
 RETURNING kind, key`;
 
 /**
- * Documents in Cloudflare D1; infra/d1 has their table.
+ * Creates the documents in Cloudflare D1; infra/d1 has their table.
  *
- * @param now the clock by which they expire, in milliseconds since the epoch
+ * @param now clock that decides expiry, in milliseconds since the epoch
  * @param freshVersion makes the versions of `add` and `takePermits`
  */
 export function createD1Documents(

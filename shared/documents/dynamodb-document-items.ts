@@ -3,15 +3,15 @@ import type { DocumentKey } from "./documents.ts";
 import { type Kind, listedKinds } from "./kinds.ts";
 import type { StoredText } from "./stored-text.ts";
 
-/** Kinds whose values are numbers, which updates add to: each has an attribute of its own, by this prefix. */
+/** Kinds whose values are numbers that updates add to. Each number has its own attribute with this prefix. */
 const numberKinds: ReadonlySet<Kind> = new Set<Kind>(["failures", "counts", "pace", "called-up"]);
 export const numberPrefix = "n_";
 
-/** A document that has expired is as good as none, though DynamoDB deletes it days later. */
+/** An expired document counts as absent, though DynamoDB may delete it days later. */
 export const isStanding = "(attribute_not_exists(#expiresAt) OR #expiresAt > :now)";
 export const isAbsent = "(attribute_not_exists(#pk) OR #expiresAt <= :now)";
 
-/** The partition of a kind that is listed. */
+/** Returns the partition of a listed kind. */
 export function partitionOf(kind: Kind): string {
   return `doc#${kind}`;
 }
@@ -20,7 +20,7 @@ export function keyOf({ kind, key }: DocumentKey): ItemKey {
   return { pk: listedKinds.has(kind) ? partitionOf(kind) : `${partitionOf(kind)}#${key}`, sk: key };
 }
 
-/** The key as one text. */
+/** Returns the key as one string. */
 export function labelOf({ pk, sk }: ItemKey): string {
   return JSON.stringify([pk, sk]);
 }
@@ -51,7 +51,7 @@ export function storedText(kind: Kind, item: Item): StoredText {
   };
 }
 
-/** The numbers of an item, by their names. */
+/** Returns the numbers of an item by their names. */
 export function numbersIn(item: Item): Record<string, number> {
   return Object.fromEntries(
     Object.entries(item)
@@ -60,7 +60,7 @@ export function numbersIn(item: Item): Record<string, number> {
   );
 }
 
-/** When DynamoDB may delete an item, in seconds since the epoch. */
+/** Returns the time from which on DynamoDB may delete an item, in seconds since the epoch. */
 export function ttlOf(expiresAt: number) {
   return number(Math.ceil(expiresAt / 1000));
 }

@@ -24,13 +24,13 @@ import type { DocumentChange, DocumentKey, Documents } from "./documents.ts";
 import { listedKinds } from "./kinds.ts";
 import { documentsRead, storedDocument } from "./stored-text.ts";
 
-/** How often an addition is tried while others replace the same expired document. */
+/** Maximum tries of an addition while other writers replace the same expired document. */
 const additionsMax = 3;
 
 /**
- * Documents in DynamoDB; dynamodb-table.ts describes their table.
+ * Creates the documents in DynamoDB; dynamodb-table.ts describes their table.
  *
- * @param now the clock by which they expire, in milliseconds since the epoch
+ * @param now clock that decides expiry, in milliseconds since the epoch
  * @param freshVersion makes the versions of `add` and `takePermits`
  */
 export function createDynamoDocuments(
@@ -53,14 +53,15 @@ export function createDynamoDocuments(
             values: { ...values, ":seen": text(seen) },
           };
     if (await items.put(item, condition)) return true;
-    // The SDK repeats a write whose answer was lost, and is then refused by its own first try.
+    // The SDK repeats a write whose answer was lost, and the repetition is refused because the first try took
+    // effect.
     const standing = await items.get(keyOf(next));
     return (
       standing !== undefined && !expired(standing) && textIn(standing, "version") === next.version
     );
   }
 
-  /** Adds to a document that has not expired; the counters thereafter, or undefined where it has. */
+  /** Adds to a document that has not expired. Resolves to the new counters, or undefined if it has expired. */
   async function addTo(document: DocumentKey, counters: Record<string, number>, expiresAt: number) {
     const names: Record<string, string> = {};
     const values: Item = {
@@ -103,7 +104,7 @@ export function createDynamoDocuments(
       });
       return changes.map((change) => stands.get(change) === true);
     },
-    /** An addition whose answer was lost may be repeated by the SDK, and then counts twice. */
+    /** The SDK may repeat an addition whose answer was lost, which then counts twice. */
     async add(document, counters, expiresAt) {
       const { kind, key } = document;
       for (let tries = 0; tries < additionsMax; tries++) {
@@ -131,7 +132,7 @@ export function createDynamoDocuments(
     },
     remove: (keys) => items.remove(keys.map(keyOf)),
     takePermits: createDynamoPermits(items, now, freshVersion),
-    /** DynamoDB deletes what has expired by itself. */
+    /** Nothing to do: DynamoDB deletes expired items by itself. */
     async purge() {},
   };
 }

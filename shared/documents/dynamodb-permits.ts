@@ -4,24 +4,25 @@ import type { Documents } from "./documents.ts";
 import { isStanding, keyOf, numberPrefix, ttlOf } from "./dynamodb-document-items.ts";
 import { paceExpiresAt } from "./stored-text.ts";
 
-/** Most updates of one take: two that others came before, and the one that counts. */
+/** Maximum updates of one take: two overtaken by other writers, and one that counts. */
 const updatesMax = 3;
-/** The attribute with the theoretical arrival time, in microseconds. */
+/** Attribute of the theoretical arrival time, in microseconds. */
 const arrivalName = `${numberPrefix}arrivalUs`;
 
 type TakePermits = Documents["takePermits"];
 type Window = Parameters<TakePermits>[3];
 
 /**
- * Permits by additions: the arrival time only grows, so takers add to it side by side, each on condition that what it
- * takes still fits into its window. Where the time lies before the window, or there is none, one of them raises it.
+ * Takes permits by additions. The arrival time only grows, so takers add to it side by side, each on
+ * condition that its permits still fit into its window. If the arrival time lies before the window, or is
+ * absent, one taker raises it.
  */
 export function createDynamoPermits(
   items: DynamoItems,
   now: () => number,
   freshVersion: () => string,
 ): TakePermits {
-  /** The arrival times that this process wrote last: they tell which update will likely be allowed, and no more. */
+  /** Arrival times that this process wrote last. They only predict which update will be allowed. */
   const lastWritten = new Map<string, number>();
 
   async function readArrival(key: ItemKey): Promise<number | undefined> {
@@ -30,7 +31,7 @@ export function createDynamoPermits(
     return Number(item?.[arrivalName]?.N);
   }
 
-  /** The arrival time after `granted` permits were taken; undefined: it does not stand as `known`. */
+  /** Returns the arrival time after `granted` permits were taken, or undefined if it is no longer `known`. */
   async function take(
     key: ItemKey,
     known: number | undefined,
@@ -78,7 +79,7 @@ export function createDynamoPermits(
   return async (document, pace, count, window) => {
     const key = keyOf(document);
     let known = lastWritten.get(key.pk);
-    // That nothing is left is never concluded from what is merely remembered.
+    // A remembered arrival time is read again before the window counts as full.
     const isFull = known !== undefined && grantPermits(known, pace, count, window).granted < count;
     if (isFull) known = await readArrival(key);
     for (let updates = 0; updates < updatesMax; updates++) {

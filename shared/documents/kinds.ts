@@ -3,23 +3,23 @@ import * as z from "zod";
 const time = z.number();
 const counters = z.record(z.string(), z.number());
 
-/** The last of some rows that were called up, and until when their hints are on their way. */
+/** The last of several rows that were called up, and the time until which their hints are under way. */
 const markSchema = z.looseObject({
   dueAt: time,
   id: z.string(),
-  /** The moment of its last hint. */
+  /** Time of the mark's last hint. */
   until: time,
-  /** When it was last moved, and when the first of its rows was called up. */
+  /** Time of the mark's last move, and time at which the first of its rows was called up. */
   at: time,
   since: time,
-  /** How many of its rows stood when they were last counted. */
+  /** Number of the mark's rows that stood when they were last counted. */
   left: z.number(),
 });
 export type Mark = z.infer<typeof markSchema>;
 
 /**
- * What a document of each kind holds. Times are milliseconds since the epoch. Fields that this version does not know
- * are kept by whoever spreads a value.
+ * Schemas of the documents' values, by kind. Times are milliseconds since the epoch. Fields unknown to this
+ * version are kept, as every change spreads the value.
  */
 const kinds = {
   /** Key: client and Idempotency-Key, hashed. Written before the send. */
@@ -30,33 +30,33 @@ const kinds = {
   }),
   /** Key: account. The theoretical arrival time of its next request, in microseconds. */
   pace: z.looseObject({ arrivalUs: z.number() }),
-  /** Key: account. Up to when its calls are called up, as in `pace`. */
+  /** Key: account. The time up to which its calls are called up, in the form of `pace`. */
   "called-up": z.looseObject({ arrivalUs: z.number() }),
-  /** Key: account. What sweeps know of it. */
+  /** Key: account. The sweeps' state of the account. */
   account: z.looseObject({
-    /** Whether rows remain that have not been called up. */
+    /** True if rows remain that have not been called up. */
     rowsRemain: z.boolean(),
-    /** The backlog that was served last: the next sweep begins after it. */
+    /** The backlog that was served last. The next sweep begins after it. */
     servedLast: z.string(),
-    /** When its breaker closed, or it was resumed: marks made before then do not count. */
+    /** Time at which its breaker closed or it was resumed. Marks made before then do not count. */
     restartedAt: time,
-    /** Without a pace: how many called-up rows may wait. */
+    /** Maximum called-up rows that may wait for an account without a pace. */
     calledUpMax: z.number(),
   }),
   /** Key: client and agent. Exists as long as calls may wait in it. */
   backlog: z.looseObject({
     client: z.string(),
     agentId: z.string(),
-    /** When a row was last about to be written into it, as far as writers say: every 30 minutes. */
+    /** Time at which a writer last announced rows for it. Writers renew it every 30 minutes. */
     usedAt: time,
-    /** When its first row that was not called up is due; null where there is none. */
+    /** Due time of its first row that was not called up, or null if there is none. */
     nextDueAt: time.nullable(),
-    /** When a sweep last looked through all of it. */
+    /** Time at which a sweep last looked through all of it. */
     visitedAt: time,
-    /** How far rows were called up, and when: a mark tells of the rows up to it that come after the mark before. */
+    /** Positions up to which rows were called up. A mark covers the rows between the former mark and itself. */
     marks: z.array(markSchema),
   }),
-  /** Key: see circuit-breaker.ts. */
+  /** Key: see breakers.ts. */
   breaker: z.looseObject({
     state: z.enum(["open", "closed"]),
     /** The provider's code that opened it. */
@@ -66,43 +66,43 @@ const kinds = {
     intervalMs: z.number(),
     closedAt: time,
   }),
-  /** Key: as of the breaker. */
+  /** Key: that of the breaker. */
   failures: counters,
-  /** Key: the number's hash. Calls that count for its caps. */
+  /** Key: the number's hash. Calls that count towards its caps. */
   cap: z.looseObject({
     entries: z.array(z.looseObject({ call: z.string(), claim: z.string(), at: time })),
   }),
-  /** Key: see orders.ts. What an operator keeps waiting. */
+  /** Key: see orders.ts. An operator's pause. */
   pause: z.looseObject({ at: time, by: z.string() }),
   /** Key: the number's hash. */
   "do-not-call": z.looseObject({ at: time }),
-  /** Key: see orders.ts. Ends what was accepted up to `at`. */
+  /** Key: see orders.ts. Ends calls accepted up to `at`. */
   cancellation: z.looseObject({ at: time, by: z.string() }),
   /** Key: account and the provider's id of a call. */
   "provider-id": z.looseObject({ call: z.string() }),
-  /** Key: time and id. What an operator did. */
+  /** Key: time and id. One entry of the audit log. */
   audit: z.looseObject({
     at: time,
     by: z.string(),
     act: z.string(),
-    /** The call, agent, account or request that it was done to; never a number. */
+    /** The call, agent, account or request concerned; never a number. */
     target: z.string(),
-    /** How many it concerned. */
+    /** Number of calls concerned. */
     count: z.number().optional(),
   }),
-  /** Key: hours since the epoch. How many calls came into each state, but DIALING. */
+  /** Key: hours since the epoch. Number of calls that reached each state, except DIALING. */
   counts: counters,
   /** Key: `sweep`. */
   sweep: z.looseObject({
-    /** Nobody else sweeps before then. */
+    /** End of the current sweep's lease. No other sweep runs before then. */
     leaseUntil: time,
-    /** When the last full round began. */
+    /** Time at which the last full round began. */
     fullRoundAt: time,
-    /** When the round under way began; a sweep without time for all of it leaves the rest to the next. */
+    /** Time at which the current round began. A sweep that runs out of time leaves the rest to the next one. */
     roundBeganAt: time,
-    /** Where the `watch` backlog is read on; null: from its beginning. */
+    /** Cursor in the `watch` backlog; null: its beginning. */
     watchAfter: z.object({ dueAt: time, id: z.string() }).nullable(),
-    /** The backlog to go on after; null: from the first. */
+    /** The backlog after which the next sweep continues; null: the first. */
     backlogsAfter: z.string().nullable(),
   }),
 } as const;
@@ -110,7 +110,7 @@ const kinds = {
 export type Kind = keyof typeof kinds;
 export type ValueOf<K extends Kind> = z.infer<(typeof kinds)[K]>;
 
-/** Kinds that are listed; DynamoDB keeps each in one partition, so they are rarely written. */
+/** Kinds that are listed. DynamoDB keeps each in one partition, so they must be written rarely. */
 export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "account",
   "backlog",
@@ -120,7 +120,7 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "sweep",
 ]);
 
-/** @throws where the value is not of the kind, as one that a later version wrote may be */
+/** @throws if the value does not fit the kind, as one written by a later version may not */
 export function parseValue<K extends Kind>(kind: K, value: unknown): ValueOf<K> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema is that of the kind
   return kinds[kind].parse(value) as ValueOf<K>;

@@ -4,24 +4,27 @@ import { requestIdOf } from "../calls/ids.ts";
 import type { DocumentKey, DocumentsRead } from "./documents.ts";
 import type { Route } from "../providers/index.ts";
 
-/** What an operator may pause: an agent's calls, or those of an account of the dial plan's `providers`. */
+/** The target of a pause: an agent's calls, or those of an account of the dial plan's `providers`. */
 export type Pausable = { agent: string } | { account: string };
-/** What an operator may cancel the waiting calls of. */
+/** The target of a cancellation: the waiting calls of an agent or of a request. */
 export type Cancellable = { agent: string } | { request: string };
 
-/** The document of a pause, such as that of `["agent","agent_sales"]`. */
+/** Names the document of a pause, such as that of `["agent","agent_sales"]`. */
 export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
   const name = "agent" in what ? ["agent", what.agent] : ["account", what.account];
   return { kind: "pause", key: JSON.stringify(name) };
 }
 
-/** The document of a cancellation. */
+/** Names the document of a cancellation. */
 export function cancellationKeyOf(what: Cancellable): DocumentKey<"cancellation"> {
   const name = "agent" in what ? ["agent", what.agent] : ["request", what.request];
   return { kind: "cancellation", key: JSON.stringify(name) };
 }
 
-/** The documents of all cancellations that may end a call: of its agent, its request and its ancestors' requests. */
+/**
+ * Names the documents of all cancellations that may end a call: of its agent, its request and its ancestors'
+ * requests.
+ */
 export function cancellationKeysOf({ requestId, ancestors = [], request }: Call) {
   const requests = [requestId, ...ancestors.map(requestIdOf)];
   return [
@@ -30,7 +33,7 @@ export function cancellationKeysOf({ requestId, ancestors = [], request }: Call)
   ];
 }
 
-/** Whether an operator has cancelled a call: by its agent or a request, where it was accepted before the order. */
+/** True if an operator has cancelled a call, by its agent or a request, and the call was accepted before the order. */
 export function isCancelled(call: Call, documents: DocumentsRead): boolean {
   return cancellationKeysOf(call).some(({ kind, key }) => {
     const order = documents.get(kind, key);
@@ -38,13 +41,13 @@ export function isCancelled(call: Call, documents: DocumentsRead): boolean {
   });
 }
 
-/** The documents of all pauses that may keep calls of an agent along a route waiting. */
+/** Names the documents of all pauses that may keep calls of an agent along a route waiting. */
 export function pauseKeysOf(agent: string, route: Route | undefined) {
   const ofAgent = pauseKeyOf({ agent });
   return route === undefined ? [ofAgent] : [ofAgent, pauseKeyOf({ account: route.provider })];
 }
 
-/** Whether an operator keeps calls of an agent along a route waiting. */
+/** True if a pause keeps calls of an agent along a route waiting. */
 export function isPaused(
   agent: string,
   route: Route | undefined,
@@ -54,8 +57,9 @@ export function isPaused(
 }
 
 /**
- * Entries of the do-not-call list that are no numbers: that there is a list, and that it was made under this HASH_KEY.
- * Under another key every number's hash is another, and nobody on the list would be recognised.
+ * Names two entries of the do-not-call list that are no numbers: one says that there is a list, the other
+ * that it was made under this HASH_KEY. Under another key every hash differs, and no number on the list would
+ * be recognised.
  */
 export function listMarks(hashKey: string): { any: string; own: string } {
   const digest = createHmac("sha256", hashKey).update("do-not-call").digest("hex");
@@ -66,17 +70,17 @@ export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
   return { kind: "do-not-call", key: numberHash };
 }
 
-/** The documents that say whether these hashed numbers are on the do-not-call list. */
+/** Names the documents that say whether these hashed numbers are on the do-not-call list. */
 export function doNotCallKeysOf(numberHashes: readonly string[], hashKey: string) {
   const { any, own } = listMarks(hashKey);
   return [...numberHashes, any, own].map(doNotCallKeyOf);
 }
 
 /**
- * Whether a hashed number is never to be called.
+ * True if a hashed number must never be called.
  *
- * @param documents those of `doNotCallKeysOf`
- * @throws where the list was made under another HASH_KEY
+ * @param documents the documents named by `doNotCallKeysOf`
+ * @throws if the list was made under another HASH_KEY
  */
 export function isOnDoNotCallList(
   numberHash: string,

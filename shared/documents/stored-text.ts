@@ -1,7 +1,7 @@
 import type { DocumentsRead, StoredDocument } from "./documents.ts";
 import { type Kind, parseValue } from "./kinds.ts";
 
-/** A document as an adapter keeps it: its value as JSON. */
+/** A document in an adapter's form: its value is JSON. */
 export interface StoredText {
   kind: Kind;
   key: string;
@@ -10,18 +10,21 @@ export interface StoredText {
   expiresAt: number | null;
 }
 
-/** When a pace that was last used for this moment is forgotten: a day later, in whole days, so that it seldom changes. */
+/**
+ * Returns the expiry of a pace last used for this time: about a day later, in whole days, so that it seldom
+ * changes.
+ */
 export function paceExpiresAt(moment: number): number {
   return (Math.floor(moment / 86_400_000) + 2) * 86_400_000;
 }
 
-/** A stored document of this kind. @throws where its value is none of the kind's */
+/** Parses a stored document of this kind. @throws if its value does not fit the kind */
 export function storedDocument<K extends Kind>(kind: K, stored: StoredText): StoredDocument<K> {
   const { key, version, json, expiresAt } = stored;
   return { kind, key, version, value: parseValue(kind, JSON.parse(json)), expiresAt };
 }
 
-/** What an adapter has read, its values parsed as those of their kind. */
+/** Wraps the documents that an adapter has read, and parses each value by its kind. */
 export function documentsRead(found: readonly StoredText[]): DocumentsRead {
   const byName = new Map(found.map((one) => [`${one.kind} ${one.key}`, one]));
   return {

@@ -1,6 +1,6 @@
 import type { CallState } from "../calls/call-row.ts";
 
-/** The states that operators look after. Adapters keep an index of them; rows of other states are listed by time. */
+/** States that operators look after. Adapters keep an index of them; rows of other states are listed by time. */
 export const attentionStates: readonly CallState[] = [
   "UNKNOWN",
   "NEEDS_REVIEW",

@@ -1,28 +1,28 @@
 import type { CallRow, CallState } from "../calls/call-row.ts";
 
-/** One write of a row: `next`, where the row's version is still `seen`; null: where there is no row. */
+/** One write of a row: `next` is written while the row's version is still `seen`. Null: while there is no row. */
 export interface Change {
   next: CallRow;
   seen: string | null;
 }
 
-/** A place in the order in which rows of a backlog are called up. */
+/** A position in the order in which rows of a backlog are called up. */
 export interface DuePlace {
   dueAt: number;
   id: string;
 }
 
-/** The order in which rows of a backlog go. */
+/** Compares two rows of a backlog by the order in which they go. */
 export function comparePlaces(one: DuePlace, other: DuePlace): number {
   return one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }
 
-/** Rows of a list, newest first, and where the next page begins; absent where there is none. */
+/** Rows of a list, newest first. */
 export interface Page {
   rows: CallRow[];
-  /** Rows that were passed over, as only a later version of this code can read them. */
+  /** Number of rows skipped because only a later version of this code can read them. */
   unreadable: number;
-  /** Pass as `before`. */
+  /** Cursor of the next page, to be passed as `before`; absent on the last page. */
   next?: string | undefined;
 }
 
@@ -34,20 +34,24 @@ export type ListOf =
   | { all: true };
 
 /**
- * The home of every call that waits or was tried. A row is written only where it still has the version that was read,
- * so the conditions of state-machine.ts are decided in one place and no adapter knows them. A write that is repeated
- * carries the same version. A thrown error means that any part may or may not have taken effect.
+ * The store of every call that waits or was tried. A row is written only while the version that was read
+ * still stands, so the conditions are decided by state-machine.ts alone and no adapter knows them. A repeated
+ * write carries the same version. A thrown error means that any part may or may not have taken effect.
  */
 export interface CallLedger {
-  /** The rows of those ids that have one; `unreadable` are those that only a later version of this code can read. */
+  /**
+   * Reads the rows of those ids that have one. `unreadable` holds the ids of rows that only a later version
+   * of this code can read.
+   */
   read(ids: readonly string[]): Promise<{ rows: Map<string, CallRow>; unreadable: Set<string> }>;
   /**
-   * In the order of the changes. True: the row stands as `next` has it, by this write or by an earlier one of the same
-   * version. False: another write came before, or the write did not come about. Two changes of one id are two writes.
+   * Writes rows. The results follow the order of the changes. True: the row stands as `next`, by this write
+   * or by an earlier one of the same version. False: another write came first, or this write did not take
+   * effect. Two changes of one id are two writes.
    */
   write(changes: readonly Change[]): Promise<boolean[]>;
   /**
-   * For each backlog its first `each` rows with `dueAt` ≤ `until`, those after `after` only, in the order of `dueAt`,
+   * Reads, for each backlog, the first `each` rows behind `after` with `dueAt` ≤ `until`, ordered by `dueAt`,
    * then id.
    */
   due(query: {
@@ -56,13 +60,13 @@ export interface CallLedger {
     each: number;
   }): Promise<DuePlace[][]>;
   /**
-   * Calls by id, newest first, below `before`. At most `limit`, and fewer where many had to be passed over: then `next`
-   * still tells where to go on.
+   * Lists calls by id, newest first, below `before`. Returns at most `limit` rows, and fewer if many had to
+   * be skipped: then `next` still says where the next page begins.
    */
   list(query: ListOf & { before?: string | undefined; limit: number }): Promise<Page>;
   /**
-   * Rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, after `after`. An
-   * adapter whose engine deletes rows by itself answers only with those that somebody should hear of.
+   * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, behind
+   * `after`. An adapter whose engine deletes rows by itself lists only unresolved ones, which must be logged.
    */
   ended(query: {
     before: number;

@@ -10,13 +10,13 @@ import { attentionStates } from "./attention-states.ts";
 import type { CallLedger, Change, DuePlace, ListOf, Page } from "./call-ledger.ts";
 import { writeVersioned } from "./d1-writes.ts";
 
-/** Most rows that one page looks at. Where they bring too few, as many are read once more to find their end. */
+/** Maximum rows that one page examines. If they yield too few, as many are read again to find their end. */
 const looksMax = 2500;
-/** Most places of a backlog in one answer: D1 takes 2 MB a value, and a place has about 60 bytes. */
+/** Maximum positions of a backlog in one answer: D1 limits a value to 2 MB, and a position takes about 60 bytes. */
 const placesMax = 10_000;
 
 const quoted = (states: readonly CallState[]) => states.map((state) => `'${state}'`).join(", ");
-/** The condition of the index `calls_attention`: SQLite uses a partial index only where a query repeats it. */
+/** The condition of the index `calls_attention`: SQLite uses a partial index only if a query repeats it. */
 const inAttention = `state IN (${quoted(attentionStates)})`;
 const endStates = callStates.filter((state) => state !== "WAITING" && state !== "DIALING");
 
@@ -36,7 +36,7 @@ RETURNING calls.id AS name, calls.version`,
 const columns = "id, version, number_hash AS numberHash, row";
 const byIds = `SELECT ${columns} FROM calls WHERE id IN (SELECT value FROM json_each(?1))`;
 
-/** ?1 the backlogs, ?2 until when, ?3 how many of each. One seek in the index for each backlog. */
+/** ?1 the backlogs, ?2 the latest due time, ?3 the maximum rows of each. One seek in the index for each backlog. */
 const due = `
 SELECT j.key AS backlog, (
   SELECT json_group_array(json_array(due_at, id)) FROM (
@@ -46,9 +46,10 @@ SELECT j.key AS backlog, (
 FROM json_each(?1) AS j`;
 
 /**
- * Rows of state ?2 below ?1, at most ?3, among the newest `looksMax`. Where those bring fewer, the last of them follows
- * with no row: the next page begins there. SQLite takes the parts one after another and stops at the limit, so a page
- * that is soon full reads little; a last ORDER BY or a window function would read all of them.
+ * Rows of state ?2 below ?1, at most ?3, among the newest `looksMax`. If these yield fewer, the last examined
+ * one follows as a null row: the next page begins there. SQLite evaluates the parts one after another and
+ * stops at the limit, so a page that fills early reads little. A last ORDER BY or a window function would
+ * read all parts.
  */
 const listOfState = `
 SELECT ${columns} FROM (
@@ -58,7 +59,7 @@ UNION ALL SELECT id, '', '', NULL FROM (
   SELECT id FROM calls WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ${looksMax - 1})
 LIMIT ?3`;
 
-/** Rows after ?1 and below ?2, accepted before ?3, at most ?4; bounded as `listOfState` is. */
+/** Rows after ?1 and below ?2, accepted before ?3, at most ?4; bounded like `listOfState`. */
 const ended = `
 SELECT id, state FROM (
   SELECT id, state, row FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
@@ -71,7 +72,7 @@ const purge = "DELETE FROM calls WHERE id IN (SELECT value FROM json_each(?1))";
 
 type DueQuery = Parameters<CallLedger["due"]>[0];
 
-/** The ledger in Cloudflare D1; infra/d1 has its table. */
+/** Creates the ledger in Cloudflare D1; infra/d1 has its table. */
 export function createD1Ledger(database: D1Database): CallLedger {
   async function all<Row>(sql: string, ...bound: unknown[]): Promise<Row[]> {
     const { results } = await database
@@ -88,7 +89,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
     const found = await all<Due>(due, JSON.stringify(asked), until, count);
     const placesBy = new Map(found.map((one) => [one.backlog, placesOf(one)]));
     const places = backlogs.map((_, index) => placesBy.get(index) ?? []);
-    // Where one value could not hold all that was asked for, the rest comes with another query.
+    // If one value could not hold all requested rows, another query reads the rest.
     const isCut = (one: DuePlace[]) => each > count && one.length === count;
     const rest = backlogs.flatMap(({ key }, index) => {
       const one = places[index] ?? [];
@@ -134,18 +135,18 @@ interface Stored {
   id: string;
   version: string;
   numberHash: string;
-  /** JSON; null: a row that was only looked at. */
+  /** JSON; null: a row that was examined but does not belong to the list. */
   row: string | null;
 }
 
 interface Ended {
   id: string;
-  /** Null: a row that was only looked at. */
+  /** Null: a row that was examined but does not belong to the list. */
   state: CallState | null;
 }
 
 interface Due {
-  /** Its index in what was asked. */
+  /** Index of the backlog in the query. */
   backlog: number;
   places: string;
 }
@@ -161,14 +162,14 @@ function writeOf({ next, seen }: Change) {
   return { name: id, version, seen, json: JSON.stringify({ id, version, seen, numberHash, row }) };
 }
 
-/** The row, or none where only a later version of this code can read it. */
+/** Parses a row; empty if only a later version of this code can read it. */
 function rowsOf({ id, version, numberHash, row }: Stored): CallRow[] {
   if (row === null) return [];
   const parsed = parseRow(id, version, { ...JSON.parse(row), numberHash });
   return parsed === undefined ? [] : [parsed];
 }
 
-/** What a list is of: a condition on its rows, in which `value` is ?3, and an id that all of them are below. */
+/** Returns the SQL condition on the rows of a list, in which `value` is ?3, and an id that all of them are below. */
 function placeOf(of: ListOf): { condition: string; value?: string; below?: string } {
   if ("state" in of) return { condition: `state = '${of.state}' AND ${inAttention}` };
   if ("numberHash" in of) return { condition: "number_hash = ?3", value: of.numberHash };

@@ -1,25 +1,26 @@
 /**
- * Most bytes of JSON in one bound parameter. D1 takes 100 parameters a statement and 2 MB a value, so items travel as
- * JSON arrays, several statements of one transaction where they are large.
+ * Maximum bytes of JSON in one bound parameter. D1 allows 100 parameters per statement and 2 MB per value, so
+ * items travel as JSON arrays, in several statements of one transaction if they are large.
  */
 const parameterBytesMax = 400_000;
-/** Most chunks of one transaction: 4 MB of parameters. */
+/** Maximum chunks of one transaction: 4 MB of parameters. */
 const chunksMax = 10;
 
 /** One write of an item on condition of its version. */
 export interface VersionedWrite {
-  /** The name that both statements return for this item. */
+  /** Name that both statements return for this item. */
   name: string;
   version: string;
   /** The version that was read; null: there was none. */
   seen: string | null;
-  /** The item as the statements take it. */
+  /** The item in the form that the statements take. */
   json: string;
 }
 
 /**
- * Both take a JSON array of items as ?1, and return `name` and `version` of what stands as it was to be written, by
- * this write or by an earlier one of the same version. A refusal therefore needs no second round trip to be certain.
+ * Two statements that take a JSON array of items as ?1 and return `name` and `version` of each item that
+ * stands as requested, by this write or by an earlier one of the same version. A refusal is therefore certain
+ * without a second round trip.
  */
 export interface VersionedStatements {
   /** Writes items whose `seen` is null. */
@@ -29,10 +30,10 @@ export interface VersionedStatements {
 }
 
 /**
- * Writes the items in their order.
+ * Writes the items in order.
  *
  * @param bound further parameters of both statements, from ?2 on
- * @returns for each write, whether the item stands as it has it
+ * @returns for each write, true if the item stands as requested
  */
 export async function writeVersioned(
   database: D1Database,
@@ -58,8 +59,8 @@ export async function writeVersioned(
 }
 
 /**
- * Writes in their order, each chunk small enough for one parameter. No chunk has a name twice: two writes of one item
- * are two writes, the second of which sees the first, and a statement returns one row for both.
+ * Splits writes, in order, into chunks that fit into one parameter. No chunk has a name twice: two writes of
+ * one item are two writes, the second of which sees the first, and a statement returns one row for both.
  */
 function inChunks(writes: readonly VersionedWrite[]): VersionedWrite[][] {
   const chunks: VersionedWrite[][] = [];

@@ -14,7 +14,7 @@ import { dynamoTable, type IndexName } from "./dynamodb-table.ts";
 
 export type Item = Record<string, AttributeValue>;
 
-/** Names an item of the table. */
+/** Primary key of an item of the table. */
 export interface ItemKey {
   pk: string;
   sk: string;
@@ -26,15 +26,15 @@ export interface Condition {
   values?: Item;
 }
 
-/** Most keys of one BatchGetItem. */
+/** Maximum keys of one BatchGetItem. */
 const batchMax = 100;
-/** How often keys are asked for again that DynamoDB did not get to, and how long the first wait is. */
+/** Maximum requests for keys that DynamoDB left unprocessed, and the first wait between them. */
 const asksMax = 6;
 const askAgainMs = 20;
-/** Requests under way at once for one call of a port: the SDK's own limit of sockets. */
+/** Maximum requests under way for one call of a port: the SDK's own limit of sockets. */
 const widthMax = 50;
 
-/** What both adapters do with items of the table. */
+/** Operations on items of the table that both adapters use. */
 export type DynamoItems = ReturnType<typeof createDynamoItems>;
 
 export function createDynamoItems(client: DynamoDBClient, table: string) {
@@ -43,7 +43,7 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
     return (await client.send(command)).Item;
   }
 
-  /** Those of the items that there are, in no order. */
+  /** Reads the items that exist, in no order. */
   async function getAll(keys: readonly ItemKey[]): Promise<Item[]> {
     const distinct = [...new Map(keys.map((key) => [`${key.pk} ${key.sk}`, key])).values()];
     const batches: ItemKey[][] = [];
@@ -69,7 +69,7 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
     throw new Error(`DynamoDB left ${keys.length} keys unprocessed, asked ${asksMax} times`);
   }
 
-  /** Writes an item whole where the condition holds; false: it does not hold. */
+  /** Writes an item whole if the condition holds. Resolves to false if it does not. */
   async function put(item: Item, { expression, values }: Condition): Promise<boolean> {
     const command = new PutItemCommand({
       TableName: table,
@@ -82,9 +82,9 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
   }
 
   /**
-   * Updates an item where the condition holds.
+   * Updates an item if the condition holds.
    *
-   * @returns its attributes thereafter; undefined: the condition does not hold
+   * @returns the new attributes; undefined if the condition does not hold
    */
   async function update(
     key: ItemKey,
@@ -110,7 +110,7 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
     );
   }
 
-  /** The first `limit` items of a hash key whose sort keys lie between `after` and `before`. */
+  /** Reads the first `limit` items of a hash key whose sort keys lie between `after` and `before`. */
   async function query({ index, hash, ...range }: Query): Promise<Item[]> {
     const { hashKey, rangeKey } = index === undefined ? dynamoTable : dynamoTable.indexes[index];
     const { after, before, descending = false, limit } = range;
@@ -134,7 +134,7 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
             ...(before === undefined ? {} : { ":before": text(before) }),
           },
           ScanIndexForward: !descending,
-          // BETWEEN includes both ends: the one that the query begins with may come too much.
+          // BETWEEN includes both ends, so the item at the end where the query begins may be one too many.
           Limit: limit - found.length + 1,
           ...(start === undefined ? {} : { ExclusiveStartKey: start }),
         }),
@@ -146,7 +146,7 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
     return found.slice(0, limit);
   }
 
-  /** The first `limit` items of several hash keys of an index, merged in the order of the sort key. */
+  /** Reads the first `limit` items of several hash keys of an index, merged in the order of the sort key. */
   async function queryAll(
     index: IndexName,
     hashes: readonly string[],
@@ -178,7 +178,7 @@ interface Query extends Range {
   hash: string;
 }
 
-/** DynamoDB takes one condition on the sort key. */
+/** Returns the range as one condition, as DynamoDB allows one on the sort key. */
 function boundsOf({ after, before }: Range): string {
   if (after === undefined) return before === undefined ? "" : " AND #range < :before";
   return ` AND #range ${before === undefined ? "> :after" : "BETWEEN :after AND :before"}`;
@@ -193,16 +193,19 @@ async function unlessRefused<Output>(write: Promise<Output>): Promise<Output | u
   }
 }
 
-/** The attributes that an expression names: `#name` each, since many good names are reserved words. */
+/**
+ * Maps the attributes that an expression names. Every name has the form `#name`, since many good names are
+ * reserved words.
+ */
 function namesIn(expression: string): { ExpressionAttributeNames: Record<string, string> } {
   const names = expression.match(/#\w+/g) ?? [];
   return { ExpressionAttributeNames: Object.fromEntries(names.map((one) => [one, one.slice(1)])) };
 }
 
 /**
- * The results of `work` on each of the items, once all have ended, some of them side by side. Rejects with the first
- * failure, and only then: otherwise the caller would read items back whose writes are still under way. A failure holds
- * up no other item, so that one that can never be written does not stop its neighbours.
+ * Runs `work` on the items, some side by side, and resolves to the results once all have ended. Rejects with
+ * the first failure, also only then: otherwise the caller would read items back whose writes are still under
+ * way. A failure delays no other item, so that one that can never be written does not stop the rest.
  */
 export async function allEnded<One, Result>(
   items: readonly One[],

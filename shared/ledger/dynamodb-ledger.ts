@@ -5,14 +5,17 @@ import { allEnded, createDynamoItems, text, textIn } from "./dynamodb-items.ts";
 import { createDynamoLists } from "./dynamodb-lists.ts";
 import { dueHashesOf, dueKeyOf, itemOf, keyOfCall, placeOf, rowOf } from "./dynamodb-rows.ts";
 
-/** How much later than its retention DynamoDB deletes a row: until then a sweep can tell of what was never resolved. */
+/**
+ * Time after its retention at which DynamoDB deletes a row. Until then the purge can log rows that were never
+ * resolved.
+ */
 const graceMs = 7 * 86_400_000;
 
 /**
- * The ledger in DynamoDB; dynamodb-table.ts describes its table.
+ * Creates the ledger in DynamoDB; dynamodb-table.ts describes its table.
  *
- * @param retentionMs how long a row is kept after its call was accepted, by the dial plan
- * @param now the clock by which lists begin with the newest hour, in milliseconds since the epoch
+ * @param retentionMs time that the dial plan keeps a row after its call was accepted
+ * @param now clock by which lists begin with the newest hour, in milliseconds since the epoch
  */
 export function createDynamoLedger(
   client: DynamoDBClient,
@@ -40,7 +43,8 @@ export function createDynamoLedger(
         ? { expression: "attribute_not_exists(#pk)" }
         : { expression: "#version = :seen", values: { ":seen": text(seen) } };
     if (await items.put(itemOf(next, next.acceptedAt + rowsStandMs), condition)) return true;
-    // The SDK repeats a write whose answer was lost, and is then refused by its own first try.
+    // The SDK repeats a write whose answer was lost, and the repetition is refused because the first try took
+    // effect.
     const standing = await items.get(keyOfCall(next.id));
     return standing !== undefined && textIn(standing, "version") === next.version;
   }

@@ -6,25 +6,25 @@ import { type DynamoItems, textIn } from "./dynamodb-items.ts";
 import { attentionHashesOf, hourHashesOf, hourMs, hourQueries } from "./dynamodb-rows.ts";
 import type { IndexName } from "./dynamodb-table.ts";
 
-/** Most rows that one page looks at. */
+/** Maximum rows that one page examines. */
 const looksMax = 500;
-/** Rows that are read at once while a page looks for those of one state. */
+/** Rows that are read at once while a page searches for those of one state. */
 const looksAtOnce = 100;
-/** Most queries of one page that finds few calls. */
+/** Maximum queries of one page that finds few calls. */
 const queriesMax = 200;
-/** How far ahead of this machine's clock another's ids may lie. */
+/** Tolerated lead of another machine's clock, in whose ids the time stands. */
 const clockSkewMs = 300_000;
 
 interface ListDeps {
   items: Pick<DynamoItems, "queryAll">;
   read: CallLedger["read"];
-  /** Milliseconds since the epoch. */
+  /** Current time in milliseconds since the epoch. */
   now: () => number;
-  /** How long a row stands after its call was accepted. */
+  /** Time that a row stands after its call was accepted. */
   rowsStandMs: number;
 }
 
-/** The lists of the ledger: keys come from the indexes, rows from the table as they stand now. */
+/** Creates the lists of the ledger: keys come from the indexes, rows from the table as they stand now. */
 export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "ended"> {
   const { items, read, now, rowsStandMs } = deps;
 
@@ -34,8 +34,8 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
   }
 
   /**
-   * Ids below `before`, newest first: hour by hour downwards, until there are `limit`, the retention ends, or the
-   * queries of one page are used up. `next` is absent where there can be no more.
+   * Reads ids below `before`, newest first: hour by hour downwards, until there are `limit`, the retention
+   * ends, or the queries of one page are used up. `next` is absent if no more ids can follow.
    */
   async function idsBelow(before: string | undefined, limit: number) {
     const ids: string[] = [];
@@ -53,7 +53,7 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
     return { ids, next: firstCallIdAt((hour + 1) * hourMs) };
   }
 
-  /** Calls that `isListed`, by time. */
+  /** Lists calls for which `isListed` holds, by time. */
   async function listByTime(
     { before, limit }: { before?: string | undefined; limit: number },
     looks: number,
@@ -84,7 +84,7 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
       const found = await items.queryAll(index, hashes, range);
       const { rows, unreadable } = await rowsOf(found.map((item) => textIn(item, "sk")));
       return {
-        // An index lags behind its table: a row may have come into another state.
+        // An index lags behind its table: a row may have reached another state since.
         rows: "state" in of ? rows.filter(({ state }) => state === of.state) : rows,
         unreadable,
         next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
@@ -105,7 +105,7 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
   };
 }
 
-/** Where the keys of a list stand in an index. */
+/** Returns the index and hash keys that hold the keys of a list. */
 function placeOf(of: Exclude<ListOf, { all: true }>): {
   index: IndexName;
   hashes: string[];

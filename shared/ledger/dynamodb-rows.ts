@@ -19,10 +19,10 @@ export function keyOfCall(id: string): ItemKey {
 }
 
 /**
- * A row as an item. What the keys and index keys hold does not stand in the JSON again: a placed call is to stay below
- * 1 KB, which is one write unit.
+ * Converts a row to an item. Values of keys and index keys are not repeated in the JSON: a placed call must
+ * stay below 1 KB, which is one write unit.
  *
- * @param endsAt when DynamoDB may delete it, in milliseconds since the epoch
+ * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
  */
 export function itemOf(row: CallRow, endsAt: number): Item {
   const { id, version, state, backlog, dueAt, numberHash } = row;
@@ -49,7 +49,7 @@ export function itemOf(row: CallRow, endsAt: number): Item {
   return item;
 }
 
-/** The row of an item, or undefined where only a later version of this code can read it. */
+/** Parses the row of an item. Undefined if only a later version of this code can read it. */
 export function rowOf(item: Item): CallRow | undefined {
   const stored: Record<string, unknown> = JSON.parse(textIn(item, "row"));
   const due = item["due"]?.S;
@@ -64,30 +64,36 @@ export function rowOf(item: Item): CallRow | undefined {
   return parseRow(textIn(item, "sk"), textIn(item, "version"), { ...stored, ...keys, numberHash });
 }
 
-/** Hash keys of a backlog in the index `due`. Any other backlog is JSON, so none is taken for a part of `watch`. */
+/**
+ * Returns the hash keys of a backlog in the index `due`. Any other backlog's key is JSON, so none is taken
+ * for a part of `watch`.
+ */
 export function dueHashesOf(backlog: string): string[] {
   return backlog === watchBacklog ? shardsOf(backlog, watchShards) : [backlog];
 }
 
-/** Hash keys of a state in the index `attention`. */
+/** Returns the hash keys of a state in the index `attention`. */
 export function attentionHashesOf(state: CallState): string[] {
   return shardsOf(state, shards);
 }
 
-/** Hash keys in the index `hour`; `hour` counts from the epoch. */
+/** Returns the hash keys of an hour in the index `hour`; `hour` counts from the epoch. */
 export function hourHashesOf(hour: number): string[] {
   return shardsOf(String(hour), shards);
 }
 
-/** Queries that one hour takes. */
+/** Number of queries that one hour takes. */
 export const hourQueries = shards;
 
-/** The due time, padded so that text sorts as numbers do and rounded up so that nothing comes early; then the id. */
+/**
+ * Returns the due time, padded so that text sorts like numbers and rounded up so that no row comes early,
+ * then the id.
+ */
 export function dueKeyOf({ dueAt, id }: { dueAt: number; id: string }): string {
   return `${String(Math.ceil(dueAt)).padStart(timeDigits, "0")}#${id}`;
 }
 
-/** The place of an item, or of its entry in the index `due`. */
+/** Returns the position of an item, or of its entry in the index `due`. */
 export function placeOf(item: Item): { dueAt: number; id: string } {
   const [dueAt = "", id = ""] = textIn(item, "dueKey").split("#");
   return { dueAt: Number(dueAt), id };
@@ -97,7 +103,7 @@ function shardsOf(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, shard) => `${name}#${shard}`);
 }
 
-/** Spreads ids evenly, those of one request too (FNV-1a, whose lower bits need the upper ones folded in). */
+/** Spreads ids evenly, also those of one request (FNV-1a, whose lower bits need the upper ones folded in). */
 function shardOf(id: string, count: number): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < id.length; index++) {

@@ -22,7 +22,10 @@ export const dynamoTable = {
     number: { hashKey: "numberHash", rangeKey: "sk" },
     /** Calls in the states that operators look after: state and shard. */
     attention: { hashKey: "attention", rangeKey: "sk" },
-    /** All calls by the hour in their ids: hour and shard. Also finds a request's calls, whose ids share a prefix. */
+    /**
+     * All calls by the hour in their ids: hour and shard. Also serves to find a request's calls, whose ids
+     * share a prefix.
+     */
     hour: { hashKey: "hour", rangeKey: "sk" },
   },
 } as const;

@@ -1,26 +1,29 @@
 import { createHmac } from "node:crypto";
 import table from "./calling-codes.json" with { type: "json" };
 
-/** A calling code as the table has it, after libphonenumber's numbering plans; see infra/generate/tables.ts. Patterns are texts. */
+/**
+ * A calling code of the table, after libphonenumber's numbering plans; see infra/generate/tables.ts. Patterns
+ * are strings.
+ */
 interface CallingCode {
-  /** What people write before a number within the country, and is no part of it abroad. */
+  /** Trunk prefix: dialed before a number within the country, and not part of the number abroad. */
   trunk?: {
     prefix: string;
-    /** What takes the place of a prefix that keeps a part of itself. */
+    /** Replacement for a prefix that keeps a part of itself. */
     transform?: string;
-    /** Of all numbers of the code's main country. */
+    /** Pattern of all numbers of the code's main country. */
     pattern: string;
     /** Possible numbers of digits, such as `9 10`. */
     lengths: string;
   };
-  /** The main one first; none where the code is of no country. */
+  /** Countries of the code, the main one first; empty if the code belongs to no country. */
   countries: {
     country: string;
-    /** Where it has a trunk prefix. */
+    /** Possible lengths, present if the code has a trunk prefix. */
     lengths?: string;
-    /** How its numbers begin: in a code of several countries, of most. */
+    /** Leading digits of the country's numbers, present for most countries of a shared code. */
     leading?: string;
-    /** Of all its numbers, and of each kind of them: of the other countries of such a code. */
+    /** Patterns of all numbers, and of each kind of number, for the other countries of a shared code. */
     pattern?: string;
     kinds?: { pattern: string; lengths: string }[];
   }[];
@@ -29,18 +32,18 @@ interface CallingCode {
 const callingCodes: Partial<Record<string, CallingCode>> = table;
 
 /**
- * Whether `text` is an E.164 number: its shape (ITU-T E.164: at most 15 digits), and that it reads back as
- * itself. `+5305555555` has the shape but reads as the Cuban `+535555555`, somebody else's phone.
- * Whether it is in use is not asked: that would refuse test and fictional ranges, and numbers newer than the table.
+ * True if `text` is an E.164 number: it has the shape (ITU-T E.164: at most 15 digits), and parses to itself.
+ * `+5305555555` has the shape but parses to the Cuban `+535555555`, somebody else's phone. Numbers not in use
+ * pass: refusing them would refuse test and fictional ranges, and numbers newer than the table.
  */
 export function isE164(text: string): boolean {
   return /^\+[1-9]\d{6,14}$/.test(text) && readNumber(text)?.isAsWritten === true;
 }
 
 /**
- * The ISO 3166-1 country of an E.164 number, or undefined where it has none (satellite, international
- * premium). A number that no single country of its calling code claims, such as a freephone or a new area
- * code of +1, counts as the code's main country; every other country of the code is told by its digits.
+ * Returns the ISO 3166-1 country of an E.164 number, or undefined if it has none (satellite, international
+ * premium). A number that no single country of its calling code claims, such as a freephone one or a new area
+ * code of +1, counts as the code's main country. Every other country of the code is recognised by its digits.
  */
 export function countryOf(phoneNumber: string): string | undefined {
   if (last?.phoneNumber !== phoneNumber) {
@@ -51,10 +54,10 @@ export function countryOf(phoneNumber: string): string | undefined {
   return last.country;
 }
 
-/** What is decided on a call asks several times for the country of its number. */
+/** The last result: decisions on one call ask several times for the country of its number. */
 let last: { phoneNumber: string; country: string | undefined } | undefined;
 
-/** Whether there are numbers of this country, by its two capital letters (ISO 3166-1): of `UK` there are none. */
+/** True if there are numbers of this country, given by its two capital letters (ISO 3166-1). `UK` has none. */
 export function hasNumbers(country: string): boolean {
   return Object.values(callingCodes).some((code) =>
     code?.countries.some((one) => one.country === country),
@@ -64,15 +67,18 @@ export function hasNumbers(country: string): boolean {
 /** The numbers of a calling code, its patterns compiled once. */
 interface NumberingPlan {
   main: string | undefined;
-  /** The country that a national number tells, where it tells one. */
+  /** Returns the country that a national number identifies, or undefined. */
   countryOf(national: string): string | undefined;
-  /** A national number without the trunk prefix that it was written with, by libphonenumber's rules. */
+  /** Removes the trunk prefix from a national number, by libphonenumber's rules. */
   withoutTrunk(national: string): string;
 }
 
 const plans = new Map<string, NumberingPlan>();
 
-/** The plan of an E.164 number, and its digits after the calling code as libphonenumber reads them. */
+/**
+ * Returns the numbering plan of an E.164 number, and its digits after the calling code as libphonenumber
+ * reads them.
+ */
 function readNumber(
   phoneNumber: string,
 ): { plan: NumberingPlan; national: string; isAsWritten: boolean } | undefined {
@@ -113,7 +119,7 @@ function createPlan({ trunk, countries }: CallingCode): NumberingPlan {
     if (found === null || found[0] === "") return national;
     const isKept = transform !== undefined && Boolean(found.at(-1)) && found.length > 1;
     const rest = isKept ? national.replace(prefix, transform) : national.slice(found[0].length);
-    // A number that would be none without it, or of no length there is, begins so by itself.
+    // The digits are part of the number if it is invalid without them, or would have an impossible length.
     if (pattern.test(national) && !pattern.test(rest)) return national;
     const country = countryOfDigits(rest);
     const { lengths = trunk.lengths } = countries.find((one) => one.country === country) ?? {};
@@ -124,7 +130,10 @@ function createPlan({ trunk, countries }: CallingCode): NumberingPlan {
   return { main: main?.country, countryOf: countryOfDigits, withoutTrunk };
 }
 
-/** Whether a country claims a national number: all of its own code; by how it begins; or as a number of some kind. */
+/**
+ * Returns a test of whether a country claims a national number: by being the code's only country, by the
+ * leading digits, or by a kind of number.
+ */
 function claimOf({
   leading,
   pattern,
@@ -153,7 +162,10 @@ function whole(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`);
 }
 
-/** What may be kept of a number after its call: a keyed hash, equal for equal numbers, and two digits. */
+/**
+ * Returns the trace of a number that may be kept after its call: a keyed hash, equal for equal numbers, and
+ * two digits.
+ */
 export function traceOfNumber(
   phoneNumber: string,
   hashKey: string,

@@ -4,9 +4,10 @@ const none: readonly string[] = [];
 let zonesByPrefix: Map<string, readonly string[]> | undefined;
 
 /**
- * The zones that a number may lie in, by its longest known prefix: one for most area codes, some forty for
- * `+1800…`, none for a satellite phone. A guess, as numbers are carried along when people move: the `timezone`
- * of a call always wins. After Google's libphonenumber (infra/generate/tables.ts).
+ * Returns the zones that a number may lie in, by its longest known prefix: one for most area codes, some
+ * forty for `+1800…`, none for a satellite phone. This is a guess, as people keep their numbers when they
+ * move: the `timezone` of a call always wins. The table follows Google's libphonenumber
+ * (infra/generate/tables.ts).
  *
  * @param phoneNumber E.164
  */

@@ -5,7 +5,7 @@ import { errorForLog, type Log } from "./log.ts";
 import type { Environment } from "./settings.ts";
 import { withTimeLimit } from "./time-limit.ts";
 
-/** What both Lambda functions reach: the queue at once, the other clients when they are first needed. */
+/** Clients of both Lambda functions. The queue's is created at once, the others when first needed. */
 export interface AwsPlatform {
   sqs: SQSClient;
   queueUrl: string;
@@ -14,14 +14,17 @@ export interface AwsPlatform {
   bucket: string;
   dynamo: () => Promise<DynamoDBClient>;
   table: string;
-  /** Variables, and what the secrets of SECRET_IDS hold, JSON objects in Secrets Manager. */
+  /**
+   * Resolves to the variables, and the values of the secrets in SECRET_IDS, which are JSON objects in Secrets
+   * Manager.
+   */
   environment: () => Promise<Environment>;
 }
 
 /**
- * @param variables QUEUE_URL, DEAD_QUEUE_URL, BUCKET, TABLE; SECRET_IDS, by commas; on a machine without an account
- *   AWS_ENDPOINT_URL_S3 and its like, which the SDK reads by itself
- * @throws naming the variable that is missing
+ * @param variables QUEUE_URL, DEAD_QUEUE_URL, BUCKET, TABLE; SECRET_IDS, separated by commas; on a machine
+ * without an account also AWS_ENDPOINT_URL_S3 and the like, which the SDK reads by itself
+ * @throws an Error that names the missing variable
  */
 export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform {
   const required = (name: string): string => {
@@ -45,7 +48,7 @@ export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform
     table: required("TABLE"),
     s3: once(async () => {
       const { S3Client } = await import("@aws-sdk/client-s3");
-      // Path style where an endpoint is given: a local server has no host name for each bucket.
+      // Path style is used with a given endpoint: a local server has no host name for each bucket.
       const forcePathStyle = variables["AWS_ENDPOINT_URL_S3"] !== undefined;
       return new S3Client({ ...limits, forcePathStyle });
     }),
@@ -77,8 +80,9 @@ const retryMs = 30_000;
 const makeSecondsMax = 5;
 
 /**
- * What `make` makes, made anew once it is five minutes old. Where that fails or hangs, the old one serves on for
- * an hour, with an alarm: a revoked token must not stay valid for as long as nobody can read the new list.
+ * Returns the value of `make`, renewed once it is five minutes old. If renewal fails or hangs, the old value
+ * serves for another hour, with an alarm: a revoked token must not stay valid for as long as the new list
+ * cannot be read.
  */
 export function everyFiveMinutes<Value>(
   make: () => Promise<Value>,
@@ -111,9 +115,9 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
 }
 
 /**
- * The values of a secret; one that is no string, such as the array of API_TOKENS, as its JSON. A secret that is no
- * JSON object has none: then nobody is let in and nobody dialed, as without it. The parser's own words would quote
- * it.
+ * Returns the values of a secret as strings. A value that is no string, such as the array of API_TOKENS,
+ * becomes JSON. A secret that is no JSON object counts as empty: nobody is let in and nobody dialed, just as
+ * without it. The parser's own message is not logged, as it would quote the secret.
  */
 function stringsIn(secret: string, log: Log): Environment {
   let values: unknown;

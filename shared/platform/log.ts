@@ -1,6 +1,6 @@
 /**
- * What may stand in a log line: ids, codes and counts. The type is closed, so that a number, a name, a
- * context value or a token has no field to stand in.
+ * Permitted fields of a log line: ids, codes and counts. The type is closed, so that a number, a name, a
+ * context value or a token has no field to go into.
  */
 export interface LogFields {
   call_id?: string;
@@ -9,7 +9,7 @@ export interface LogFields {
   token_id?: string;
   agent_id?: string;
   provider?: string;
-  /** The state the ledger was given. */
+  /** The state written to the ledger. */
   state?: string;
   reason?: string;
   /** The provider's or the platform's code. */
@@ -18,33 +18,33 @@ export interface LogFields {
   ms?: number;
   count?: number;
   status?: number;
-  /** A repeat under an Idempotency-Key. */
+  /** True for a repeated request under an Idempotency-Key. */
   replayed?: boolean;
   /** ISO 8601. */
   due_at?: string;
-  /** The name of a circuit breaker: of an account, a route or an agent. */
+  /** Name of the circuit breaker of an account, a route or an agent. */
   breaker?: string;
-  /** A zone's name, in an event that is about the zone and no call. */
+  /** Name of a zone, in an event that concerns the zone and no call. */
   time_zone?: string;
   message_kind?: string;
-  /** Our own words about a setting; never a value of it. */
+  /** Description of a wrong setting in our own words; never its value. */
   problem?: string;
   /** An error's class and place, not its message, which may quote what it was given. */
   error?: string;
 }
 
-/** `alarm` is for what a person must act on. */
+/** `alarm` marks events that a person must act on. */
 export type LogLevel = "info" | "warning" | "alarm";
 
 /** Writes one wide event, such as `call.dialed`. */
 export type Log = (level: LogLevel, event: string, fields: LogFields) => void;
 
-/** One line of JSON an event, on the console that the platform collects. */
+/** Writes one line of JSON per event to the console, which the platform collects. */
 export const consoleLog: Log = (level, event, fields) => {
   console.log(JSON.stringify({ time: new Date().toISOString(), level, event, ...fields }));
 };
 
-/** What may be logged of an error: its class and where it was thrown. */
+/** Returns the loggable part of an error: its class and where it was thrown. */
 export function errorForLog(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const place = /\bat (?:async )?([\w.$<>]+) /.exec(error.stack?.replace(error.message, "") ?? "");

@@ -1,15 +1,16 @@
 import { randomUUID } from "node:crypto";
 
 /**
- * 122 random bits in 32 hex digits: a UUID (RFC 9562, version 4) without its hyphens. Runtimes keep random bytes in
- * stock for these, where each `randomBytes` asks the system anew: a tenth of what accepting a call cost.
+ * Returns 122 random bits in 32 hex digits: a UUID (RFC 9562, version 4) without its hyphens. Runtimes keep a
+ * pool of random bytes for these, whereas each `randomBytes` asks the system, which was a tenth of the cost
+ * of accepting a call.
  */
 export function randomId(): string {
   return randomUUID().replaceAll("-", "");
 }
 
 /**
- * The version of a write: 80 random bits in 20 hex digits.
+ * Returns the version of a write: 80 random bits in 20 hex digits.
  *
  * @param id a random id; digits 5 to 16 are left out, as two of them hold a UUID's version and variant
  */

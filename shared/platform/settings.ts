@@ -9,10 +9,10 @@ import type { Route } from "../providers/index.ts";
 import { createSchedule, type Schedule } from "../schedule/schedule.ts";
 import { type Caller, callerOf, parseTokens } from "./tokens.ts";
 
-/** Variables and secrets as the platform hands them over. */
+/** Variables and secrets as provided by the platform. */
 export type Environment = Record<string, string | undefined>;
 
-/** Settings that are right, or what is wrong with them, in words that quote no value. */
+/** Valid settings, or a description of the problem that quotes no value. */
 export type Settings<Value> = { value: Value } | { problem: string };
 
 export interface ApiSettings {
@@ -21,7 +21,7 @@ export interface ApiSettings {
   hashKey: string;
 }
 
-/** What the API needs besides its tokens. With a problem, it answers 503 and accepts nothing. */
+/** Reads the API's settings other than its tokens. If there is a problem, the API answers 503 and accepts nothing. */
 export function readApiSettings(environment: Environment, bundledPlan: unknown, log: Log) {
   return read(log, () => apiSettings(environment, bundledPlan, log));
 }
@@ -31,7 +31,7 @@ function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): 
   return { plan, schedule: createSchedule(plan, log), hashKey: hashKeyIn(environment) };
 }
 
-/** What the dialer needs. With a problem, it dials nobody and hands every delivery back. */
+/** Reads the dialer's settings. If there is a problem, the dialer dials nobody and hands every delivery back. */
 export function readDialerSettings<ProviderOf>(
   environment: Environment,
   bundledPlan: unknown,
@@ -52,19 +52,23 @@ export function readDialerSettings<ProviderOf>(
 }
 
 /**
- * Whose a token is, by `API_TOKENS`. Missing or unreadable, it is nobody's: every request is answered 401.
+ * Reads `API_TOKENS` and returns a function that resolves a token to its caller. If the variable is missing
+ * or unreadable, no token is valid: every request is answered 401.
  */
 export function readTokens({ API_TOKENS }: Environment, log: Log) {
   return callersOf("API_TOKENS", API_TOKENS, log);
 }
 
-/** Whose an operator's token is, by `OPERATOR_TOKENS`; undefined where that is not set: there is no operator then. */
+/**
+ * Reads `OPERATOR_TOKENS` and returns a function that resolves an operator's token. Undefined if the variable
+ * is not set, which disables the operator API.
+ */
 export function readOperators({ OPERATOR_TOKENS, API_TOKENS }: Environment, log: Log) {
   if (!OPERATOR_TOKENS) return undefined;
   return callersOf("OPERATOR_TOKENS", OPERATOR_TOKENS, log, API_TOKENS);
 }
 
-/** @param others tokens of which none may be among these: none is for both */
+/** @param others tokens that must not appear among these: no token serves both purposes */
 function callersOf(
   name: "API_TOKENS" | "OPERATOR_TOKENS",
   json: string | undefined,
@@ -92,7 +96,7 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
   }
 }
 
-/** Keys the hashes of numbers and the fingerprints of requests. */
+/** Returns the key for the hashes of numbers and the fingerprints of requests. */
 function hashKeyIn({ HASH_KEY }: Environment): string {
   if (!HASH_KEY) throw new Error("HASH_KEY is not set: 32 random bytes in hex");
   if (!/^[0-9a-f]{64}$/i.test(HASH_KEY)) throw new Error("HASH_KEY must be 32 bytes in hex");

@@ -1,9 +1,9 @@
-/** The result of `work`, or an error after `seconds`; what `work` was doing may still take effect. */
+/** Resolves to the result of `work`, or rejects after `seconds`. The actions of `work` may still take effect. */
 export function withTimeLimit<Result>(work: Promise<Result>, seconds: number): Promise<Result> {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const late = () => reject(new Error(`no answer within ${seconds} s`));
   const timer = setTimeout(late, seconds * 1000);
-  // No Promise.race: each call waits so for several answers, and that makes promises of its own.
+  // Promise.race is avoided: each call waits like this for several answers, and it creates further promises.
   const end = () => clearTimeout(timer);
   work.then(end, end);
   work.then(resolve, reject);
@@ -11,9 +11,10 @@ export function withTimeLimit<Result>(work: Promise<Result>, seconds: number): P
 }
 
 /**
- * The same port, each of whose calls fails after `seconds` without an answer. All its methods return promises.
+ * Wraps a port so that each of its calls fails after `seconds` without an answer. All its methods return
+ * promises.
  *
- * @param timed is told how many milliseconds each answer took
+ * @param timed receives the duration of each answered call in milliseconds
  */
 export function withTimeLimits<Port extends object>(
   port: Port,
@@ -25,7 +26,7 @@ export function withTimeLimits<Port extends object>(
       const method: unknown = Reflect.get(target, name, receiver);
       if (typeof method !== "function") return method;
       return (...values: unknown[]) => {
-        // An error that a method throws before its first wait is a rejection too.
+        // An error thrown by a method before its first await becomes a rejection too.
         const work = Promise.resolve().then(() => Reflect.apply(method, target, values) as unknown);
         if (timed === undefined) return withTimeLimit(work, seconds);
         const askedAt = timed.now();

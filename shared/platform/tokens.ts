@@ -2,15 +2,15 @@ import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import * as z from "zod";
 
 const tokenSchema = z.strictObject({
-  /** Names the token in logs. */
+  /** Name of the token in logs. */
   id: z.string().min(1),
-  /** Of the whole token, in hex. */
+  /** SHA-256 of the whole token, in hex. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits"),
-  /** Whose token it is: the scope of an Idempotency-Key, kept when the token is rotated. */
+  /** Owner of the token: the scope of an Idempotency-Key, kept when the token is rotated. */
   client: z.string().min(1).optional(),
-  /** Agents it may place calls for; `*` is all of them. */
+  /** Agents that the token may place calls for; `*` is all of them. */
   agents: z.array(z.string().min(1)).min(1).default(["*"]),
-  /** When it ends: a date or an instant, ISO 8601. */
+  /** End of the token's validity: a date or an instant, ISO 8601. */
   notAfter: z
     .string()
     .refine((text) => !Number.isNaN(Date.parse(text)), "must be an ISO 8601 date")
@@ -31,7 +31,10 @@ export interface Caller {
   agents: string[];
 }
 
-/** Parses the tokens that stand in a variable of this name; throws what is wrong with them, without their text. */
+/**
+ * Parses the tokens in the variable of this name. @throws an Error that describes the problem without the
+ * variable's text
+ */
 export function parseTokens(
   json: string,
   name: "API_TOKENS" | "OPERATOR_TOKENS" = "API_TOKENS",
@@ -51,13 +54,13 @@ export function parseTokens(
   return parsed.data;
 }
 
-/** Whose `token` it is, or undefined. Every entry is compared, in constant time. */
+/** Returns the caller to whom `token` belongs, or undefined. Every entry is compared, in constant time. */
 export function callerOf(
   token: string,
   tokens: z.infer<typeof tokensSchema>,
   now: number,
 ): Caller | undefined {
-  const digest = Buffer.from(hash("sha256", token, "hex"), "hex"); // a tenth of what createHash takes
+  const digest = Buffer.from(hash("sha256", token, "hex"), "hex"); // a tenth of the time of createHash
   let found: Caller | undefined;
   for (const { id, sha256, client, agents, notAfter } of tokens) {
     const same = timingSafeEqual(digest, Buffer.from(sha256, "hex"));
@@ -69,7 +72,7 @@ export function callerOf(
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** A new token, `oc_` and 30 base62 characters (178 random bits), and the hash to store. */
+/** Creates a token, `oc_` and 30 base62 characters (178 random bits), and the hash to store. */
 export function createToken(): { token: string; sha256: string } {
   let text = "oc_";
   while (text.length < 33) {

@@ -4,100 +4,103 @@ import type { Call, CallRequest } from "../calls/call.ts";
 /** One request to place a call. */
 interface DialRequest {
   call: Call;
-  /** Counted from 1; where an unknown outcome is sent once more, that of the request that is repeated. */
+  /** Number of the attempt, from 1. A resend carries the number of the request that it repeats. */
   attempt: number;
   timeoutSeconds: number;
 }
 
-/** What a provider made of one request to place a call. */
+/** Result of one request to place a call. */
 export type DialOutcome =
-  /** It has the call. */
+  /** The provider has accepted the call. */
   | { kind: "placed"; providerCallId?: string | undefined }
-  /** It says no to this call, for good. `blamesNumber`: because of the number, which says nothing of the agent. */
+  /**
+   * The provider refuses this call for good. `blamesNumber`: because of the number, which says nothing about
+   * the agent.
+   */
   | { kind: "rejected"; code: string; blamesNumber?: boolean }
-  /** Surely nothing was placed, and later it may be. `unanswered`: the provider could not be reached. */
+  /** The call surely was not placed, and a later try may succeed. `unanswered`: the provider could not be reached. */
   | {
       kind: "not_placed";
       code: string;
       retryAfterSeconds?: number | undefined;
       unanswered?: boolean;
     }
-  /** It says no to the account (401, 402): nothing was placed, and no other call would be. */
+  /** The provider refuses the account (401, 402): nothing was placed, and no other call would be. */
   | { kind: "account_refused"; code: string }
-  /** It says no to what the route brings, such as the number that calls: no other call along it would be placed. */
+  /** The provider refuses a part of the route, such as the caller id: no other call along it would be placed. */
   | { kind: "route_refused"; code: string }
-  /** No, and not said whether to the call or to the account, as by a 403. A person decides. */
+  /** A refusal that does not say whether it concerns the call or the account, such as a 403. A person decides. */
   | { kind: "forbidden"; code: string }
-  /** The call may have been placed: never sent again, but to an idempotent provider. */
+  /** The call may have been placed. It is never sent again, except to an idempotent provider. */
   | { kind: "unknown"; code: string };
 
-/** A call of unknown outcome. Times are milliseconds since the epoch. */
+/** A call of unknown outcome that is looked up. Times are milliseconds since the epoch. */
 export interface SoughtCall {
   call: Call;
-  /** Of the claim whose outcome is unknown. */
+  /** Attempt number of the claim whose outcome is unknown. */
   attempt: number;
-  /** Placed between then, if at all, */
+  /** Earliest time at which the call can have been placed. */
   from: number;
-  /** and then. */
+  /** Latest time at which the call can have been placed. */
   until: number;
 }
 
-/** What a provider's own records say of a sought call. */
+/** Result of searching a provider's records for a call. */
 export type FoundCall =
-  /** One that carries our call's id. */
+  /** A call that carries our call's id. */
   | { by: "id"; providerCallId: string }
-  /** All that were placed to its number in that time, which may be other calls. */
+  /** All calls placed to its number in that period, which may be other calls. */
   | { by: "number"; providerCallIds: string[] };
 
-/** Hands calls to one kind of dialing provider. `Route` is what the dial plan says of an agent. */
+/** Hands calls to one kind of dialing provider. `Route` is the dial plan's route of an agent. */
 export interface DialingProvider<Route> {
-  /** Makes exactly one request for the call, and never throws for what the provider or the network does. */
+  /** Makes exactly one request for the call, and never throws because of the provider or the network. */
   dial(request: DialRequest, route: Route): Promise<DialOutcome>;
   /**
-   * Looks for a call in the provider's records; absent where it has none that could be asked. That nothing was
-   * found proves nothing: no provider promises that a new call is in its list at once.
+   * Looks for a call in the provider's records. Absent if the provider has no records to search. An empty
+   * result proves nothing: no provider promises to list a new call at once.
    *
-   * @throws where the provider could not be asked
+   * @throws if the provider could not be asked
    */
   lookUp?(sought: SoughtCall, route: Route): Promise<FoundCall | undefined>;
 }
 
-/** What every route has beside its provider's own fields. */
+/** Fields of every route, beside its provider's own. */
 export const routeFields = {
-  /** The account of the dial plan's `providers` that it goes through. */
+  /** Name of the route's account in the dial plan's `providers`. */
   provider: z.string(),
   callingHours: z.string().optional(),
 };
 
-/** One kind of provider: how its routes look in a dial plan, which secrets it needs, how it dials. */
+/** One kind of provider: the form of its routes in a dial plan, the secrets it needs, and its way of dialing. */
 export interface ProviderType<Route extends { type: string; provider: string }> {
   name: Route["type"];
   /** A strict object of `routeFields`, `type` and the provider's own fields. */
   routeSchema: z.ZodType<Route>;
-  /** Names the account that is asked: a 401 or 402 holds all calls that go through it. */
+  /** Names the provider account: a 401 or 402 holds all calls that go through it. */
   accountOf(route: Route): string;
-  /** What a route's secrets are called after the account's name, such as `AUTH_TOKEN`. */
+  /** Returns the names of a route's secrets without the account's name, such as `AUTH_TOKEN`. */
   secretsOf(route: Route): string[];
   /**
-   * What is wrong with a call's context that a request along this route could not carry whole, in words for the
-   * client: refused at acceptance. Absent where any context is carried.
+   * Describes, in words for the client, why a request along this route could not carry a call's context
+   * whole, so that acceptance refuses it. Absent if any context can be carried.
    */
   contextProblem?(request: CallRequest, route: Route): string | undefined;
   /**
-   * Calls a second of an account for which the plan says nothing; absent where it takes them as they come. Carriers
-   * queue what is above their rate, past all calling hours: one a second is what they give a new account.
+   * Default calls per second of an account; absent if it takes calls without a rate limit. Carriers queue
+   * calls above their rate, past all calling hours: a new account gets one per second.
    */
   callsPerSecond?: number;
-  /** @throws where the secret of one of the routes is malformed */
+  /** @throws if the secret of one of the routes is malformed */
   create(options: ProviderOptions, routes: Route[]): DialingProvider<Route>;
 }
 
 export interface ProviderOptions {
-  /** A secret of an account, by the name that `secretsOf` gives it. */
+  /** Returns a secret of an account, by its name from `secretsOf`. */
   secret(account: string, name: string): string | undefined;
   fetch: typeof fetch;
-  /** Milliseconds since the epoch. */
+  /** Current time in milliseconds since the epoch. */
   now(): number;
-  /** Where the simulator says what it would have dialed. */
+  /** Prints the simulator's description of a call. */
   print(line: string): void;
 }

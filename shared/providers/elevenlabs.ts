@@ -12,29 +12,30 @@ const routeSchema = z.strictObject({
   ...routeFields,
   type: z.literal("elevenlabs"),
   baseUrl: httpsUrl.optional(),
-  /** The agent's id. */
+  /** Id of the agent. */
   agent: z.string().min(1).max(200),
-  /** The id of the phone number that calls. */
+  /** Id of the calling phone number. */
   from: z.string().min(1).max(200),
-  /** How that number is connected. */
+  /** Connection of that number. */
   through: z.enum(["twilio", "sip-trunk"]),
 });
 
 /**
  * ElevenLabs: `POST /v1/convai/twilio/outbound-call` or `/v1/convai/sip-trunk/outbound-call`
- * (https://elevenlabs.io/docs/eleven-agents/api-reference/twilio/outbound-call), with `xi-api-key` and the account's
- * secret `ELEVENLABS_API_KEY`.
+ * (https://elevenlabs.io/docs/eleven-agents/api-reference/twilio/outbound-call), with `xi-api-key` and the
+ * account's secret `ELEVENLABS_API_KEY`.
  *
  * ```json
  * {"agent_id": "…", "agent_phone_number_id": "…", "to_number": "+12025550123",
  *  "conversation_initiation_client_data": {"dynamic_variables": {"first_name": "Ada"}, "user_id": "call_…"}}
  * ```
  *
- * 200 with `success: true`: placed. What `success: false` means is not published, so such a call is unknown, and looked
- * for. Errors have their code in `detail.code` or, older ones, `detail.status`; `quota_exceeded` comes as a 401.
+ * 200 with `success: true`: placed. The meaning of `success: false` is not published, so such a call is
+ * unknown and looked up. Errors have their code in `detail.code` or, older ones, `detail.status`;
+ * `quota_exceeded` comes as a 401.
  *
- * A look-up lists the conversations of `user_id`, which is our call's id, and reads each one found for it: the list's
- * rows do not repeat it, so a filter that was ignored would look like a find.
+ * A look-up lists the conversations of `user_id`, which is our call's id, and reads each one to confirm it:
+ * the rows of the list do not repeat the id, so a filter that was ignored would look like a match.
  */
 export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
   name: "elevenlabs",

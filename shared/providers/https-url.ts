@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** An address of a dial plan: https, or plain http to this machine; without a user in it. */
+/** A URL of a dial plan: https, or plain http to this machine; without user information. */
 export const httpsUrl = z
   .url("must be a URL")
   .refine(

@@ -14,7 +14,7 @@ import { webhook } from "./webhook.ts";
 const known = [elevenlabs, livekit, retell, simulator, telnyx, twilio, vapi, webhook] as const;
 
 /**
- * Where an agent's calls go, as it is kept with each call: the account's name (`provider`), its `type` and
+ * Route of an agent's calls, as kept with each call: the account's name (`provider`), its `type` and
  * `baseUrl`, and that provider's own fields.
  */
 export type Route = z.infer<(typeof known)[number]["routeSchema"]>;
@@ -23,7 +23,7 @@ const types: readonly ProviderType<Route>[] = known;
 const typesByName = new Map<string, ProviderType<Route>>(types.map((type) => [type.name, type]));
 export const typeNames: readonly string[] = types.map(({ name }) => name);
 
-/** Reads a route of a dial plan whose account is of this type; the issues' paths begin at the route. */
+/** Parses a route of a dial plan whose account is of this type. Paths of issues begin at the route. */
 export function parseRoute(
   fields: Record<string, unknown>,
   account: { type: string; baseUrl?: string | undefined },
@@ -42,29 +42,32 @@ export function accountNameOf(route: Route): string {
   return typeOf(route).accountOf(route);
 }
 
-/** Names of the environment variables that a route's account needs. */
+/** Returns the names of the environment variables that a route's account needs. */
 export function secretsOf(route: Route): string[] {
   return typeOf(route)
     .secretsOf(route)
     .map((name) => secretName(route.provider, name));
 }
 
-/** What is wrong with a call's context that could not be carried whole along this route. */
+/** Describes why a call's context could not be carried whole along this route, or undefined. */
 export function contextProblem(request: CallRequest, route: Route): string | undefined {
   return typeOf(route).contextProblem?.(request, route);
 }
 
-/** Calls a second of a route's account for which the plan says nothing; undefined: as they come. */
+/** Returns the default calls per second of a route's account; undefined: no rate limit. */
 export function defaultCallsPerSecond(route: Route): number | undefined {
   return typeOf(route).callsPerSecond;
 }
 
-/** `twilio-eu` and `ACCOUNT_SID`: `TWILIO_EU_ACCOUNT_SID`. */
+/** Composes a variable's name: `twilio-eu` and `ACCOUNT_SID` give `TWILIO_EU_ACCOUNT_SID`. */
 function secretName(account: string, name: string): string {
   return `${account.toUpperCase().replaceAll("-", "_")}_${name}`;
 }
 
-/** Answers with the dialing provider of a route; throws where a secret of one of `routes` is malformed. */
+/**
+ * Returns a function that finds the dialing provider of a route. @throws if a secret of one of `routes` is
+ * malformed
+ */
 export function createProviders(
   {
     environment,

@@ -12,23 +12,24 @@ import { type Answer, ask, outcomeOfJson, postJson } from "./post.ts";
 const routeSchema = z.strictObject({
   ...routeFields,
   type: z.literal("livekit"),
-  /** The project's own address. */
+  /** The project's own URL. */
   baseUrl: z.string("is required: set the account's baseUrl in providers").pipe(httpsUrl),
-  /** The name under which the agent is registered. */
+  /** Name under which the agent is registered. */
   agent: z.string().min(1).max(200),
-  /** The id of the outbound SIP trunk. */
+  /** Id of the outbound SIP trunk. */
   trunk: z.string().min(1).max(200),
 });
 
-/** What the callee is called in the room. */
+/** Identity of the callee in the room. */
 const calleeIdentity = "callee";
-/** Of a token, which is made for one request. */
+/** Validity of a token, which is made for one request. */
 const tokenSeconds = 600;
 
 /**
- * LiveKit, by two requests (https://docs.livekit.io/sip/outbound-calls): the agent is sent to a room, then the
- * callee is called into it. The room is the call's id and attempt, so that a later attempt never meets the agent of one
- * that was not placed. Secrets: `LIVEKIT_API_KEY` and `LIVEKIT_API_SECRET`, which sign a token for each request.
+ * LiveKit, by two requests (https://docs.livekit.io/sip/outbound-calls): the agent is dispatched to a room,
+ * then the callee is called into it. The room is named by the call's id and attempt, so that a later attempt
+ * never meets the agent of one that was not placed. Secrets: `LIVEKIT_API_KEY` and `LIVEKIT_API_SECRET`,
+ * which sign a token for each request.
  *
  * ```json
  * POST /twirp/livekit.AgentDispatchService/CreateDispatch
@@ -38,14 +39,15 @@ const tokenSeconds = 600;
  *  "participant_attributes": {"call_id": "call_…"}, "hide_phone_number": true}
  * ```
  *
- * Each may take half of `timeoutSeconds`. 200 with `sip_call_id`: placed. An agent that was sent for a call which then was not placed waits in an empty room, and
- * should leave where nobody comes. LiveKit takes 64,000 bytes of metadata, more than a context can fill.
+ * Each request may take half of `timeoutSeconds`. 200 with `sip_call_id`: placed. An agent dispatched for a
+ * call that was then not placed waits in an empty room, and should leave if nobody joins. LiveKit accepts
+ * 64,000 bytes of metadata, more than a context can fill.
  *
- * Errors are Twirp's, `{code, msg, meta}`, and their code counts, not the status: `meta.sip_status_code` says that the
- * callee's side has answered, so a 429 with 486 is a busy phone that has rung and no limit of the account (livekit/protocol,
- * sip.go). `wait_until_answered` stays false, so such answers are rare.
+ * Errors are Twirp's, `{code, msg, meta}`. Their code counts, not the status: `meta.sip_status_code` means
+ * that the callee's side has answered, so a 429 with 486 is a busy phone that has rung and no limit of the
+ * account (livekit/protocol, sip.go). `wait_until_answered` stays false, so such answers are rare.
  *
- * A look-up asks who is in the room, which finds a call only while it lasts.
+ * A look-up reads the participants of the room, which finds a call only while it lasts.
  */
 export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
   name: "livekit",
@@ -84,7 +86,7 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
           timeoutSeconds / 2,
         );
         const sent = "kind" in dispatched ? dispatched : outcomeOf(dispatched, now(), dispatchIdIn);
-        // Without the second request nobody is called, whatever became of the first.
+        // The second request places the call, so nobody is called if the first one fails.
         if (sent.kind === "unknown") return { kind: "not_placed", code: `dispatch_${sent.code}` };
         if (sent.kind !== "placed") return sent;
         const answer = await postJson(
@@ -111,7 +113,7 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
         const headers = await headersFor(provider, { video: { roomAdmin: true, room } });
         const url = `${baseUrl}/twirp/livekit.RoomService/ListParticipants`;
         const answer = await ask(fetch, url, { headers, json: { room } });
-        if (answer === undefined) return undefined; // the room has ended, or there never was one
+        if (answer === undefined) return undefined; // the room has ended, or never existed
         const { participants } = roomSchema.parse(answer);
         const callee = participants.find(({ identity }) => identity === calleeIdentity);
         if (callee === undefined) return undefined;
@@ -127,7 +129,7 @@ function roomOf(callId: string, attempt: number): string {
 
 const id = z.string().min(1).max(200);
 const dispatchSchema = z.object({ id });
-/** Answers come in either of the spellings that protocol buffers have in JSON. */
+/** Answers use either of the two spellings that protocol buffers have in JSON. */
 const createdSchema = z.object({ sip_call_id: id }).or(z.object({ sipCallId: id }));
 const attributesSchema = z.record(z.string(), z.string());
 const roomSchema = z.object({
@@ -182,7 +184,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   }
 }
 
-/** What the callee's side has answered (RFC 3261, section 21). */
+/** Maps the SIP status of the callee's side (RFC 3261, section 21) to an outcome. */
 function outcomeOfSip(status: string): DialOutcome {
   const code = /^\d{3}$/.test(status) ? `sip_${status}` : "sip";
   switch (status) {

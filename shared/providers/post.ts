@@ -1,25 +1,25 @@
 import type { DialOutcome } from "./dialing-provider.ts";
 
-/** Most that is read of what a provider answers to a call, which may repeat its context. */
+/** Maximum size of a provider's answer to a call that is read, as it may repeat the call's context. */
 const answerBytesMax = 1024 * 1024;
-/** Most that is read of its list of calls. */
+/** Maximum size of a provider's list of calls that is read. */
 const listBytesMax = 4 * 1024 * 1024;
-/** How long a provider is given to look a call up. */
+/** Time limit of each request of a look-up. */
 const lookUpSecondsMax = 10;
 
-/** An answer that came, as far as it could be read in time. */
+/** An answer from a provider, as far as it could be read in time. */
 export interface Answer {
   status: number;
   headers: Headers;
-  /** Undefined where it broke off, took too long or was longer than 1 MiB. */
+  /** Undefined if the body broke off, took too long or was longer than 1 MiB. */
   text: string | undefined;
 }
 
 /**
- * Sends one POST and nothing else: no redirect is followed, nothing is repeated. Creating a call is not
- * idempotent at almost any provider, so once a request may have left, only its answer says what became of it.
+ * Sends exactly one POST: follows no redirect, repeats nothing. Creating a call is not idempotent at almost
+ * any provider, so once a request may have left, only its answer tells the outcome.
  *
- * @returns the answer, or the outcome where none came
+ * @returns the answer, or the outcome if none came
  */
 export async function post(
   send: typeof fetch,
@@ -41,7 +41,7 @@ export async function post(
   }
 }
 
-/** Sends one POST of JSON, as `post` does. */
+/** Sends one POST of JSON, like `post`. */
 export function postJson(
   send: typeof fetch,
   url: string,
@@ -56,10 +56,10 @@ export function postJson(
 }
 
 /**
- * Asks a provider for what it has recorded: by GET, or by POST of `json` where its filters are sent so.
+ * Queries a provider's records: by GET, or by POST of `json` if its filters are sent that way.
  *
- * @returns undefined where it has nothing of that name (404)
- * @throws where its answer cannot be read, in words without the address
+ * @returns undefined if the provider has no such record (404)
+ * @throws an Error without the address if the answer cannot be read
  */
 export async function ask(
   send: typeof fetch,
@@ -81,8 +81,8 @@ export async function ask(
 }
 
 /**
- * The outcome that a status code stands for where the provider's own reference says nothing else. 2xx is the
- * caller's to read. What is not listed is unknown: a redirect may be the page after a placed call.
+ * Returns the outcome of a status code for which the provider's own reference says nothing else. The caller
+ * handles 2xx. Unlisted codes are unknown: a redirect may lead to the page after a placed call.
  */
 export function outcomeOfStatus({ status, headers }: Answer, now: number): DialOutcome {
   const code = `http_${status}`;
@@ -104,11 +104,11 @@ export function outcomeOfStatus({ status, headers }: Answer, now: number): DialO
 }
 
 /**
- * The outcome of an answer in JSON: placed where it is 2xx and names the call; unknown where a 2xx cannot be
- * read; otherwise as its status says.
+ * Returns the outcome of a JSON answer: placed for a 2xx that names the call, unknown for a 2xx that cannot
+ * be read, otherwise by the status.
  *
- * @param callIdIn the provider's id of the call, from the body of a 2xx
- * @param exception what this provider means by an answer where that is not what its status says
+ * @param callIdIn finds the provider's id of the call in the body of a 2xx
+ * @param exception returns this provider's meaning of an answer if it differs from the status
  */
 export function outcomeOfJson(
   answer: Answer,
@@ -138,8 +138,8 @@ function jsonIn(text: string | undefined): unknown {
 }
 
 /**
- * `Retry-After` in seconds, from either of its forms (RFC 9110, section 10.2.3): at least 1. A zero, a date
- * that has passed (as by a clock that runs behind) or anything else says nothing, and backoff decides.
+ * Returns `Retry-After` in seconds, at least 1, from either of its forms (RFC 9110, section 10.2.3). A zero,
+ * a past date (as of a clock that runs behind) or any other value yields undefined, and backoff decides.
  */
 export function retryAfterSeconds(headers: Headers, now: number): number | undefined {
   const value = headers.get("retry-after")?.trim();
@@ -151,7 +151,7 @@ export function retryAfterSeconds(headers: Headers, now: number): number | undef
   return seconds >= 1 ? seconds : undefined;
 }
 
-/** Errors of Node's sockets that come before anything of the request has left. */
+/** Errors of Node's sockets that occur before any part of the request has left. */
 const nothingLeft = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -171,8 +171,9 @@ const nothingLeft = new Set([
 ]);
 
 /**
- * Node says in `cause.code` why a request failed; a Worker's errors do not tell a refused connection from
- * one that broke after the request was read, so there everything thrown is unknown.
+ * Returns the outcome of a thrown error. Node gives the reason in `cause.code`. A Worker's errors do not
+ * distinguish a refused connection from one that broke after the request was read, so there every thrown
+ * error is unknown.
  */
 function outcomeOfThrown(error: unknown): DialOutcome {
   const cause = error instanceof Error ? error.cause : undefined;

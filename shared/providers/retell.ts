@@ -8,24 +8,24 @@ const routeSchema = z.strictObject({
   ...routeFields,
   type: z.literal("retell"),
   baseUrl: httpsUrl.optional(),
-  /** The agent's id; without it, the agent that the calling number is bound to. */
+  /** Id of the agent. Without it, the agent bound to the calling number answers. */
   agent: z.string().min(1).max(200).optional(),
-  /** The number that calls, E.164: bought from or imported into Retell. */
+  /** The calling number, E.164, bought from or imported into Retell. */
   from: z.string().refine(isE164, "must be an E.164 number"),
 });
 
 /**
  * Retell: `POST /v2/create-phone-call` (https://docs.retellai.com/api-references/create-phone-call), with
- * `Authorization: Bearer` and the account's secret `RETELL_API_KEY`. Retell calls one number a second unless it has
- * agreed to more, and its own SDK waits up to two minutes for an answer: mind `timeoutSeconds`.
+ * `Authorization: Bearer` and the account's secret `RETELL_API_KEY`. Retell calls one number a second unless
+ * it has agreed to more. Its own SDK waits up to two minutes for an answer, so `timeoutSeconds` matters.
  *
  * ```json
  * {"from_number": "+12025550100", "to_number": "+12025550123", "override_agent_id": "agent_…",
  *  "retell_llm_dynamic_variables": {"first_name": "Ada"}, "metadata": {"call_id": "call_…", "attempt": "1"}}
  * ```
  *
- * 201 with `call_id`: placed. Errors are `{"status": "error", "message": …}` without a code: their status decides.
- * A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`.
+ * 201 with `call_id`: placed. Errors are `{"status": "error", "message": …}` without a code: their status
+ * decides. A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`.
  */
 export const retell: ProviderType<z.infer<typeof routeSchema>> = {
   name: "retell",

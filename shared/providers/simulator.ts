@@ -4,8 +4,8 @@ import { type ProviderType, routeFields } from "./dialing-provider.ts";
 const routeSchema = z.strictObject({ ...routeFields, type: z.literal("simulator") });
 
 /**
- * Dials nobody: prints what would be dialed, the number masked to its last two digits and without context.
- * For `npm start`; a plan that names it is refused unless ALLOW_SIMULATOR=true.
+ * Dials nobody: prints each call, its number masked to the last two digits, without context. Serves `npm
+ * start`; a plan that names it is refused unless ALLOW_SIMULATOR=true.
  */
 export const simulator: ProviderType<z.infer<typeof routeSchema>> = {
   name: "simulator",

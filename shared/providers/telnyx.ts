@@ -13,11 +13,11 @@ const routeSchema = z.strictObject({
   ...routeFields,
   type: z.literal("telnyx"),
   baseUrl: httpsUrl.optional(),
-  /** The id of the Call Control application. */
+  /** Id of the Call Control application. */
   connection: z.string().min(1).max(200),
-  /** The number that calls. */
+  /** The calling number. */
   from: z.string().refine(isE164, "must be an E.164 number"),
-  /** The id of an AI assistant that takes the call; without it, your own application does. */
+  /** Id of an AI assistant that takes the call. Without it, your own application does. */
   agent: z.string().min(1).max(200).optional(),
 });
 
@@ -93,7 +93,7 @@ export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
   }),
 };
 
-/** Events that a look-up reads; a call that lies beyond them is asked for again, and at last a person decides. */
+/** Maximum pages of events that a look-up reads. A call beyond them is looked up again, and goes to review at last. */
 const eventPagesMax = 4;
 const eventsPerPage = 250;
 const eventsSchema = z.object({ data: z.array(z.object({ metadata: z.unknown() })) });
@@ -102,10 +102,13 @@ const payloadSchema = z.object({
   call_control_id: z.string().min(1).max(500),
 });
 const stateSchema = z.object({ call_id: z.string() });
-/** A webhook holds its payload in `data`; the reference does not say how much of that `metadata` repeats. */
+/**
+ * Maximum depth of the search: a webhook holds its payload in `data`, and the reference does not say how much
+ * of that `metadata` repeats.
+ */
 const payloadDepthMax = 4;
 
-/** The provider's id of a call, where one of its events carries our id. */
+/** Returns the provider's id of a call if one of its events carries our id. */
 function callIdOfEvent(event: unknown, id: string, depth = 0): string | undefined {
   if (typeof event !== "object" || event === null || depth > payloadDepthMax) return undefined;
   const payload = payloadSchema.safeParse(event).data;
@@ -148,7 +151,10 @@ function callIdIn(body: unknown): string | undefined {
   return createdSchema.safeParse(body).data?.data.call_control_id;
 }
 
-/** What a D-code refuses, by Telnyx's runbook of SIP response codes: nothing yet, the number, the route, the account. */
+/**
+ * Subject that each D-code refuses, by Telnyx's runbook of SIP response codes: nothing yet, the number, the
+ * route, the account.
+ */
 const refusedBy = (codes: string, outcome: (code: string) => DialOutcome) =>
   codes.split(" ").map((number) => [`D${number}`, outcome(`telnyx_d${number}`)] as const);
 const dCodes: ReadonlyMap<string, DialOutcome> = new Map([

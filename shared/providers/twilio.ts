@@ -15,20 +15,20 @@ const routeSchema = z
     ...routeFields,
     type: z.literal("twilio"),
     baseUrl: httpsUrl.optional(),
-    /** The number that calls: bought from Twilio or verified there. */
+    /** The calling number, bought from Twilio or verified there. */
     from: z.string().refine(isE164, "must be an E.164 number"),
-    /** Where the call's audio goes: a WebSocket of the user's own. */
+    /** Target of the call's audio: a WebSocket of the user's own. */
     stream: z
       .url({ protocol: /^wss$/, error: "must be a wss:// URL" })
       .max(500, "must be at most 500 characters")
       .refine((url) => !/[?#@]/.test(url), "must not have a query, a fragment or a user")
       .optional(),
-    /** Instead of a stream: where Twilio asks for TwiML once the call is answered. */
+    /** URL from which Twilio fetches TwiML once the call is answered, instead of a stream. */
     answerUrl: z
       .url({ protocol: /^https$/, error: "must be an https URL" })
       .max(500, "must be at most 500 characters")
       .optional(),
-    /** The SID of an API key that is used instead of the account's auth token. */
+    /** SID of an API key that replaces the account's auth token. */
     apiKey: z
       .string()
       .regex(/^SK\w+$/, "must be the SID of an API key")
@@ -38,11 +38,11 @@ const routeSchema = z
     error: "must have either stream or answerUrl",
   });
 
-/** Longest `Twiml` that Twilio takes (error 32018). */
+/** Maximum length of `Twiml` (Twilio error 32018). */
 const twimlCharactersMax = 4000;
-/** Name and value of a `<Parameter>` together must be shorter (Twilio's reference of `<Stream>`). */
+/** Limit that name and value of a `<Parameter>` together must stay below (Twilio's reference of `<Stream>`). */
 const parameterCharactersMax = 500;
-/** Parameters of our own beside the context's. */
+/** Our own parameters, beside the context's. */
 const ownParameters = new Set(["call_id", "agent_id"]);
 
 /**
@@ -96,14 +96,14 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
 
       async lookUp({ call, from, until }, route): Promise<FoundCall> {
         const { baseUrl, url, headers } = apiOf(route);
-        // Those that are queued first: what is dialed meanwhile is in the second list.
+        // Queued calls are listed first: a call dialed meanwhile is in the second list.
         const queries = [
           { Status: "queued" },
           { "StartTime>": new Date(from).toISOString().replace(/\.\d+Z$/, "Z") },
         ];
         const found = new Set<string>();
         for (const query of queries) {
-          // Our own number: the callee's would stand in the address.
+          // The filter is our own number, so that the callee's does not appear in the URL.
           const all = new URLSearchParams({ From: route.from, ...query, PageSize: "500" });
           let page: string | undefined = `${url}?${all.toString()}`;
           for (let pages = 0; page !== undefined; pages++) {
@@ -125,7 +125,7 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
 
 type TwilioRoute = z.infer<typeof routeSchema>;
 
-/** Pages of 500 calls of one number that a look-up reads. */
+/** Maximum pages, of 500 calls of one number, that a look-up reads. */
 const pagesMax = 10;
 
 const createdSchema = z.object({ sid: z.string().min(1).max(200) });
@@ -149,7 +149,7 @@ function callIdIn(body: unknown): string | undefined {
   return createdSchema.safeParse(body).data?.sid;
 }
 
-/** What the call is to do: TwiML, or where it is to be had. */
+/** Returns the instructions for the call: TwiML, or the URL that serves it. */
 function instructions(
   id: string,
   request: CallRequest,
@@ -170,8 +170,8 @@ function twimlOf(id: string, { agent_id, context = {} }: CallRequest, stream: st
 }
 
 /**
- * Text as it stands in an attribute; bare tabs and line breaks, also those that only XML 1.1 knows, would be read as
- * spaces (XML 1.0, section 3.3.3; XML 1.1, section 2.11).
+ * Escapes text for an attribute. Bare tabs and line breaks, also those that only XML 1.1 knows, would be read
+ * as spaces (XML 1.0, section 3.3.3; XML 1.1, section 2.11).
  */
 function xmlText(text: string): string {
   return text.replaceAll(
@@ -181,7 +181,7 @@ function xmlText(text: string): string {
 }
 
 /** Characters that no XML document can hold, escaped or not (XML 1.0, section 2.2). */
-// oxlint-disable-next-line no-control-regex -- it is they that are looked for
+// oxlint-disable-next-line no-control-regex -- control characters are the ones to find
 const notInXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 
 function contextProblem(request: CallRequest, { stream }: TwilioRoute): string | undefined {
@@ -204,7 +204,10 @@ function contextProblem(request: CallRequest, { stream }: TwilioRoute): string |
     : undefined;
 }
 
-/** By Twilio's error codes (https://www.twilio.com/docs/api/errors), where the status does not say it. */
+/**
+ * Returns the outcome of a Twilio error code (https://www.twilio.com/docs/api/errors) if it differs from the
+ * status.
+ */
 function exception(status: number, body: unknown): DialOutcome | undefined {
   const number = status >= 400 && status <= 499 && errorSchema.safeParse(body).data?.code;
   if (!number || status === 408 || status === 409) return undefined;
@@ -221,9 +224,9 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
     case 573002:
     case 573005:
       return { kind: "account_refused", code };
-    case 21210: // the number that calls is not verified
-    case 21212: // or not valid
-    case 21213: // or missing
+    case 21210: // the calling number is not verified
+    case 21212: // the calling number is not valid
+    case 21213: // the calling number is missing
       return { kind: "route_refused", code };
     default:
       return [400, 404, 422].includes(status) ? { kind: "rejected", code } : undefined;

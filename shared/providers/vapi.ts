@@ -12,9 +12,9 @@ const routeSchema = z.strictObject({
   ...routeFields,
   type: z.literal("vapi"),
   baseUrl: httpsUrl.optional(),
-  /** The assistant's id. */
+  /** Id of the assistant. */
   agent: z.string().min(1).max(200),
-  /** The id of the phone number that calls. */
+  /** Id of the calling phone number. */
   from: z.string().min(1).max(200),
 });
 
@@ -28,12 +28,13 @@ const routeSchema = z.strictObject({
  *  "assistantOverrides": {"variableValues": {"first_name": "Ada"}}}
  * ```
  *
- * 201 with the call's `id`: placed; unless `subscriptionLimits.concurrencyBlocked` says that all lines were busy and the
- * call "does not connect" (docs.vapi.ai, call concurrency). A 400 whose message is an array is about
- * the fields of this call; a text is about a limit or the account, and where it is none that is known a person decides.
+ * 201 with the call's `id`: placed, unless `subscriptionLimits.concurrencyBlocked` says that all lines were
+ * busy and the call "does not connect" (docs.vapi.ai, call concurrency). A 400 whose message is an array
+ * concerns the fields of this call. A text concerns a limit or the account, and goes to review if it is not a
+ * known one.
  *
- * A look-up lists the calls of that phone number and time, which has no filter on `externalId` and no
- * cursor: page by page by time.
+ * A look-up lists the calls of that phone number and period page by page by time, as the list has no filter
+ * on `externalId` and no cursor.
  */
 export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
   name: "vapi",
@@ -86,7 +87,7 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
   },
 };
 
-/** Calls of one page, each with its transcript, and pages that are looked at. */
+/** Calls per page, each with its transcript, and maximum pages that are read. */
 const pageCalls = 50;
 const pagesMax = 10;
 
@@ -106,7 +107,7 @@ const listSchema = z.array(
 );
 const refusedSchema = z.object({ message: z.string() });
 
-/** An earlier attempt that was blocked, or one that Vapi took and could not start, is listed as well. */
+/** True for an earlier attempt that was blocked, or that Vapi took and could not start: the list contains these too. */
 function hasNotStarted(call: z.infer<typeof listSchema>[number]): boolean {
   return (
     blockedSchema.safeParse(call).success ||

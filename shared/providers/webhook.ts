@@ -8,16 +8,17 @@ import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./post.ts
 const routeSchema = z.strictObject({
   ...routeFields,
   type: z.literal("webhook"),
-  /** Where calls are posted. */
+  /** URL to which calls are posted. */
   url: httpsUrl,
-  /** The receiver drops a `webhook-id` it has seen, so a call of unknown outcome may be sent again. */
+  /** True if the receiver drops a `webhook-id` that it has seen, so that a call of unknown outcome may be resent. */
   idempotent: z.boolean().optional(),
 });
 
 /**
- * Posts each call to an address of the user's own, signed after the Standard Webhooks specification
+ * Posts each call to a URL of the user's own, signed by the Standard Webhooks specification
  * (https://www.standardwebhooks.com): `webhook-id` is the call's id, the same on any resend,
- * `webhook-signature` is `v1,` and the HMAC-SHA256 of `id.timestamp.body` under the account's secret, `WEBHOOK_SECRET`.
+ * `webhook-signature` is `v1,` and the HMAC-SHA256 of `id.timestamp.body` under the account's secret,
+ * `WEBHOOK_SECRET`.
  *
  * ```json
  * {"id": "call_…", "request_id": "req_…", "phone_number": "+12025550123", "agent_id": "agent_sales",
@@ -25,12 +26,12 @@ const routeSchema = z.strictObject({
  * ```
  *
  * 2xx: placed, and a JSON `id` of the answer is kept as the provider's id of the call. 503 with
- * `Retry-After`: surely not placed, asked again later. Others as in `outcomeOfStatus`.
+ * `Retry-After`: surely not placed, sent again later. Other answers are handled by `outcomeOfStatus`.
  */
 export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
   name: "webhook",
   routeSchema,
-  // Each host judges its own caller: one that answers 401 says nothing about the others.
+  // Each host is an account of its own: a host that answers 401 says nothing about the others.
   accountOf: ({ provider, url }) => `${provider}:${new URL(url).origin}`,
   secretsOf: ({ url }) => (isLoopback(url) ? [] : ["SECRET"]),
   create({ secret, fetch, now }, routes) {
@@ -67,7 +68,10 @@ function bodyOf({ id, requestId, acceptedAt, request }: Call) {
   };
 }
 
-/** An unsigned request, to a loopback host without a secret, still carries its id and time. */
+/**
+ * Returns the signature headers. An unsigned request, to a loopback host without a secret, still carries its
+ * id and time.
+ */
 function signatureHeaders(
   id: string,
   body: string,
@@ -98,15 +102,15 @@ function idIn(text: string | undefined): string | undefined {
   try {
     return answerSchema.parse(JSON.parse(text ?? "")).id;
   } catch {
-    return undefined; // an answer without an id is as good: the status said that the call is placed
+    return undefined; // an answer without an id is fine: the status said that the call is placed
   }
 }
 
-/** The key of a Standard Webhooks secret, `whsec_` and 24 to 64 bytes in base64. */
+/** Decodes the key of a Standard Webhooks secret: `whsec_` and 24 to 64 bytes in base64. */
 function keyOf(secret: string, account: string): KeyObject {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   if (!secret.startsWith("whsec_") || key.length < 24 || key.length > 64) {
     throw new Error(`the secret of ${account} must be whsec_ and 24 to 64 bytes in base64`);
   }
-  return createSecretKey(key); // read once: a Buffer is read anew for each signature
+  return createSecretKey(key); // parsed once: a Buffer would be parsed for each signature
 }

@@ -3,23 +3,24 @@ import { withTimeLimit } from "../platform/time-limit.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
 
 /**
- * Largest body sent as it is. Queues take 128 kB a message, some hundred bytes of it their own; a larger
- * body goes into R2 and the message holds its key (the Claim Check pattern). Nothing deletes the object but
- * the bucket's lifecycle rule, which outlives the queue's and the dead-letter queue's retention together.
+ * Maximum size of a body that is sent directly. Queues take 128 kB per message, including some hundred bytes
+ * of their own; a larger body goes into R2 and the message holds its key (the Claim Check pattern). Only the
+ * bucket's lifecycle rule deletes the object. It outlives the retention of queue and dead-letter queue
+ * together.
  */
 const bodyBytesMax = 120_000;
-/** Queues take 100 messages and 256 kB in one `sendBatch`. */
+/** Limits of one `sendBatch`: Queues take 100 messages and 256 kB. */
 const batchMessagesMax = 100;
 const batchBytesMax = 240_000;
-/** A `sendBatch` may hang for 57 s before it throws (cloudflare/workerd#6053). */
+/** Time limit of a send: a `sendBatch` may hang for 57 s before it throws (cloudflare/workerd#6053). */
 const sendSecondsMax = 10;
-/** For a request of up to 4 MiB. */
+/** Time limit for storing a request of up to 4 MiB. */
 const storeSecondsMax = 15;
 
 const claimCheckStart = '{"kind":"claim_check"';
 const claimCheckSchema = z.strictObject({ kind: z.literal("claim_check"), key: z.string() });
 
-/** The call queue on Cloudflare Queues, with R2 for large messages. */
+/** Creates the call queue on Cloudflare Queues, with R2 for large messages. */
 export function createCloudflareQueue(queue: Queue, bucket: R2Bucket): CallQueue {
   async function bodyOf(message: unknown): Promise<{ body: string; bytes: number }> {
     const json = JSON.stringify(message);
@@ -56,14 +57,14 @@ export function createCloudflareQueue(queue: Queue, bucket: R2Bucket): CallQueue
         }
         await flush();
       } catch {
-        // Throttled or unreachable: what is not known to be sent is the caller's to send again.
+        // The queue was throttled or unreachable: the caller sends the rest again.
       }
       return sent;
     },
   };
 }
 
-/** A message of a Worker's batch, its body brought from R2 when it is asked for. */
+/** Wraps a message of a Worker's batch. Its body is fetched from R2 on `open`. */
 export function deliveredByCloudflare(message: Message, bucket: R2Bucket): Delivered {
   return {
     attempt: message.attempts,
@@ -80,7 +81,7 @@ export function deliveredByCloudflare(message: Message, bucket: R2Bucket): Deliv
   };
 }
 
-/** Keeps whole, in R2, a message that nobody could read or write down. */
+/** Stores messages that could not be read or written, whole, in R2. */
 export function createCloudflareDeadLetters(bucket: R2Bucket) {
   return {
     async store(name: string, body: string) {

@@ -6,18 +6,19 @@ import { withTimeLimit } from "../platform/time-limit.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
 
 /**
- * Largest body sent as it is. SQS takes 1 MiB, but hands Lambda ten messages in one payload of 6 MB; a larger
- * body goes into S3 and the message holds its key (the Claim Check pattern). Nothing deletes the object but
- * the bucket's lifecycle rule, which outlives the queue's and the dead-letter queue's retention together.
+ * Maximum size of a body that is sent directly. SQS takes 1 MiB, but hands Lambda ten messages in one payload
+ * of 6 MB; a larger body goes into S3 and the message holds its key (the Claim Check pattern). Only the
+ * bucket's lifecycle rule deletes the object. It outlives the retention of queue and dead-letter queue
+ * together.
  */
 const bodyBytesMax = 200_000;
-/** SQS takes 10 messages and 1 MiB in one SendMessageBatch. */
+/** Limits of one SendMessageBatch: SQS takes 10 messages and 1 MiB. */
 const batchMessagesMax = 10;
 const batchBytesMax = 1_000_000;
-/** Batches under way at once. */
+/** Maximum batches under way at once. */
 const batchesAtOnce = 10;
 
-/** Longest that reading an object's body may take; the clients' own time limits are in aws-platform.ts. */
+/** Time limit for reading an object's body; the clients' own time limits are in aws-platform.ts. */
 const storeSecondsMax = 15;
 
 const claimCheckStart = '{"kind":"claim_check"';
@@ -26,12 +27,12 @@ const claimCheckSchema = z.strictObject({ kind: z.literal("claim_check"), key: z
 export interface SqsQueueOptions {
   sqs: SQSClient;
   queueUrl: string;
-  /** Made when the first large message is sent: a single call never needs it. */
+  /** Created when the first large message is sent: a single call never needs it. */
   s3: () => Promise<S3Client>;
   bucket: string;
 }
 
-/** The call queue on SQS, with S3 for large messages. */
+/** Creates the call queue on SQS, with S3 for large messages. */
 export function createSqsQueue({ sqs, queueUrl, s3, bucket }: SqsQueueOptions): CallQueue {
   async function bodyOf(message: unknown): Promise<string> {
     const json = asciiJson(message);
@@ -43,7 +44,7 @@ export function createSqsQueue({ sqs, queueUrl, s3, bucket }: SqsQueueOptions): 
     return JSON.stringify({ kind: "claim_check", key });
   }
 
-  /** Answers with how many from the front were taken: SQS answers 200 with a list of what failed. */
+  /** Resolves to the number of messages from the front that were taken: SQS answers 200 with a list of failures. */
   async function sendBatch(bodies: { body: string; delaySeconds: number }[]): Promise<number> {
     const { Failed = [] } = await sqs.send(
       new SendMessageBatchCommand({
@@ -75,7 +76,7 @@ export function createSqsQueue({ sqs, queueUrl, s3, bucket }: SqsQueueOptions): 
         batch = [];
         bytes = 0;
       };
-      /** Sends the wave; false where not all of it was taken. */
+      /** Sends the collected batches. Resolves to false if not all messages were taken. */
       const flush = async (): Promise<boolean> => {
         const batches = wave;
         wave = [];
@@ -97,14 +98,14 @@ export function createSqsQueue({ sqs, queueUrl, s3, bucket }: SqsQueueOptions): 
         endBatch();
         await flush();
       } catch {
-        // S3 did not take a large body: what is not known to be sent is the caller's to send again.
+        // S3 did not take a large body: the caller sends the rest again.
       }
       return sent;
     },
   };
 }
 
-/** A record of a Lambda's SQS event, its body brought from S3 when it is asked for. */
+/** Wraps a record of a Lambda's SQS event. Its body is fetched from S3 on `open`. */
 export function deliveredBySqs(
   record: { messageId: string; body: string; attributes: { ApproximateReceiveCount: string } },
   s3: () => Promise<S3Client>,
@@ -130,7 +131,7 @@ export function deliveredBySqs(
   };
 }
 
-/** Keeps whole, in S3, a message that nobody could read or write down. */
+/** Stores messages that could not be read or written, whole, in S3. */
 export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string) {
   return {
     async store(name: string, body: string) {
@@ -142,7 +143,7 @@ export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string)
   };
 }
 
-/** JSON in ASCII: SQS refuses some characters of Unicode (U+FFFE, U+FFFF) whatever they are part of. */
+/** Returns JSON in ASCII: SQS refuses some Unicode characters (U+FFFE, U+FFFF) wherever they occur. */
 function asciiJson(message: unknown): string {
   return JSON.stringify(message).replaceAll(
     /[^\x20-\x7e]/g,

@@ -7,19 +7,19 @@ const weekMs = 7 * dayMs;
 /** 1970-01-01 was a Thursday; weeks begin on Monday here. */
 const thursdayMs = 3 * dayMs;
 
-/** A stretch of the local week, in milliseconds from Monday 00:00; `end` is exclusive. */
+/** An interval of the local week, in milliseconds from Monday 00:00; `end` is exclusive. */
 interface WeeklyInterval {
   start: number;
   end: number;
 }
 
-/** One rule about when people may be phoned, in their local time. */
+/** One rule about the hours in which people may be phoned, in their local time. */
 export interface HoursRule {
-  /** Where in the dial plan it stands, such as `callingHours.office`: why a call waits. */
+  /** Place of the rule in the dial plan, such as `callingHours.office`. It becomes the reason of a wait. */
   name: string;
-  /** Sorted, neither overlapping nor touching. */
+  /** Sorted; the intervals neither overlap nor touch. */
   weekly: readonly WeeklyInterval[];
-  /** Local dates, in days since 1970-01-01, on which it is closed all day. */
+  /** Returns true for a local date, in days since 1970-01-01, that is closed all day. */
   closedOn?: (day: number) => boolean;
 }
 
@@ -27,8 +27,8 @@ const dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
 /**
  * Hours of a week in the callee's local time, such as `{"mon-fri": ["09:00-12:00", "13:00-18:00"], "sat":
- * ["22:00-02:00"]}`: by day or range of days, each day once. An interval that ends before it begins ends on the
- * next day, within twelve hours. `24:00` is the end of a day. Days not named are closed.
+ * ["22:00-02:00"]}`: by day or range of days, each day once. An interval whose end lies before its start ends
+ * on the next day, within twelve hours. `24:00` is the end of a day. Days not named are closed.
  */
 export const weeklyHoursSchema = z
   .record(z.string(), z.array(z.string()))
@@ -67,7 +67,7 @@ export const weeklyHoursSchema = z
     return merged(intervals);
   });
 
-/** Days of `mon`, `mon-fri` or `sat-mon`, Monday being 0; none where it is nothing of the kind. */
+/** Returns the days of `mon`, `mon-fri` or `sat-mon`, Monday being 0; empty if `range` has another form. */
 function daysOf(range: string): number[] {
   const [first, last, ...more] = range.split("-").map((day) => dayNames.indexOf(day));
   if (first === undefined || first < 0 || last === -1 || more.length > 0) return [];
@@ -84,11 +84,11 @@ function intervalOf(text: string): WeeklyInterval | undefined {
   const end = (endHour * 60 + endMinute) * minuteMs;
   if (start >= dayMs || end > dayMs || start === end) return undefined;
   if (end > start) return { start, end };
-  // 09:00-05:00 is five in the afternoon misspelled; whoever means it writes two intervals.
+  // 09:00-05:00 is five in the afternoon misspelled. Two intervals can express it if it is meant.
   return end + dayMs - start <= dayMs / 2 ? { start, end: end + dayMs } : undefined;
 }
 
-/** Cut at the end of the week, sorted, and joined where they overlap or touch. */
+/** Cuts intervals at the end of the week, sorts them, and joins those that overlap or touch. */
 function merged(intervals: WeeklyInterval[]): WeeklyInterval[] {
   const cut = intervals.flatMap(({ start, end }) =>
     end <= weekMs
@@ -108,32 +108,36 @@ function merged(intervals: WeeklyInterval[]): WeeklyInterval[] {
   return all;
 }
 
-/** The whole week: of a rule that closes on dates alone. */
+/** The whole week, for a rule that closes on dates alone. */
 export const allWeek: readonly WeeklyInterval[] = [{ start: 0, end: weekMs }];
 
-/** A local date `YYYY-MM-DD` in days since 1970-01-01. */
+/** Converts a local date `YYYY-MM-DD` to days since 1970-01-01. */
 export function dayOf(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) / dayMs;
 }
 
-/** When somebody may be phoned: every rule must be open by every clock of every zone the number may lie in. */
+/** The hours of a call: every rule must be open by every clock of every zone the number may lie in. */
 export interface CallHours {
   rules: readonly HoursRule[];
   zones: readonly Zone[];
 }
 
-/** From when on, or never; and, unless that is at once, the rule that was found closed first. */
+/**
+ * Time from which on a call may be made (undefined: never), and, unless it is at once, the rule that was
+ * closed first.
+ */
 export type Opening = { at: number; closedBy?: string } | { at: undefined; closedBy: string };
 
-/** Whether all rules are open at `at` and stay so for `marginMs`, both in milliseconds. */
+/** True if all rules are open at `at` and stay so for `marginMs`, both in milliseconds. */
 export function isOpen(hours: CallHours, at: number, marginMs = 0): boolean {
   return nextOpening(hours, { from: at, until: at + 1, marginMs }).at !== undefined;
 }
 
 /**
- * The first moment of [`from`, `until`) from which on all rules are open for at least `marginMs`. Exact, as it
- * goes from one change of a rule or a clock to the next: local time that is skipped when clocks go forward is
- * never there, and local time that comes twice is there twice. All times are milliseconds since the epoch.
+ * Returns the first time in [`from`, `until`) from which on all rules are open for at least `marginMs`. The
+ * result is exact, as the search goes from one change of a rule or a clock to the next: local time skipped
+ * when clocks go forward never matches, and local time that comes twice matches twice. All times are
+ * milliseconds since the epoch.
  */
 export function nextOpening(
   { rules, zones }: CallHours,
@@ -150,7 +154,7 @@ export function nextOpening(
       for (const zone of zones) {
         for (const clock of zone.clocks) {
           const span = spanOf(rule, clock, at);
-          // Past what the table knows, nothing is open: `npm run tables` takes it further.
+          // Beyond the table's end no rule counts as open; `npm run tables` extends the table.
           if (span === undefined) return { at: undefined, closedBy: closedBy ?? "no_clock" };
           if (span.open) openUntil = Math.min(openUntil, span.until);
           else {
@@ -174,7 +178,10 @@ export function nextOpening(
   return { at: undefined, closedBy: closedBy ?? "expired" };
 }
 
-/** Whether a rule is open at `at`, and until when at least that stays so; undefined past the clock's end. */
+/**
+ * Returns whether a rule is open at `at`, and the time until which that holds at least; undefined past the
+ * clock's end.
+ */
 function spanOf(
   { weekly, closedOn }: HoursRule,
   clock: Clock,

@@ -1,9 +1,9 @@
 import * as z from "zod";
 
 const dayMs = 86_400_000;
-/** Longest rolling period of a cap: how long a call is remembered for it. */
+/** Maximum rolling period of a cap, for which a call is remembered. */
 export const capDaysMax = 60;
-/** Largest cap: how many calls to a number are remembered. */
+/** Maximum count of a cap, and so of the calls to a number that are remembered. */
 const capCountMax = 1000;
 
 /** At most `count` calls to one number in any rolling `days` × 24 hours. */
@@ -14,10 +14,10 @@ export const frequencyCapSchema = z.strictObject({
 export type FrequencyCap = z.infer<typeof frequencyCapSchema>;
 
 /**
- * When a number may be called again under all caps, in milliseconds since the epoch: `at` itself where it may
- * be now.
+ * Returns the time at which a number may be called again under all caps, in milliseconds since the epoch:
+ * `at` itself if it may be called then.
  *
- * @param times of the other calls to it, in any order
+ * @param times times of the other calls to the number, in any order
  */
 export function freeAt(
   times: readonly number[],

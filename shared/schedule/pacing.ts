@@ -1,4 +1,4 @@
-/** How fast an account takes calls: `burst` at once, and from then on one each `intervalUs` microseconds. */
+/** Rate limit of an account: `burst` requests at once, and then one every `intervalUs` microseconds. */
 export interface Pace {
   intervalUs: number;
   burst: number;
@@ -10,9 +10,10 @@ export function paceOf(callsPerSecond: number, burst: number): Pace {
 }
 
 /**
- * The generic cell rate algorithm (ITU-T I.371): all an account's past is one number, the theoretical arrival time of
- * its next request in microseconds. How many of `count` permits fit into the window, the time they begin to count
- * from, and that number thereafter. Microseconds, so that all is exact in whole numbers.
+ * The generic cell rate algorithm (ITU-T I.371). An account's whole past is one number, the theoretical
+ * arrival time of its next request in microseconds. Returns how many of `count` permits fit into the window,
+ * the time from which they count, and the next arrival time. Microseconds keep the arithmetic exact in whole
+ * numbers.
  *
  * @param window no permit before `notBefore` and none after `notAfter`, in milliseconds since the epoch
  */
@@ -28,7 +29,7 @@ export function grantPermits(
   return { granted, baseUs, arrivalUs: baseUs + granted * intervalUs };
 }
 
-/** The moments of granted permits, in milliseconds since the epoch, earliest first, none before `notBefore`. */
+/** Returns the times of granted permits, in milliseconds since the epoch, earliest first, none before `notBefore`. */
 export function momentsOf(
   baseUs: number,
   granted: number,

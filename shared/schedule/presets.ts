@@ -1,17 +1,17 @@
 import { type HoursRule, dayOf, weeklyHoursSchema } from "./calling-hours.ts";
 import type { FrequencyCap } from "./frequency-cap.ts";
 
-/** What a dial plan may name instead of writing hours out. */
+/** Hours that a dial plan may name instead of writing them out. */
 export interface HoursPreset extends Pick<HoursRule, "weekly" | "closedOn"> {
   maxCalls?: FrequencyCap;
-  /** Of the numbers it is about, where it is about a region. */
+  /** Prefixes of the numbers that a regional preset applies to. */
   prefixes?: readonly string[];
 }
 
 const saturday = 6;
 const sunday = 0;
 
-/** Easter Sunday of a year, in days since 1970-01-01, after Meeus, Jones and Butcher. */
+/** Returns Easter Sunday of a year, in days since 1970-01-01, after Meeus, Jones and Butcher. */
 function easterOf(year: number): number {
   const [cycle, century, ofCentury] = [year % 19, Math.floor(year / 100), year % 100];
   const correction = century - Math.floor(century / 4) - Math.floor((8 * century + 13) / 25);
@@ -29,9 +29,9 @@ function weekdayOf(day: number): number {
 }
 
 /**
- * Closed on fixed dates (`MM-DD`) and on days counted from Easter Sunday.
+ * Returns a test for holidays: fixed dates (`MM-DD`) and days counted from Easter Sunday.
  *
- * @param substitute the day on which a fixed holiday is kept as well
+ * @param substitute returns the day on which a fixed holiday is kept as well
  */
 function holidays(
   dates: string[],
@@ -146,8 +146,8 @@ const australia: HoursPreset = {
 const india: HoursPreset = { weekly: weekly({ "mon-sun": ["09:00-21:00"] }) };
 
 /**
- * Hours of the law by name, for telemarketing. They are hours and nothing else: neither consent, nor
- * do-not-call registers, nor rules about automated voices; and no legal advice.
+ * Legal hours for telemarketing, by name. They cover hours only: neither consent, nor do-not-call registers,
+ * nor rules about automated voices. They are no legal advice.
  */
 export const presets: Readonly<Record<string, HoursPreset>> = {
   "us-federal": usFederal,

@@ -15,26 +15,33 @@ import type { FrequencyCap } from "./frequency-cap.ts";
 import { type Zone, zoneOf } from "./time-zone.ts";
 import { zonesOfNumber } from "../numbering/zone-of-number.ts";
 
-/** Beside the provider's time limit: what is let through just before closing must not ring after it. */
+/**
+ * Margin before closing, beside the provider's time limit: a call let through just before closing must not
+ * ring after it.
+ */
 const closingMarginMs = 5_000;
-/** After an opening: a clock that is ahead by as much phones nobody before it. */
+/** Margin after an opening: a clock that is ahead by as much phones nobody before the opening. */
 const openingMarginMs = 2_000;
 
-/** What a dial plan says about when a call may be dialed, and how often its number. */
+/** The dial plan's rules about the hours in which a call may be dialed, and the frequency caps of its number. */
 export interface Schedule {
   /**
-   * The first moment of [`from`, `until`) at which all that holds for a call has been open for two seconds, with time
-   * left for the provider to place it. Otherwise why not: the rule's place in the plan; `no_time_zone` where neither the call
-   * nor its number nor the plan tells one; `no_clock` past the end of the table of time zones.
+   * Finds the first time in [`from`, `until`) at which all rules for a call have been open for two seconds,
+   * with time left for the provider to place it. Otherwise gives the reason: the rule's place in the plan;
+   * `no_time_zone` if neither the call nor its number nor the plan gives a zone; `no_clock` past the end of
+   * the table of time zones.
    */
   opening(request: CallRequest, route: Route, from: number, until: number): Opening;
-  /** Why a provider's request that leaves now might ring when it must not; undefined where it may leave. */
+  /** Returns the rule by which a request sent now might ring outside the hours; undefined if it may leave. */
   closedBy(request: CallRequest, route: Route, now: number): string | undefined;
-  /** The caps that hold for a call, and whether it counts for any: another agent's call may come under others. */
+  /**
+   * Returns the caps of a call. `isCounted` is true if it counts for any cap, as another agent's calls may
+   * come under others.
+   */
   capsOf(request: CallRequest, route: Route): { caps: FrequencyCap[]; isCounted: boolean };
 }
 
-/** A rule of the plan as it is applied: its hours unless they are `always`, and its cap. */
+/** A rule of the plan as applied: its hours, unless they are `always`, and its caps. */
 interface Rule {
   hours?: HoursRule;
   caps: FrequencyCap[];
@@ -46,14 +53,14 @@ interface Window {
   marginMs: number;
 }
 
-/** What holds for the calls of a set of hours to a place, worked out once: most calls of a batch share it. */
+/** Rules for calls of a set of hours to a place, computed once, as most calls of a batch share them. */
 interface Rules {
   hours: readonly HoursRule[];
   caps: FrequencyCap[];
   isCounted: boolean;
 }
 
-/** The schedule of a plan. Says once of each zone that the table of time zones and the runtime differ. */
+/** Creates the schedule of a plan. Logs once per zone if the table of time zones and the runtime differ. */
 export function createSchedule(plan: DialPlan, log: Log): Schedule {
   const ruleOf = (
     name: string,
@@ -93,7 +100,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     everywhere.hours = { name: "blackoutDates", weekly: allWeek, closedOn };
   }
 
-  /** By the set's name, and by the country and the regions of the number. */
+  /** Rules by the set's name, then by the country and the regions of the number. */
   const rulesBySet = new Map<string, Map<string, Rules>>();
   const rulesOf = ({ phone_number }: CallRequest, route: Route): Rules => {
     const set = setName(route);
@@ -109,7 +116,8 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
   const createRules = (set: string, country: string, number: string): Rules => {
     const ofRegions = regions.filter(({ has }) => has(number)).map(({ rule }) => rule);
     const ofPlace = [everywhere, countries.get(country) ?? [], ofRegions].flat();
-    // A call that is sent again goes by the route it had, whose set the plan may have lost since: never open.
+    // A resend keeps its first route, whose set of hours the plan may have lost since. A lost set is never
+    // open.
     const lost = { hours: { name: `callingHours.${set}`, weekly: [] }, caps: [] };
     const rules: Rule[] = [sets.get(set) ?? lost, ...ofPlace];
     return {
@@ -122,7 +130,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
   const reported = new Set<string>();
   const zonesNamed = (names: readonly string[], at: number): Zone[] => {
     const zones = names.map(zoneOf).filter((zone) => zone !== undefined);
-    if (zones.length < names.length) return []; // one that this runtime does not know: never open
+    if (zones.length < names.length) return []; // a zone unknown to this runtime is never open
     for (const { name, clocks } of zones) {
       const [first, second = first] = clocks;
       if (first(at)?.offsetMs === second(at)?.offsetMs || reported.has(name)) continue;
@@ -131,7 +139,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     }
     return zones;
   };
-  /** Openings of the window that was asked for last, by the rules and by the zones of the callee. */
+  /** Openings in the last requested window, by the rules and by the zones of the callee. */
   let openings = new Map<Rules, Map<string | readonly string[], Opening>>();
   let lastWindow: Window | undefined;
   const openingFor = (request: CallRequest, route: Route, window: Window): Opening => {
@@ -170,7 +178,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
   };
 }
 
-/** The opening with its margin: the rules have to be open before the moment that is returned as well. */
+/** Finds the opening with its margin: the rules must also be open shortly before the returned time. */
 function openingIn(hours: CallHours, { from, until, marginMs }: Window): Opening {
   const opening = nextOpening(hours, {
     from: from - openingMarginMs,

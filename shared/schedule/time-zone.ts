@@ -1,12 +1,12 @@
 import table from "./time-zones.json" with { type: "json" };
 
 const minuteMs = 60_000;
-/** No zone of the table changes its clock twice within so short a time (test/unit/time-zone.test.ts). */
+/** Length of a block. No zone of the table changes its clock twice in so short a time (test/unit/time-zone.test.ts). */
 const intlBlockMs = 7 * 24 * 60 * minuteMs;
-/** Blocks of a zone that are kept; a month's search for an opening looks at six. */
+/** Maximum blocks kept per zone. A month's search for an opening needs six. */
 const intlBlocksMax = 32;
 
-/** A stretch of time, milliseconds since the epoch, in which local time is UTC + `offsetMs`. */
+/** A period, in milliseconds since the epoch, in which local time is UTC + `offsetMs`. */
 interface ClockSpan {
   offsetMs: number;
   /** Inclusive. */
@@ -15,27 +15,27 @@ interface ClockSpan {
   until: number;
 }
 
-/** Tells local time as one source has it; undefined where that source ends. */
+/** Returns the offset of local time at `at` by one source; undefined past the end of that source. */
 export type Clock = (at: number) => ClockSpan | undefined;
 
-/** A time zone by every source that speaks of it: whoever may be phoned may be so by each of them. */
+/** A time zone with every source of its clock. A call is permitted only if it is by each of them. */
 export interface Zone {
   /** In lower case; `+05:30` for a fixed offset. */
   name: string;
-  /** The committed table of IANA data and the runtime's `Intl`; of a fixed offset, itself alone. */
+  /** The committed table of IANA data and the runtime's `Intl`; a single clock for a fixed offset. */
   clocks: readonly [Clock] | readonly [table: Clock, intl: Clock];
 }
 
-/** Zones asked for before, by their names in lower case: bounded by the number of names there are. */
+/** Known zones by their names in lower case. The number of existing names limits its size. */
 const zones = new Map<string, Zone | undefined>();
-/** The same as they were spelled, of which there may be any number. */
+/** Known zones by their spelling. There may be any number of spellings, so the size is limited. */
 const zonesAsSpelled = new Map<string, Zone>();
 const spellingsMax = 1_000;
 
 /**
- * The zone of an IANA name or alias in any case (`US/Eastern`), `UTC`, `Z`, or a fixed offset `±HH:MM` between
- * -12:00 and +14:00, the offsets in civil use. Undefined where `text` is none of these, or is a name that the
- * table or the runtime does not know: then one of the two could never say "open".
+ * Returns the zone of an IANA name or alias in any case (`US/Eastern`), `UTC`, `Z`, or a fixed offset
+ * `±HH:MM` between -12:00 and +14:00, the offsets in civil use. Undefined for any other text, or for a name
+ * that the table or the runtime does not know: then one of the two could never say "open".
  */
 export function zoneOf(text: string): Zone | undefined {
   const known = zonesAsSpelled.get(text) ?? zoneBy(text);
@@ -74,7 +74,7 @@ function fixedOffset(text: string): Zone | undefined {
 
 let clocksByName: Map<string, string> | undefined;
 
-/** Each zone's clock as the table has it, by its name in lower case. */
+/** Each zone's clock in the table's notation, by its name in lower case. */
 function clockWords(): Map<string, string> {
   clocksByName ??= new Map(
     Object.entries(table.names).flatMap(([words, names]) =>
@@ -86,10 +86,10 @@ function clockWords(): Map<string, string> {
 
 const tableStart = Date.parse(table.start);
 const tableEnd = Date.parse(table.end);
-/** Zones of the same clock share it. */
+/** Clocks by notation, as zones with the same clock share it. */
 const spansByWords = new Map<string, ClockSpan[]>();
 
-/** See infra/generate/tables.ts for the words. */
+/** Parses a clock of the table; infra/generate/tables.ts describes the notation. */
 function tableClock(words: string): Clock {
   let spans = spansByWords.get(words);
   if (spans === undefined) {
@@ -107,7 +107,7 @@ function tableClock(words: string): Clock {
   return remembering((at) => spans.find((span) => at >= span.from && at < span.until));
 }
 
-/** The runtime's own data, which may be older than the table, or newer. */
+/** Returns a clock of the runtime's own data, which may be older or newer than the table. */
 function intlClock(name: string): Clock | undefined {
   let format: Intl.DateTimeFormat;
   try {
@@ -121,7 +121,7 @@ function intlClock(name: string): Clock | undefined {
       minute: "numeric",
     });
   } catch {
-    return undefined; // a RangeError: it knows no such zone
+    return undefined; // a RangeError: the runtime knows no such zone
   }
   const offsetAt = (at: number): number => {
     const parts = Object.fromEntries(
@@ -135,7 +135,7 @@ function intlClock(name: string): Clock | undefined {
     const until = from + intlBlockMs;
     const [first, last] = [offsetAt(from), offsetAt(until - minuteMs)];
     if (first === last) return [{ offsetMs: first, from, until }];
-    // The minute of the change: the first that is not as the block begins.
+    // Binary search for the minute of the change: the first with another offset than the block's start.
     let [before, after] = [from, until - minuteMs];
     while (after - before > minuteMs) {
       const middle = before + Math.floor((after - before) / 2 / minuteMs) * minuteMs;
@@ -159,7 +159,7 @@ function intlClock(name: string): Clock | undefined {
   });
 }
 
-/** Most questions are about the span of the one before. */
+/** Remembers the last span, which answers most calls. */
 function remembering(spanAt: Clock): Clock {
   let last: ClockSpan | undefined;
   return (at) => {
