@@ -11,25 +11,22 @@ import {
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { readDialerSettings } from "../../shared/platform/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
-import { handleDeadLetters } from "./dead-letters.ts";
-import { createDialerMemory, type DialerDeps, sweepSecondsOf, systemClock } from "./dialer.ts";
-import { handleMessages } from "./handle-messages.ts";
-import { purge } from "./purge.ts";
-import { sweep } from "./sweep.ts";
+import { createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
+import { createHandlers, type Handlers } from "./handlers.ts";
 
 /** Cloudflare ends a queue consumer after 15 minutes; the last half minute is left to acknowledge. */
 const invocationMsMax = 14.5 * 60_000;
 /** Cron expression of the purge, as in wrangler.toml. The other cron runs the sweep. */
 const purgeCron = "30 * * * *";
 
-let deps: DialerDeps | undefined;
+let handlers: Handlers | undefined;
 
-function wire(env: WorkerEnv): DialerDeps {
+function wire(env: WorkerEnv): Handlers {
   const environment = stringsOf(env);
   const now = Date.now;
   const print = console.log;
   const send: typeof fetch = (input, init) => fetch(input, init);
-  return {
+  return createHandlers({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     ledger: createD1Ledger(env.LEDGER),
     documents: createD1Documents(env.LEDGER, now, randomVersion),
@@ -46,18 +43,18 @@ function wire(env: WorkerEnv): DialerDeps {
     sweepSeconds: sweepSecondsOf(environment),
     log,
     memory: createDialerMemory(),
-  };
+  });
 }
 
 export default {
   async queue(batch, env) {
-    deps ??= wire(env);
+    handlers ??= wire(env);
     const delivered = batch.messages.map((message) =>
       deliveredByCloudflare(message, env.ENVELOPES),
     );
     const answers = batch.queue.endsWith("-dead")
-      ? await handleDeadLetters(delivered, deps)
-      : await handleMessages(delivered, deps, Date.now() + invocationMsMax);
+      ? await handlers.deadLetters(delivered)
+      : await handlers.messages(delivered, Date.now() + invocationMsMax);
     for (const [index, message] of batch.messages.entries()) {
       const answer = answers[index];
       if (answer === "ack") message.ack();
@@ -66,8 +63,8 @@ export default {
   },
   /** Cron triggers run beside the queue, so a sweep waits behind no delivery. */
   async scheduled({ cron }, env) {
-    deps ??= wire(env);
-    const run = cron === purgeCron ? purge : sweep;
-    await run(deps, Date.now() + invocationMsMax);
+    handlers ??= wire(env);
+    const run = cron === purgeCron ? handlers.purge : handlers.sweep;
+    await run(Date.now() + invocationMsMax);
   },
 } satisfies ExportedHandler<WorkerEnv>;

@@ -6,7 +6,8 @@ import type { AckOrRetry, Delivered } from "../../shared/queue/call-queue.ts";
 import { callsOf, type Message } from "../../shared/queue/messages.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import { oldestAccepted } from "./dial-calls.ts";
-import { type DialerDeps, queueSecondsMax, type ReadyDeps, readyDeps } from "./dialer.ts";
+import type { DialerDeps } from "./context.ts";
+import { queueSecondsMax, withPortLimits } from "./wiring.ts";
 import { openMessage } from "./handle-messages.ts";
 import { settleOutcome } from "./settle.ts";
 import { countStates, newCallOf } from "./write-decided.ts";
@@ -31,25 +32,33 @@ export async function handleDeadLetters(
 }
 
 async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrRetry> {
-  const { settings, log } = deps;
+  const { log } = deps;
   const { attempt, open } = delivered;
   const message = await openMessage(open, attempt, deps);
-  if (message !== undefined && "value" in settings) {
+  if (message !== undefined) {
     log("alarm", "message.dead", { message_kind: message.kind, attempt });
     try {
-      await bury(message, readyDeps(deps, settings.value));
+      await bury(message, withPortLimits(deps));
       return "ack";
     } catch (error) {
       log("alarm", "ledger.unreachable", { error: errorForLog(error) });
     }
   }
-  return attempt < attemptsMax ? { retryAfterSeconds } : storeWhole(delivered, deps);
+  return storeOrRetry(delivered, deps);
+}
+
+/** Hands a dead letter back to the queue, or stores it whole once its attempts are used up. */
+export async function storeOrRetry(
+  delivered: Delivered,
+  deps: Pick<DialerDeps, "deadLetters" | "log">,
+): Promise<AckOrRetry> {
+  return delivered.attempt < attemptsMax ? { retryAfterSeconds } : storeWhole(delivered, deps);
 }
 
 /** Stores a message that could not be read or written in the object store for 28 days, before it is acknowledged. */
 async function storeWhole(
   { id, open }: Delivered,
-  { deadLetters, log }: DialerDeps,
+  { deadLetters, log }: Pick<DialerDeps, "deadLetters" | "log">,
 ): Promise<AckOrRetry> {
   try {
     const body = await withTimeLimit(open(), queueSecondsMax);
@@ -62,7 +71,7 @@ async function storeWhole(
   }
 }
 
-async function bury(message: Message, deps: ReadyDeps): Promise<void> {
+async function bury(message: Message, deps: DialerDeps): Promise<void> {
   if (message.kind === "outcome") return settleOutcome(message.settlement, deps);
   if (message.kind === "due") return; // a hint: sweeps find the rows
   const calls = callsOf(message);
@@ -71,7 +80,7 @@ async function bury(message: Message, deps: ReadyDeps): Promise<void> {
   }
 }
 
-async function writeDead(calls: readonly Call[], deps: ReadyDeps): Promise<void> {
+async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void> {
   const { ledger, clock, random, settings, log } = deps;
   const at = clock.now();
   const request_id = calls[0]?.requestId ?? "";

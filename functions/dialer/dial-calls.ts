@@ -10,7 +10,7 @@ import { createCaps } from "./delivery/caps.ts";
 import { decide, type Dial, type LookUp } from "./decide.ts";
 import type { Delivery, Result } from "./delivery/delivery.ts";
 import { dialCall } from "./dial-call.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { DialerDeps } from "./context.ts";
 import { bothRead, documentsFor, knownBy } from "./delivery/documents-for.ts";
 import { createFreshDocuments } from "./delivery/fresh-documents.ts";
 import { lookUpCalls } from "./look-up.ts";
@@ -59,7 +59,7 @@ interface Plan {
  */
 export async function dialCalls(
   wanted: readonly WantedCall[],
-  deps: ReadyDeps,
+  deps: DialerDeps,
   deadline: number,
 ): Promise<Set<string>> {
   if (wanted.length === 0) return new Set();
@@ -106,7 +106,7 @@ export async function dialCalls(
   return again;
 }
 
-async function readAndDecide(wanted: readonly WantedCall[], deps: ReadyDeps): Promise<Plan> {
+async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): Promise<Plan> {
   const { ledger, clock, log } = deps;
   const askedAt = clock.now();
   const { breakersOpened } = deps.memory;
@@ -162,7 +162,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: ReadyDeps): Pr
  * Keeps only as many calls of an account with a pace as can go within 5 s by the pace as read, the earliest
  * first. Claims of the others would be useless.
  */
-function withinPace(plan: Plan, deps: ReadyDeps): Plan {
+function withinPace(plan: Plan, deps: DialerDeps): Plan {
   const now = deps.clock.now();
   const nextAt = new Map<string, number>();
   const dials: Dial[] = [];
@@ -197,13 +197,13 @@ function inOrder(dials: readonly Dial[]): Dial[] {
 }
 
 /** Acceptance time before which a call's row may have been purged, in milliseconds since the epoch. */
-export function oldestAccepted(now: number, { settings }: Pick<ReadyDeps, "settings">): number {
+export function oldestAccepted(now: number, { settings }: Pick<DialerDeps, "settings">): number {
   return now - (settings.plan.retentionDays - 1) * 86_400_000;
 }
 
 async function dialAll(
   { calls, read, askedAt, breakersOpened, dials }: Plan,
-  deps: ReadyDeps,
+  deps: DialerDeps,
   deadline: number,
 ): Promise<{ dial: Dial; result: Result }[]> {
   if (dials.length === 0) return [];
@@ -257,7 +257,7 @@ async function dialAll(
 }
 
 /** Moves rows whose outcome stayed unknown to NEEDS_REVIEW. */
-async function review(rows: readonly CallRow[], deps: ReadyDeps): Promise<void> {
+async function review(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
   const { ledger, clock, random, settings } = deps;
   const at = clock.now();
   const { reviewAfterSeconds } = settings.plan;

@@ -8,7 +8,8 @@ import {
 } from "../../shared/queue/messages.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import { dialCalls, type WantedCall } from "./dial-calls.ts";
-import { type DialerDeps, queueSecondsMax, type ReadyDeps, readyDeps } from "./dialer.ts";
+import type { DialerDeps } from "./context.ts";
+import { queueSecondsMax, withPortLimits } from "./wiring.ts";
 import { retryLater } from "./retry.ts";
 import { settleOutcome } from "./settle.ts";
 import { splitRequest } from "./split-request.ts";
@@ -28,12 +29,7 @@ export async function handleMessages(
   deps: DialerDeps,
   deadline: number,
 ): Promise<AckOrRetry[]> {
-  const { settings, log } = deps;
-  if ("problem" in settings) {
-    log("alarm", "dialer.not_configured", { problem: settings.problem, count: delivered.length });
-    return delivered.map(({ attempt }) => retryLater(attempt));
-  }
-  const ready = readyDeps(deps, settings.value);
+  const ready = withPortLimits(deps);
   const wanted = new Map<string, WantedCall>();
   const idsOf: string[][] = [];
   const answers: (AckOrRetry | undefined)[] = [];
@@ -73,7 +69,11 @@ export async function handleMessages(
   });
 }
 
-async function dial(wanted: WantedCall[], deps: ReadyDeps, deadline: number): Promise<Set<string>> {
+async function dial(
+  wanted: WantedCall[],
+  deps: DialerDeps,
+  deadline: number,
+): Promise<Set<string>> {
   try {
     return await dialCalls(wanted, deps, deadline);
   } catch (error) {
@@ -85,7 +85,7 @@ async function dial(wanted: WantedCall[], deps: ReadyDeps, deadline: number): Pr
 async function settle(
   { settlement }: Extract<Message, { kind: "outcome" }>,
   attempt: number,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<AckOrRetry> {
   try {
     await settleOutcome(settlement, deps);
@@ -103,7 +103,7 @@ async function settle(
 export async function openMessage(
   open: Delivered["open"],
   attempt: number,
-  { log }: Pick<ReadyDeps, "log">,
+  { log }: Pick<DialerDeps, "log">,
 ): Promise<Message | undefined> {
   try {
     return messageSchema.parse(JSON.parse(await withTimeLimit(open(), queueSecondsMax)));

@@ -17,11 +17,8 @@ import {
 } from "../../shared/queue/sqs-queue.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { readDialerSettings } from "../../shared/platform/settings.ts";
-import { handleDeadLetters } from "./dead-letters.ts";
-import { createDialerMemory, type DialerDeps, sweepSecondsOf, systemClock } from "./dialer.ts";
-import { handleMessages } from "./handle-messages.ts";
-import { purge } from "./purge.ts";
-import { sweep } from "./sweep.ts";
+import { createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
+import { createHandlers, type Handlers } from "./handlers.ts";
 
 /** Event that the EventBridge schedules send: a sweep every minute, a purge every hour. */
 export interface ScheduledEvent {
@@ -38,7 +35,7 @@ const memory = createDialerMemory();
 const send: typeof fetch = (input, init) =>
   fetch(input, { ...init, headers: { ...Object(init?.headers), connection: "close" } });
 
-const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
+const wire = everyFiveMinutes(async (): Promise<Handlers> => {
   const environment = await platform.environment();
   const now = Date.now;
   const print = console.log;
@@ -50,7 +47,7 @@ const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
   );
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;
   const dynamo = await platform.dynamo();
-  return {
+  return createHandlers({
     queue: createSqsQueue(platform),
     ledger: createDynamoLedger(dynamo, platform.table, retentionMs),
     documents: createDynamoDocuments(dynamo, platform.table, now, randomVersion),
@@ -62,7 +59,7 @@ const wire = everyFiveMinutes(async (): Promise<DialerDeps> => {
     sweepSeconds: sweepSecondsOf(environment),
     log,
     memory,
-  };
+  });
 }, log);
 
 /** Handles messages of the call queue and the dead-letter queue, and the scheduled events. */
@@ -70,18 +67,18 @@ export async function handler(
   event: SQSEvent | ScheduledEvent,
   context: Context,
 ): Promise<SQSBatchResponse | undefined> {
-  const deps = await wire();
+  const handlers = await wire();
   const deadline = Date.now() + context.getRemainingTimeInMillis();
-  if ("Records" in event) return deliver(event, deps, deadline);
-  const run = event.scheduled === "purge" ? purge : sweep;
-  await run(deps, deadline);
+  if ("Records" in event) return deliver(event, handlers, deadline);
+  const run = event.scheduled === "purge" ? handlers.purge : handlers.sweep;
+  await run(deadline);
   return undefined;
 }
 
 /** Handles queue messages and reports those to retry by their ids. */
 async function deliver(
   event: SQSEvent,
-  deps: DialerDeps,
+  handlers: Handlers,
   deadline: number,
 ): Promise<SQSBatchResponse> {
   const delivered = event.Records.map((record) =>
@@ -89,8 +86,8 @@ async function deliver(
   );
   const isDead = event.Records[0]?.eventSourceARN.endsWith("-dead") === true;
   const answers = isDead
-    ? await handleDeadLetters(delivered, deps)
-    : await handleMessages(delivered, deps, deadline);
+    ? await handlers.deadLetters(delivered)
+    : await handlers.messages(delivered, deadline);
   const again = event.Records.flatMap(({ messageId, receiptHandle }, index) => {
     const answer = answers[index];
     if (answer === "ack") return [];

@@ -14,7 +14,7 @@ import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import type { LookUp } from "./decide.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { DialerDeps } from "./context.ts";
 import { inTurns } from "./delivery/in-turns.ts";
 import { settleSurely, unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
@@ -38,7 +38,7 @@ const callsToNumberMax = 100;
  */
 export async function lookUpCalls(
   lookUps: readonly LookUp[],
-  deps: ReadyDeps,
+  deps: DialerDeps,
   deadline: number,
 ): Promise<void> {
   const { clock, settings, concurrency } = deps;
@@ -58,7 +58,7 @@ export async function lookUpCalls(
   );
 }
 
-async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: ReadyDeps): Promise<void> {
+async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps): Promise<void> {
   const { call, row, orReview } = lookUp;
   const { log } = deps;
   const account = accountNameOf(row.route);
@@ -85,7 +85,11 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: ReadyDeps):
 }
 
 /** Writes that the provider had no record: the row waits for the next look-up, or for review. */
-async function writeMiss({ call, row }: LookUp, orReview: boolean, deps: ReadyDeps): Promise<void> {
+async function writeMiss(
+  { call, row }: LookUp,
+  orReview: boolean,
+  deps: DialerDeps,
+): Promise<void> {
   const { ledger, clock, random, settings } = deps;
   const write = { version: random.version(), at: clock.now() };
   const { reviewAfterSeconds } = settings.plan;
@@ -99,7 +103,7 @@ async function writeMiss({ call, row }: LookUp, orReview: boolean, deps: ReadyDe
 }
 
 /** @throws if the provider could not be asked */
-async function ask(lookUp: LookUp, deps: ReadyDeps): Promise<FoundCall | undefined> {
+async function ask(lookUp: LookUp, deps: DialerDeps): Promise<FoundCall | undefined> {
   const { call, row } = lookUp;
   const provider = deps.settings.providerOf(row.route);
   const sought: SoughtCall = { call, attempt: row.attempt, ...timeOf(row, deps) };
@@ -112,7 +116,7 @@ async function ask(lookUp: LookUp, deps: ReadyDeps): Promise<FoundCall | undefin
  *
  * @throws if the ledger could not be asked
  */
-async function settleFound(found: FoundCall, lookUp: LookUp, deps: ReadyDeps): Promise<boolean> {
+async function settleFound(found: FoundCall, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
   const { call, row } = lookUp;
   const { ledger, clock } = deps;
   const providerCallId = await ownOf(found, lookUp, deps);
@@ -141,7 +145,7 @@ async function settleFound(found: FoundCall, lookUp: LookUp, deps: ReadyDeps): P
 /** Period in which the request of a claim may have been sent and answered, in milliseconds since the epoch. */
 function timeOf(
   { claimedAt, route }: { claimedAt: number; route: Route },
-  { settings }: ReadyDeps,
+  { settings }: DialerDeps,
 ): Pick<SoughtCall, "from" | "until"> {
   const limitMs = accountOf(route, settings.plan).timeoutSeconds * 1000;
   return {
@@ -159,7 +163,7 @@ function timeOf(
 async function ownOf(
   found: FoundCall,
   lookUp: LookUp,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<string | undefined> {
   if (found.by === "id") return found.providerCallId;
   const { call, row } = lookUp;

@@ -1,5 +1,6 @@
 import { errorForLog } from "../../shared/platform/log.ts";
-import { type DialerDeps, type ReadyDeps, readyDeps } from "./dialer.ts";
+import type { DialerDeps } from "./context.ts";
+import { withPortLimits } from "./wiring.ts";
 
 const pageRows = 500;
 /** Maximum pages of rows per purge. The rest is left to the next purge, an hour later. */
@@ -10,10 +11,9 @@ const pagesMax = 100;
  * logged first, so that none vanishes silently. Runs once an hour in its own invocation. Never throws.
  */
 export async function purge(deps: DialerDeps, deadline: number): Promise<void> {
-  const { settings, log } = deps;
-  if ("problem" in settings) return;
+  const { log } = deps;
   try {
-    const ready = readyDeps(deps, settings.value);
+    const ready = withPortLimits(deps);
     await purgeRows(ready, deadline);
     await ready.documents.purge();
   } catch (error) {
@@ -22,7 +22,7 @@ export async function purge(deps: DialerDeps, deadline: number): Promise<void> {
 }
 
 async function purgeRows(
-  { ledger, clock, settings, log }: ReadyDeps,
+  { ledger, clock, settings, log }: DialerDeps,
   deadline: number,
 ): Promise<void> {
   const before = clock.now() - settings.plan.retentionDays * 86_400_000;

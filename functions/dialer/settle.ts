@@ -4,7 +4,7 @@ import type { Change } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { useBacklogs } from "./waiting/backlogs.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { DialerDeps } from "./context.ts";
 
 /**
  * Result of a settlement. `written`: written now or sent as an `outcome`; `refused`: the row has moved on;
@@ -116,7 +116,7 @@ export async function settleSurely(
   row: CallRow,
   settlement: Settlement,
   write: (change: Change) => Promise<boolean>,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<Settling> {
   const { ledger, clock, random, log } = deps;
   const { id: call_id, state } = settlement;
@@ -155,7 +155,7 @@ export async function settleSurely(
 }
 
 /** Raises an alarm if a redialed or cancelled call turns out placed: somebody may be phoned twice. */
-function sayIfLate(row: CallRow, { id, state }: Settlement, { log }: ReadyDeps): void {
+function sayIfLate(row: CallRow, { id, state }: Settlement, { log }: DialerDeps): void {
   if (state !== "PLACED" || !["REDIALED", "CANCELLED"].includes(row.state)) return;
   log("alarm", "call.placed_late", { call_id: id, state: row.state });
 }
@@ -164,7 +164,7 @@ function sayIfLate(row: CallRow, { id, state }: Settlement, { log }: ReadyDeps):
 export async function sendOutcome(
   settlement: Settlement,
   delaySeconds: number,
-  { queue, log }: ReadyDeps,
+  { queue, log }: DialerDeps,
 ): Promise<"written" | "lost"> {
   try {
     await queue.send({ kind: "outcome", settlement }, delaySeconds);
@@ -180,7 +180,7 @@ export async function sendOutcome(
  *
  * @throws if the ledger cannot be read or written; the message is then retried
  */
-export async function settleOutcome(settlement: Settlement, deps: ReadyDeps): Promise<void> {
+export async function settleOutcome(settlement: Settlement, deps: DialerDeps): Promise<void> {
   const { ledger, random, log } = deps;
   const { id: call_id, state, reason } = settlement;
   for (let conflicts = 0; conflicts <= conflictsMax; conflicts++) {

@@ -9,7 +9,7 @@ import {
 } from "../../shared/queue/messages.ts";
 import { decide } from "./decide.ts";
 import { oldestAccepted } from "./dial-calls.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { DialerDeps } from "./context.ts";
 import { documentsFor, knownBy } from "./delivery/documents-for.ts";
 import { paceOfRoute } from "./delivery/permits.ts";
 import { retryLater } from "./retry.ts";
@@ -26,7 +26,7 @@ const messageBytesMax = 100_000;
 export async function splitRequest(
   message: CallsMessage,
   attempt: number,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<AckOrRetry> {
   const { queue, log, clock } = deps;
   const request_id = message.requestId;

@@ -4,7 +4,8 @@ import type { StoredDocument } from "../../shared/documents/documents.ts";
 import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import { callUp, type SweepTime } from "./waiting/call-up.ts";
-import { type DialerDeps, type ReadyDeps, readyDeps } from "./dialer.ts";
+import type { DialerDeps } from "./context.ts";
+import { withPortLimits } from "./wiring.ts";
 import { sendHints } from "./waiting/hints.ts";
 import { unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
@@ -23,7 +24,7 @@ const heartbeatMsMax = 300_000;
 const saidEveryMs = 60_000;
 
 /** Raises an alarm if no sweep has completed a full round for five minutes; at most once a minute. */
-export async function watchHeartbeat(deps: ReadyDeps): Promise<void> {
+export async function watchHeartbeat(deps: DialerDeps): Promise<void> {
   const { documents, clock, log, memory } = deps;
   const now = clock.now();
   if (now - memory.heartbeatReadAt < saidEveryMs) return;
@@ -42,12 +43,8 @@ export async function watchHeartbeat(deps: ReadyDeps): Promise<void> {
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
-  const { settings, clock, log } = deps;
-  if ("problem" in settings) {
-    log("alarm", "dialer.not_configured", { problem: settings.problem });
-    return;
-  }
-  const ready = readyDeps(deps, settings.value);
+  const { clock, log } = deps;
+  const ready = withPortLimits(deps);
   const endAt = Math.min(deadline - 5_000, clock.now() + sweepMsMax);
   const time: SweepTime = { isOver: () => clock.now() >= endAt };
   try {
@@ -63,7 +60,7 @@ async function takeLease({
   documents,
   clock,
   random,
-}: ReadyDeps): Promise<SweepDocument | undefined> {
+}: DialerDeps): Promise<SweepDocument | undefined> {
   const standing = (await documents.read([sweepKey])).get("sweep", sweepKey.key);
   const now = clock.now();
   if (standing !== undefined && standing.value.leaseUntil > now) return undefined;
@@ -89,7 +86,7 @@ async function takeLease({
 }
 
 /** Runs both halves of a round from the last sweep's cursor, then gives the lease back. */
-async function sweepOn(lease: SweepDocument, time: SweepTime, deps: ReadyDeps): Promise<void> {
+async function sweepOn(lease: SweepDocument, time: SweepTime, deps: DialerDeps): Promise<void> {
   const { documents, clock, random, log } = deps;
   const attempt = async <Result>(work: () => Promise<Result>, otherwise: Result) => {
     try {
@@ -139,7 +136,7 @@ interface Reached<Place> {
 async function watch(
   from: DuePlace | undefined,
   time: SweepTime,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<Reached<DuePlace>> {
   const { ledger, clock } = deps;
   let after = from;
@@ -157,7 +154,7 @@ async function watch(
   return { isWhole: false, after: after ?? null };
 }
 
-async function lookAfter(page: readonly DuePlace[], deps: ReadyDeps): Promise<void> {
+async function lookAfter(page: readonly DuePlace[], deps: DialerDeps): Promise<void> {
   if (page.length === 0) return;
   const { ledger, clock, random, settings, log } = deps;
   const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));

@@ -7,7 +7,7 @@ import { errorForLog, type LogFields, type LogLevel } from "../../shared/platfor
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { useBacklogs } from "./waiting/backlogs.ts";
 import { callUpSoon } from "./waiting/call-up-soon.ts";
-import type { ReadyDeps } from "./dialer.ts";
+import type { DialerDeps } from "./context.ts";
 
 /** Maximum rows per write, and the minimum interval between writes. */
 const rowsPerWrite = 500;
@@ -26,7 +26,7 @@ export interface ToWrite {
  *
  * @throws if a write failed: any part may have taken effect, and all of it may be decided again
  */
-export async function writeDecided(writes: readonly ToWrite[], deps: ReadyDeps): Promise<void> {
+export async function writeDecided(writes: readonly ToWrite[], deps: DialerDeps): Promise<void> {
   const { clock } = deps;
   /** The follow-up of one write runs beside the next write, so that a slow ledger delays only once. */
   let told = Promise.resolve();
@@ -46,7 +46,7 @@ export async function writeDecided(writes: readonly ToWrite[], deps: ReadyDeps):
 }
 
 /** @returns the writes whose rows stand as decided */
-async function writeSome(writes: readonly ToWrite[], deps: ReadyDeps): Promise<ToWrite[]> {
+async function writeSome(writes: readonly ToWrite[], deps: DialerDeps): Promise<ToWrite[]> {
   const { ledger, clock } = deps;
   const at = clock.now();
   const some = writes.flatMap((one) => {
@@ -63,7 +63,7 @@ async function writeSome(writes: readonly ToWrite[], deps: ReadyDeps): Promise<T
 }
 
 /** Logs and counts the written decisions, and calls up rows that are due soon. Never throws. */
-async function tell(made: readonly ToWrite[], writtenAt: number, deps: ReadyDeps): Promise<void> {
+async function tell(made: readonly ToWrite[], writtenAt: number, deps: DialerDeps): Promise<void> {
   for (const { call, decided: to } of made)
     logDecision(deps, call, to.state, { reason: to.reason });
   sayRoutesGone(made, deps);
@@ -79,13 +79,13 @@ async function tell(made: readonly ToWrite[], writtenAt: number, deps: ReadyDeps
   ]);
 }
 
-function changeOf({ call, row, decided: to }: ToWrite, at: number, deps: ReadyDeps) {
+function changeOf({ call, row, decided: to }: ToWrite, at: number, deps: DialerDeps) {
   const next = decided(row, newCallOf(call, deps), to, { version: deps.random.version(), at });
   return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
 }
 
 /** Raises one alarm per backlog whose calls wait until the plan has a route for their agent again. */
-function sayRoutesGone(made: readonly ToWrite[], { log }: ReadyDeps): void {
+function sayRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
   const gone = made.filter((one) => one.decided.reason === "route_gone");
   const agents = new Map(
     gone.map(({ call: { client, request } }) => [
@@ -97,7 +97,7 @@ function sayRoutesGone(made: readonly ToWrite[], { log }: ReadyDeps): void {
 }
 
 /** Adds to the counts of the hour. If this fails, only these counts are too low. */
-export async function countStates(states: readonly CallState[], deps: ReadyDeps): Promise<void> {
+export async function countStates(states: readonly CallState[], deps: DialerDeps): Promise<void> {
   const { documents, clock, settings, log } = deps;
   const retentionMs = settings.plan.retentionDays * 86_400_000;
   await addCounts(documents, states, clock.now(), retentionMs).catch((error: unknown) => {
@@ -105,7 +105,7 @@ export async function countStates(states: readonly CallState[], deps: ReadyDeps)
   });
 }
 
-export function newCallOf(call: Call, { settings }: ReadyDeps) {
+export function newCallOf(call: Call, { settings }: DialerDeps) {
   return { call, ...traceOfNumber(call.request.phone_number, settings.hashKey) };
 }
 
@@ -123,7 +123,7 @@ const events: Record<CallState, [LogLevel, string]> = {
 
 /** Writes one wide event a decision. */
 export function logDecision(
-  { log }: Pick<ReadyDeps, "log">,
+  { log }: Pick<DialerDeps, "log">,
   call: Pick<Call, "id" | "requestId" | "client"> & { request: { agent_id: string } },
   state: CallState,
   fields: LogFields,

@@ -21,6 +21,12 @@ export interface ApiSettings {
   hashKey: string;
 }
 
+/** Returns valid settings. @throws an Error with the problem otherwise */
+export function valueOf<Value>(settings: Settings<Value>): Value {
+  if ("problem" in settings) throw new Error(settings.problem);
+  return settings.value;
+}
+
 /** Reads the API's settings other than its tokens. If there is a problem, the API answers 503 and accepts nothing. */
 export function readApiSettings(environment: Environment, bundledPlan: unknown, log: Log) {
   return read(log, () => apiSettings(environment, bundledPlan, log));

@@ -5,7 +5,8 @@
  */
 import { randomBytes } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { createDialerMemory, type DialerDeps, systemClock } from "../../functions/dialer/dialer.ts";
+import type { DialerDeps } from "../../functions/dialer/context.ts";
+import { createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
@@ -18,7 +19,7 @@ import type { Delivered } from "../../shared/queue/call-queue.ts";
 import { createMemoryQueue } from "../support/memory-queue.ts";
 import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
-import { readDialerSettings } from "../../shared/platform/settings.ts";
+import { readDialerSettings, valueOf } from "../../shared/platform/settings.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { answer, ready } from "./competitors/side.ts";
 import { cpuOf } from "./measure.ts";
@@ -61,11 +62,13 @@ const deps: DialerDeps = {
   queue,
   ...newPorts(),
   deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
-  settings: readDialerSettings(
-    environment,
-    undefined,
-    (routes) => createProviders(providerOptions, routes),
-    log,
+  settings: valueOf(
+    readDialerSettings(
+      environment,
+      undefined,
+      (routes) => createProviders(providerOptions, routes),
+      log,
+    ),
   ),
   clock: systemClock,
   random: { version: randomVersion, fraction: Math.random },

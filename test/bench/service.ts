@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../functions/api/app.ts";
-import { createDialerMemory, type DialerDeps, systemClock } from "../../functions/dialer/dialer.ts";
+import type { DialerDeps } from "../../functions/dialer/context.ts";
+import { createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
 import type { CallRequest } from "../../shared/calls/call.ts";
@@ -134,12 +135,10 @@ export function createService(
     ...withStages(platform, meter),
     deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
     settings: {
-      value: {
-        plan,
-        schedule: createSchedule(plan, log),
-        hashKey: apiEnvironment.HASH_KEY,
-        providerOf: () => ({ dial: () => provider.dial() }),
-      },
+      plan,
+      schedule: createSchedule(plan, log),
+      hashKey: apiEnvironment.HASH_KEY,
+      providerOf: () => ({ dial: () => provider.dial() }),
     },
     clock: { now: clock.now, sleep: systemClock.sleep },
     random: { version: randomVersion, fraction: Math.random },

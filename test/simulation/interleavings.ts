@@ -1,4 +1,5 @@
-import { createDialerMemory, type DialerDeps } from "../../functions/dialer/dialer.ts";
+import type { DialerDeps } from "../../functions/dialer/context.ts";
+import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
@@ -259,7 +260,7 @@ async function play(
     ledger,
     documents,
     deadLetters: { store: async () => undefined },
-    settings: { value: { ...settings, providerOf } },
+    settings: { ...settings, providerOf },
     clock: {
       now: world.now,
       sleep: (ms) => (ms <= 0 ? Promise.resolve() : world.wait(ms, "sleep")),

@@ -2,7 +2,7 @@ import { mutantsIn, type Mutant } from "./mutant.ts";
 
 const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
 const breakers = ["circuit-breaker", "breaker-counts", "probes"]
-  .map((name) => `functions/dialer/${name}.ts`)
+  .map((name) => `functions/dialer/breakers/${name}.ts`)
   .concat("shared/documents/breakers.ts");
 const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
 

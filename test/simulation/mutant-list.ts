@@ -206,7 +206,9 @@ const ofDialing = [
     ],
   ),
   ...mutantsIn(
-    ["dial-call", "check-claimed", "send-in-time"].map((name) => `functions/dialer/${name}.ts`),
+    ["dial-call", "delivery/check-claimed", "delivery/send-in-time"].map(
+      (name) => `functions/dialer/${name}.ts`,
+    ),
     [...unit("claims", "settlement", "redials", "orders", "hours", "caps", "a-call"), ...rules],
     [
       [

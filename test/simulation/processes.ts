@@ -1,8 +1,5 @@
-import {
-  createDialerMemory,
-  type DialerDeps,
-  type DialerMemory,
-} from "../../functions/dialer/dialer.ts";
+import type { DialerDeps, DialerMemory } from "../../functions/dialer/context.ts";
+import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { World } from "./world.ts";
 
 /** A process that runs dialers: it remembers a few things from one to the next, until it is killed. */

@@ -3,7 +3,7 @@
  * command (`npm run rates`) it measures every case and ends with 1 where a figure misses its bound.
  */
 import { argv } from "node:process";
-import { createDialerMemory } from "../../functions/dialer/dialer.ts";
+import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { callIdOf } from "../../shared/calls/ids.ts";
 import { aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";

@@ -8,6 +8,7 @@ import {
   readDialerSettings,
   readOperators,
   readTokens,
+  valueOf,
 } from "../../shared/platform/settings.ts";
 import { type Answer, createClients } from "./clients.ts";
 import { createSimulatedDocuments } from "./documents.ts";
@@ -102,7 +103,9 @@ export async function simulate(
     isOut("providers") && isStormy() ? { ...weather(), vanished: 0.6 } : weather(),
   );
   const settingsOf = (isOld: boolean) =>
-    readDialerSettings(environment(scenario, isOld), undefined, () => provider.providerOf, log);
+    valueOf(
+      readDialerSettings(environment(scenario, isOld), undefined, () => provider.providerOf, log),
+    );
   const [settings, oldSettings] = [settingsOf(false), settingsOf(true)];
   const sleep = (ms: number) => {
     if (ms > 0) world.mayStop("sleep");

@@ -1,4 +1,5 @@
-import { createDialerMemory, type DialerDeps } from "../../functions/dialer/dialer.ts";
+import type { DialerDeps } from "../../functions/dialer/context.ts";
+import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { Call } from "../../shared/calls/call.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { purge } from "../../functions/dialer/purge.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
-import { createDialerMemory } from "../../functions/dialer/dialer.ts";
+import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import { cancellationKeyOf, pauseKeyOf } from "../../shared/documents/orders.ts";

@@ -1,5 +1,5 @@
 import { useBacklogs } from "../../functions/dialer/waiting/backlogs.ts";
-import { readyDeps } from "../../functions/dialer/dialer.ts";
+import { withPortLimits } from "../../functions/dialer/wiring.ts";
 import type { Call } from "../../shared/calls/call.ts";
 import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
 import type { DocumentKey, StoredDocument } from "../../shared/documents/documents.ts";
@@ -108,10 +108,8 @@ export const rowsIn = async (bench: Bench, state: CallState): Promise<CallRow[]>
 
 /** Puts rows into the ledger, in the place of what stands there, with the documents of the backlogs that they wait in. */
 export async function put(bench: Bench, ...rows: CallRow[]): Promise<void> {
-  const { settings } = bench.deps;
-  if ("problem" in settings) throw new Error("the settings are right");
   const waiting = rows.filter(({ state }) => state === "WAITING");
-  await useBacklogs(waiting, readyDeps(bench.deps, settings.value));
+  await useBacklogs(waiting, withPortLimits(bench.deps));
   const { rows: standing } = await bench.rows.read(rows.map(({ id }) => id));
   await bench.rows.write(
     rows.map((next) => ({ next, seen: standing.get(next.id)?.version ?? null })),

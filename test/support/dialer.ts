@@ -1,8 +1,5 @@
-import {
-  createDialerMemory,
-  type DialerDeps,
-  type DialerSettings,
-} from "../../functions/dialer/dialer.ts";
+import type { DialerDeps, DialerSettings } from "../../functions/dialer/context.ts";
+import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
 import type { Call } from "../../shared/calls/call.ts";
@@ -243,7 +240,7 @@ export function createDialerBench(
     sleep,
     /** Deploys another plan. */
     changePlan(planChanges: object) {
-      bench.deps.settings = { value: settingsFor(planChanges) };
+      bench.deps.settings = settingsFor(planChanges);
     },
     /** Lets time pass, a second at a time, delivering what comes and sweeping once a minute. */
     async run(seconds: number) {
@@ -290,7 +287,7 @@ export function createDialerBench(
         kept.set(name, body);
       },
     },
-    settings: { value: settings },
+    settings,
     clock: {
       now: () => now,
       sleep,

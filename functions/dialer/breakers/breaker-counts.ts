@@ -1,7 +1,7 @@
 import { accountBreakerOf, agentBreakerOf } from "../../../shared/documents/breakers.ts";
 import type { DocumentsRead, StoredDocument } from "../../../shared/documents/documents.ts";
 import type { Route } from "../../../shared/providers/index.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 
 /** Consecutive unanswered requests that open an account's breaker. */
 const unansweredInRowMax = 5;
@@ -23,7 +23,7 @@ export async function countAnswer(
   route: Route,
   isAnswered: boolean,
   read: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<boolean> {
   const { documents, clock } = deps;
   const key = accountBreakerOf(route);
@@ -43,7 +43,7 @@ export async function countAnswer(
 }
 
 /** An answer ends the run of failures. Above twenty requests both counts are halved. */
-async function settleCounters(key: string, isAnswered: boolean, deps: ReadyDeps): Promise<void> {
+async function settleCounters(key: string, isAnswered: boolean, deps: DialerDeps): Promise<void> {
   const name = { kind: "failures", key } as const;
   const standing = (await deps.documents.read([name])).get("failures", key);
   if (standing === undefined) return;
@@ -68,7 +68,7 @@ export async function countRefusal(
   code: string,
   numberHash: string,
   read: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<boolean> {
   const { documents, clock, memory } = deps;
   const key = agentBreakerOf(agentId);
@@ -91,7 +91,7 @@ export async function countRefusal(
 export async function forgetFailures(
   key: string,
   read: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<void> {
   const failures = read.get("failures", key);
   if (failures !== undefined && Object.keys(failures.value).length > 0) {
@@ -103,7 +103,7 @@ export async function forgetFailures(
 async function reset(
   failures: StoredDocument<"failures">,
   value: Record<string, number>,
-  { documents, random }: ReadyDeps,
+  { documents, random }: DialerDeps,
 ): Promise<void> {
   const next = { ...failures, value, version: random.version() };
   await documents.write([{ next, seen: failures.version }]);

@@ -7,7 +7,7 @@ import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { countAnswer, countRefusal, forgetFailures } from "./breaker-counts.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { breakerLifeMs, intervals, type Trouble } from "./probes.ts";
 
 /** The parts of a call that bear on its breakers. */
@@ -26,7 +26,7 @@ export async function keepCount(
   outcome: DialOutcome,
   call: JudgedCall,
   read: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<void> {
   const { agentId, route, numberHash } = call;
   const account = accountBreakerOf(route);
@@ -58,7 +58,7 @@ export async function keepCount(
 }
 
 /** Records an answer of an account: closes its breaker if that is open, otherwise counts the answer. */
-async function noteAnswer(route: Route, read: DocumentsRead, deps: ReadyDeps): Promise<void> {
+async function noteAnswer(route: Route, read: DocumentsRead, deps: DialerDeps): Promise<void> {
   const account = accountBreakerOf(route);
   if (read.get("breaker", account)?.value.state === "open")
     return close(account, route, read, deps);
@@ -70,7 +70,7 @@ async function noteSilence(
   route: Route,
   code: string,
   read: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<void> {
   const isOver = await countAnswer(route, false, read, deps);
   if (isOver) await open(accountBreakerOf(route), code, "outage", read, deps);
@@ -81,7 +81,7 @@ async function open(
   code: string,
   trouble: Trouble,
   read: DocumentsRead,
-  { documents, clock, random, log, memory }: ReadyDeps,
+  { documents, clock, random, log, memory }: DialerDeps,
 ): Promise<void> {
   const standing = read.get("breaker", key);
   if (standing?.value.state === "open") return;
@@ -110,7 +110,7 @@ async function close(
   key: string,
   route: Route,
   read: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<void> {
   const { documents, clock, random, log } = deps;
   if (read.get("breaker", key)?.value.state === "open") {
@@ -134,7 +134,7 @@ async function close(
 /** Voids the marks set before now: the rows they report as called up found a breaker open. */
 async function restartMarks(
   account: string,
-  { documents, clock, random }: ReadyDeps,
+  { documents, clock, random }: DialerDeps,
 ): Promise<void> {
   const key = { kind: "account", key: account } as const;
   const standing = (await documents.read([key])).get("account", account);

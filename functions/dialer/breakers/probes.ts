@@ -1,5 +1,5 @@
 import type { BreakerDocument } from "../../../shared/documents/breakers.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 
 /** Interval from opening a breaker to its first probe, and the longest interval between probes, in milliseconds. */
 export const intervals = {
@@ -27,7 +27,7 @@ export interface Probe {
  */
 export async function takeProbe(
   breakers: readonly BreakerDocument[],
-  { documents, clock, random }: Pick<ReadyDeps, "documents" | "clock" | "random">,
+  { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
 ): Promise<Probe | undefined> {
   const taken: { before: BreakerDocument; version: string }[] = [];
   const probe: Probe = {

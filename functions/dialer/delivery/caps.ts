@@ -4,7 +4,7 @@ import type { StoredDocument } from "../../../shared/documents/documents.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import type { Route } from "../../../shared/providers/index.ts";
 import { capDaysMax, freeAt } from "../../../shared/schedule/frequency-cap.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 
 const writeTries = 4;
 
@@ -21,7 +21,7 @@ interface Counted {
  * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
  * are written one after another, so that two calls never take the last place together.
  */
-export function createCaps({ documents, clock, random, settings, log }: ReadyDeps) {
+export function createCaps({ documents, clock, random, settings, log }: DialerDeps) {
   const busy = new Map<string, Promise<unknown>>();
 
   /** Runs `work` after this delivery's pending work on the same number. */

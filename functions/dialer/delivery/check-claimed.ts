@@ -4,7 +4,7 @@ import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { isCancelled, isOnDoNotCallList, isPaused } from "../../../shared/documents/orders.ts";
 import { type Delivery, type Held, type Refusal, waiting } from "./delivery.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import type { Permit } from "./permits.ts";
 
 /**
@@ -37,7 +37,7 @@ export async function checkClaimed(
 export function refusedByOrders(
   held: Held,
   read: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Decided | undefined {
   const { call, route } = held.dial;
   if (isCancelled(call, read)) return { state: "CANCELLED", reason: "operator" };
@@ -53,7 +53,7 @@ const overCapMs = 180_000;
 function refusedByCap(
   held: Held,
   freeAt: number | undefined,
-  { clock, settings }: ReadyDeps,
+  { clock, settings }: DialerDeps,
 ): Decided {
   const { call, row } = held.dial;
   if (freeAt === undefined) return waiting("max_calls", held);
@@ -70,7 +70,7 @@ function refusedByCap(
  */
 async function refusedByAncestors(
   { id, ancestors }: CallRow,
-  { ledger, log }: ReadyDeps,
+  { ledger, log }: DialerDeps,
 ): Promise<Decided | undefined> {
   if (ancestors.length === 0) return undefined;
   const { rows, unreadable } = await ledger.read(ancestors);

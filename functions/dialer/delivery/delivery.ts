@@ -4,7 +4,7 @@ import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import type { WaitingRow } from "../waiting/call-up-soon.ts";
 import type { Caps } from "./caps.ts";
 import type { Dial } from "../decide.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import type { Permits } from "./permits.ts";
 import type { RequestGate } from "./request-gate.ts";
 import type { SharedWrites } from "./shared-writes.ts";
@@ -24,7 +24,7 @@ export type NotDialed =
 
 /** State that the calls of one delivery share. */
 export interface Delivery {
-  deps: ReadyDeps;
+  deps: DialerDeps;
   /** End of the invocation, in milliseconds since the epoch. */
   deadline: number;
   places: Places;

@@ -10,7 +10,7 @@ import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
 import type { Known } from "../decide.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { calledUpKeyOf, paceKeyOf } from "./permits.ts";
 
 /**
@@ -22,7 +22,7 @@ import { calledUpKeyOf, paceKeyOf } from "./permits.ts";
 export async function documentsFor(
   calls: readonly Call[],
   { numbers }: { numbers: boolean },
-  { documents, settings }: ReadyDeps,
+  { documents, settings }: DialerDeps,
 ): Promise<DocumentsRead> {
   const { plan, hashKey } = settings;
   const keys = new Map<string, DocumentKey>();
@@ -53,7 +53,7 @@ export async function documentsFor(
 export function knownBy(
   documents: DocumentsRead,
   now: number,
-  { settings }: Pick<ReadyDeps, "settings">,
+  { settings }: Pick<DialerDeps, "settings">,
 ): Known {
   const { plan, schedule, hashKey, providerOf } = settings;
   const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;

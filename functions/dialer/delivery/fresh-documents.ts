@@ -1,7 +1,7 @@
 import type { Call } from "../../../shared/calls/call.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { documentsFor } from "./documents-for.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 
 /** Maximum age of the orders and breakers that a request relies on. */
 const documentsAgeMsMax = 5_000;
@@ -14,7 +14,7 @@ const documentsAgeMsMax = 5_000;
 export function createFreshDocuments(
   calls: readonly Call[],
   first: { read: DocumentsRead; askedAt: number; breakersOpened: number },
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): (at: number) => Promise<DocumentsRead> {
   const { clock, memory } = deps;
   let last = { ...first, read: Promise.resolve(first.read) };

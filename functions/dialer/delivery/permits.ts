@@ -2,7 +2,7 @@ import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/documents/documents.ts";
 import type { Pace } from "../../../shared/schedule/pacing.ts";
-import type { DialerMemory, ReadyDeps } from "../dialer.ts";
+import type { DialerDeps, DialerMemory } from "../context.ts";
 
 /** Maximum time from a claim to the expected permit: a call whose permit lies further ahead waits in the ledger. */
 export const claimAheadMsMax = 5_000;
@@ -17,7 +17,7 @@ const leadMsMax = 2_000;
 const roundTripsKnown = 10;
 const roundTripsKept = 50;
 
-export function paceOfRoute(route: Route, { settings }: Pick<ReadyDeps, "settings">) {
+export function paceOfRoute(route: Route, { settings }: Pick<DialerDeps, "settings">) {
   return accountOf(route, settings.plan).pace;
 }
 
@@ -68,7 +68,7 @@ export interface Permit {
 }
 
 /** Takes permits for the calls of one delivery. Permits requested at the same time share one statement. */
-export function createPermits(deps: ReadyDeps) {
+export function createPermits(deps: DialerDeps) {
   const { documents, clock, memory } = deps;
   interface Asking {
     resolve(moment: number | undefined): void;

@@ -16,7 +16,7 @@ import {
   waiting,
 } from "./delivery.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { leadMs, type Permit } from "./permits.ts";
 
 /** Time before its permit at which a request takes one of the connections. */
@@ -96,7 +96,7 @@ async function waitUntil(
 const clockStepMs = 1_000;
 
 /** Last check before the request: the claim's age and the callee's hours. */
-function refusedByClock(held: Held, startedAt: number, deps: ReadyDeps): Decided | undefined {
+function refusedByClock(held: Held, startedAt: number, deps: DialerDeps): Decided | undefined {
   const { clock, settings } = deps;
   const { call, route } = held.dial;
   const now = clock.now();
@@ -110,7 +110,7 @@ function refusedByClock(held: Held, startedAt: number, deps: ReadyDeps): Decided
   return closedUntil(opening, now) ?? waiting("claim_too_old", held);
 }
 
-async function request({ dial, row }: Held, { settings, log }: ReadyDeps): Promise<DialOutcome> {
+async function request({ dial, row }: Held, { settings, log }: DialerDeps): Promise<DialOutcome> {
   // A resend repeats the first request to the route of the first request.
   const route = row.route ?? dial.route;
   const { timeoutSeconds } = accountOf(route, settings.plan);

@@ -1,6 +1,6 @@
 import DataLoader from "dataloader";
 import type { Change } from "../../../shared/ledger/call-ledger.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 
 /** Maximum rows per write. */
 const rowsMax = 100;
@@ -27,7 +27,7 @@ export interface SharedWrites {
 
 export function createSharedWrites(
   calls: number,
-  { ledger, clock }: Pick<ReadyDeps, "ledger" | "clock">,
+  { ledger, clock }: Pick<DialerDeps, "ledger" | "clock">,
 ): SharedWrites {
   let underWay = 0;
   let waiting = 0;

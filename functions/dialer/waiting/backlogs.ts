@@ -1,7 +1,7 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/documents/documents.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 
 /** Interval after which a writer renews a backlog's document. */
 const renewedEveryMs = 30 * 60_000;
@@ -15,7 +15,7 @@ const writeTries = 3;
  */
 export async function useBacklogs(
   rows: readonly Pick<CallRow, "client" | "agentId">[],
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<void> {
   const { documents, clock, random, memory } = deps;
   const now = clock.now();

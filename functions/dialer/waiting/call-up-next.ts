@@ -2,7 +2,7 @@ import { comparePlaces } from "../../../shared/ledger/call-ledger.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import type { Pace } from "../../../shared/schedule/pacing.ts";
 import { callUpInTurn, placesOf } from "./call-up-rows.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { type Horizon, isLive, markOf, type Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "../delivery/permits.ts";
 import { type Read, readRows } from "./read-backlogs.ts";
@@ -30,7 +30,7 @@ export async function callUpNext(
   route: Route,
   pace: Pace,
   rows: readonly Written[],
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<void> {
   const { documents, clock } = deps;
   const account = accountNameOf(route);
@@ -79,7 +79,7 @@ function ownLeft(
   rows: readonly Written[],
   reads: readonly Read[],
   horizon: Horizon,
-  { memory }: ReadyDeps,
+  { memory }: DialerDeps,
 ): Omit<Turn, "moment">[] {
   const byBacklog = new Map(reads.map((read) => [read.document.key, read]));
   return rows.flatMap(({ id, dueAt, backlog, writtenAt }) => {
@@ -100,7 +100,7 @@ function ownLeft(
 /** Maximum rows that this process remembers as called up, so that it does not call them up again. */
 const calledUpMax = 20_000;
 
-function noteCalledUp(sent: readonly Turn[], { memory }: ReadyDeps): void {
+function noteCalledUp(sent: readonly Turn[], { memory }: DialerDeps): void {
   if (memory.calledUp.size > calledUpMax) memory.calledUp.clear();
   for (const { id } of sent) memory.calledUp.add(id);
 }

@@ -1,6 +1,6 @@
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { grantPermits, momentsOf, type Pace } from "../../../shared/schedule/pacing.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { sendHints } from "./hints.ts";
 import type { Turn } from "./marks.ts";
 import { calledUpKeyOf, knownRoundTripMs, nextPermitAt } from "../delivery/permits.ts";
@@ -23,7 +23,7 @@ export function placesOf(
   pace: Pace,
   count: number,
   read: DocumentsRead,
-  deps: Pick<ReadyDeps, "clock" | "memory" | "sweepSeconds">,
+  deps: Pick<DialerDeps, "clock" | "memory" | "sweepSeconds">,
 ): CalledUpPlaces {
   const { clock, memory } = deps;
   const now = clock.now();
@@ -47,7 +47,7 @@ export async function callUpInTurn(
   account: string,
   pace: Pace,
   { notBefore, notAfter }: CalledUpPlaces,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<Turn[]> {
   if (turns.length === 0) return [];
   const key = calledUpKeyOf(account);
@@ -65,7 +65,7 @@ export async function callUpInTurn(
 }
 
 /** Sends hints for rows in the order of their times. */
-export async function sendInOrder(turns: readonly Turn[], deps: ReadyDeps): Promise<Turn[]> {
+export async function sendInOrder(turns: readonly Turn[], deps: DialerDeps): Promise<Turn[]> {
   return sendHints(
     turns.toSorted((a, b) => a.moment - b.moment),
     deps,

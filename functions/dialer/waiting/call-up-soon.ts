@@ -6,7 +6,7 @@ import { errorForLog } from "../../../shared/platform/log.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import type { Pace } from "../../../shared/schedule/pacing.ts";
 import { callUpNext, type Written } from "./call-up-next.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { type CalledUp, hintLeadMs, sendHints } from "./hints.ts";
 
 /** Maximum time until a row is due for its writer to call it up. Later rows are called up by a sweep. */
@@ -40,7 +40,7 @@ export function hasComeBack(reason: string): boolean {
  * Calls up rows that are due soon, so that they need not wait for a sweep: by a hint at their due time, or in
  * turn for an account with a pace. Never throws: if hints are lost, sweeps find the rows.
  */
-export async function callUpSoon(rows: readonly WaitingRow[], deps: ReadyDeps): Promise<void> {
+export async function callUpSoon(rows: readonly WaitingRow[], deps: DialerDeps): Promise<void> {
   const { clock, settings, log } = deps;
   const now = clock.now();
   const hints: CalledUp[] = [];
@@ -75,7 +75,7 @@ export async function callUpSoon(rows: readonly WaitingRow[], deps: ReadyDeps): 
 const gatherMs = 200;
 
 /** Calls up together the rows of one delivery that are left waiting at about the same time. */
-export function gatherWaiting(deps: ReadyDeps): (row: WaitingRow) => Promise<void> {
+export function gatherWaiting(deps: DialerDeps): (row: WaitingRow) => Promise<void> {
   const loader = new DataLoader<WaitingRow, undefined>(
     async (rows) => {
       await callUpSoon(rows, deps);
@@ -87,7 +87,7 @@ export function gatherWaiting(deps: ReadyDeps): (row: WaitingRow) => Promise<voi
 }
 
 /** Sends hints. If the queue refuses them, a sweep finds the rows. */
-export async function hintSafely(rows: readonly CalledUp[], deps: ReadyDeps): Promise<void> {
+export async function hintSafely(rows: readonly CalledUp[], deps: DialerDeps): Promise<void> {
   if (rows.length === 0) return;
   const ordered = rows.toSorted((a, b) => a.moment - b.moment);
   await sendHints(ordered, deps).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import type { DuePlace } from "../../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { isPaused } from "../../../shared/documents/orders.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { sendHints } from "./hints.ts";
 import type { Backlog } from "./marks.ts";
 import { aheadMsOf, pageRows } from "./read-backlogs.ts";
@@ -32,7 +32,7 @@ export interface SweepTime {
 export async function callUp(
   from: string | undefined,
   time: SweepTime,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<{ isWhole: boolean; after: string | null }> {
   let after = from;
   let isWhole = true;
@@ -58,7 +58,7 @@ export async function callUp(
 async function serveAll(
   all: readonly Seen[],
   time: SweepTime,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<"all" | "some" | "none"> {
   const now = deps.clock.now();
   const visited = all.filter(({ document }) => isVisited(document, now, aheadMsOf(deps)));
@@ -109,7 +109,7 @@ function isVisited({ value }: Backlog, now: number, aheadMs: number): boolean {
 async function visitStill(
   { document, route }: Seen,
   time: SweepTime,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<void> {
   const { clock, settings, ledger, log } = deps;
   const now = clock.now();

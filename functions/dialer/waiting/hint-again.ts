@@ -2,7 +2,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { accountOf, routeOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { nextPermitAt } from "../delivery/permits.ts";
 import { hintSafely } from "./call-up-soon.ts";
 
@@ -16,7 +16,7 @@ const hintedMs = 75_000;
 export async function hintAgain(
   left: readonly { row: CallRow; because: string }[],
   read: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<void> {
   const { settings, clock, log } = deps;
   const now = clock.now();

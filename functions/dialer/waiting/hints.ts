@@ -1,7 +1,7 @@
 import { delaySecondsMax } from "../../../shared/queue/call-queue.ts";
 import type { Message } from "../../../shared/queue/messages.ts";
 import { messageCallsMax } from "../../../shared/queue/messages.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 
 /** Lead of a hint before its row's time: a row counts as due 5 s ahead, and a delivery takes a while. */
 const leadSeconds = 4;
@@ -21,7 +21,7 @@ export interface CalledUp {
  */
 export async function sendHints<Row extends CalledUp>(
   rows: readonly Row[],
-  { queue, clock, concurrency, log }: Pick<ReadyDeps, "queue" | "clock" | "concurrency" | "log">,
+  { queue, clock, concurrency, log }: Pick<DialerDeps, "queue" | "clock" | "concurrency" | "log">,
 ): Promise<Row[]> {
   const now = clock.now();
   const idsMax = Math.min(messageCallsMax, concurrency * 2);

@@ -1,12 +1,12 @@
 import type { DuePlace } from "../../../shared/ledger/call-ledger.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { type Backlog, type Horizon, isLive, isPending, marksNow } from "./marks.ts";
 
 /** Time reserved for the next sweep's messages to arrive. */
 const messageMsMax = 15_000;
 
 /** Milliseconds ahead of now up to which rows are called up: until the next sweep's messages have arrived. */
-export function aheadMsOf({ sweepSeconds }: Pick<ReadyDeps, "sweepSeconds">): number {
+export function aheadMsOf({ sweepSeconds }: Pick<DialerDeps, "sweepSeconds">): number {
   return sweepSeconds * 1000 + messageMsMax;
 }
 /** Maximum rows per read. */
@@ -37,7 +37,7 @@ export async function readRows(
   all: readonly { document: Backlog }[],
   needed: number,
   horizon: Horizon,
-  deps: Pick<ReadyDeps, "ledger" | "sweepSeconds">,
+  deps: Pick<DialerDeps, "ledger" | "sweepSeconds">,
 ): Promise<Read[]> {
   const until = horizon.now + aheadMsOf(deps);
   const reads = all.map(({ document }) => {

@@ -4,7 +4,7 @@ import type { DocumentsRead, StoredDocument } from "../../../shared/documents/do
 import { pauseKeysOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { callUpInTurn, type CalledUpPlaces, placesOf, sendInOrder } from "./call-up-rows.ts";
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import type { Backlog, Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "../delivery/permits.ts";
 import { probeTimesOf } from "../breakers/probes.ts";
@@ -25,7 +25,7 @@ export interface Seen {
 /** Reads the documents of all accounts and agents of these backlogs. */
 export async function readFor(
   seen: readonly Seen[],
-  { documents }: ReadyDeps,
+  { documents }: DialerDeps,
 ): Promise<DocumentsRead> {
   const keys = seen.flatMap(({ route, document }) => {
     const { agentId } = document.value;
@@ -55,7 +55,7 @@ export async function serveAccount(
   account: string,
   all: readonly Seen[],
   read: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<void> {
   const standing = read.get("account", account);
   const last = standing?.value;
@@ -102,7 +102,7 @@ async function serveOnce(
   all: readonly Seen[],
   sentBefore: number,
   documents: DocumentsRead,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<Served> {
   const { clock, settings } = deps;
   const [first] = all;
@@ -155,7 +155,7 @@ function atPlaces(order: readonly Turn[], { moments }: CalledUpPlaces): Turn[] {
 }
 
 /** Returns the changes to each backlog document: the time of its next due row, and of this visit. */
-async function whatWasSeen(reads: readonly Read[], now: number, { ledger }: ReadyDeps) {
+async function whatWasSeen(reads: readonly Read[], now: number, { ledger }: DialerDeps) {
   const whole = reads.filter(({ isWhole }) => isWhole);
   const later = await ledger.due({
     backlogs: whole.map(({ document, last }) => ({ key: document.key, after: last })),
@@ -227,7 +227,7 @@ async function writeAccount(
   account: string,
   standing: StoredDocument<"account"> | undefined,
   value: AccountValue,
-  { documents, random }: ReadyDeps,
+  { documents, random }: DialerDeps,
 ): Promise<void> {
   const next = {
     kind: "account" as const,

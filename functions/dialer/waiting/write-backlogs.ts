@@ -1,4 +1,4 @@
-import type { ReadyDeps } from "../dialer.ts";
+import type { DialerDeps } from "../context.ts";
 import { type Backlog, type BacklogValue, type Horizon, marksAfter, type Turn } from "./marks.ts";
 
 /** Time without use after which an empty backlog's document ends. */
@@ -12,7 +12,7 @@ const unusedMs = 2 * 3_600_000;
  */
 export async function writeBacklogs(
   changes: readonly { document: Backlog; value: BacklogValue }[],
-  { documents, clock, random }: ReadyDeps,
+  { documents, clock, random }: DialerDeps,
 ): Promise<Map<string, Backlog>> {
   const now = clock.now();
   const writes = changes.map(({ document, value }) => {
@@ -43,7 +43,7 @@ export async function markAndSend(
   changes: readonly { document: Backlog; value: BacklogValue }[],
   horizon: Horizon,
   send: (turns: readonly Turn[]) => Promise<readonly Turn[]>,
-  deps: ReadyDeps,
+  deps: DialerDeps,
 ): Promise<Set<string>> {
   const marksWith = ({ key, value }: Backlog, called: readonly Turn[]) => {
     const own = called.filter(({ backlog }) => backlog === key);

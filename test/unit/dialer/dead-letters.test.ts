@@ -146,13 +146,6 @@ describe("a dead letter that cannot be read or written down", () => {
         return outcome(call, "claim");
       },
     ],
-    [
-      "finds the settings wrong",
-      (bench) => {
-        bench.deps.settings = { problem: "HASH_KEY is not set" };
-        return message(aCall());
-      },
-    ],
   ])(
     "as it %s, comes again, and after its attempts is stored whole before it is acknowledged",
     async (_, make) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemClock } from "../../../functions/dialer/dialer.ts";
+import { systemClock } from "../../../functions/dialer/wiring.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -156,14 +156,6 @@ describe("a delivery", () => {
     await sendEach(bench, aCall(), aCall());
     expect(await bench.deliver()).toEqual(["ack", "ack"]);
     expect(bench.eventsOf("counts.lost")).toMatchObject([{ level: "warning" }]);
-  });
-
-  it("dials nobody where the settings are wrong, and hands everything back", async () => {
-    const bench = createDialerBench();
-    bench.deps.settings = { problem: "HASH_KEY is not set" };
-    await bench.send(message(aCall()), due(aCall()));
-    expect(await bench.deliver()).toEqual([back, back]);
-    expect(bench.eventsOf("dialer.not_configured")).toMatchObject([{ level: "alarm", count: 2 }]);
   });
 
   it("hands back what it cannot read, and does the rest", async () => {

@@ -333,9 +333,7 @@ describe("a call that is looked for by its number", () => {
     answering(() => byNumber("CA1"));
     await sendEach(bench, call);
     await bench.deliver();
-    const { settings } = bench.deps;
-    if (!("value" in settings)) throw new Error("the settings are right");
-    bench.deps.settings = { value: { ...settings.value, hashKey: "6e".repeat(32) } };
+    bench.deps.settings = { ...bench.deps.settings, hashKey: "6e".repeat(32) };
     await bench.run(370);
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
   });

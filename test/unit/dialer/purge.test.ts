@@ -96,12 +96,4 @@ describe("a purge", () => {
     expect(await documentOf(bench, "pause", "stays")).toBeDefined();
     expect(await documentOf(bench, "cancellation", "ends")).toBeUndefined();
   });
-
-  it("does nothing where the settings are wrong", async () => {
-    const bench = createBench();
-    await accepted(bench, 41, "PLACED");
-    bench.deps.settings = { problem: "HASH_KEY is not set" };
-    await run(bench);
-    expect(bench.stored.size).toBe(1);
-  });
 });

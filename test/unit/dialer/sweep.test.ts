@@ -306,13 +306,4 @@ describe("sweeps", () => {
     await deliver();
     expect(bench.eventsOf("sweep.late")).toHaveLength(1);
   });
-
-  it("do nothing where the settings are wrong, with an alarm", async () => {
-    const bench = createDialerBench();
-    await putWaiting(bench, 1, 0);
-    bench.deps.settings = { problem: "HASH_KEY is not set" };
-    await bench.sweep();
-    expect(bench.queued()).toEqual([]);
-    expect(bench.eventsOf("dialer.not_configured")).toMatchObject([{ level: "alarm" }]);
-  });
 });

@@ -1,0 +1,57 @@
+import type { Documents } from "../../shared/documents/documents.ts";
+import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import type { Log } from "../../shared/platform/log.ts";
+import type { ApiSettings } from "../../shared/platform/settings.ts";
+import type { DialingProvider } from "../../shared/providers/dialing-provider.ts";
+import type { Route } from "../../shared/providers/index.ts";
+import type { CallQueue } from "../../shared/queue/call-queue.ts";
+import type { Windows } from "./delivery/window.ts";
+
+/** Dependencies of the dialer's core. Settings are parsed at the entries, so they are right here. */
+export interface DialerDeps {
+  queue: CallQueue;
+  ledger: CallLedger;
+  documents: Documents;
+  /** Stores a message that could not be read or written, whole, for 28 days. */
+  deadLetters: { store(name: string, body: string): Promise<void> };
+  settings: DialerSettings;
+  clock: {
+    /** Current time in milliseconds since the epoch. */
+    now(): number;
+    sleep(ms: number): Promise<void>;
+  };
+  random: {
+    /** Returns a fresh version of a row or document: 20 random hex digits. */
+    version(): string;
+    /** Random number, 0 ≤ fraction < 1. */
+    fraction(): number;
+  };
+  /** Maximum requests to providers under way in one delivery. */
+  concurrency: number;
+  /** Interval between sweeps, in seconds. */
+  sweepSeconds: number;
+  log: Log;
+  /** State that this process keeps between deliveries. */
+  memory: DialerMemory;
+}
+
+export type DialerSettings = ApiSettings & {
+  providerOf(route: Route): DialingProvider<Route>;
+};
+
+/** State of one process. Losing it costs speed only. */
+export interface DialerMemory {
+  windows: Windows;
+  /** Time at which a backlog's document was last known to be renewed, by its key. */
+  backlogsUsedAt: Map<string, number>;
+  /** The latest round trips to the ledger, in milliseconds, newest last. */
+  roundTripsMs: number[];
+  /** Numbers counted for a breaker, by agent, so that a process counts each number once. */
+  countedNumbers: Map<string, Set<string>>;
+  /** Breakers opened by this process. Documents read before the last increment may show them closed. */
+  breakersOpened: number;
+  /** Ids of rows that this process has called up already. */
+  calledUp: Set<string>;
+  /** Time at which this process last read the sweeps' heartbeat, in milliseconds since the epoch. */
+  heartbeatReadAt: number;
+}

@@ -1,0 +1,52 @@
+import type { Environment } from "../../shared/platform/settings.ts";
+import { withTimeLimits } from "../../shared/platform/time-limit.ts";
+import type { DialerDeps, DialerMemory } from "./context.ts";
+import { noteRoundTrip } from "./delivery/permits.ts";
+import { createWindows } from "./delivery/window.ts";
+
+/**
+ * Interval between sweeps: the 60 s of both platforms' schedules. A local run sets SWEEP_SECONDS to something
+ * shorter.
+ */
+export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
+  return Number(SWEEP_SECONDS) || 60;
+}
+
+const ledgerSecondsMax = 5;
+/**
+ * Time limit of a queue call: many messages are sent by a hundred or ten per request, and a body may go to
+ * the object store.
+ */
+export const queueSecondsMax = 30;
+
+/** The same dependencies; each call to ledger, documents, queue and dead letters ends within its time limit. */
+export function withPortLimits(deps: DialerDeps): DialerDeps {
+  const { clock, memory } = deps;
+  const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
+  return {
+    ...deps,
+    ledger: withTimeLimits(deps.ledger, ledgerSecondsMax, timed),
+    documents: withTimeLimits(deps.documents, ledgerSecondsMax, timed),
+    queue: withTimeLimits(deps.queue, queueSecondsMax),
+    deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
+  };
+}
+
+export function createDialerMemory(): DialerMemory {
+  return {
+    windows: createWindows(),
+    backlogsUsedAt: new Map(),
+    roundTripsMs: [],
+    countedNumbers: new Map(),
+    breakersOpened: 0,
+    calledUp: new Set(),
+    heartbeatReadAt: -Infinity,
+  };
+}
+
+/** The system clock. */
+export const systemClock: DialerDeps["clock"] = {
+  now: Date.now,
+  // A wait of zero sets no timer: timers fire separately, which would part calls that share round trips.
+  sleep: (ms) => (ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : Promise.resolve()),
+};

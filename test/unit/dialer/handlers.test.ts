@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { createHandlers } from "../../../functions/dialer/handlers.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import { aCall } from "../../support/calls.ts";
+import { message } from "../../support/dialer-calls.ts";
+
+const body = JSON.stringify(message(aCall()));
+const delivered = (attempt: number) => ({
+  id: "one",
+  attempt,
+  large: false,
+  open: async () => body,
+});
+
+function createUnconfigured() {
+  const bench = createDialerBench();
+  const settings = { problem: "HASH_KEY is not set" };
+  return { bench, handlers: createHandlers({ ...bench.deps, settings }) };
+}
+
+describe("the dialer with wrong settings", () => {
+  it("dials nobody, and hands every message back to the queue", async () => {
+    const { bench, handlers } = createUnconfigured();
+    const answers = await handlers.messages([delivered(1), delivered(3)], bench.now() + 900_000);
+    expect(answers).toEqual([{ retryAfterSeconds: 60 }, { retryAfterSeconds: 240 }]);
+    expect(bench.dialed).toEqual([]);
+    expect(bench.stored.size).toBe(0);
+    const expected = { level: "alarm", count: 2, problem: "HASH_KEY is not set" };
+    expect(bench.eventsOf("dialer.not_configured")).toMatchObject([expected]);
+  });
+
+  it("stores a dead letter whole once its attempts are used up", async () => {
+    const { bench, handlers } = createUnconfigured();
+    expect(await handlers.deadLetters([delivered(9)])).toEqual([{ retryAfterSeconds: 1800 }]);
+    expect(bench.kept.size).toBe(0);
+    expect(await handlers.deadLetters([delivered(10)])).toEqual(["ack"]);
+    expect(bench.kept.get("one")).toBe(body);
+  });
+
+  it("sweeps and purges nothing, with an alarm each", async () => {
+    const { bench, handlers } = createUnconfigured();
+    await handlers.sweep(bench.now() + 120_000);
+    await handlers.purge(bench.now() + 120_000);
+    expect(bench.queued()).toEqual([]);
+    expect(bench.eventsOf("dialer.not_configured")).toMatchObject([
+      { level: "alarm" },
+      { level: "alarm" },
+    ]);
+  });
+});
