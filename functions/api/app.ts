@@ -12,9 +12,9 @@ import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts"
 import { errorsOf, problem, unprocessable } from "./problem.ts";
 import { readJson } from "./middleware/read-json.ts";
 
-/** Largest body of one call: a context of 32 KiB, escaped at its worst, and the rest. */
+/** Maximum body of one call: a context of 32 KiB, fully escaped, and the other fields. */
 const callBytesMax = 64 * 1024;
-/** Largest body of a batch: what passes API Gateway and Lambda (6 MB) as base64. */
+/** Maximum body of a batch: passes API Gateway and Lambda (6 MB) as base64. */
 const batchBytesMax = 4 * 1024 * 1024;
 
 const pageHeaders = {
@@ -25,11 +25,12 @@ const pageHeaders = {
 };
 
 /**
- * The API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them; both answer 201 without a
- * body, or 401, 422 or 5XX in problem+json. Whatever is answered 201 is on the queue.
+ * Creates the API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them. Both answer 201
+ * without a body, or 401, 422 or 5XX in problem+json. A request answered 201 is on the queue.
  *
  * @example
- * const app = createApp({ queue: createMemoryQueue(Date.now), settings: readApiSettings(environment, {}, log), … });
+ * const app = createApp({ queue: createMemoryQueue(Date.now), settings: readApiSettings(environment, {},
+ * log), … });
  * const { status } = await app.request("/v1/calls", { method: "POST", headers, body });
  */
 export function createApp(unlimited: ApiDeps) {
@@ -67,7 +68,7 @@ export function createApp(unlimited: ApiDeps) {
   return app;
 }
 
-/** The two endpoints of clients. */
+/** Adds the two endpoints of clients. */
 function acceptCalls(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const authenticated = authenticate((token) => deps.callerOf(token, deps.clock.now()));
   app.post(
@@ -95,7 +96,7 @@ function acceptCalls(app: Hono<ApiEnv>, deps: ApiDeps): void {
   }
 }
 
-/** The operator's page holds no secret; what it shows, it asks for with a token. */
+/** Serves the operator's console. Its page holds no secret: it requests all data with a token. */
 function serveOperatorPage(app: Hono<ApiEnv>): void {
   const part = (path: string, type: string, body: string) =>
     app.get(path, (c) => c.body(body, 200, { "content-type": type, ...pageHeaders }));

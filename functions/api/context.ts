@@ -6,12 +6,12 @@ import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { ApiSettings, Settings } from "../../shared/platform/settings.ts";
 import type { Caller } from "../../shared/platform/tokens.ts";
 
-/** What the API needs of the platform it runs on. */
+/** Dependencies of the API on the platform it runs on. */
 export interface ApiDeps {
   queue: CallQueue;
-  /** Made by the first request that needs it. */
+  /** Created by the first request that needs it. */
   ledger(): Promise<CallLedger>;
-  /** Made by the first request that needs them. */
+  /** Created by the first request that needs them. */
   documents(): Promise<Documents>;
   settings: Settings<ApiSettings>;
   /** Resolves a client's token; `now` is in milliseconds since the epoch. */
@@ -19,20 +19,20 @@ export interface ApiDeps {
   /** Resolves an operator's token. Undefined disables the operator API. */
   operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
   clock: {
-    /** Milliseconds since the epoch. */
+    /** Current time in milliseconds since the epoch. */
     now(): number;
   };
-  /** A fresh UUID (version 4) without its hyphens: 32 hex digits. */
+  /** Returns a fresh UUID (version 4) without its hyphens: 32 hex digits. */
   randomId(): string;
   log: Log;
 }
 
-/** What the operator's routes need besides: settings that are right. */
+/** Further dependencies of the operator's routes, from valid settings. */
 export interface OperatorDeps extends ApiDeps {
   plan: DialPlan;
-  /** How long the plan has ended calls kept, in milliseconds. */
+  /** Time for which the plan keeps ended calls, in milliseconds. */
   retentionMs: number;
-  /** Keys the hashes of numbers. */
+  /** Key for the hashes of numbers. */
   hashKey: string;
 }
 

@@ -1,14 +1,15 @@
 import type { LambdaEvent } from "hono/aws-lambda";
 
 /**
- * The event as Hono's adapter is to see it, whatever brought it:
+ * Normalizes an event of any source for Hono's adapter:
  *
- * - The path that the routes know: without the stage of an HTTP API, which API Gateway leaves in front
- *   (`/prod/v1/calls`), and without the base path of a custom domain. The stage `$default` adds nothing.
- * - A GET or HEAD without its body, for which a Request has no place: the adapter would answer 400.
- * - A header that is empty, or not of printable ASCII, as an empty one: the adapter drops the former and
- *   encodes the latter, so that a malformed Idempotency-Key would count as none, or as another. A tab is left
- *   where it stands: it may stand in a header (RFC 9110, 5.5), and what it means there is the routes' matter.
+ * - The path becomes the one that the routes know: without the stage of an HTTP API, which API Gateway leaves
+ * in front (`/prod/v1/calls`), and without the base path of a custom domain. The stage `$default` adds
+ * nothing.
+ * - A GET or HEAD loses its body, as a Request must not have one: the adapter would answer 400.
+ * - A header that is empty, or not of printable ASCII, becomes an empty one. The adapter drops the former and
+ * encodes the latter, so that a malformed Idempotency-Key would count as none, or as another. A tab is kept:
+ * it is allowed in a header (RFC 9110, 5.5), and the routes decide about it.
  */
 export function adaptEvent(event: LambdaEvent, basePath = ""): LambdaEvent {
   const context: object | undefined = "requestContext" in event ? event.requestContext : undefined;
@@ -42,7 +43,7 @@ function isPrintable(value: string): boolean {
   return /^[\t\x20-\x7e]+$/.test(value);
 }
 
-/** `path` without `prefix`, where that is a whole step of it. */
+/** Returns `path` without `prefix`, if that ends at a slash or at the end of `path`. */
 function without(path: string, prefix: string): string {
   if (prefix === "" || !`${path}/`.startsWith(`${prefix}/`)) return path;
   return path.slice(prefix.length) || "/";

@@ -12,7 +12,7 @@ import { adaptEvent } from "./lambda-event.ts";
 
 const platform = createAwsPlatform(process.env, log);
 
-/** The clients of ledger and documents are loaded by the first request that has an Idempotency-Key, or is an operator's. */
+/** Loads the clients of ledger and documents for the first request that has an Idempotency-Key or is an operator's. */
 async function createLedger(retentionMs: number): Promise<CallLedger> {
   const { createDynamoLedger } = await import("../../shared/ledger/dynamodb-ledger.ts");
   return createDynamoLedger(await platform.dynamo(), platform.table, retentionMs);

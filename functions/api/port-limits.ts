@@ -4,15 +4,18 @@ import type { Message } from "../../shared/queue/messages.ts";
 import { withTimeLimit, withTimeLimits } from "../../shared/platform/time-limit.ts";
 import type { ApiDeps } from "./context.ts";
 
-/** Longest that one call to the ledger or its documents may take. */
+/** Time limit of one call to the ledger or its documents. */
 const ledgerSecondsMax = 4;
-/** Longest that one send may take. Two of them and two calls to the ledger stay within the 30 s of a gateway. */
+/** Time limit of one send. Two sends and two calls to the ledger stay within the 30 s of a gateway. */
 const sendSecondsMax = 10;
 
-/** The ledger or its documents failed, or gave no answer in time; what they were asked to do may have been done. */
+/** The ledger or its documents failed, or did not answer in time. The operation may have taken effect. */
 export class UnreachableError extends Error {}
 
-/** The same dependencies; each call to the ledger or its documents ends in time, and fails as an UnreachableError. */
+/**
+ * Wraps the dependencies so that each call to the ledger or its documents has a time limit, and fails as an
+ * UnreachableError.
+ */
 export function withPortLimits(deps: ApiDeps): ApiDeps {
   return {
     ...deps,
@@ -21,7 +24,7 @@ export function withPortLimits(deps: ApiDeps): ApiDeps {
   };
 }
 
-/** Sends a message, and once more where that fails: its ids are fixed, so the dialer drops what arrives twice. */
+/** Sends a message, and repeats a failed send once. Ids are fixed, so the dialer drops duplicates. */
 export async function enqueue(queue: CallQueue, message: Message): Promise<void> {
   const send = () => withTimeLimit(queue.send(message), sendSecondsMax);
   await send().catch(send);
@@ -47,7 +50,7 @@ async function reached<Result>(work: Promise<Result>): Promise<Result> {
   }
 }
 
-/** What may be logged of an error: of an UnreachableError, what lies behind it. */
+/** Returns the loggable part of an error, or of the cause of an UnreachableError. */
 export function causeForLog(error: unknown): string {
   return errorForLog(error instanceof UnreachableError ? (error.cause ?? error) : error);
 }

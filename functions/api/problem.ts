@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type * as z from "zod";
 import { errorsMax } from "../../shared/calls/call.ts";
 
-/** One thing that is wrong with a request: where (a JSON Pointer, or a header's name) and what. */
+/** One error of a request: its place (a JSON Pointer, or a header's name) and its description. */
 export type ProblemError = { pointer: string; detail: string } | { header: string; detail: string };
 
 const titles = {
@@ -16,8 +16,8 @@ const titles = {
 } as const;
 
 /**
- * An answer in `application/problem+json` (RFC 9457). It says what is wrong and where, never what the value
- * was: a number or a context value does not come back in an error.
+ * Returns an answer in `application/problem+json` (RFC 9457). It names errors and their places, never values:
+ * a number or a context value must not come back in an error.
  */
 export function problem(
   c: Context,
@@ -32,12 +32,12 @@ export function problem(
   });
 }
 
-/** 422: nothing of the request was accepted. */
+/** Returns 422: nothing of the request was accepted. */
 export function unprocessable(c: Context, errors: ProblemError[]): Response {
   return problem(c, 422, "Nothing was accepted: see errors.", { errors });
 }
 
-/** The errors of a body that does not fit its schema: the first hundred, in document order. */
+/** Returns the errors of a body that does not fit its schema: the first hundred, in document order. */
 export function errorsOf(
   issues: readonly z.core.$ZodIssue[],
   unknownKey = "is not a field of a call: phone_number, agent_id, context or timezone",
@@ -55,8 +55,8 @@ export function errorsOf(
 }
 
 /**
- * A JSON Pointer (RFC 6901). A key of the client's own making ends the pointer unless it looks like a
- * field's name: it may be a number, its digits together or apart, or a name of somebody's.
+ * Returns a JSON Pointer (RFC 6901). A key chosen by the client ends the pointer unless it looks like a
+ * field's name: the key may contain a phone number, or a person's name.
  */
 function pointerOf(path: readonly PropertyKey[]): string {
   let pointer = "";

@@ -270,10 +270,7 @@ function moved(
   };
 }
 
-/**
- * True if a step is recorded: a repeated wait for the same reason is not, and a full history takes only the
- * call's end.
- */
+/** A wait for the same reason is not recorded again, and a full history takes only the call's end. */
 function isTold(row: CallRow, { state, reason }: HistoryEntry): boolean {
   const isRepeated = row.history.length > 0 && row.state === state && row.reason === reason;
   return !isRepeated && (row.history.length < historyStepsMax || endStates.has(state));

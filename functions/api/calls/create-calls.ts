@@ -12,8 +12,8 @@ import { enqueue } from "../port-limits.ts";
 import { problem, type ProblemError } from "../problem.ts";
 
 /**
- * Accepts a validated body, one call or an array of them: 201 once the queue has acknowledged the one
- * message that holds it all, so that a batch is accepted whole or not at all.
+ * Accepts a validated body, one call or an array of them. Answers 201 once the queue has acknowledged the
+ * single message that holds the whole request, so that a batch is accepted whole or not at all.
  */
 export async function createCalls(
   c: Context<ApiEnv>,
@@ -35,7 +35,8 @@ export async function createCalls(
   const { requestId, isReplay } = origin;
   c.set("requestId", requestId);
   c.header("x-request-id", requestId);
-  // The calls of the first request that are rows have ended, once their time is over; the others may still be dialed.
+  // Once their time is over, calls of the first request that have rows have ended. Calls without rows may
+  // still be dialed.
   const isOver = startedAt >= expiryOf(origin, plan);
   const message: CallsMessage = {
     kind: "calls",
@@ -47,7 +48,7 @@ export async function createCalls(
   return accept(c, deps, message, { isReplay, startedAt });
 }
 
-/** Puts the request onto the queue and answers. */
+/** Sends the request to the queue and answers. */
 async function accept(
   c: Context<ApiEnv>,
   { queue, clock, log }: ApiDeps,
@@ -72,10 +73,10 @@ async function accept(
   }
   log("info", "request.accepted", { ...fields, ms: clock.now() - startedAt });
   if (isReplay) c.header("idempotency-replayed", "true");
-  return c.body(null, 201, { "content-length": "0" }); // unsaid, a server in Node sends it in chunks
+  return c.body(null, 201, { "content-length": "0" }); // without it, a server in Node uses chunked encoding
 }
 
-/** What the plan and the token say against a body: as many errors as are answered. */
+/** Returns the errors of a body by the plan and the token, at most as many as an answer names. */
 function refusalsOf(
   body: CallRequest | CallRequest[],
   settings: ApiSettings,
@@ -94,7 +95,10 @@ function refusalsOf(
   return refusals.slice(0, errorsMax);
 }
 
-/** What the plan and the token say against a call: of a field, `/agent_id`, or of the whole, an empty pointer. */
+/**
+ * Returns the errors of a call by the plan and the token. The pointer names a field, such as `/agent_id`, or
+ * is empty for the whole call.
+ */
 function planErrors(
   request: CallRequest,
   { plan, schedule }: ApiSettings,

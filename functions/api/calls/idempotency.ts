@@ -8,28 +8,29 @@ import type { ApiDeps, ApiEnv } from "../context.ts";
 import { causeForLog } from "../port-limits.ts";
 import { problem, type ProblemError, unprocessable } from "../problem.ts";
 
-/** How long an Idempotency-Key stands for the request that brought it. */
+/** Lifetime of an Idempotency-Key. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
 
 type KeyDocument = StoredDocument<"idempotency-key">;
 type KeyValue = ValueOf<"idempotency-key">;
 
-/** The request that calls belong to: this one, or the first one under its Idempotency-Key. */
+/** The request that owns the calls: this one, or the first one under its Idempotency-Key. */
 export interface Origin {
   requestId: string;
-  /** When that request was first accepted, in milliseconds since the epoch. */
+  /** Time at which that request was first accepted, in milliseconds since the epoch. */
   acceptedAt: number;
   isReplay: boolean;
 }
 
 /**
- * Finds the request that this one's calls belong to, or the answer that ends it. With an `Idempotency-Key` that is
- * the first request under the key: its calls have its ids, are as old as it, and are cancelled with it.
+ * Returns the request that owns this request's calls, or the answer that ends it. With an `Idempotency-Key`,
+ * the owner is the first request under the key: the calls have its ids and acceptance time, and are cancelled
+ * with it.
  *
- * A request that the plan refuses binds no key. A repeat of one that was accepted is let through even where
- * the plan has changed since: its calls are on the queue, and the dialer decides about them.
+ * A request that the plan refuses binds no key. A repeat of an accepted request passes even if the plan has
+ * changed since: its calls are on the queue, and the dialer decides about them.
  *
- * @param refusals what the plan says against the request
+ * @param refusals errors of the request by the plan
  */
 export async function originOf(
   c: Context<ApiEnv>,
@@ -79,8 +80,8 @@ export async function originOf(
 }
 
 /**
- * Names a client's key. Not by HASH_KEY: once that is rotated, a repeat must still meet its key (and be refused by its
- * fingerprint), and not start anew and call everybody twice.
+ * Names a client's key. The hash does not use HASH_KEY: after a rotation, a repeat must still meet its key
+ * (and be refused by its fingerprint), instead of starting anew and calling everybody twice.
  */
 function keyOf(client: string, header: string): string {
   return createHash("sha256")
@@ -88,7 +89,7 @@ function keyOf(client: string, header: string): string {
     .digest("hex");
 }
 
-/** Stands for a request's path and bytes, whatever the plan says of them. */
+/** Returns a fingerprint of a request's path and bytes, independent of the plan. */
 function fingerprintOf(path: string, body: Uint8Array, hashKey: string): string {
   return createHmac("sha256", hashKey).update(`POST ${path}\n`).update(body).digest("hex");
 }
@@ -99,10 +100,10 @@ async function readKey(documents: Documents, key: string): Promise<KeyValue | un
 }
 
 /**
- * Binds a key where it is free; answers with what it is bound to. A write whose answer was lost is read back once: it
- * counts as done where the key is found bound.
+ * Binds a key if it is free, and resolves to the request it is bound to. A write whose answer was lost is
+ * read back once, and counts as done if the key is found bound.
  *
- * @throws where it is not known whether the key is bound
+ * @throws if it is not known whether the key is bound
  */
 async function bindKey(documents: Documents, next: KeyDocument): Promise<KeyValue> {
   let failure: unknown = new Error("a key was refused that is not bound");

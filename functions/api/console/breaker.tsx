@@ -1,7 +1,7 @@
 import type { Breaker, Failures } from "./client.ts";
 import { Time } from "./shared.tsx";
 
-/** An open circuit breaker: what it stands for, what opened it, and when it is probed next. */
+/** An open circuit breaker: its subject, the code that opened it, and its next probe. */
 export function BreakerText({ breaker }: { breaker: Breaker }) {
   const { kind, name, code, opened_at, probe_at, failures, agents = [] } = breaker;
   return (
@@ -15,7 +15,7 @@ export function BreakerText({ breaker }: { breaker: Breaker }) {
   );
 }
 
-/** The agents whose route it is. */
+/** Describes the agents that use the route. */
 function agentsText(agents: readonly string[]): string {
   if (agents.length === 0) return "of no agent in today's plan";
   const names = agents.map((name) => (name === "*" ? "those that the plan does not name" : name));

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { CallView, Counts } from "./client.ts";
 import { type Ask, type Attempt, type Filter, names, states, textIn, Time } from "./shared.tsx";
 
-/** Calls of a state, a request or a number, or all. */
+/** List of calls of a state, a request or a number, or of all calls. */
 export function Calls({
   filter,
   setFilter,

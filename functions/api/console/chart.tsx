@@ -1,7 +1,10 @@
 import type { Counts } from "./client.ts";
 import { names, states, Time } from "./shared.tsx";
 
-/** A sweep begins every minute; from then on waiting calls may go unnoticed. */
+/**
+ * Age of the last sweep from which on a warning is shown. A sweep begins every minute, and waiting calls
+ * depend on it.
+ */
 const sweepMsMax = 5 * 60_000;
 
 function SweepWarning({ sweptAt }: { sweptAt: string | null }) {
@@ -14,7 +17,10 @@ function SweepWarning({ sweptAt }: { sweptAt: string | null }) {
   );
 }
 
-/** Calls that came into each state in each of the last 24 hours; the same as a table for who cannot see it. */
+/**
+ * Calls that reached each state in each of the last 24 hours, as a chart, and as a table for those who cannot
+ * see it.
+ */
 export function Chart({ counts }: { counts: Counts | undefined }) {
   if (counts === undefined) return <section class="card">Loading …</section>;
   const end = Math.floor(Date.now() / 3_600_000) * 3_600_000;

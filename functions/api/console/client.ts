@@ -1,4 +1,4 @@
-/** What the page shows of a call: see `callViewSchema`. */
+/** A call as the page shows it: see `callViewSchema`. */
 export interface CallView {
   id: string;
   state: string;
@@ -29,17 +29,17 @@ export interface Counts {
   counts: { hour: string; state: string; count: number }[];
   standing: Record<string, number>;
   standing_most: number;
-  /** When the last full round of the sweep began. */
+  /** Time at which the last full round of the sweep began. */
   swept_at: string | null;
 }
 
-/** What an operator keeps waiting: one of the two. */
+/** An operator's pause. Exactly one of `agent_id` and `account` is present. */
 export interface Paused {
   agent_id?: string;
   account?: string;
 }
 
-/** What is counted against a circuit breaker: an account's unanswered requests, or an agent's refusals by code. */
+/** Failure counts of a circuit breaker: an account's unanswered requests, or an agent's refusals by code. */
 export type Failures =
   | { unanswered: number; in_row: number }
   | { refusals: Record<string, number> };
@@ -53,7 +53,7 @@ export interface Breaker {
   opened_at: string;
   probe_at: string;
   failures: Failures | null;
-  /** Of a route: the agents whose it is. */
+  /** Agents that use the route. Present for a route's breaker. */
   agents?: string[];
 }
 
@@ -61,7 +61,7 @@ export interface Pauses {
   pauses: (Paused & { at: string; by: string })[];
   breakers: Breaker[];
   agents: string[];
-  /** Whether there are agents that the plan does not name. */
+  /** True if the plan serves agents that it does not name. */
   other_agents: boolean;
   accounts: string[];
 }
@@ -88,7 +88,7 @@ export interface Revealed {
   context: Record<string, string>;
 }
 
-/** An answer that is none of success; its words are for people. */
+/** An unsuccessful answer. Its message is meant for people. */
 export class AskError extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -99,7 +99,7 @@ export class AskError extends Error {
 
 const base = location.pathname.replace(/\/+$/, "");
 
-/** Asks the operator's API, as the page's own address has it. */
+/** Sends a request to the operator's API on the page's own origin. */
 export async function ask<Answer>(token: string, path: string, body?: object): Promise<Answer> {
   const response = await fetch(base + path, {
     method: body === undefined ? "GET" : "POST",

@@ -1,6 +1,6 @@
 import { type Ask, type Attempt, textIn } from "./shared.tsx";
 
-/** The do-not-call list, a number at a time. */
+/** Form for the do-not-call list, one number at a time. */
 export function DoNotCall({ ask: asking, attempt }: { ask: Ask; attempt: Attempt }) {
   const submit = (form: HTMLFormElement, verb: string) => {
     const phone_number = textIn(new FormData(form), "number");

@@ -3,7 +3,7 @@ import { meaningOf } from "../../../shared/calls/reasons.ts";
 import type { CallView, Revealed, Step } from "./client.ts";
 import { type Ask, type Attempt, Fact, names, Time, timeText } from "./shared.tsx";
 
-/** One call, its story, and what may be decided about it. */
+/** One call, its history, and the decisions open to the operator. */
 export function OneCall({
   id,
   ask: asking,

@@ -2,7 +2,7 @@ import { BreakerText } from "./breaker.tsx";
 import type { Paused, Pauses } from "./client.ts";
 import { type Ask, type Attempt, textIn, Time } from "./shared.tsx";
 
-/** What operators have paused, and which circuit breakers of the service are open. */
+/** The operators' pauses and the service's open circuit breakers. */
 export function PauseList({
   pauses,
   ask: asking,

@@ -1,6 +1,6 @@
 import { type ComponentChildren } from "preact";
 
-/** The states of a call, in the order in which they are shown. */
+/** The states of a call, in display order. */
 export const states = [
   "WAITING",
   "DIALING",
@@ -25,14 +25,14 @@ export const names: Record<string, string> = {
   ACCEPTED: "Accepted",
 };
 
-/** Asks the operator's API with the token that was given. */
+/** Sends a request to the operator's API with the operator's token. */
 export type Ask = <Answer>(path: string, body?: object) => Promise<Answer>;
-/** Tells people something, aloud too where the page is read to them. */
+/** Shows a message to people, and announces it to screen readers. */
 export type Say = (words: string) => void;
-/** Does something, says what it answers with or what went wrong, and has all that is shown read again. */
+/** Performs an action, shows its answer or its error, and reloads all data shown. */
 export type Attempt = (work: () => Promise<string | undefined>) => void;
 
-/** Which calls are listed. */
+/** The filter of the list of calls. */
 export interface Filter {
   /** Empty: calls in every state. */
   state: string;
@@ -52,7 +52,7 @@ export function Time({ at }: { at: string | null }) {
   return at === null ? null : <time dateTime={at}>{timeText(at)}</time>;
 }
 
-/** A term and what is said of it. */
+/** A term and its description. */
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <>
@@ -62,7 +62,7 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
   );
 }
 
-/** What stands in a field of a form. */
+/** Returns the text of a form's field. */
 export function textIn(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value.trim() : "";

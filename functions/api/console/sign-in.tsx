@@ -1,6 +1,6 @@
 import { textIn } from "./shared.tsx";
 
-/** Takes the token. */
+/** Form for the operator's token. */
 export function SignIn({ enter }: { enter(token: string): void }) {
   return (
     <form

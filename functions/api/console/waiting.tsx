@@ -2,14 +2,14 @@ import type { Backlog, Backlogs } from "./client.ts";
 import { Time, timeText } from "./shared.tsx";
 
 const minuteMs = 60_000;
-/** What holds a backlog, in words; circuit breakers go by their keys. */
+/** Names of the reasons that hold a backlog. Circuit breakers are named by their keys. */
 const holds: Record<string, string> = {
   agent_paused: "agent paused",
   account_paused: "account paused",
   route_gone: "no route in the plan",
 };
 
-/** Whose calls wait, how long their first ones have been due, and what holds them. */
+/** The backlogs, the time for which their first calls have been due, and the reasons that hold them. */
 export function Waiting({
   backlogs,
   show,
@@ -90,7 +90,7 @@ function Row({
   );
 }
 
-/** How long a moment is past or ahead: `3 hours ago`, `in 10 hours`. */
+/** Describes the distance of a time from now: `3 hours ago`, `in 10 hours`. */
 function ageText(time: string): string {
   const words = new Intl.RelativeTimeFormat(undefined);
   const minutes = (Date.parse(time) - Date.now()) / minuteMs;

@@ -4,9 +4,9 @@ import type { ApiEnv } from "../context.ts";
 import { problem } from "../problem.ts";
 
 /**
- * Lets a request through that carries one known bearer token (RFC 6750), before its body is read. Anything
- * else, another scheme or two tokens included, is answered 401 with `WWW-Authenticate`; Hono's own
- * `bearerAuth` would answer some of it 400.
+ * Admits a request that carries exactly one known bearer token (RFC 6750), before its body is read. Any other
+ * request, also one with another scheme or two tokens, is answered 401 with `WWW-Authenticate`. Hono's own
+ * `bearerAuth` would answer some of these 400.
  */
 export function authenticate(callerOf: (token: string) => Caller | undefined) {
   return createMiddleware<ApiEnv>(async (c, next) => {

@@ -25,7 +25,7 @@ export function readJson(bytesMax: number) {
     const json = parseJson(bytes);
     if ("detail" in json) return unprocessable(c, [{ pointer: "", detail: json.detail }]);
     c.set("body", bytes);
-    // What the validator asks for: Hono's own would parse the body a second time.
+    // The validator calls `json`: Hono's own would parse the body a second time.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its caller names any type
     c.req.json = async <Body>() => json.value as Body;
     return next();
@@ -33,8 +33,9 @@ export function readJson(bytesMax: number) {
 }
 
 /**
- * The body, or undefined where it is longer. Read whole where its length is stated, which costs a fraction of a stream
- * (Hono's body limit touches the stream even so); otherwise as it comes, and no further than `bytesMax`.
+ * Reads the body; undefined if it is longer than `bytesMax`. A body of stated length is read whole, which
+ * costs a fraction of a stream (Hono's body limit touches the stream even so). Any other body is streamed, up
+ * to `bytesMax`.
  */
 async function readAtMost(c: Context, bytesMax: number): Promise<Uint8Array | undefined> {
   const stated = c.req.header("content-length");
