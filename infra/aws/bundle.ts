@@ -16,7 +16,7 @@ export async function bundleFunction(name: FunctionName, directory: string): Pro
   return bundleForLambda(resolve(root, `functions/${name}/lambda.ts`), directory);
 }
 
-/** Bundles any module in the way of the functions. */
+/** Bundles any module with the settings of the functions' bundles. */
 export async function bundleForLambda(entryPoint: string, directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true }); // chunks of an older build have other names
   await build({
@@ -32,7 +32,7 @@ export async function bundleForLambda(entryPoint: string, directory: string): Pr
     target: "node24",
     mainFields: ["module", "main"],
     outExtension: { ".js": ".mjs" },
-    // Parts of the SDK are CommonJS and require Node's own modules.
+    // Some parts of the SDK are CommonJS and require Node's own modules.
     banner: {
       js: "import{createRequire as __banner_cr}from'node:module';const require=__banner_cr(import.meta.url);",
     },

@@ -28,40 +28,43 @@ import type { ScheduledEvent } from "../../functions/dialer/lambda.ts";
 import type { FunctionName } from "./bundle.ts";
 
 export interface OutboundCallsProps {
-  /** The folder of the built functions, one below it for each. */
+  /** Folder of the built functions, each in a folder of its own. */
   bundles: string;
-  /** A named stage beside `$default`; never `v1`, which the routes begin with. */
+  /** A named stage beside `$default`. It must not be `v1`, which the routes begin with. */
   stage?: string | undefined;
-  /** The base path that a custom domain puts in front. */
+  /** Base path that a custom domain puts in front. */
   basePath?: string | undefined;
-  /** Operators may see and decide through the API, which then reads and writes calls. */
+  /** True to enable the operator API, which lets the API's function read and write calls. */
   operator?: boolean | undefined;
-  /** Who is told of alarms. */
+  /** E-mail address that receives alarms. */
   alarmEmail?: string | undefined;
-  /** Invocations of the dialer at once that are reserved to it: at least 6, where the account's quota has room. */
+  /** Concurrent invocations of the dialer that are reserved to it: at least 6, if the account's quota has room. */
   dialerConcurrency?: number | undefined;
 }
 
-/** Invocations at once for messages of the queue, where nothing is reserved, and for those of the dead-letter queue. */
+/** Maximum concurrent deliveries of the call queue without a reservation, and of the dead-letter queue. */
 const deliveriesAtOnce = 20;
 const deadDeliveriesAtOnce = 2;
-/** What is left of the reserved invocations for the sweep and the purge: they must not wait for deliveries. */
+/** Reserved invocations kept free for the sweep and the purge, which must not wait for deliveries. */
 const scheduledAtOnce = 2;
 
 const dialerTimeout = Duration.seconds(120);
-/** Six times the function's time, as Lambda's documentation asks of a queue that it polls. */
+/** Six times the function's timeout, as Lambda's documentation asks of a queue that it polls. */
 const visibilityTimeout = Duration.seconds(6 * 120);
 const retentionPeriod = Duration.days(14);
 const logRetention = logs.RetentionDays.ONE_MONTH;
-/** Above design load: what is refused here with 429 never reaches the application. */
+/** Limits above the design load: a request refused here with 429 never reaches the application. */
 const throttle = { rateLimit: 2000, burstLimit: 4000 };
 
-/** How many deliveries of the call queue run at once: all that is reserved but what others need. */
+/**
+ * Returns the maximum concurrent deliveries of the call queue: the reservation less the invocations kept for
+ * others.
+ */
 function deliveriesOf(dialerConcurrency: number | undefined): number {
   if (dialerConcurrency === undefined) return deliveriesAtOnce;
   const others = deadDeliveriesAtOnce + scheduledAtOnce;
   const deliveries = dialerConcurrency - others;
-  // Lambda takes no maximum below two.
+  // Lambda accepts no maximum below two.
   if (Number.isInteger(deliveries) && deliveries >= 2) return deliveries;
   throw new Error(`dialerConcurrency must be a whole number, at least ${others + 2}`);
 }
@@ -72,7 +75,7 @@ export class OutboundCallsStack extends Stack {
     super(scope, id);
 
     const deadQueue = new sqs.Queue(this, "DeadCalls", {
-      queueName: `${id}-dead`, // the dialer knows it by its ending
+      queueName: `${id}-dead`, // the dialer recognises it by this suffix
       visibilityTimeout,
       retentionPeriod,
       encryption: sqs.QueueEncryption.SQS_MANAGED,
@@ -106,14 +109,14 @@ export class OutboundCallsStack extends Stack {
       encryption: s3.BucketEncryption.S3_MANAGED,
       blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
       enforceSSL: true,
-      // Longer than both queues' retention together.
+      // Must be longer than the retention of both queues together.
       lifecycleRules: ["messages/", "dead-letters/"].map((prefix) => ({
         prefix,
         expiration: Duration.days(30),
       })),
       removalPolicy: RemovalPolicy.RETAIN,
     });
-    // HASH_KEY is made by Secrets Manager: 64 hex digits that no template and no person has seen.
+    // Secrets Manager generates HASH_KEY: 64 hex digits that no template and no person has seen.
     const settings = new secretsmanager.Secret(this, "Settings", {
       description: "API_TOKENS and HASH_KEY, as a JSON object",
       generateSecretString: {
@@ -194,7 +197,7 @@ export class OutboundCallsStack extends Stack {
     allowLedger(dialer.role);
     if (props.operator === true) allowLedger(api.role);
     else {
-      // The API reads and writes idempotency keys, and no call.
+      // The API reads and writes idempotency keys, but no calls.
       api.role.addToPolicy(
         new iam.PolicyStatement({
           actions: ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem"],
@@ -206,9 +209,9 @@ export class OutboundCallsStack extends Stack {
       );
     }
     for (const [source, batchSize, maxConcurrency] of [
-      // A message brings up to 25 calls, and a delivery has at most a hundred.
+      // A message holds up to 25 calls, and a delivery at most a hundred.
       [queue, 4, deliveriesOf(dialerConcurrency)],
-      [deadQueue, 1, deadDeliveriesAtOnce], // a request of ten thousand calls is as many writes
+      [deadQueue, 1, deadDeliveriesAtOnce], // a request of ten thousand calls takes as many writes
     ] as const) {
       dialer.made.addEventSource(
         new sources.SqsEventSource(source, {
@@ -239,7 +242,8 @@ export class OutboundCallsStack extends Stack {
       new CfnOutput(this, `${name}Url`, { value: stage.url });
     }
 
-    // Beside the queue: a sweep waits behind no delivery. What is late is of no use, as the next one comes.
+    // Schedules run beside the queue, so a sweep waits behind no delivery. A late invocation is useless, as
+    // the next one follows.
     const noRepeats = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
     dialer.made.configureAsyncInvoke(noRepeats);
     for (const [name, scheduled, rate] of [
@@ -260,7 +264,7 @@ export class OutboundCallsStack extends Stack {
     new CfnOutput(this, "LedgerTable", { value: table.tableName });
   }
 
-  /** Alarms for what a person must act on, and a page of what is going on. */
+  /** Creates alarms for conditions that a person must act on, and a dashboard. */
   #watch(watched: {
     alarmEmail?: string | undefined;
     queue: sqs.Queue;
@@ -271,7 +275,7 @@ export class OutboundCallsStack extends Stack {
   }): void {
     const { alarmEmail, queue, deadQueue, api, dialer, httpApi } = watched;
     const topic = new sns.Topic(this, "Alarms", { enforceSSL: true });
-    // `enforceSSL` replaces the topic's default policy, by which CloudWatch could publish.
+    // `enforceSSL` replaces the topic's default policy, which allowed CloudWatch to publish.
     topic.grantPublish(
       new iam.ServicePrincipal("cloudwatch.amazonaws.com", {
         conditions: { StringEquals: { "aws:SourceAccount": this.account } },
@@ -280,7 +284,7 @@ export class OutboundCallsStack extends Stack {
     if (alarmEmail !== undefined)
       topic.addSubscription(new subscriptions.EmailSubscription(alarmEmail));
 
-    /** Log lines that name an event, counted: console output has a prefix, so the pattern is of text. */
+    /** Counts log lines that name an event. The pattern matches text, as console output has a prefix. */
     const logged = (event: string) => {
       const filter = new logs.MetricFilter(this, `${event}-count`, {
         logGroup: dialer.logGroup,
@@ -291,7 +295,7 @@ export class OutboundCallsStack extends Stack {
       return filter.metric({ statistic: "Sum", period: Duration.minutes(1) });
     };
     const minute = { period: Duration.minutes(1) };
-    /** Events of level `alarm`, whatever they are: a person must act on them. */
+    /** Counts all events of level `alarm`, which a person must act on. */
     const raised = (name: string, logGroup: logs.LogGroup) =>
       new logs.MetricFilter(this, `${name}-alarm-count`, {
         logGroup,
@@ -381,7 +385,7 @@ export class OutboundCallsStack extends Stack {
     });
   }
 
-  /** The rules of AwsSolutions that do not hold here, each with its reason. */
+  /** Acknowledges the AwsSolutions rules that do not apply here, each with its reason. */
   #acknowledge(bucket: s3.Bucket): void {
     const bucketId =
       bucket.node.defaultChild === undefined ? "" : this.resolve(bucket.bucketName).Ref;

@@ -1,7 +1,7 @@
 /**
- * `npm run audit`: asks the registry for known vulnerabilities of what is deployed (`npm audit --omit=dev`). Ends with 1
- * where one is high or critical, unless `infra/cli/audit-exceptions.json` says why it may stay and until when. A registry
- * that cannot be asked fails nothing, and is said.
+ * `npm run audit`: asks the registry for known vulnerabilities of the deployed packages (`npm audit
+ * --omit=dev`). Exits with 1 if one is high or critical, unless `infra/cli/audit-exceptions.json` accepts it
+ * with a reason and an end date. An unreachable registry is reported, but fails nothing.
  */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const exceptionsSchema = z.array(
     /** Such as GHSA-xxxx-xxxx-xxxx. */
     advisory: z.string().regex(/^GHSA(-[0-9a-z]{4}){3}$/),
     because: z.string().min(20),
-    /** `YYYY-MM-DD`, at most some months away: then it is looked at anew. */
+    /** `YYYY-MM-DD`, at most some months ahead, when the exception must be reviewed. */
     until: z.iso.date(),
   }),
 );
@@ -32,7 +32,7 @@ const advisorySchema = z.object({
   severity: z.enum(["info", "low", "moderate", "high", "critical"]),
 });
 const reportSchema = z.object({
-  // What is only vulnerable through another package names that one.
+  // A package that is vulnerable only through another one names that one.
   vulnerabilities: z.record(
     z.string(),
     z.object({ via: z.array(z.union([z.string(), advisorySchema])) }),
@@ -44,7 +44,7 @@ const registry = values.registry === undefined ? [] : ["--registry", values.regi
 const printed = await new Promise<string>((done) => {
   const words = ["audit", "--omit=dev", "--json", ...registry];
   const options = { maxBuffer: 64 * 1024 * 1024, cwd: resolve(import.meta.dirname, "../..") };
-  // It ends with 1 where it found anything at all.
+  // The exit code is 1 for any finding.
   execFile("npm", words, options, (_error, stdout) => done(stdout));
 });
 const report = reportSchema.safeParse(parsed(printed)).data;

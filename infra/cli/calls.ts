@@ -1,6 +1,6 @@
 /**
- * `npm run calls -- COMMAND …`: what became of calls, and what is to become of them, through the operator's API of the
- * service at OUTBOUND_CALLS_URL, with the token in OUTBOUND_CALLS_OPERATOR_TOKEN.
+ * `npm run calls -- COMMAND …`: lists calls and decides about them, through the operator's API of the service
+ * at OUTBOUND_CALLS_URL, with the token in OUTBOUND_CALLS_OPERATOR_TOKEN.
  */
 import { fileURLToPath } from "node:url";
 import { callStates } from "../../shared/calls/call-row.ts";
@@ -38,7 +38,7 @@ Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 somethi
 
 const commands: Record<string, Command> = { ...callCommands, ...waitingCommands, ...listCommands };
 
-/** Runs one command; answers with its exit code. */
+/** Runs one command and resolves to its exit code. */
 export async function run(words: string[], terminal: Terminal): Promise<number> {
   try {
     const { values, positionals } = parse(words);

@@ -1,6 +1,6 @@
 /**
- * `npm run token -- --id NAME [--client C] [--agents a,b] [--not-after DATE]`: prints a new token, to be
- * given to whoever calls the API, and its entry for API_TOKENS, which holds only the token's hash.
+ * `npm run token -- --id NAME [--client C] [--agents a,b] [--not-after DATE]`: prints a new token, for a
+ * client of the API, and its entry for API_TOKENS, which holds only the token's hash.
  */
 import { parseArgs } from "node:util";
 import { createToken, parseTokens } from "../../shared/platform/tokens.ts";

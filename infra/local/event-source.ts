@@ -8,13 +8,13 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import type { LocalFunction } from "./lambda-runtime.ts";
 import { localRegion } from "./aws-engines.ts";
 
-/** Most messages that one ReceiveMessage or DeleteMessageBatch takes. */
+/** Maximum messages of one ReceiveMessage or DeleteMessageBatch. */
 const requestMessagesMax = 10;
 
 /**
- * Polls a queue for a function as Lambda's event source does: gathers a batch, invokes, deletes what the
- * function does not report as failed. What failed, and all of a batch whose invocation failed, comes again at
- * the end of its visibility timeout.
+ * Polls a queue for a function like Lambda's event source: gathers a batch, invokes, and deletes the messages
+ * that the function does not report as failed. Failed messages, and all messages of a failed invocation, come
+ * again at the end of their visibility timeout.
  */
 export function startEventSource(options: {
   sqs: SQSClient;
@@ -22,7 +22,7 @@ export function startEventSource(options: {
   queueName: string;
   consumer: LocalFunction;
   batchSize: number;
-  /** Batches under way at once. */
+  /** Maximum batches under way at once. */
   concurrency: number;
 }): { stop(): Promise<void> } {
   const { sqs, queueUrl, queueName, consumer, batchSize, concurrency } = options;

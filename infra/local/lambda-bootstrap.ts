@@ -1,6 +1,6 @@
 /**
- * What Lambda's image does in a function's process: takes an invocation from the Runtime API, runs the
- * bundle's handler, posts its answer, and again. Started by lambda-runtime.ts with the bundle's path.
+ * The part of Lambda's image in a function's process: takes an invocation from the Runtime API, runs the
+ * bundle's handler, posts its answer, and repeats. Started by lambda-runtime.ts with the bundle's path.
  */
 const [, , bundle = ""] = process.argv;
 const api = `http://${process.env["AWS_LAMBDA_RUNTIME_API"]}/2018-06-01/runtime`;

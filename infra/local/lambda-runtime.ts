@@ -10,9 +10,9 @@ interface Invocation {
   failed(error: Error): void;
 }
 
-/** A Lambda function on this machine: its built bundle in processes of its own, one invocation each at a time. */
+/** A Lambda function on this machine: its built bundle in separate processes, each with one invocation at a time. */
 export interface LocalFunction {
-  /** The handler's answer; rejects where it throws, is over its time or its process dies. */
+  /** Resolves to the handler's answer. Rejects if it throws, exceeds its time limit or its process dies. */
   invoke(event: unknown): Promise<unknown>;
   stop(): Promise<void>;
 }
@@ -21,8 +21,8 @@ const bootstrap = resolve(import.meta.dirname, "lambda-bootstrap.ts");
 const respawnMs = 200;
 
 /**
- * Runs a function as Lambda does: `instances` processes that fetch invocations from a Runtime API
- * (2018-06-01), started again when they die. An invocation whose process dies fails, and nothing else.
+ * Runs a function like Lambda: `instances` processes that fetch invocations from a Runtime API (2018-06-01)
+ * and are restarted when they die. The death of a process fails its invocation only.
  */
 export async function startFunction(options: {
   name: string;

@@ -10,9 +10,9 @@ import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 type Item = Record<string, AttributeValue>;
 
 /**
- * Makes the local server's indexes say what its table says. It writes an item and its index entries one after
- * another, so a SIGKILL may come in between: an item that no index has is one that no sweep finds again. DynamoDB
- * itself keeps its indexes from the table's log, and loses nothing.
+ * Repairs the local server's indexes so that they match its table. The server writes an item and its index
+ * entries one after another, so a SIGKILL may come in between, and sweeps would never find an item without
+ * index entries. DynamoDB itself keeps its indexes from the table's log, and loses nothing.
  */
 export async function mendIndexes(dynamo: DynamoDBClient, table: string): Promise<void> {
   const scan = async (index?: string): Promise<Item[]> => {
@@ -38,7 +38,7 @@ export async function mendIndexes(dynamo: DynamoDBClient, table: string): Promis
         placed.add(nameOf(entry));
         continue;
       }
-      // An entry of a write that was not made: an item of its keys, replaced or deleted, takes it along.
+      // A stale index entry disappears once an item with its keys is written and then replaced or deleted.
       await put({ ...item, ...pick(entry, [...keys, hashKey, rangeKey]) });
       if (item !== undefined) await put(item);
       else await dynamo.send(new DeleteItemCommand({ TableName: table, Key: pick(entry, keys) }));

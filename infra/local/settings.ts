@@ -11,22 +11,22 @@ import { createToken, parseTokens } from "../../shared/platform/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 
 export const host = "127.0.0.1";
-/** How often the sweep's clock ticks here; in the cloud it is once a minute. */
+/** Interval of the local sweep; in the cloud it is a minute. */
 export const sweepSeconds = 5;
-/** How long a signal may take to end everything. */
+/** Maximum time from a signal to the end of all child processes. */
 const stopMsMax = 3_000;
 
-/** What a local run is told by its environment. */
+/** Settings of a local run, from its environment. */
 export interface LocalSettings {
   port: number;
   stateDirectory: string;
   /** The functions' variables and secrets. */
   environment: Record<string, string>;
-  /** A curl line and what else a newcomer wants to see, for an address with its path prefix. */
+  /** Returns a curl line and other hints for newcomers, for an address with its path prefix. */
   readyBlock(address: string): string;
 }
 
-/** Reads PORT, STATE_DIR and the functions' variables; ends the process with one clear line where one is wrong. */
+/** Reads PORT, STATE_DIR and the functions' variables. Ends the process with one clear line if one is wrong. */
 export async function readLocalSettings(defaults: {
   port: number;
   stateDirectory: string;
@@ -82,7 +82,7 @@ curl -i ${address}/v1/calls -H "Authorization: Bearer ${token}" -H "Content-Type
   };
 }
 
-/** Ends with one line that says what to do. */
+/** Ends the process with one line that says what to do. */
 export function fail(line: string): never {
   console.error(line);
   process.exit(1);
@@ -111,7 +111,7 @@ async function refuseTakenPort(port: number): Promise<void> {
   });
 }
 
-/** Kept in the state folder, so that hashes of numbers mean the same after a restart. */
+/** Returns a key kept in the state folder, so that hashes of numbers stay the same after a restart. */
 async function hashKeyOf(stateDirectory: string): Promise<string> {
   const path = join(stateDirectory, "hash-key");
   await writeFile(path, randomBytes(32).toString("hex"), { flag: "wx", mode: 0o600 }).catch(

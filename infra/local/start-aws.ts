@@ -1,7 +1,7 @@
 /**
- * `npm run start:aws`: the AWS shape on this machine, without an account: the built Lambda bundles in
- * processes of their own behind a Runtime API, an API Gateway in front, event sources that poll, the minute's
- * rule, and SQS, S3 and DynamoDB servers that speak the real protocols and keep their state on disk.
+ * `npm run start:aws`: the AWS shape on this machine, without an account. The built Lambda bundles run in
+ * separate processes behind a Runtime API, with an API Gateway in front, event sources that poll, and the
+ * schedule of the sweep. SQS, S3 and DynamoDB servers speak the real protocols and keep their state on disk.
  */
 import { join } from "node:path";
 import { bundleFunction, functionNames } from "../aws/bundle.ts";
@@ -17,7 +17,7 @@ const deadQueueName = "outbound-calls-dead";
 const bucket = "outbound-calls";
 const table = "outbound-calls";
 const dialerTimeoutSeconds = 120;
-/** On AWS six times the dialer's time; here short, so that what a killed dialer held comes again soon. */
+/** Short, so that messages held by a killed dialer come again soon. On AWS it is six times the dialer's timeout. */
 const visibilitySeconds = Number(process.env["VISIBILITY_SECONDS"] ?? 20);
 
 const settings = await readLocalSettings({ port: 3000, stateDirectory: ".state/aws" });
@@ -58,9 +58,9 @@ const start = (name: string, instances: number, timeoutSeconds: number) =>
     timeoutSeconds,
   });
 const api = await start("api", 2, 30);
-/** Deliveries of the call queue under way at once: each waits some seconds for its calls' moments. */
+/** Maximum concurrent deliveries of the call queue: each waits some seconds for its calls' permits. */
 const deliveriesAtOnce = 3;
-// One more for the dead-letter queue and one for the clock: a sweep waits behind no delivery.
+// One more instance serves the dead-letter queue and one the schedule: a sweep waits behind no delivery.
 const dialer = await start("dialer", deliveriesAtOnce + 2, dialerTimeoutSeconds);
 const gateway = await startApiGateway(port, api);
 const source = { sqs, consumer: dialer };
@@ -79,7 +79,7 @@ const run = (scheduled: "sweep" | "purge") =>
     if (clock !== undefined) console.error(`The ${scheduled}'s clock failed:`, error);
   });
 let clock: NodeJS.Timeout | undefined = setInterval(() => void run("sweep"), sweepSeconds * 1000);
-void run("sweep"); // what waited when the last run ended may have lost its messages
+void run("sweep"); // rows that waited when the last run ended may have lost their messages
 const purgeClock = setInterval(() => void run("purge"), 3_600_000);
 
 stopAtSignal(async () => {
@@ -91,7 +91,7 @@ stopAtSignal(async () => {
   await engines.stop();
 });
 
-// The first answer comes from a function that has been loaded.
+// The first answer must come from a function that has been loaded.
 await fetch(`http://${host}:${port}/healthz`);
 console.log(`${settings.readyBlock(`http://${host}:${port}`)}
 The stage "prod" has the same at http://${host}:${port}/prod/v1/calls

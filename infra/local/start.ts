@@ -1,7 +1,7 @@
 /**
- * `npm start`: the API and the dialer in workerd on this machine, with D1, Queues and R2 beside them. No
- * account and no network. It runs the bundles that `wrangler deploy` would upload, in one Miniflare instead
- * of `wrangler dev`: that reloads when a file changes, and a reload empties the local queue
+ * `npm start`: the API and the dialer in workerd on this machine, with D1, Queues and R2 beside them. It
+ * needs no account and no network. It runs the bundles that `wrangler deploy` would upload, in one Miniflare
+ * instead of `wrangler dev`, which reloads when a file changes and so empties the local queue
  * (docs/decisions/0001-local-run.md).
  */
 import { spawn } from "node:child_process";
@@ -14,7 +14,7 @@ import { fail, host, readLocalSettings, stopAtSignal, sweepSeconds } from "./set
 const configPaths = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
 type WorkerName = keyof typeof configPaths;
 
-/** Runs wrangler without a prompt, an account or a word to the network. */
+/** Runs wrangler without prompts, an account or network access. */
 async function wrangler(...words: string[]): Promise<void> {
   const child = spawn("wrangler", words, {
     env: {
@@ -62,7 +62,7 @@ const miniflare = new Miniflare(
     logRequests: false,
     telemetry: { enabled: false },
     resourcePersistencePath: join(stateDirectory, "v3"),
-    // What the Workers print, as they print it.
+    // Output of the Workers is passed on unchanged.
     handleStructuredLogs: ({ message }) => console.log(message),
     workers: [worker("api", api), worker("dialer", dialer)],
   }),
@@ -84,6 +84,6 @@ const tick = (cron: string) =>
     if (clock !== undefined) console.error("The clock failed:", error);
   });
 clock = setInterval(() => void tick("* * * * *"), sweepSeconds * 1000);
-void tick("* * * * *"); // what waited when the last run ended has lost its messages
+void tick("* * * * *"); // rows that waited when the last run ended have lost their messages
 purgeClock = setInterval(() => void tick("30 * * * *"), 3_600_000);
 console.log(settings.readyBlock(`http://${host}:${port}`));

@@ -4,10 +4,10 @@ import { type Json, listIn, textOf } from "./json.ts";
 import type { Values } from "./options.ts";
 import { barOf, type Terminal } from "./terminal.ts";
 
-/** Most calls of one answer. */
+/** Maximum calls of one answer. */
 export const pageCallsMax = 200;
 
-/** The calls that a list's options choose, page after page. */
+/** Yields the calls that a list's options choose, page after page. */
 export async function* callsOf(
   values: Values,
   ask: Client,
@@ -36,7 +36,10 @@ export async function* callsOf(
   } while (cursor !== undefined);
 }
 
-/** Does something to each of many calls, those named or those that the options choose; tells which were refused. */
+/**
+ * Performs an action on each of many calls, either the named ones or those that the options choose, and
+ * reports refusals.
+ */
 export async function forEach(
   ids: string[],
   values: Values,
@@ -47,10 +50,10 @@ export async function forEach(
   const chosenIds = [...ids];
   if (ids.length === 0) {
     if (values.state === undefined && values.request === undefined) {
-      // The list of all calls is long, and few of them are meant.
+      // The list of all calls is long, and only few of them are meant.
       throw new Failure("Name calls by their ids, or choose them by --state or --request.");
     }
-    // All of them first: what is done to a call takes it out of the list that is being read.
+    // All ids are read first: an action on a call removes it from the list that is being read.
     for await (const call of callsOf(values, ask, terminal)) chosenIds.push(textOf(call["id"]));
   }
   const bar = barOf(chosenIds.length, values, terminal);
@@ -68,7 +71,7 @@ export async function forEach(
       else throw error;
     }
     bar.update(done + refused.length);
-    if (failure !== undefined) break; // the service is unwell: what is left is left as it is
+    if (failure !== undefined) break; // the service is failing: the remaining calls are left unchanged
   }
   bar.stop();
   for (const line of refused) terminal.complain(line);

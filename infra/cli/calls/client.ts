@@ -2,7 +2,7 @@ import { Failure, Refusal } from "./failures.ts";
 import { type Json, jsonIn, listIn, textOf } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Asks the operator's API. */
+/** Creates a client of the operator's API. */
 export function createClient({ environment, fetch }: Terminal) {
   const { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: token } = environment;
   if (!url || !URL.canParse(url)) throw new Failure("OUTBOUND_CALLS_URL is not set to a URL.");

@@ -1,4 +1,4 @@
-/** Wrong usage, or a service that does not answer as it should: exit code 1. */
+/** Wrong usage, or an unexpected answer of the service: exit code 1. */
 export class Failure extends Error {}
-/** What the service refused: exit code 2. */
+/** A refusal by the service: exit code 2. */
 export class Refusal extends Error {}

@@ -5,10 +5,10 @@ import { type Json, listIn } from "./json.ts";
 import { numberOf } from "./options.ts";
 import { barOf, say, show } from "./terminal.ts";
 
-/** Numbers of one request. */
+/** Maximum numbers of one request. */
 const numbersMax = 10_000;
 
-/** Commands about the do-not-call list and the audit log. */
+/** Commands for the do-not-call list and the audit log. */
 export const listCommands: Record<string, Command> = {
   async dnc([verb, ...numbers], values, ask, terminal) {
     const listed = values.file === undefined ? [] : await numbersIn(values.file);
@@ -45,7 +45,7 @@ export const listCommands: Record<string, Command> = {
   },
 };
 
-/** The words of a file, which are numbers. */
+/** Reads the phone numbers of a file, separated by white space. */
 async function numbersIn(file: string): Promise<string[]> {
   const text = await readFile(file, "utf8").catch(() => {
     throw new Failure(`${file} cannot be read.`);

@@ -24,7 +24,7 @@ const options = {
 } as const;
 
 const choosing = ["state", "request", "number", "agent", "provider", "reason", "from", "until"];
-/** The options that each command has beside --json. */
+/** Options of each command, beside --json. */
 export const optionsOf: Record<string, string[]> = {
   list: [...choosing, "limit"],
   show: ["reveal"],
@@ -39,7 +39,7 @@ export const optionsOf: Record<string, string[]> = {
   audit: ["limit"],
 };
 
-/** @throws a Failure where an option is unknown or lacks its value */
+/** @throws a Failure if an option is unknown or lacks its value */
 export function parse(words: string[]) {
   try {
     return parseArgs({ args: words, options, allowPositionals: true, strict: true });
@@ -49,7 +49,7 @@ export function parse(words: string[]) {
 }
 export type Values = ReturnType<typeof parse>["values"];
 
-/** Exactly one of several options. */
+/** Returns the one option that is given. @throws a Failure if none or several are given */
 export function chosen(
   what: Record<string, string | undefined>,
   names: string,
@@ -61,7 +61,7 @@ export function chosen(
   return Object.fromEntries(given);
 }
 
-/** A number from 1 to 999,999 that an option has. */
+/** Parses an option's number from 1 to 999,999. */
 export function numberOf(text: string, name: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new Failure(`${name} must be a number from 1 on.`);
   return Number(text);

@@ -3,19 +3,19 @@ import Table from "cli-table3";
 import { type Json, textOf } from "./json.ts";
 import type { Values } from "./options.ts";
 
-/** What the command reaches: replaced in tests. */
+/** The surroundings of the command, replaced in tests. */
 export interface Terminal {
   environment: Record<string, string | undefined>;
   fetch(url: string, init: RequestInit): Promise<Response>;
-  /** To stdout, a line. */
+  /** Prints a line to stdout. */
   print(line: string): void;
-  /** To stderr, a line. */
+  /** Prints a line to stderr. */
   complain(line: string): void;
-  /** Whether progress is shown. */
+  /** True if progress is shown. */
   isInteractive: boolean;
 }
 
-/** Shows how far a command has come, to people who wait for it. */
+/** Shows a command's progress to people who wait for it. */
 export function barOf(total: number, { json }: Values, { isInteractive }: Terminal) {
   if (!isInteractive || json === true || total < 2)
     return { update: () => undefined, stop: () => undefined };
@@ -24,7 +24,7 @@ export function barOf(total: number, { json }: Values, { isInteractive }: Termin
   return { update: (value: number) => bar.update(value), stop: () => bar.stop() };
 }
 
-/** Prints rows: as a table of these columns, or with --json each whole, a line each. */
+/** Prints rows: as a table of these columns, or with --json each row whole, one per line. */
 export function show(rows: Json[], columns: string[], { json }: Values, { print }: Terminal): void {
   if (json === true) {
     for (const row of rows) print(JSON.stringify(row));

@@ -5,7 +5,7 @@ import { type Json, listIn, objectIn, textOf } from "./json.ts";
 import { chosen, numberOf } from "./options.ts";
 import { say, show } from "./terminal.ts";
 
-/** Most backlogs of one answer. */
+/** Maximum backlogs of one answer. */
 const pageBacklogsMax = 200;
 const pauseColumns = ["what", "why", "failures", "agents", "since", "probe_at"];
 const backlogColumns = [
@@ -19,7 +19,7 @@ const backlogColumns = [
   "held_by",
 ];
 
-/** Commands about what waits, and what keeps it waiting. */
+/** Commands for backlogs, pauses and circuit breakers. */
 export const waitingCommands: Record<string, Command> = {
   async pause(_rest, values, ask, terminal) {
     const { agent: agent_id, account } = values;
@@ -95,19 +95,19 @@ export const waitingCommands: Record<string, Command> = {
   },
 };
 
-/** What of an answer is paused or resumed: `agent agent_sales`. */
+/** Names the target of a pause or resume: `agent agent_sales`. */
 function nameOf({ agent_id, account, breaker }: Json): string {
   if (agent_id !== undefined) return `agent ${textOf(agent_id)}`;
   return account === undefined ? `breaker ${textOf(breaker)}` : `account ${textOf(account)}`;
 }
 
-/** A pause or an open breaker as a row of the table. */
+/** Formats a pause or an open breaker as a row of the table. */
 function pauseRow(one: Json): Json {
   const agents = Array.isArray(one["agents"]) ? one["agents"].map(textOf).join(", ") : "";
   return { ...one, agents, failures: failuresText(objectIn(one, "failures")) };
 }
 
-/** What is counted against a breaker: `7 unanswered, 5 in a row`, or an agent's refusals: `20 http_404`. */
+/** Describes the failures of a breaker: `7 unanswered, 5 in a row`, or an agent's refusals: `20 http_404`. */
 function failuresText({ unanswered, in_row, refusals }: Json): string {
   if (unanswered !== undefined)
     return `${textOf(unanswered)} unanswered, ${textOf(in_row)} in a row`;
@@ -116,7 +116,7 @@ function failuresText({ unanswered, in_row, refusals }: Json): string {
     .join(", ");
 }
 
-/** The first backlogs, page after page, and the first answer, which tells what holds for all of them. */
+/** Reads the first backlogs, page after page, and the first answer, whose other fields apply to all pages. */
 async function backlogsOf(limit: number, ask: Client): Promise<{ backlogs: Json[]; first: Json }> {
   const backlogs: Json[] = [];
   let first: Json | undefined;
@@ -132,7 +132,7 @@ async function backlogsOf(limit: number, ask: Client): Promise<{ backlogs: Json[
   return { backlogs, first };
 }
 
-/** A backlog as a row of the table. */
+/** Formats a backlog as a row of the table. */
 function backlogRow(backlog: Json, { waiting_most }: Json): Json {
   const { due_at, accepted_at } = objectIn(backlog, "head");
   const held = Array.isArray(backlog["held_by"]) ? backlog["held_by"].map(textOf) : [];
@@ -140,7 +140,7 @@ function backlogRow(backlog: Json, { waiting_most }: Json): Json {
   return { ...backlog, due_at, accepted_at, waiting, held_by: held.join(", ") };
 }
 
-/** A count that ends at `most`. */
+/** Formats a count that the service stops at `most`. */
 function upTo(count: unknown, most: unknown): unknown {
   return count === most ? `${textOf(count)} or more` : count;
 }
