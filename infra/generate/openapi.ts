@@ -28,36 +28,8 @@ function jsonSchema(
 }
 
 const requestIdExample = "01KAJ6Y5G0QZ3N4T7V8W9XABCD";
-const number = {
-  description: "E.164, at a destination that the dial plan permits",
-  pattern: "^\\+[1-9]\\d{6,14}$",
-  examples: ["+12025550123"],
-};
-const callSchema = {
-  ...jsonSchema(callRequestSchema, {
-    phone_number: number,
-    agent_id: {
-      description: "An agent of the dial plan, and of the token",
-      pattern: undefined,
-      minLength: 1,
-      maxLength: 128,
-      examples: ["agent_sales"],
-    },
-    context: {
-      description:
-        "What the agent is told: at most 100 strings by name, 32 KiB as JSON, as far as the provider can carry it",
-      propertyNames: undefined,
-      maxProperties: 100,
-      examples: [{ first_name: "Ada" }],
-    },
-    timezone: {
-      description:
-        "The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there",
-      examples: ["America/New_York"],
-    },
-  }),
-  description: "One call to be made.",
-};
+const callSchema = jsonSchema(callRequestSchema);
+const number = jsonSchema(callRequestSchema.shape.phone_number);
 
 const problemSchema = {
   description: "RFC 9457. What is wrong and where, never what the value was.",

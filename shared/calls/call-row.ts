@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { typeNames, type Route } from "../providers/index.ts";
-import type { Call, CallRequest } from "./call.ts";
+import { type Call, type CallRequest, storedCallRequestSchema } from "./call.ts";
 import { requestIdOf } from "./ids.ts";
 
 /**
@@ -105,15 +105,7 @@ const rowSchema = z.looseObject({
   claimedAt: time,
   unknownSince: time,
   misses: z.number().default(0),
-  request: z
-    .looseObject({
-      phone_number: z.string(),
-      agent_id: z.string(),
-      context: z.record(z.string(), z.string()).optional(),
-      timezone: z.string().optional(),
-    })
-    .nullable()
-    .default(null),
+  request: storedCallRequestSchema.loose().nullable().default(null),
   ancestors: z.array(z.string()).default([]),
   route: z
     .looseObject({

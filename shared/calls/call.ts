@@ -11,7 +11,10 @@ export const errorsMax = 100;
 /** Maximum calls of one batch. */
 const batchCallsMax = 10_000;
 
-const agentIdPattern = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
+/** Maximum characters of an agent's id. */
+const agentIdCharactersMax = 128;
+const agentIdPattern = new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{1,${agentIdCharactersMax}}$`, "u");
+const isAgentId = (text: string) => agentIdPattern.test(text);
 
 const required = (expected: string) => (issue: { input?: unknown }) =>
   issue.input === undefined ? "is required" : `must be ${expected}`;
@@ -46,26 +49,76 @@ const context = z
   .pipe(z.record(z.string(), wellFormedString, { error: "must be an object of strings" }));
 
 /**
- * One call as a client posts it: the body of `POST /v1/calls`. Field names are those of the API. The schema
- * is strict: a typo such as `time_zone`, silently dropped, would ring someone at night.
+ * One call as a client posts it: the body of `POST /v1/calls`, and the one definition of its fields. Field names are
+ * those of the API. The schema is strict: a typo such as `time_zone`, silently dropped, would ring someone at night.
  */
-export const callRequestSchema = z.strictObject(
-  {
-    /** E.164, such as +12025550123. The dial plan decides whether its destination is permitted. */
-    phone_number: z
-      .string({ error: required("a string") })
-      .refine(isE164, "must be an E.164 number such as +12025550123"),
-    agent_id: z
-      .string({ error: required("a string") })
-      .regex(agentIdPattern, "must be 1 to 128 printable characters"),
-    context: context.optional(),
-    timezone: z
-      .string({ error: "must be a string" })
-      .refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")
-      .optional(),
-  },
-  { error: "must be an object" },
+export const callRequestSchema = z
+  .strictObject(
+    {
+      phone_number: z
+        .string({ error: required("a string") })
+        .refine(isE164, "must be an E.164 number such as +12025550123")
+        .meta({
+          description: "E.164, at a destination that the dial plan permits",
+          pattern: "^\\+[1-9]\\d{6,14}$",
+          examples: ["+12025550123"],
+        }),
+      agent_id: z
+        .string({ error: required("a string") })
+        .refine(isAgentId, `must be 1 to ${agentIdCharactersMax} printable characters`)
+        .meta({
+          description: "An agent of the dial plan, and of the token",
+          minLength: 1,
+          maxLength: agentIdCharactersMax,
+          examples: ["agent_sales"],
+        }),
+      context: context
+        .meta({
+          description: `What the agent is told: at most ${contextEntriesMax} strings by name, 32 KiB as JSON, as far as the provider can carry it`,
+          maxProperties: contextEntriesMax,
+          examples: [{ first_name: "Ada" }],
+        })
+        .optional(),
+      timezone: z
+        .string({ error: "must be a string" })
+        .refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")
+        .meta({
+          description:
+            "The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there",
+          examples: ["America/New_York"],
+        })
+        .optional(),
+    },
+    { error: "must be an object" },
+  )
+  .meta({ description: "One call to be made." });
+
+export type CallRequest = z.output<typeof callRequestSchema>;
+
+/**
+ * A call request on the queue and in the ledger: the fields of `callRequestSchema` and their types, without the rules,
+ * which are checked once, at acceptance. A rule tightened by a later deployment must not make an accepted call
+ * unreadable.
+ */
+export const storedCallRequestSchema = z.strictObject(
+  Object.fromEntries(
+    Object.entries(callRequestSchema.shape).map(([name, field]) => [name, typeOf(field)]),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- fields of the same names and types
+  ) as typeof callRequestSchema.shape,
 );
+
+/**
+ * Returns a field's type without its rules.
+ *
+ * @throws if a field has a type that this function does not know
+ */
+function typeOf(field: z.core.$ZodType): z.ZodType {
+  if (field instanceof z.ZodOptional) return typeOf(field.unwrap()).optional();
+  if (field instanceof z.ZodPipe) return typeOf(field.out);
+  if (field instanceof z.ZodRecord) return z.record(z.string(), typeOf(field.valueType));
+  if (field instanceof z.ZodString) return z.string();
+  throw new Error("a field of a call has a type that cannot be stored");
+}
 
 /** The body of `POST /v1/calls`, by the rules of `callRequestSchema`. */
 export const singleSchema = z.transform(
@@ -102,7 +155,14 @@ function readCall(
   return data;
 }
 
-const callFields: ReadonlySet<string> = new Set(Object.keys(callRequestSchema.shape));
+/** For each field, true if a value, undefined where the field is absent, certainly passes the schema unchanged. */
+const plainFields: Record<keyof CallRequest, (value: unknown) => boolean> = {
+  phone_number: (value) => typeof value === "string" && isE164(value),
+  agent_id: (value) => typeof value === "string" && isAgentId(value),
+  context: (value) => value === undefined || isPlainContext(value),
+  timezone: (value) => value === undefined || (typeof value === "string" && isTimeZone(value)),
+};
+const plainRules = Object.entries(plainFields);
 
 /**
  * True if `value`, parsed from JSON, certainly passes `callRequestSchema` unchanged. Nearly every call does,
@@ -110,16 +170,8 @@ const callFields: ReadonlySet<string> = new Set(Object.keys(callRequestSchema.sh
  */
 export function isPlainCall(value: unknown): value is CallRequest {
   if (!isRecord(value)) return false;
-  for (const field in value) if (!callFields.has(field)) return false;
-  const { phone_number, agent_id, context: entries, timezone } = value;
-  return (
-    typeof phone_number === "string" &&
-    isE164(phone_number) &&
-    typeof agent_id === "string" &&
-    agentIdPattern.test(agent_id) &&
-    (timezone === undefined || (typeof timezone === "string" && isTimeZone(timezone))) &&
-    (entries === undefined || isPlainContext(entries))
-  );
+  for (const field in value) if (!Object.hasOwn(plainFields, field)) return false;
+  return plainRules.every(([field, isPlain]) => isPlain(value[field]));
 }
 
 /** Maximum bytes of one UTF-16 unit in JSON, reached when it is escaped, as \u0000 is. */
@@ -142,19 +194,6 @@ function isPlainContext(value: unknown): boolean {
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
-
-/**
- * A call request on the queue and in the ledger: the same fields, whose values were checked once, at
- * acceptance. A rule tightened by a later deployment must not make an accepted call unreadable.
- */
-export const acceptedRequestSchema = z.strictObject({
-  phone_number: z.string(),
-  agent_id: z.string(),
-  context: z.record(z.string(), z.string()).optional(),
-  timezone: z.string().optional(),
-});
-
-export type CallRequest = z.infer<typeof acceptedRequestSchema>;
 
 /** An accepted call: the client's request and the data added at acceptance. */
 export interface Call {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { acceptedRequestSchema, type Call } from "../calls/call.ts";
+import { type Call, storedCallRequestSchema } from "../calls/call.ts";
 import { callIdOf, indexOf } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/state-machine.ts";
 
@@ -21,7 +21,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
     acceptedAt: z.number(),
     /** Present for a redial: ids of the calls that it replaces, the first one first. */
     ancestors: z.array(z.string()).optional(),
-    calls: z.array(z.strictObject({ index: z.number(), request: acceptedRequestSchema })).min(1),
+    calls: z.array(z.strictObject({ index: z.number(), request: storedCallRequestSchema })).min(1),
   }),
   /** Rows that are due: up to 25 ids, whose times lie in the same second. */
   z.strictObject({ kind: z.literal("due"), ids: z.array(z.string()).min(1) }),

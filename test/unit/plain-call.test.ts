@@ -1,6 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { callRequestSchema, isPlainCall } from "../../shared/calls/call.ts";
+import {
+  callRequestSchema,
+  isPlainCall,
+  storedCallRequestSchema,
+} from "../../shared/calls/call.ts";
 
 /** Values as JSON brings them, own keys `__proto__` included. */
 const read = (json: string): unknown => JSON.parse(json);
@@ -68,5 +72,17 @@ describe("a call that is plain at a glance", () => {
       true,
     );
     expect(isPlainCall({ ...common, context: manyEntries(100, "x".repeat(30)) })).toBe(true);
+  });
+});
+
+describe("the stored form of a call", () => {
+  it("has the fields and types of a call, without their rules", () => {
+    const stored = { phone_number: "1", agent_id: "", context: { "": "\ud800" }, timezone: "Mars" };
+    expect(callRequestSchema.safeParse(stored).success).toBe(false);
+    expect(storedCallRequestSchema.parse(stored)).toEqual(stored);
+    for (const strange of [{ time_zone: "UTC" }, { timezone: 1 }, { context: { name: 1 } }]) {
+      const { success } = storedCallRequestSchema.safeParse({ ...stored, ...strange });
+      expect(success).toBe(false);
+    }
   });
 });
