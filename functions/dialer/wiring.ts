@@ -13,11 +13,18 @@ export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
 }
 
 const ledgerSecondsMax = 5;
+/** Maximum rows or documents per time limit: a store that is slow takes some round trips for 500 of them. */
+const itemsPerLimit = 100;
 /**
  * Time limit of a queue call: many messages are sent by a hundred or ten per request, and a body may go to
  * the object store.
  */
 export const queueSecondsMax = 30;
+
+function ledgerSecondsFor(items: unknown): number {
+  const count = Array.isArray(items) ? items.length : 1;
+  return ledgerSecondsMax * Math.max(1, Math.ceil(count / itemsPerLimit));
+}
 
 /** The same dependencies; each call to ledger, documents, queue and dead letters ends within its time limit. */
 export function withPortLimits(deps: DialerDeps): DialerDeps {
@@ -25,8 +32,8 @@ export function withPortLimits(deps: DialerDeps): DialerDeps {
   const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
   return {
     ...deps,
-    ledger: withTimeLimits(deps.ledger, ledgerSecondsMax, timed),
-    documents: withTimeLimits(deps.documents, ledgerSecondsMax, timed),
+    ledger: withTimeLimits(deps.ledger, ledgerSecondsFor, timed),
+    documents: withTimeLimits(deps.documents, ledgerSecondsFor, timed),
     queue: withTimeLimits(deps.queue, queueSecondsMax),
     deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
   };

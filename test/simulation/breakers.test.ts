@@ -45,7 +45,7 @@ describe("an account's breaker", () => {
     expect(bench.dialed).toHaveLength(1);
     await bench.simulate(400);
     const dialedAt = bench.dialed.map(({ at }) => (at - Date.parse(startAt)) / 1000);
-    // At 60, 120 and 240 seconds, and at 480.
+    // Probes come at 60, 120 and 240 seconds, and at 480.
     expect(bench.dialed.length).toBeGreaterThan(2);
     expect(bench.dialed.length).toBeLessThanOrEqual(4);
     for (const [index, at] of dialedAt.entries()) {

@@ -5,7 +5,7 @@ import { randomId } from "../../shared/platform/random-id.ts";
 import { aRowIn, changed } from "../support/call-rows.ts";
 import { agents, benchOf, placed, post, waitingRows } from "./rules-bench.ts";
 
-/** Rules about what happens under a claim that chance breaks too seldom. */
+/** Rules about the checks under a claim, which random scenarios break too seldom. */
 
 const number = "+12025550042";
 const { numberHash } = traceOfNumber(number, "5f".repeat(32));

@@ -2,7 +2,7 @@ import { tokens } from "./plan.ts";
 import { people, type Post, type PostedCall, type Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 
-/** What the API answered. */
+/** An answer of the API. */
 export interface Answer {
   path: string;
   status: number;
@@ -12,25 +12,25 @@ export interface Answer {
 
 export type Requesting = (path: string, init: RequestInit) => Promise<Answer | undefined>;
 
-/** One call as a client knows it. */
+/** One call as its client knows it. */
 export interface PostedMark {
-  /** In its context, and no other's. */
+  /** Text in this call's context, and in no other's. */
   mark: string;
   agent: PostedCall["agent"];
   number: string;
   zone: string;
   token: Post["token"];
-  /** Unanswered, it may have been accepted. */
+  /** `unanswered`: it may have been accepted. */
   status: "accepted" | "refused" | "unanswered";
-  /** By an answer that names the Idempotency-Key, though it had not been used for other calls. */
+  /** True if the answer refused the Idempotency-Key, though it had not been used for other calls. */
   isKeyRefused?: boolean;
 }
 
-/** Those who post calls: with a key they repeat a request until it is answered, and sometimes once more. */
+/** Creates clients that post calls. With a key they repeat a request until it is answered, and sometimes once more. */
 export function createClients(world: World, { posts }: Scenario, request: Requesting) {
   const posted: PostedMark[] = [];
   let repeats = 0;
-  /** Keys that each client has used; another client may have keys of the same names. */
+  /** Number of keys that each client has used. Different clients may use the same key. */
   const keysOf = new Map<string, number>();
 
   async function send(post: Post, index: number): Promise<void> {

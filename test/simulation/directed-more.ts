@@ -1,7 +1,7 @@
 import { call, type Directed, post, quiet } from "./directed.ts";
 import { agents, calmWeather } from "./scenario.ts";
 
-/** Writes and sends that are done after whoever asked for them has given them up. */
+/** Writes and sends that take effect after the caller has given them up. */
 export function* landingLate(): Generator<Directed> {
   let seed = 0;
   const steps = ["claim", "settle", "write cap", "decide", "send", "permits pace"];
@@ -30,7 +30,7 @@ export function* landingLate(): Generator<Directed> {
   }
 }
 
-/** Calls that are redialed, and redialed again, by an operator who may err. */
+/** Calls that an operator, who may err, redials repeatedly. */
 export function* redialedAgain(): Generator<Directed> {
   let seed = 0;
   const steps = ["a provider answers", "settle", "claim answers", "read #4", "send #2"];
@@ -61,7 +61,7 @@ export function* redialedAgain(): Generator<Directed> {
   }
 }
 
-/** Many calls to one person, who may be called twice a day, in one delivery. */
+/** Many calls in one delivery to one person, who may be called twice a day. */
 export function* overTheCap(): Generator<Directed> {
   for (let seed = 1; seed <= 40; seed++) {
     const agent = agents[seed % 5] ?? "plain";
@@ -90,7 +90,7 @@ export function* overTheCap(): Generator<Directed> {
   }
 }
 
-/** A request whose first send fails, and which is repeated once its calls' time is over: under the same ids. */
+/** A request whose first send fails and that is repeated, under the same ids, once its calls' time is over. */
 export function* repeatedLate(): Generator<Directed> {
   for (let seed = 1; seed <= 12; seed++) {
     const key = { repeats: 1, reuses: false, hoursLater: seed % 2 === 0 ? 5 : 10, isPatient: true };
@@ -110,7 +110,7 @@ export function* repeatedLate(): Generator<Directed> {
   }
 }
 
-/** A dialer that runs the plan before, without the agent, beside one that runs the new one. */
+/** A dialer that runs the previous plan, without the agent, beside one that runs the new plan. */
 export function* oldPlan(): Generator<Directed> {
   for (let seed = 1; seed <= 12; seed++) {
     yield {

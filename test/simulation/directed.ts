@@ -1,7 +1,7 @@
 import { type Act, calmWeather, type PostedCall, type Scenario } from "./scenario.ts";
 import { simulate } from "./simulate.ts";
 
-/** A schedule that chance would seldom find. */
+/** A schedule that random simulation would seldom find. */
 export interface Directed {
   where: string;
   scenario: Scenario;
@@ -10,7 +10,7 @@ export interface Directed {
   answersFirst: boolean;
 }
 
-/** The person who is called: at UTC, so that the hours are the clock's. */
+/** The callee, who lives at UTC, so that calling hours equal the clock's. */
 const person = 7;
 const minutesToClosing = 8 * 60;
 export const call = (agent: PostedCall["agent"]): PostedCall => ({ agent, person, bad: false });
@@ -49,10 +49,10 @@ const steps = ["read", "documents", "write cap", "permits pace", "claim", "settl
   .flatMap((step) => [step, `${step} answers`])
   .concat("a provider answers", "sleep");
 const agents = ["plain", "again", "command", "listed"] as const;
-/** Past a claim's age; past its deadline; past the review, and past what an operator does then. */
+/** Pauses longer than a claim's age, its deadline, the review time, and an operator's action after that. */
 const pauseSeconds = [12, 70, 400, 1500];
 
-/** What an operator may do while somebody stands still. */
+/** Actions of an operator while a function stands still. */
 export const meanwhile = {
   "is redialed": { act: "redial", atSeconds: 900, errs: false },
   "is redialed by mistake": { act: "redial", atSeconds: 900, errs: true },
@@ -63,8 +63,8 @@ export const meanwhile = {
 } as const;
 
 /**
- * One function stands still once, at each step and for each time, while an operator acts and two more calls to the
- * same person, who may be called twice a day, are posted.
+ * One function stands still once, at each step and for each duration, while an operator acts and two more
+ * calls to the same person, who may be called twice a day, are posted.
  */
 export function* standingStill(
   act: (typeof meanwhile)[keyof typeof meanwhile],
@@ -93,7 +93,10 @@ export function* standingStill(
   }
 }
 
-/** As `standingStill`, of three calls to one paced account: while their moments are waited for, too. */
+/**
+ * The schedules of `standingStill` for three calls to one account with a pace, also while they wait for their
+ * permits.
+ */
 export function* waitingForPace(): Generator<Directed> {
   let seed = 0;
   const stepsOfPace = ["permits pace", "permits pace answers", "sleep"].flatMap((step) =>
@@ -124,7 +127,7 @@ export function* waitingForPace(): Generator<Directed> {
   }
 }
 
-/** Two calls to one person by a provider whose records know numbers alone; what became of either is unknown. */
+/** Two calls of unknown outcome to one person, by a provider whose records know numbers alone. */
 export function* lookedUpByNumber(): Generator<Directed> {
   let seed = 0;
   for (let gapSeconds = 0; gapSeconds <= 60; gapSeconds += 3) {
@@ -145,7 +148,7 @@ export function* lookedUpByNumber(): Generator<Directed> {
   }
 }
 
-/** Whoever sends a call of unknown outcome once more stands still, as the sweep comes by sooner or later. */
+/** A function stands still while it resends a call of unknown outcome, and the sweep runs sooner or later. */
 export function* sentOnceMore(): Generator<Directed> {
   let seed = 0;
   for (const agent of ["again"] as const) {
@@ -189,7 +192,10 @@ export function* closing(): Generator<Directed> {
   }
 }
 
-/** Runs schedules until one breaks a promise; answers with how often somebody stood still, and what was broken. */
+/**
+ * Runs schedules until one breaks a promise. Resolves to the number of pauses that took effect, and the
+ * broken promises.
+ */
 export async function runDirected(
   schedules: Iterable<Directed>,
 ): Promise<{ runs: number; frozen: number; broken?: string[] }> {

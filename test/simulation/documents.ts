@@ -11,7 +11,7 @@ export function createSimulatedDocuments(world: World) {
   return {
     stored,
     memory,
-    /** The documents as a function reaches them. */
+    /** Returns the documents as a function reaches them, with faults. */
     reach(faults: () => Faults): Documents {
       const one = <Result>(what: string, effect: () => Promise<Result>) =>
         ask(world, faults(), what, effect);

@@ -16,24 +16,24 @@ import type { agents } from "./scenario.ts";
 import { renamed, toTell } from "./situation.ts";
 import { type Happening, World } from "./world.ts";
 
-/** What is tried of one call along one route. */
+/** One exploration: a call along one route, and the faults that may occur. */
 export interface Exploration {
   agent: (typeof agents)[number];
-  /** Each dialer has a call of its own to one person, who may be called once more today. */
+  /** True if each dialer has a different call to the same person, who may be called once more today. */
   capped?: boolean;
-  /** So often a function is killed, at most. */
+  /** Maximum number of killed functions. */
   kills: number;
-  /** So often time passes in which nobody does anything, at most: whoever is under way stands still. */
+  /** Maximum number of jumps in time, during which every running function stands still. */
   jumps: number;
-  /** So often a write of the ledger or of a cap fails, done or not done, at most. */
+  /** Maximum number of failed writes of the ledger or of a cap, with or without effect. */
   faults: number;
 }
 
-/** Past a claim's age and deadline, and past the time for which an outcome is looked into. */
+/** Longer than a claim's age and deadline, and than the review time of an unknown outcome. */
 const jumpMs = 301_000;
 const startAt = Date.parse("2026-10-22T12:00:00Z");
 const lifeMs = 15 * 60_000;
-/** Sweeps and deliveries that are left at the end, each a minute later, when nothing goes wrong any more. */
+/** Rounds of remaining sweeps and deliveries at the end, a minute apart and without faults. */
 const calmRounds = 12;
 
 const settingsOf = (capped: boolean) => {
@@ -54,7 +54,7 @@ const requestId = createRequestId(startAt, "1".repeat(32));
 const number = "+12125550100";
 
 const routes = ["plain", "again", "known"] as const;
-/** What is tried where all of it is: each route, and one of each kind of trouble. */
+/** All explorations of the full run: each route, with each kind of fault once. */
 export const explorations: readonly Exploration[] = [
   ...routes.map((agent) => ({ agent, kills: 1, jumps: 0, faults: 0 })),
   ...routes.map((agent) => ({ agent, kills: 0, jumps: 0, faults: 1 })),
@@ -64,22 +64,21 @@ export const explorations: readonly Exploration[] = [
   { agent: "plain", kills: 1, jumps: 1, faults: 0 },
 ];
 
-/** Whether all its orders take some seconds, and not minutes. */
+/** True if trying all orders takes seconds, not minutes. */
 export const isShort = ({ capped = false, jumps }: Exploration) => jumps === 0 && !capped;
 
 export interface Explored {
-  /** Different situations that were reached. */
+  /** Number of different situations reached. */
   situations: number;
   endings: number;
-  /** The choices that led to the first ending that breaks a promise, and which. */
+  /** The choices that led to the first ending that breaks a promise, and the broken promises. */
   broken?: { choices: number[]; violations: string[]; trace: string[] };
 }
 
 /**
- * Tries every order in which two dialers, who were both delivered one call, and a sweep may do what they do: each
- * step of one of them that others can see is taken before or after each step of the others, with time passing in
- * between, functions killed, and each thing that may become of a request. A situation that was reached before is
- * not gone on from again.
+ * Tries every order of the steps of a sweep and of two dialers that were both delivered one call. Each step
+ * of one that others can see is taken before or after each step of the others, with jumps in time, killed
+ * functions, and each possible fate of a request. A situation reached before is not continued again.
  */
 export async function explore(exploration: Exploration): Promise<Explored> {
   const reached = new Set<string>();
@@ -100,7 +99,7 @@ export async function explore(exploration: Exploration): Promise<Explored> {
   return { situations: reached.size, endings: endings.size };
 }
 
-/** Plays one order of things: the given choices, and the first of whatever there is to choose after them. */
+/** Plays one order: the given choices, then the first option of each further choice. */
 async function play(
   { agent, capped = false, kills, jumps, faults }: Exploration,
   choices: readonly number[],
@@ -115,7 +114,7 @@ async function play(
   let killsLeft = kills;
   let jumpsLeft = jumps;
   let faultsLeft = faults;
-  /** Whoever went on after standing still: whether they find their time limits over, or the answers come first. */
+  /** After standing still, a function finds either its time limits expired (true) or the answers first (false). */
   let limitsFirst = false;
   const nextOfEach = (ready: Happening[]): Happening[] => {
     const isLater = (one: Happening, other: Happening) => {
@@ -141,7 +140,7 @@ async function play(
     const next = { ...capKey, version: version(), value: { entries }, expiresAt: null };
     await kept.write([{ next, seen: null }]);
   }
-  /** Settlements that the ledger would not take at the time. */
+  /** Settlements that the ledger did not accept at the time. */
   const outcomes: Message[] = [];
   const placed: string[] = [];
   const requests: string[] = [];
@@ -149,7 +148,7 @@ async function play(
   const messages = [0, 1].map((n) => ({ index: capped ? n : 0, acknowledged: false }));
   const ids = [...new Set(messages.map(({ index }) => callIdOf(requestId, index)))];
 
-  /** One of so many; undefined where this has been seen before, and need not be gone on with. */
+  /** Chooses one of the options. In a situation that was seen before, the run ends instead. */
   const choose = (options: number, situation: () => string): number => {
     if (isCalm || isOver) return 0;
     const chosen = choices[path.length];
@@ -173,7 +172,7 @@ async function play(
     world.tell(told);
     return result;
   };
-  /** A write's answer may be late, or come after its time limit. */
+  /** The write's answer may be late, or come after its time limit. */
   const write = async <Result>(what: string, effect: () => Promise<Result>): Promise<Result> => {
     const fault = faultsLeft > 0 ? choose(3, () => `${world0} ${situation()} ${what}`) : 0;
     if (fault > 0) faultsLeft -= 1;
@@ -193,7 +192,7 @@ async function play(
     due: (query) => step("due", () => memory.due(query)),
     write: (changes) => write("write", () => memory.write(changes)),
   };
-  // Of the documents caps alone are anybody else's affair here.
+  // Caps are the only documents that other functions share here.
   const documents: DialerDeps["documents"] = {
     ...kept,
     async read(wanted) {
@@ -299,7 +298,7 @@ async function play(
   begin("sweep", () => void sweepOnce());
 
   let happenings: readonly Happening[] = [];
-  /** All that what may come next depends on. */
+  /** Returns everything on which the following steps depend. */
   const situation = () =>
     renamed([
       world0,
@@ -309,7 +308,7 @@ async function play(
       faultsLeft,
       limitsFirst,
       messages.filter(({ acknowledged }) => acknowledged).length,
-      // Which of the two dialers is where makes no difference.
+      // The two dialers are interchangeable.
       world
         .running()
         .map((one) =>
@@ -331,7 +330,7 @@ async function play(
     if (first === undefined && world.running().length === 0) return undefined;
     const killable = killsLeft > 0 ? world.running() : [];
     const jumping = jumpsLeft > 0 ? [false, true] : [];
-    const waits = first === undefined ? happenings : []; // nobody can do anything: time passes
+    const waits = first === undefined ? happenings : []; // no function can proceed, so time passes
     const options = ready.length + killable.length + jumping.length;
     if (options === 0) return byTheClock(waits);
     const chosen = choose(options, situation);
@@ -371,7 +370,7 @@ async function play(
   }
   const { rows } = await memory.read(ids);
   const violations: string[] = [];
-  // Of two calls to one person one alone may go.
+  // Only one of two calls to one person may go.
   if (placed.length > 1) violations.push(`placed ${placed.length} times`);
   for (const id of ids) {
     const row = rows.get(id);

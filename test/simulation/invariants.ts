@@ -8,37 +8,37 @@ import { tokens } from "./plan.ts";
 import type { Placement, Requested } from "./provider.ts";
 import { people, type Scenario } from "./scenario.ts";
 
-/** All that happened, as the promises are held against it. */
+/** The events of a run against which the promises are checked. */
 export interface Happened {
   plan: DialPlan;
   scenario: Scenario;
   posted: readonly PostedMark[];
-  /** Calls that were ever on the queue. */
+  /** All calls that were ever on the queue. */
   calls: readonly Call[];
   requests: readonly Requested[];
   placements: readonly Placement[];
-  /** What an operator sees at the end. */
+  /** The rows as an operator sees them at the end. */
   rows: readonly SeenRow[];
   acts: readonly DoneAct[];
-  /** Calls that an operator took for not placed, though they were. */
+  /** Ids of calls that an operator took for not placed, though they were. */
   errors: readonly string[];
   answers: readonly Answer[];
   events: readonly { event: string; call_id?: string; state?: string }[];
-  /** Messages that nobody could read or write down. */
+  /** Messages that could not be read or written. */
   kept: readonly string[];
-  /** Values that no log line and no answer may have. */
+  /** Values that no log line and no answer may contain. */
   secrets: readonly string[];
 }
 
-/** What an operator orders holds so soon at the latest. */
+/** Maximum time until an operator's order takes effect. */
 const orderMsMax = 30_000;
-/** A request's moment may be so old. */
+/** Maximum delay of a request after its permit's time. */
 const momentMsMax = 50;
-/** What a claim waits: a call counts from its claim on. */
+/** Maximum time from a claim to its request: a call counts from its claim on. */
 const capSlackMs = 15_000;
 const dayMs = 86_400_000;
 
-/** Every promise that was broken, in words; empty where all were kept. */
+/** Returns a description of every broken promise; empty if all were kept. */
 export function violationsOf(happened: Happened): string[] {
   return [
     ...callsTwice(happened),
@@ -59,7 +59,7 @@ function callsTwice({ placements, errors }: Happened): string[] {
   for (const what of ["id", "mark"] as const) {
     const counts = Map.groupBy(placements, (one) => one[what]);
     for (const [name, all] of counts) {
-      // By an operator's word a person may be called once more.
+      // An operator's wrong decision may lead to one more call to a person.
       const words = new Set(errors.filter((id) => marks.get(id) === name)).size;
       if (all.length > 1 + words) broken.push(`twice: ${name} was placed ${all.length} times`);
     }
@@ -67,7 +67,10 @@ function callsTwice({ placements, errors }: Happened): string[] {
   return broken;
 }
 
-/** A success that was told to a dialer, however late, stands in the row: unless ledger and queue refused it both. */
+/**
+ * Checks that a success reported to a dialer, however late, stands in the row, unless ledger and queue both
+ * refused it.
+ */
 function lateSuccesses({ events, rows }: Happened): string[] {
   const idsOf = (is: (event: Happened["events"][number]) => boolean) =>
     new Set(events.filter(is).map(({ call_id = "" }) => call_id));
@@ -78,7 +81,7 @@ function lateSuccesses({ events, rows }: Happened): string[] {
     .map(({ id, state }) => `lost: the success of ${id}, which is ${state}`);
 }
 
-/** What may stand at the end of a call, and whether it may then have been placed. */
+/** Final states of a call: whether it may have been placed, and whether the operator sees its request. */
 const ends: Record<string, { placed: boolean | undefined; revealed: boolean }> = {
   PLACED: { placed: true, revealed: false },
   REJECTED: { placed: false, revealed: true },
@@ -101,7 +104,7 @@ function callsLost({ posted, calls, rows, placements, errors, kept }: Happened):
   const judge = (id: string, { mark, number }: Pick<PostedMark, "mark" | "number">): void => {
     const row = rowOf.get(id);
     const end = row && ends[row.state];
-    // A message that could be neither read nor written down is kept whole, with an alarm.
+    // A message that could be neither read nor written is stored whole, with an alarm.
     if (row === undefined && kept.some((body) => body.includes(requestIdOf(id)))) return;
     if (row === undefined || end === undefined) {
       broken.push(`lost: ${id} is ${row === undefined ? "nowhere" : `still ${row.state}`}`);
@@ -132,7 +135,7 @@ function callsLost({ posted, calls, rows, placements, errors, kept }: Happened):
   return broken;
 }
 
-/** Hours of the plan, written down once more in another way. */
+/** Calling hours of the plan, implemented independently of the code under test. */
 function isOpen({ agent, zone }: PostedMark, at: number, { hours }: Scenario): boolean {
   const offset = /^([+-])(\d\d):(\d\d)$/.exec(zone);
   const offsetMinutes = offset
@@ -158,7 +161,7 @@ function callsAtNight({ posted, placements, scenario }: Happened): string[] {
   const markOf = new Map(posted.map((one) => [one.mark, one]));
   return placements.flatMap(({ id, mark, at, placedAt, timeoutMs }) => {
     const who = markOf.get(mark);
-    // What a provider does after its time limit is past all help: then what counts is when it was asked.
+    // A call placed after the provider's time limit cannot be prevented, so the time of the request counts.
     const rang = placedAt <= at + timeoutMs ? placedAt : at;
     if (who !== undefined && isOpen(who, rang, scenario)) return [];
     return [`at night: ${id} of ${mark} rang at ${new Date(rang).toISOString()}`];
@@ -172,7 +175,7 @@ function callsTooFast({ requests, plan }: Happened): string[] {
     const times = all.map(({ at }) => at).toSorted((a, b) => a - b);
     let arrivalMs = -Infinity;
     const intervalMs = pace.intervalUs / 1000;
-    // The generic cell rate algorithm once more, as a check: a request that comes before its time is too fast.
+    // The generic cell rate algorithm, implemented again as a check: a request before its time is too fast.
     const early = times.filter((at) => {
       const tooSoon = at + momentMsMax < arrivalMs - (pace.burst - 1) * intervalMs;
       arrivalMs = Math.max(arrivalMs, at) + intervalMs;
@@ -197,7 +200,7 @@ function callsTooOften({ placements, plan }: Happened): string[] {
 }
 
 function callsAgainstOrders({ acts, calls, requests }: Happened): string[] {
-  // As it was last accepted: a repeat makes it younger only where its time was over.
+  // The last acceptance counts: a repeat renews `acceptedAt` only if the call's time was over.
   const callOf = new Map(
     calls.toSorted((a, b) => a.acceptedAt - b.acceptedAt).map((call) => [call.id, call]),
   );
@@ -242,7 +245,7 @@ function callsWithoutToken({ posted, calls }: Happened): string[] {
   });
 }
 
-/** Numbers, what stands in a context, tokens and secrets: in no log line, and in no answer that is an error. */
+/** Checks that numbers, context values, tokens and secrets appear in no log line and in no error answer. */
 function leaks({ events, answers, posted, secrets }: Happened): string[] {
   const telling = [
     ...people.map(({ number }) => number.slice(1)),

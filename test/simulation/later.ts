@@ -6,12 +6,12 @@ import type { createSimulatedQueue } from "./queue.ts";
 import type { World } from "./world.ts";
 
 const dayMs = 86_400_000;
-/** Before rows are purged, about when they are, and after. */
+/** Days before, around and after the purge of rows. */
 const daysLater = [20, 58.5, 61];
 
 /**
- * Delivers every message once more, weeks later: nobody is dialed, as the rows say how the calls ended, or the calls
- * are too old.
+ * Delivers every message once more, weeks later. Nobody may be dialed: the rows show how the calls ended, or
+ * the calls are too old.
  */
 export async function weeksLater(
   world: World,

@@ -16,25 +16,25 @@ interface Stored {
 }
 
 /**
- * The ledger of the simulated world, in memory. Its indexes, by which rows are listed and called up, lag behind: what
- * they show is read as it stands now, as with DynamoDB.
+ * Creates the ledger of the simulated world, in memory. Its indexes, by which rows are listed and called up,
+ * lag behind: the rows that they name are read as they stand now, as with DynamoDB.
  *
- * @param lagMs how much an index is behind a write
+ * @param lagMs returns the lag of an index behind a write, in milliseconds
  */
 export function createSimulatedLedger(world: World, lagMs: () => number) {
   const stored = new Map<string, Stored>();
   const indexed = new Map<string, Stored>();
   const memory = createMemoryLedger(stored);
   const index = createMemoryLedger(indexed);
-  /** What no version of the code may do to a row. */
+  /** Changes to a row that no version of the code may make. */
   const violations: string[] = [];
-  /** Rows that a later version has in hand. */
+  /** Rows that a later version is handling. */
   const taken = new Set<string>();
 
   const follow = (id: string) => {
     const one = stored.get(id);
     if (one === undefined) indexed.delete(id);
-    // An index has the keys of rows that only a later version can read.
+    // An index also has the keys of rows that only a later version can read.
     else indexed.set(id, { ...one, json: one.json.replace(`"${laterState}"`, '"WAITING"') });
   };
   const changed = (id: string) => {
@@ -60,7 +60,7 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
     return isWritten === true;
   };
 
-  /** Rows of a page of the index, as they stand now. */
+  /** Replaces the rows of an index page by the rows as they stand now. */
   const asTheyStand = async (
     page: Page,
     fits: (row: Page["rows"][number]) => boolean,
@@ -70,9 +70,9 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
     return { ...page, rows: found.filter(fits), unreadable: unreadable.size };
   };
 
-  /** Times in which only a later version could read a row. */
+  /** Periods in which only a later version could read a row. */
   const hidden: { id: string; from: number; until: number }[] = [];
-  /** A later version has a waiting row in hand for some minutes, in a state that this version does not know. */
+  /** Lets a later version handle a waiting row for some minutes, in a state that this version does not know. */
   const takeOne = () => {
     const waiting = [...stored.values()].filter(({ json }) => stateOf(json) === "WAITING");
     const row = waiting[Math.floor(world.random() * waiting.length)];
@@ -100,14 +100,14 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
     memory,
     violations,
     takeOne,
-    /** Calls that were dialed though only a later version could read their rows. */
+    /** Returns the calls that were dialed while only a later version could read their rows. */
     dialedUnseen: (requests: readonly { id: string; at: number }[]): string[] =>
       requests
         .filter(({ id, at }) =>
           hidden.some((one) => one.id === id && at > one.from && at < one.until),
         )
         .map(({ id }) => `dialed: ${id}, which only a later version can read`),
-    /** The ledger as a function reaches it; one of a later version adds a field of its own to what it writes. */
+    /** Returns the ledger as a function reaches it. A later version adds a field of its own to its writes. */
     reach(faults: () => Faults, isLater = false): CallLedger {
       const one = <Result>(what: string, effect: () => Promise<Result>) =>
         ask(world, faults(), what, effect);
@@ -134,7 +134,7 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
   };
 }
 
-/** What a write is for, by which schedules name the step at which somebody stands still. */
+/** Names the purpose of a write. Schedules use it to name the step at which a function stands still. */
 function stepOf(changes: readonly Change[]): string {
   const [first] = changes;
   if (first === undefined) return "write";

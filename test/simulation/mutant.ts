@@ -1,19 +1,19 @@
 import { readFileSync } from "node:fs";
 
-/** A load-bearing line, and what breaks it. */
+/** A load-bearing line, and a change that breaks it. */
 export interface Mutant {
-  /** What no longer holds. */
+  /** The rule that no longer holds. */
   breaks: string;
   edits: { file: string; line: string; becomes: string }[];
-  /** Unit tests that are about the line. */
+  /** Unit tests of this line. */
   tests: readonly string[];
 }
 
 type Edit = [line: string, becomes: string, file?: string];
-/** What no longer holds, a line that stands once in its file, what it becomes, and further edits where they are needed. */
+/** The broken rule, a line that appears once in its file, its replacement, and further edits if needed. */
 type Row = [breaks: string, line: string, becomes: string, ...further: Edit[]];
 
-/** @param files a line stands in one of them */
+/** @param files files of which one contains the line */
 export function mutantsIn(
   files: string | readonly string[],
   tests: readonly string[],

@@ -1,10 +1,10 @@
 /**
- * `npm run mutants [-- --only "claim|cap" --seeds 100 --quick]`: breaks one load-bearing line at a time, in a copy of the project, and
- * runs the unit tests that are about it, then simulations, directed schedules and explorations on it. One of them must
- * fail; ends with 1 where a mutant survives.
+ * `npm run mutants [-- --only "claim|cap" --seeds 100 --quick]`: breaks one load-bearing line at a time, in a
+ * copy of the project, and runs its unit tests, then simulations, directed schedules and explorations on the
+ * copy. One of them must fail; exits with 1 if a mutant survives.
  *
- * A list of its own, and not Stryker's: what matters is that each of these lines bears its load, and most of a mutation
- * tool's changes break nothing that a promise is about.
+ * The list is our own and not Stryker's: each of these lines must bear its load, whereas most changes of a
+ * mutation tool break no promise.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -29,7 +29,7 @@ const minutesMax = 6;
 
 const parts = ["functions", "shared", "infra", "test", "package.json", "tsconfig.json"];
 
-/** A copy of what is run, as it stands in `from`. */
+/** Copies the parts of the project that are run, as they stand in `from`. */
 async function copyOf(from: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "outbound-calls-mutant-"));
   const filter = (path: string) => !path.slice(from.length).includes("node_modules");
@@ -40,10 +40,10 @@ async function copyOf(from: string): Promise<string> {
   return copy;
 }
 
-/** As all of it stood at first: somebody may be at work on it meanwhile. */
+/** All mutants start from this copy, as files may be edited while they run. */
 const first = await copyOf(root);
 
-/** A copy with some lines broken. */
+/** Returns a copy with some lines broken. */
 async function copyWith(edits: Mutant["edits"]): Promise<string> {
   const copy = await copyOf(first);
   const config = 'export default { test: { include: ["test/**/*.test.ts"] } };\n';
@@ -60,7 +60,7 @@ async function copyWith(edits: Mutant["edits"]): Promise<string> {
   return copy;
 }
 
-/** Runs a script of Node in a copy. */
+/** Runs a Node script in a copy. */
 async function run(copy: string, args: string[]): Promise<{ code: number; text: string }> {
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ["ignore", "pipe", "pipe"] });
   const printed: string[] = [];
@@ -83,16 +83,16 @@ const runTests = (copy: string, tests: readonly string[]) =>
     ...tests,
   ]);
 
-/** What failed; undefined where nothing did. */
+/** Returns the failed check, or undefined if all passed. */
 async function failureIn(copy: string, tests: readonly string[]): Promise<string | undefined> {
   if (tests.length > 0) {
     const { code, text } = await runTests(copy, tests);
-    // Once more: where a machine is busy, a test may fail by its time limit.
+    // A failure is repeated once, as a test may exceed its time limit on a busy machine.
     const again = code === 0 ? code : (await runTests(copy, tests)).code;
     const failed =
       again === 0 ? undefined : text.split("\n").find((line) => /^not ok .* > /.test(line));
     if (failed !== undefined) return failed.replace(/^not ok \d+ - /, "").replace(/ # time.*/, "");
-    // Broken so that it does not run at all, it shows nothing.
+    // A mutant that cannot run at all shows nothing.
     if (again !== 0) throw new Error(text.slice(0, 2000));
   }
   if (values.quick) return undefined;
@@ -107,7 +107,7 @@ async function failureIn(copy: string, tests: readonly string[]): Promise<string
   );
 }
 
-/** Tests that pass without a mutant: of those that do not, none says anything. */
+/** Returns the tests that pass without a mutant. A test that fails anyway shows nothing. */
 async function passing(): Promise<ReadonlySet<string>> {
   const tests = [...new Set(chosen.flatMap((mutant) => mutant.tests))];
   const copy = await copyWith([]);
@@ -126,7 +126,7 @@ const only = new RegExp(values.only);
 const chosen = mutants.filter(
   ({ breaks, edits }) => only.test(breaks) || edits.some(({ file }) => only.test(file)),
 );
-// All at once, and before anything runs: whoever changed a line is to hear of it now.
+// All lines are checked before anything runs, so that a changed line is reported at once.
 for (const { file, line } of chosen.flatMap(({ edits }) => edits)) {
   const text = await readFile(join(first, file), "utf8");
   if (text.split(line).length !== 2) throw new Error(`${file} has not once: ${line}`);

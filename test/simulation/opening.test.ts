@@ -4,7 +4,8 @@ import { measureOpening } from "./opening.ts";
 it.each([
   { rows: 400_000, dialedPerSecond: 300 },
   { rows: 400_000, dialedPerSecond: 300, callsPerSecond: 100 },
-  // Fewer than are called up at once: they wait in the queue for minutes, and are not called up again.
+  // Fewer rows than may be called up at once: they wait in the queue for minutes, and must not be called up
+  // again.
   { rows: 40_000, dialedPerSecond: 30 },
 ])(
   "rows that are due at one opening are called up once each, by one sweep at a time: %o",

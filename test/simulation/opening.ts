@@ -6,13 +6,13 @@ import { aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { putDocument, webhook } from "../support/dialer-calls.ts";
 
-/** What became of rows that were all due at one opening. */
+/** Result for rows that were all due at one opening. */
 export interface Opening {
-  /** Ids in hints, for each row. */
+  /** Number of ids in hints per row. */
   hinted: number;
-  /** Rows that nobody had dialed at the end. */
+  /** Number of rows not dialed at the end. */
   left: number;
-  /** Sweeps that were at work at the same time, at most. */
+  /** Maximum number of sweeps at work at the same time. */
   sweepsAtOnce: number;
   minutes: number;
 }
@@ -20,8 +20,9 @@ export interface Opening {
 const stepSeconds = 5;
 
 /**
- * Has real sweeps call up a great many rows of four backlogs, all due at one opening, of an account whose dialers take
- * so many a second in the order of the hints. The ledger answers after 100 ms, so that a sweep takes its time.
+ * Lets real sweeps call up a great many rows of four backlogs, all due at one opening, of an account whose
+ * dialers handle this many per second in the order of the hints. The ledger answers after 100 ms, so that a
+ * sweep takes some time.
  */
 export async function measureOpening({
   rows: count,
@@ -30,7 +31,7 @@ export async function measureOpening({
 }: {
   rows: number;
   dialedPerSecond: number;
-  /** The account's pace; without it, it has none. */
+  /** The account's pace; undefined: no pace. */
   callsPerSecond?: number;
 }): Promise<Opening> {
   const pace = callsPerSecond === undefined ? {} : { providers: { webhook: { callsPerSecond } } };
@@ -93,7 +94,7 @@ export async function measureOpening({
   return { hinted: hinted / count, left: count - dialed.size, sweepsAtOnce, minutes };
 }
 
-/** Dials the rows of hints that have come, in their order, as many as there is time for. */
+/** Dials rows of arrived hints in order, as many as the time allows. */
 function dialSome(
   hints: { visibleAt: number; ids: string[] }[],
   now: number,

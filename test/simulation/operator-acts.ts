@@ -3,7 +3,7 @@ import { tokens } from "./plan.ts";
 import { type Act, agents, people, type Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 
-/** A call as the operator API shows it, and what it says of it when asked to. */
+/** A call as the operator API shows it, with its request if revealed. */
 export interface SeenRow {
   id: string;
   state: string;
@@ -14,21 +14,21 @@ export interface SeenRow {
   revealed: { phone_number: string; mark: string } | undefined;
 }
 
-/** What an operator ordered and was answered: from then on it holds. */
+/** An operator's order and its answer. The order holds from the answer on. */
 export interface DoneAct {
   act: Act["act"];
   target: string;
-  /** When it was first asked for, and answered. */
+  /** Times of the first request and of the answer. */
   begun: number;
   from: number;
   until: number;
 }
 
-/** States in which a call ends that was not placed, and that an operator sees with all that was posted. */
+/** States in which a call ends without being placed, and whose request an operator may see. */
 const revealedStates = ["REJECTED", "EXPIRED", "CANCELLED", "NEEDS_REVIEW", "REDIALED"];
 const allStates = [...revealedStates, "PLACED", "WAITING", "DIALING", "UNKNOWN"];
 
-/** An operator who does what a scenario says, by the API; who asks around, and so knows whose phone rang. */
+/** Creates an operator who performs a scenario's acts through the API, and who knows from outside whose phone rang. */
 export function createOperatorActs(
   world: World,
   { acts }: Scenario,
@@ -37,13 +37,13 @@ export function createOperatorActs(
 ) {
   const done: DoneAct[] = [];
   const resumes: { act: Act["act"]; target: string; askedAt: number; endedAt: number }[] = [];
-  /** Calls that an operator took for not placed, though they were. */
+  /** Ids of calls that an operator took for not placed, though they were. */
   const errors: string[] = [];
   const headers = {
     authorization: `Bearer ${tokens.operator}`,
     "content-type": "application/json",
   };
-  /** Asks again until there is an answer. */
+  /** Repeats a request until there is an answer. */
   async function ask(path: string, body?: object): Promise<Answer> {
     for (;;) {
       const answer = await request(`/operator${path}`, {
@@ -66,7 +66,7 @@ export function createOperatorActs(
     } while (cursor !== undefined);
     return found;
   }
-  /** What the operator believes. */
+  /** Returns true if the operator believes that the call was placed. */
   const believes = (id: string, errs: boolean): boolean => {
     if (!isPlaced(id)) return false;
     if (errs) errors.push(id);
@@ -140,7 +140,7 @@ export function createOperatorActs(
     world.after(act.atSeconds * 1000, "the operator acts", () => void doAct(act));
   }
   return {
-    /** Whoever else has ordered the same: one resume ends it, at some moment from when it was asked for. */
+    /** Two pauses of the same target end by one resume, at some time from its request on. */
     done: (): DoneAct[] =>
       done.map((one) => {
         const ends = resumes
@@ -150,7 +150,7 @@ export function createOperatorActs(
         return { ...one, until: Math.min(one.until, ...ends) };
       }),
     errors,
-    /** Every call, as an operator can see it, once all is over. */
+    /** Returns every call as an operator sees it at the end. */
     async everything(): Promise<SeenRow[]> {
       const found: SeenRow[] = [];
       const look = async () => {

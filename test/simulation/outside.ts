@@ -1,24 +1,24 @@
 import type { World } from "./world.ts";
 
-/** Chances of what may go wrong between a function and a service it asks. */
+/** Probabilities of faults between a function and a service it uses. */
 export interface Faults {
-  /** It fails, and nothing was done. */
+  /** The request fails without effect. */
   before: number;
-  /** It was done, and the answer is lost. */
+  /** The request takes effect, and its answer is lost. */
   after: number;
-  /** It takes minutes to answer. */
+  /** The answer takes minutes. */
   slow: number;
 }
 
-/** A failure such as an SDK throws; its message has what no log line may have. */
+/** A failure in the form of an SDK's, whose message contains values that no log line may contain. */
 export class OutsideError extends Error {
   override name = "OutsideError";
 }
 
 /**
- * One request to the outside world: on its way, done at one moment, and on its way back. Whoever asks may be killed
- * or stand still before it is sent and after it was done; once it is sent it is done, perhaps long after whoever
- * asked has given it up.
+ * One request to the outside world: on its way, performed at one time, and on its way back. The caller may be
+ * killed or stand still before it is sent and after it was performed. Once sent, it is performed, perhaps
+ * long after the caller has given it up.
  */
 export async function ask<Result>(
   world: World,
@@ -41,8 +41,8 @@ export async function ask<Result>(
 }
 
 /**
- * A list of writes, which is no transaction: each is made at its own moment, and when the list fails any of them may
- * have been made.
+ * Performs a list of writes that is no transaction: each takes effect at its own time, and if the list fails,
+ * any of them may have taken effect.
  */
 export function askEach<Item, Result>(
   world: World,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type DialPlan, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** Tokens as a client and an operator hold them. */
+/** Tokens in the clear, as held by a client and an operator. */
 export const tokens = {
   valid: "oc_valid0000000000000000000000000",
   second: "oc_second000000000000000000000000",
@@ -21,10 +21,10 @@ const from = "+12025550199";
 
 export type PlanTraits = Pick<Scenario, "hours" | "capped" | "expireHours">;
 
-/** The agent that the plan before lacks. */
+/** The agent that the previous plan lacks. */
 const newAgent = "known";
 
-/** One agent along each kind of route. */
+/** Returns a plan with one agent along each kind of route. */
 function planJson({ hours, capped, expireHours }: PlanTraits, isOld: boolean) {
   const agents = {
     plain: { provider: isOld ? "former" : "webhook", url: "https://plain.example/dial" },
@@ -56,7 +56,7 @@ function planJson({ hours, capped, expireHours }: PlanTraits, isOld: boolean) {
   };
 }
 
-/** The variables of both functions. */
+/** Returns the variables of both functions. */
 export function environment(traits: PlanTraits, isOld = false): Record<string, string> {
   return {
     DIAL_PLAN: JSON.stringify(planJson(traits, isOld)),

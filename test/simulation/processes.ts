@@ -2,17 +2,17 @@ import type { DialerDeps, DialerMemory } from "../../functions/dialer/context.ts
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { World } from "./world.ts";
 
-/** A process that runs dialers: it remembers a few things from one to the next, until it is killed. */
+/** A process that runs dialers. It keeps its memory between them until it is killed. */
 export interface Process {
   memory: DialerMemory;
-  /** It runs the plan that was deployed before. */
+  /** True if it runs the plan that was deployed before. */
   isOld: boolean;
-  /** It runs a version of the code that knows more of a row than this one. */
+  /** True if it runs a later version of the code, which knows more fields and states of a row. */
   isLater: boolean;
   underWay: number;
 }
 
-/** The processes of a dialer: a free one is used again, and a busy one now and then, as a Worker's isolate is. */
+/** Creates the processes of a dialer. A free one is reused, and now and then a busy one, like a Worker's isolate. */
 export function createProcesses(
   world: World,
   traits: () => { isOld: boolean; isLater: boolean },
@@ -34,7 +34,7 @@ export function createProcesses(
   };
 
   return {
-    /** Runs a function in a process; undefined: it was killed, and with it the process. */
+    /** Runs a function in a process. Resolves to undefined if the function was killed, and with it the process. */
     async run<Result>(
       name: string,
       lifeMs: number,

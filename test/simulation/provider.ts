@@ -7,13 +7,13 @@ import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import { OutsideError } from "./outside.ts";
 import type { World } from "./world.ts";
 
-/** What may become of a request, by how often it does beside being placed and answered. */
+/** Possible fates of a request, by their frequency, beside being placed and answered. */
 export interface Fates {
   /** Placed, and the answer lost or a 5xx. */
   lost: number;
   /** Not placed, and the answer lost or a 5xx. */
   vanished: number;
-  /** Placed some time after its time limit, unanswered. */
+  /** Placed some time after the time limit, unanswered. */
   late: number;
   /** 429: surely not placed. */
   busy: number;
@@ -25,7 +25,7 @@ export interface Fates {
   mute: number;
 }
 
-/** A request of ours for one call, as it reached its provider. */
+/** A request of ours for one call, as received by the provider. */
 export interface Requested {
   id: string;
   account: string;
@@ -37,27 +37,27 @@ export interface Requested {
 /** A person's phone rang. */
 export interface Placement extends Requested {
   number: string;
-  /** What the call is known by to whoever posted it. */
+  /** Text by which the client recognises the call. */
   mark: string;
   placedAt: number;
   providerCallId: string;
 }
 
-/** Telnyx forgets a command's id then. */
+/** Time after which Telnyx forgets a command's id. */
 const commandMemoryMs = 60_000;
-/** So much later than its time limit a provider may yet place a call. */
+/** Maximum time after its time limit at which a provider may still place a call. */
 const lateMsMax = 30_000;
-/** What a provider's list lags behind by, at most. */
+/** Maximum lag of a provider's list. */
 const listLagMs = 40_000;
 
-/** Providers of every kind there is: forgetful and idempotent ones, with and without records to be asked. */
+/** Creates providers of every kind: idempotent ones and others, with and without records for look-ups. */
 export function createSimulatedProvider(world: World, fates: () => Fates) {
   const requests: Requested[] = [];
   const placements: Placement[] = [];
-  /** Calls whose phones ring, or will. */
+  /** Calls whose phones ring, or will ring. */
   const doomed = new Set<string>();
   const stats = { suppressed: 0 };
-  /** What was accepted under a key that the provider remembers, and until when. */
+  /** Calls accepted under a key that the provider remembers, and the time until which it does. */
   const remembered = new Map<string, { providerCallId: string; until: number }>();
 
   const keyOf = (id: string, attempt: number, route: Route): string | undefined => {

@@ -14,30 +14,30 @@ interface Queued {
 }
 
 export interface QueueTraits {
-  /** Most dialers at once, and messages of a delivery. */
+  /** Maximum concurrent dialers, and maximum messages of a delivery. */
   consumers: number;
   lifeMs: number;
   batchSize: number;
-  /** How long a delivered message is kept from others; shorter than a delivery may take. */
+  /** Time for which a delivered message is hidden from other consumers; shorter than a delivery may take. */
   visibilityMs: number;
-  /** Deliveries after which a message is a dead letter. */
+  /** Number of deliveries after which a message becomes a dead letter. */
   attemptsMax: number;
-  /** Chance that what is sent is there twice, or that a delivered message stays visible. */
+  /** Probability that a sent message is doubled, or that a delivered message stays visible. */
   double: number;
-  /** Chance that a delivery's result is lost. */
+  /** Probability that a delivery's result is lost. */
   lostResult: number;
-  /** How much later than asked a message may come. */
+  /** Maximum delay of a message beyond the requested one. */
   lateMs: number;
-  /** Chance that only some of many messages are taken. */
+  /** Probability that only some of many messages are taken. */
   partial: number;
 }
 
-/** Bodies larger than this lie in object storage. */
+/** Size above which bodies lie in object storage. */
 const inlineBytesMax = 6_000;
 
 /**
- * A queue that keeps what it has taken, at least once: doubled, late, out of order, delivered again while the first
- * delivery still runs. It runs a dialer for what it delivers.
+ * Creates a queue that delivers at least once: doubled, late, out of order, and again while the first
+ * delivery still runs. It runs a dialer for each delivery.
  */
 export function createSimulatedQueue(
   world: World,
@@ -50,7 +50,7 @@ export function createSimulatedQueue(
   let running = 0;
   let sent = 0;
   const stats = { again: 0, doubled: 0 };
-  /** What every message that was ever taken says. */
+  /** All messages that were ever taken. */
   const seen: Message[] = [];
   const thrown: string[] = [];
 
@@ -150,7 +150,7 @@ export function createSimulatedQueue(
       else if (answer !== undefined) {
         letter.visibleAt = world.now() + answer.retryAfterSeconds * 1000;
       }
-      // Another one may have been waiting behind this one.
+      // Another delivery may have been waiting for this one.
       wake();
     };
     processes
@@ -169,7 +169,7 @@ export function createSimulatedQueue(
         const isPartial = world.chance(traits().partial);
         const taken = isPartial ? Math.floor(world.random() * all.length) : all.length;
         for (const [index, { message, delaySeconds = 0 }] of all.entries()) {
-          // Whether those behind the first that failed were taken is not said.
+          // The messages behind the first failed one may or may not have been taken.
           if (index < taken || world.chance(0.3)) put(message, delaySeconds);
         }
         return taken;
@@ -180,9 +180,9 @@ export function createSimulatedQueue(
     stats,
     seen,
     thrown,
-    /** Delivers once more what was delivered before. */
+    /** Delivers a message again that was delivered before. */
     repeat: (message: Message) => put(message, 0),
-    /** Whether no message is left that is to be delivered some time. */
+    /** Returns true if no message is left to deliver. */
     isQuiet: () => waiting.length === 0 && dead.length === 0 && running === 0,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * How well the pace of an account is kept, in simulated time, by functions that share nothing but a slow ledger. As a
- * command (`npm run rates`) it measures every case and ends with 1 where a figure misses its bound.
+ * Measures how well the pace of an account is kept, in simulated time, by functions that share nothing but a
+ * slow ledger. The command `npm run rates` measures every case and exits with 1 if a figure misses its bound.
  */
 import { argv } from "node:process";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
@@ -12,16 +12,16 @@ import { type Bench, callsNow, request, webhook } from "../support/dialer-calls.
 /** A request of many calls to one account. */
 export interface RateCase {
   callsPerSecond: number;
-  /** How long ledger and documents take to answer. */
+  /** Response time of ledger and documents. */
   ledgerMs: number;
   calls: number;
 }
 
-/** What a run came to. */
+/** Result of a run. */
 export interface Rates extends RateCase {
   /** Requests a second, as a share of the pace. */
   share: number;
-  /** Most requests within one second, and the pace with its burst. */
+  /** Maximum requests within one second, and the maximum that pace and burst allow. */
   peak: number;
   peakMax: number;
   /** Claims that ended without a request, as a share of the calls. */
@@ -34,7 +34,7 @@ export interface Rates extends RateCase {
 
 const consumers = 20;
 
-/** Dials a request of calls at a pace, from its acceptance until the last one is placed. */
+/** Dials a request of calls at a pace, from its acceptance until the last call is placed. */
 export async function measureRates({ callsPerSecond, ledgerMs, calls }: RateCase): Promise<Rates> {
   const bench = createDialerBench({
     startAt: "2026-06-01T10:00Z",
@@ -87,7 +87,7 @@ async function figuresOf(bench: Bench, callsPerSecond: number) {
   };
 }
 
-/** Every method of ledger and documents takes so long, half of it before anything happens. */
+/** Delays every method of ledger and documents by this time, half of it before the effect. */
 function slowDown(bench: Bench, ms: number): void {
   const slow = <Port extends object>(port: Port): Port =>
     new Proxy(port, {
@@ -106,7 +106,7 @@ function slowDown(bench: Bench, ms: number): void {
   bench.deps.documents = slow(bench.documents);
 }
 
-/** Most of the sorted times within one second. */
+/** Maximum number of the sorted times within one second. */
 export function peakOf(times: readonly number[]): number {
   let from = 0;
   let peak = 0;
@@ -128,7 +128,7 @@ function overtakenMs(dialed: readonly { call: { id: string }; at: number }[]): n
   return longest;
 }
 
-/** What is wrong with a run's figures; empty: nothing. */
+/** Returns descriptions of the figures that miss their bounds; empty if none does. */
 export function missesOf(rates: Rates): string[] {
   const { callsPerSecond, ledgerMs, share, peak, peakMax, unsent, overtakenMs: overtaken } = rates;
   const least = callsPerSecond === 100 && ledgerMs === 700 ? 0.88 : 0.95;

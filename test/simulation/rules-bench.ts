@@ -4,7 +4,7 @@ import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { randomId } from "../../shared/platform/random-id.ts";
 
-/** Rules that chance breaks too seldom: of breakers, sweeps and what they call up. */
+/** Rules about breakers, sweeps and calling up, which random scenarios break too seldom. */
 
 export const startAt = "2026-10-22T12:00:00Z";
 export const dayMs = 86_400_000;
@@ -18,7 +18,7 @@ export const benchOf = (more: { plan?: object; concurrency?: number } = {}) =>
 export type Bench = ReturnType<typeof benchOf>;
 
 let people = 0;
-/** Posts calls to people who were not called before, each of a request of its own; answers with their ids. */
+/** Posts calls to people who were not called before, each in a request of its own. Resolves to their ids. */
 export async function post(
   bench: Bench,
   count: number,
@@ -39,7 +39,7 @@ export async function post(
   }
   return ids;
 }
-/** One call after another, each answered so. */
+/** Dials one call after another, each with the same answer. */
 export async function dialEach(
   bench: Bench,
   outcomes: readonly DialOutcome[],
@@ -60,7 +60,7 @@ export const stateOf = async (bench: Bench, key: string) => (await breakerOf(ben
 export const unanswered: DialOutcome = { kind: "unknown", code: "http_500" };
 export const placed: DialOutcome = { kind: "placed" };
 export const refused = { kind: "rejected", code: "http_422" } as const;
-/** Writes a row that waits, by a pause that is lifted before anybody calls it up. */
+/** Writes waiting rows, by means of a pause that is lifted before they are called up. */
 export async function waitingRows(
   bench: Bench,
   count: number,

@@ -1,7 +1,9 @@
 /**
- * `npm run simulate -- --seeds 2000 [--from 1] [--trouble 100] [--schedules]`: runs so many simulations, each from its
- * seed, and so many of accounts in trouble; with `--schedules` those too that chance would seldom find, and every order in which two dialers and a sweep may handle
- * a call. Ends with 1 at the first that breaks a promise; what a seed brought is shrunk to the least that breaks it.
+ * `npm run simulate -- --seeds 2000 [--from 1] [--trouble 100] [--schedules]`: runs this many simulations,
+ * each from its seed, and this many of accounts in trouble. With `--schedules` it also runs the schedules
+ * that random simulation would seldom find, and every order in which two dialers and a sweep may handle a
+ * call. Exits with 1 at the first broken promise; a failing seed's scenario is shrunk to the smallest that
+ * fails.
  */
 import { parseArgs } from "node:util";
 import { runDirected } from "./directed.ts";
@@ -15,11 +17,11 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "500" },
     from: { type: "string", default: "1" },
     schedules: { type: "boolean", default: false },
-    /** The quick ones of the schedules, and first: for a mutant. */
+    /** Runs the quick schedules first, and only these: for a mutant. */
     mutant: { type: "boolean", default: false },
-    /** Simulations of accounts in trouble beside accounts that are well. */
+    /** Number of simulations of accounts in trouble beside accounts that are well. */
     trouble: { type: "string", default: "0" },
-    /** As it was found. */
+    /** Reports a failing scenario as found. */
     unshrunk: { type: "boolean", default: false },
   },
 });

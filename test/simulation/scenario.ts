@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { Fates } from "./provider.ts";
 
-/** How bad it gets: chances of what may go wrong, of every kind at once. */
+/** Probabilities of all faults at once. */
 export interface Weather extends Fates {
   kill: number;
   freeze: number;
@@ -14,15 +14,15 @@ export interface Weather extends Fates {
 }
 
 export interface Scenario {
-  /** Of everything that is not said here. */
+  /** Seed of everything that the scenario leaves open. */
   seed: number;
-  /** Minutes after the first Thursday noon, UTC, of the plan's time. */
+  /** Start, in minutes after the first Thursday noon, UTC, of the plan's time. */
   startMinutes: number;
-  /** Whether numbers have a cap. */
+  /** True if numbers have a cap. */
   capped: boolean;
-  /** Whether calling hours hold, or it is always open. */
+  /** True if calling hours apply; otherwise it is always open. */
   hours: boolean;
-  /** How long an invocation of the dialer may run. */
+  /** Maximum duration of an invocation of the dialer. */
   lifeSeconds: number;
   consumers: number;
   batchSize: number;
@@ -30,13 +30,13 @@ export interface Scenario {
   attemptsMax: number;
   lateSeconds: number;
   sweepLost: number;
-  /** How many seconds the ledger's indexes may be behind. */
+  /** Maximum lag of the ledger's indexes. */
   lagSeconds: number;
-  /** When a call's time is over. */
+  /** Lifetime of a call. */
   expireHours: number;
-  /** For so long some dialers run the plan before, which lacks an agent and has another's account wrong. */
+  /** Time for which some dialers run the previous plan, which lacks an agent and has another's account wrong. */
   oldPlanSeconds: number;
-  /** How many of the dialers are of a later version, which knows more fields of a row, and more states. */
+  /** Number of dialers of a later version, which knows more fields and states of a row. */
   later: number;
   weather: Weather;
   posts: Post[];
@@ -50,12 +50,12 @@ export interface Post {
   atSeconds: number;
   token: "valid" | "second" | "wrong" | "none" | "of another agent";
   /**
-   * Under an Idempotency-Key: repeated until it is answered, and this often once it is. Where it `reuses` one, that is
-   * the key of the client's request before, which was for other calls. The last repeat comes `hoursLater`; of a
-   * client who is patient every one.
+   * Idempotency-Key of the request, which is repeated until it is answered, and `repeats` times after that.
+   * `reuses`: the key is that of the client's previous request, for other calls. The last repeat comes
+   * `hoursLater`; every repeat does if the client `isPatient`.
    */
   key: { repeats: number; reuses: boolean; hoursLater: number; isPatient?: boolean } | undefined;
-  /** A single call is posted where this is undefined. */
+  /** Undefined: a single call is posted. */
   batch: PostedCall[] | undefined;
   call: PostedCall;
 }
@@ -63,7 +63,7 @@ export interface Post {
 export interface PostedCall {
   agent: (typeof agents)[number];
   person: number;
-  /** Its number is none: all of its request is to be refused. */
+  /** True if its number is invalid, so that its whole request must be refused. */
   bad: boolean;
 }
 
@@ -80,11 +80,11 @@ export interface Act {
     | "do not call";
   which: number;
   seconds: number;
-  /** The operator errs about whether the call was placed. */
+  /** True if the operator errs about whether the call was placed. */
   errs: boolean;
 }
 
-/** People who may be called: numbers, and time zones as they are posted. */
+/** People who may be called: numbers, and time zones as posted. */
 export const people = [
   { number: "+12125550100", timezone: undefined, zone: "America/New_York" },
   { number: "+12125550101", timezone: "america/los_angeles", zone: "America/Los_Angeles" },
@@ -118,7 +118,7 @@ const calm: Weather = {
 export const calmWeather: Weather = calm;
 
 const chance = (most: number) =>
-  // Of whole numbers: those with a point are nearly always next to nothing.
+  // Whole numbers are used, as shrunk fractions are nearly always close to zero.
   fc.oneof(
     fc.constant(0),
     fc.nat({ max: 100 }).map((percent) => (percent / 100) * most),
@@ -183,12 +183,12 @@ const act: fc.Arbitrary<Act> = fc.record({
   errs: rarely,
 });
 
-/** Everything that may happen to a few dozen calls. Shrinks to fewer calls, fewer faults and fewer acts. */
+/** Generates everything that may happen to a few dozen calls. Shrinks to fewer calls, faults and acts. */
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   seed: fc.nat({ max: 2 ** 32 - 1 }),
   startMinutes: fc.oneof(
     fc.nat({ max: 7 * 24 * 60 }),
-    // Minutes before it closes in London, New York and Nepal, on any of these days.
+    // Starts minutes before closing time in London, New York and Nepal, on any of these days.
     fc
       .tuple(fc.nat({ max: 6 }), fc.constantFrom(420, 720, 135), fc.nat({ max: 40 }))
       .map(([day, closing, before]) => day * 24 * 60 + closing - before),

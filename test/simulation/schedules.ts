@@ -9,7 +9,7 @@ import {
 } from "./directed.ts";
 import { landingLate, oldPlan, overTheCap, redialedAgain, repeatedLate } from "./directed-more.ts";
 
-/** Schedules that chance would seldom find, by what happens in them; the quick ones take some seconds each. */
+/** Schedules that random simulation would seldom find, by their content. The quick ones take some seconds each. */
 export const quickSchedules: Record<string, () => Iterable<Directed>> = {
   "hours close while calls wait for a place": closing,
   "a call is sent once more": sentOnceMore,

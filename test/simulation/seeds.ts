@@ -13,12 +13,12 @@ const counts = [
 ] as const;
 export type Totals = Record<(typeof counts)[number], number>;
 
-/** A seed that broke a promise, and the least of what it brought that still does. */
+/** A seed that broke a promise, and the smallest scenario that still does. */
 export interface Failure {
   seed: number;
   scenario: Scenario;
   violations: string[];
-  /** The newest of what happened. */
+  /** The latest events. */
   trace: string[];
 }
 
@@ -26,9 +26,9 @@ const shrinkMsMax = 60_000;
 const traceLinesMax = 150;
 
 /**
- * Runs one simulation a seed, `from` and on, until one breaks a promise; that one is shrunk.
+ * Runs one simulation per seed, starting at `from`, until one breaks a promise. That one is shrunk.
  *
- * @param progress is told of every seed that is done
+ * @param progress is called after every seed
  */
 export async function runSeeds(
   from: number,
@@ -73,7 +73,7 @@ export async function runSeeds(
   return { totals };
 }
 
-/** What a person needs to see of a failure, and to run it again. */
+/** Describes a failure for people, with the way to repeat it. */
 export function textOf({ seed, scenario, violations, trace }: Failure): string {
   return [
     `Seed ${seed} breaks a promise:`,

@@ -25,35 +25,35 @@ import { calmWeather, type Scenario } from "./scenario.ts";
 import { noStops, World } from "./world.ts";
 
 const hourMs = 3_600_000;
-/** A Thursday: within a week of it clocks are put back in Europe, and then in America. */
+/** A Thursday. Within a week of it, clocks are put back in Europe, and then in America. */
 const firstStart = Date.parse("2026-10-22T12:00:00Z");
-/** Faults end then; what is left to do must be done without them. */
+/** Time at which faults end. The remaining work must be done without them. */
 const stormMs = 1.2 * hourMs;
-/** An API's invocation. */
+/** Maximum duration of an API invocation. */
 const apiLifeMs = 30_000;
 
-/** What a run came to. */
+/** Result of a run. */
 export interface Report {
   violations: string[];
   accepted: number;
   placed: number;
-  /** Requests, messages and posts that came again, and led to no second placement. */
+  /** Number of repeated requests, messages and posts that led to no second placement. */
   suppressed: number;
   unknown: number;
   needsReview: number;
   killed: number;
   frozen: number;
-  /** What happened, where it was to be told. */
+  /** Events of the run, if requested. */
   trace: string[];
 }
 
 /**
- * Runs the API, the dialer, the dial plan and its schedule over a simulated queue, ledger, provider and clock, as a
- * scenario says, until every call has come to its end; and holds the promises against what happened.
+ * Runs the API, the dialer, the dial plan and its schedule over a simulated queue, ledger, provider and
+ * clock, by a scenario, until every call has ended. Then checks the promises against the events.
  *
- * @param options.pauses steps such as `claim` (before it is made) and `claim answers`: the first function to take one
- *   stands still there, for so many milliseconds; `answersFirst` says what it finds then
- * @param options.delays the same steps: the first to ask so waits for so many milliseconds until it is done
+ * @param options.pauses steps such as `claim` (before it is made) and `claim answers`, with milliseconds: the
+ * first function at such a step stands still there; `answersFirst` says what it finds afterwards
+ * @param options.delays the same steps: the first request of each takes this many milliseconds
  */
 export async function simulate(
   scenario: Scenario,
@@ -111,7 +111,7 @@ export async function simulate(
     if (ms > 0) world.mayStop("sleep");
     return world.wait(ms, "sleep");
   };
-  /** Messages that nobody could read or write down. */
+  /** Messages that could not be read or written. */
   const kept: string[] = [];
   const processes = createProcesses(
     world,
@@ -192,7 +192,7 @@ export async function simulate(
     world.stops = noStops;
   });
 
-  /** The clock's minute; rarer once nothing is left but to wait. */
+  /** The schedule's interval is a minute, and longer once calls only wait. */
   const endAt = startAt + (30 + 3) * hourMs;
   const invoke = (name: "sweep" | "purge") => {
     const run = name === "sweep" ? sweep : purge;
@@ -263,7 +263,7 @@ export async function simulate(
   };
 }
 
-/** When the first of the rows is due. */
+/** Returns the due time of the first row. */
 function nextDueAt(stored: ReadonlyMap<string, { json: string }>): number {
   let first = Infinity;
   for (const { json } of stored.values()) {

@@ -13,7 +13,7 @@ describe("the simulation", () => {
   it("keeps every promise, whatever goes wrong", async () => {
     const { totals, failure } = await runSeeds(1, 100, { isShrunk: true });
     if (failure !== undefined) expect.fail(textOf(failure));
-    // Where nothing goes wrong, nothing is shown.
+    // A run without faults would prove nothing.
     for (const count of Object.values(totals)) expect(count).toBeGreaterThan(100);
   }, 120_000);
 
@@ -29,7 +29,7 @@ describe("the simulation", () => {
         later: 0,
       };
       const { posts: sampled } = scenario;
-      // At the office it may be the weekend.
+      // The office may be closed for the weekend.
       const isOffice = ({ agent }: { agent: string }) => agent === "office";
       const posts = sampled.filter(
         ({ token, batch, call, key }) =>
@@ -64,7 +64,7 @@ describe("the simulation", () => {
 });
 
 describe("every promise is kept", () => {
-  // The others, which take minutes, are for `npm run simulate -- --schedules`.
+  // The other schedules, which take minutes, run by `npm run simulate -- --schedules`.
   it.each(Object.entries(quickSchedules))(
     "where %s",
     async (_, schedules) => {

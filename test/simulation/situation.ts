@@ -1,4 +1,4 @@
-/** What an answer of a port says, as text can have it. */
+/** Returns an answer of a port in a form that JSON can represent. */
 export function toTell(result: unknown): unknown {
   if (typeof result !== "object" || result === null) return result;
   if ("rows" in result && result.rows instanceof Map) return [...result.rows.values()];
@@ -6,7 +6,10 @@ export function toTell(result: unknown): unknown {
   return result;
 }
 
-/** As text in which versions are named in their order: which of them is whose is all that matters. */
+/**
+ * Returns the situation as text in which versions are numbered in order of appearance, as only their identity
+ * matters.
+ */
 export function renamed(situation: unknown): string {
   const names = new Map<string, number>();
   return JSON.stringify(situation).replaceAll(/v#\d+;/g, (version) => {

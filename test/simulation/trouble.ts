@@ -8,41 +8,42 @@ import { type Bench, numberOf, pause, request } from "../support/dialer-calls.ts
 import { peakOf } from "./rates.ts";
 
 /**
- * Several clients and agents whose accounts are in all kinds of trouble for minutes, beside some that are well. Functions
- * share nothing but ledger and queue, their clocks differ by up to two seconds, and sweeps die half-way or overlap.
+ * Several clients and agents whose accounts are in all kinds of trouble for minutes, beside some that are
+ * well. Functions share nothing but ledger and queue, their clocks differ by up to two seconds, and sweeps
+ * die half-way or overlap.
  */
 
 const minuteMs = 60_000;
 const troubledMs = 12 * minuteMs;
 const host = (name: string) => ({ provider: name, url: `https://${name}.example/dial` });
 
-/** Agents by what their account or list is like. */
+/** Agents, named by the condition of their account or list. */
 const agents = {
   well: host("well"),
   paced: host("paced"),
   hangs: host("hangs"),
   fails: host("fails"),
-  /** Both along one account: the list of one is refused. */
+  /** Both use one account: the list of one is refused. */
   refused: host("shared"),
   beside: host("shared"),
   /** Half of its numbers are forbidden. */
   forbidden: host("forbidden"),
-  /** The plan loses it. */
+  /** The plan loses this agent. */
   gone: host("gone"),
   held: host("held"),
 };
 type Agent = keyof typeof agents;
 const { gone: _gone, ...withoutGone } = agents;
-/** Agents whose every call is to be dialed in its turn. */
+/** Agents whose every call must be dialed in its turn. */
 const healthy: readonly Agent[] = ["well", "paced", "beside", "forbidden"];
 const clients = ["crm", "shop", "clinic"];
-/** A call of a healthy agent may be so late. */
+/** Maximum delay of a healthy agent's call. */
 const lateMsMax = 3 * minuteMs;
 const expireAfterHours = 1;
-/** An open breaker lets a probe through so seldom at least, but for clocks that differ. */
+/** Minimum interval of an open breaker's probes, less the difference of clocks. */
 const probeMsMin = 10_000;
 
-/** Numbers between 0 and 1 from a seed (mulberry32). */
+/** Returns a generator of numbers between 0 and 1 from a seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -53,7 +54,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Runs one seed; answers with what was not as promised. */
+/** Runs one seed. Resolves to the broken promises. */
 export async function simulateTrouble(seed: number): Promise<string[]> {
   const random = randomOf(seed);
   const between = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
@@ -98,7 +99,10 @@ function offClock(bench: Bench, offsetMs: number): () => number {
   return () => bench.now() + offsetMs;
 }
 
-/** Now and then a sweep's reads and writes go unanswered from some moment on: it has died, and its lease stands. */
+/**
+ * Returns a sweeper whose reads and writes sometimes go unanswered from some time on: it has died, and its
+ * lease stands.
+ */
 function dyingSweeper(bench: Bench, random: () => number, callsLeft: number): Partial<DialerDeps> {
   if (random() < 0.7) return {};
   let left = callsLeft;
@@ -116,7 +120,7 @@ function dyingSweeper(bench: Bench, random: () => number, callsLeft: number): Pa
   return { ledger: dying(bench.rows), documents: dying(bench.documents) };
 }
 
-/** What is accepted within ten seconds: of well accounts no more than they can take. */
+/** Returns the calls accepted within ten seconds: for healthy accounts no more than they can take. */
 function arrivalsOf(bench: Bench, random: () => number, callsPerSecond: number): Call[][] {
   const most: Record<Agent, number> = {
     well: 20,
@@ -193,14 +197,14 @@ async function violationsOf(
     const lateMs = (at ?? Infinity) - (turns.get(call.id) ?? call.acceptedAt);
     if (lateMs > lateMsMax) violations.push(`${call.id} of ${agent} was ${lateMs / 1000} s late`);
   }
-  // Clocks are up to four seconds apart, and each may give four seconds' worth more.
+  // Clocks are up to four seconds apart, and each may add four seconds' worth of requests.
   const times = bench.dialed.filter(({ call }) => call.request.agent_id === "paced");
   const peak = peakOf(times.map(({ at }) => at).toSorted((a, b) => a - b));
   if (peak > 5 * callsPerSecond + 1) violations.push(`${peak} requests in a second`);
   return [...violations, ...probesOf(bench)];
 }
 
-/** When it is each call's turn: with a pace after those that were accepted before it. */
+/** Returns the time of each call's turn: with a pace, after the calls accepted before it. */
 function turnsOf(accepted: readonly Call[], callsPerSecond: number): Map<string, number> {
   let next = 0;
   const paced = accepted
@@ -215,13 +219,16 @@ function turnsOf(accepted: readonly Call[], callsPerSecond: number): Map<string,
   );
 }
 
-/** Probes of the failing account rotate: requests so far apart are probes, and while others wait none is the next too. */
+/**
+ * Checks that probes of the failing account rotate. Requests this far apart are probes, and a call must not
+ * be probed with twice in a row while others wait.
+ */
 function probesOf(bench: Bench): string[] {
   const failing = bench.dialed.filter(({ call }) => call.request.agent_id === "fails");
   const probedAgain = failing.filter(({ call, at }, index) => {
     const [earlier, before] = [failing[index - 2], failing[index - 1]];
     if (earlier === undefined || before === undefined || before.call.id !== call.id) return false;
-    if (before.at - earlier.at <= probeMsMin) return false; // no probe yet
+    if (before.at - earlier.at <= probeMsMin) return false; // not a probe yet
     const others = failing
       .slice(index)
       .some((one) => one.call.id !== call.id && one.call.acceptedAt < before.at);

@@ -143,7 +143,7 @@ describe("a sweep", () => {
   });
 
   it("lets the clients of an account take turns", async () => {
-    // A place or two a sweep: it begins where the one before has ended.
+    // The account has one or two places per sweep, and each sweep starts after the last served backlog.
     const plan = { providers: { webhook: { callsPerSecond: 0.02 } } };
     const bench = benchOf({ plan });
     await waitingRows(bench, 40, { client: "a" });

@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** One run of a function: of the API, of the dialer. It may be killed, and it may stand still and go on. */
+/** One run of a function of the API or the dialer. It may be killed, and it may stand still and go on. */
 export interface Invocation {
   name: string;
   state: "running" | "ended" | "killed";
   frozenUntil: number;
-  /** What it waits for; with nothing, it is at work, or hangs for good. */
+  /** Number of answers and timers it waits for. At zero it is at work, or hangs for good. */
   waits: number;
-  /** What it has been told, and when: all that what it does next depends on. */
+  /** All answers it has received, with their times: its next steps depend on nothing else. */
   told: string[];
   onKilled(): void;
 }
 
-/** Something that is to happen: to an invocation, or in the world at large. */
+/** A future event of an invocation, or of the world at large. */
 export interface Happening {
   at: number;
   order: number;
@@ -21,7 +21,7 @@ export interface Happening {
   happen(): void;
 }
 
-/** Chances of what may befall an invocation whenever it asks something of the outside world. */
+/** Probabilities of interruptions whenever an invocation asks the outside world. */
 export interface Stops {
   kill: number;
   freeze: number;
@@ -29,14 +29,14 @@ export interface Stops {
 
 export const noStops: Stops = { kill: 0, freeze: 0 };
 
-/** What runs on when an invocation that stood still is past its deadline. */
+/** Time for which an invocation that stood still past its deadline still runs. */
 const graceMs = 3_000;
 
 const realSetTimeout = globalThis.setTimeout;
 const realClearTimeout = globalThis.clearTimeout;
 const current = new AsyncLocalStorage<{ world: World; invocation: Invocation }>();
 
-/** A timer of the simulated world, as `setTimeout` answers with one. */
+/** A timer of the simulated world, in the form that `setTimeout` returns. */
 class SimulatedTimer {
   readonly cancel: () => void;
   constructor(cancel: () => void) {
@@ -45,8 +45,8 @@ class SimulatedTimer {
 }
 
 /**
- * In an invocation, `setTimeout` is of its world; elsewhere it is the real one. So the code under test needs no
- * other clock than the one it has.
+ * Replaces `setTimeout` by the world's timers within an invocation; elsewhere it stays real. The code under
+ * test therefore needs no other clock.
  */
 function installTimers(): void {
   const set = (work: () => void, ms = 0, ...rest: unknown[]): unknown => {
@@ -63,9 +63,9 @@ function installTimers(): void {
 installTimers();
 
 /**
- * A world with a clock of its own, in which one thing happens after another. Everything random in it follows from
- * its seed, so a run is repeated by its seed. What an invocation does between two waits takes no time, and nothing
- * happens meanwhile; it may be killed, or stand still for minutes, at any of its waits.
+ * A world with its own clock, in which one event happens after another. All randomness follows from its seed,
+ * so a run is repeated by its seed. Work between two waits of an invocation takes no time, and no other event
+ * happens meanwhile. An invocation may be killed, or stand still for minutes, at any of its waits.
  */
 export class World {
   #now: number;
@@ -74,18 +74,21 @@ export class World {
   #happenings: Happening[] = [];
   readonly #invocations = new Set<Invocation>();
   stops = noStops;
-  /** How often each step has been taken. */
+  /** Number of times each step has been taken. */
   readonly #taken = new Map<string, number>();
-  /** Steps at which the first to take them is to stand still, and for how long; `settle #2` is the second's. */
+  /**
+   * Steps at which the first function to take them stands still, with the duration; `settle #2` means the
+   * second function.
+   */
   readonly pauses = new Map<string, number>();
-  /** Requests that take long on their way: steps as in `pauses`, and for how long. */
+  /** Steps, named as in `pauses`, whose requests are slow, with the duration. */
   readonly delays = new Map<string, number>();
   readonly #sent = new Map<string, number>();
-  /** Whoever goes on after standing still finds the answers before it finds its time limits over. */
+  /** True if a function that goes on after standing still finds the answers before its expired time limits. */
   answersFirst = false;
   killed = 0;
   frozen = 0;
-  /** What happened, newest last, to be told of a failure. */
+  /** Events, newest last, for the report of a failure. */
   readonly trace: string[] = [];
   traced = false;
 
@@ -105,7 +108,7 @@ export class World {
     return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32;
   };
   chance = (of: number): boolean => of > 0 && this.random() < of;
-  /** Log-uniform, as waits are: mostly short, now and then very long. */
+  /** Log-uniform, like real waits: mostly short, now and then very long. */
   between = (least: number, most: number): number =>
     Math.round(least * (most / least) ** this.random());
   hex = (): string =>
@@ -121,12 +124,12 @@ export class World {
     if (this.traced) this.trace.push(`${new Date(this.#now).toISOString()} ${what}`);
   }
 
-  /** In the world at large, whatever becomes of any invocation. */
+  /** Schedules an event of the world at large, independent of any invocation. */
   after(ms: number, what: string, happen: () => void): void {
     this.#add({ at: this.#now + ms, what, invocation: undefined, happen });
   }
 
-  /** In the invocation that asks; answers with how to call it off. */
+  /** Sets a timer of the current invocation. Returns a function that cancels it. */
   timer(what: string, ms: number, happen: () => void): () => void {
     const invocation = this.whoAsks();
     if (invocation?.state === "killed") return () => undefined;
@@ -147,15 +150,15 @@ export class World {
     };
   }
 
-  /** Waits, as the invocation that asks; one that was killed waits for good. */
+  /** Waits in the current invocation. A killed invocation waits for good. */
   wait = (ms: number, what = "wait"): Promise<void> =>
     new Promise((done) => {
       this.timer(what, ms, done);
     });
 
   /**
-   * What is done outside once it has been sent, whatever becomes of who asked for it. Who asked waits for the answer,
-   * and finds it when it goes on.
+   * Performs an effect outside, which happens once it has been sent, whatever happens to the caller. The
+   * caller receives the answer when it goes on.
    */
   outside<Result>(ms: number, what: string, effect: () => Promise<Result>): Promise<Result> {
     const invocation = this.whoAsks();
@@ -178,7 +181,7 @@ export class World {
     });
   }
 
-  /** Perhaps kills whoever takes this step, or has it stand still; what it waits for next tells. */
+  /** May kill the invocation that takes this step, or make it stand still. Its next wait shows which. */
   mayStop(step: string): void {
     const invocation = this.whoAsks();
     if (invocation === undefined || invocation.state !== "running") return;
@@ -194,7 +197,7 @@ export class World {
     }
   }
 
-  /** How long a request takes on its way, where that is said. */
+  /** Returns the duration of a request, if set by `delays`. */
   delayOf(step: string): number | undefined {
     const times = (this.#sent.get(step) ?? 0) + 1;
     this.#sent.set(step, times);
@@ -211,7 +214,7 @@ export class World {
     invocation.onKilled();
   }
 
-  /** Runs a function; resolves with undefined where it was killed, at its deadline at the latest. */
+  /** Runs a function. Resolves to undefined if it was killed, at its deadline at the latest. */
   invoke<Result>(
     name: string,
     work: () => Promise<Result>,
@@ -234,13 +237,13 @@ export class World {
         tell();
       };
       const overdue = () => {
-        // Whoever stands still then has some moments left when it goes on.
+        // An invocation that stands still then has some time left when it goes on.
         const left = invocation.frozenUntil - this.#now;
         if (left > 0) this.after(left + graceMs, `${name} is past its deadline`, overdue);
         else this.kill(invocation);
       };
       this.after(lifeMs, `${name} is at its deadline`, overdue);
-      // In nobody's name: who invokes may be an invocation itself, and wait for this one.
+      // The context is a new one: the caller may be an invocation itself, and wait for this one.
       current
         .run({ world: this, invocation }, work)
         .then((result) => end(() => resolve(result)))
@@ -248,7 +251,7 @@ export class World {
     });
   }
 
-  /** Lets time pass in which nothing happens. */
+  /** Lets time pass without events. */
   pass(ms: number): void {
     this.#now += ms;
   }
@@ -257,17 +260,17 @@ export class World {
     return [...this.#invocations];
   }
 
-  /** The invocation that is at work. */
+  /** Returns the current invocation. */
   whoAsks(): Invocation | undefined {
     return current.getStore()?.invocation;
   }
 
-  /** Notes what the invocation that asks is told. */
+  /** Records an answer for the current invocation. */
   tell(what: string): void {
     this.whoAsks()?.told.push(what);
   }
 
-  /** What is next by the clock; another order may be put in its stead. */
+  /** Picks the next event by the clock. Tests may replace it by another order. */
   pick = (happenings: readonly Happening[]): Happening | undefined => {
     let next: Happening | undefined;
     for (const one of happenings) {
@@ -277,7 +280,7 @@ export class World {
     return next;
   };
 
-  /** Lets things happen until the clock stands at `until`, or nothing is left to happen. */
+  /** Runs events until the clock stands at `until`, or none is left. */
   async run(until: number): Promise<void> {
     for (;;) {
       await this.#computed();
@@ -287,7 +290,7 @@ export class World {
       this.#now = Math.max(this.#now, next.at);
       if (invocation !== undefined && invocation.frozenUntil > this.#now) {
         next.at = invocation.frozenUntil;
-        // Whether its time limits or the answers come first is not said.
+        // Time limits and answers come in random order, unless answers come first.
         const isFirst = this.answersFirst && next.what !== "timer";
         next.order = isFirst ? 0 : this.random() * 1e6;
         continue;
@@ -306,7 +309,7 @@ export class World {
     return added;
   }
 
-  /** Until every invocation waits for something. */
+  /** Resolves once every invocation waits. */
   async #computed(): Promise<void> {
     for (let turn = 0; turn < 1000; turn++) {
       await new Promise((done) => setImmediate(done));

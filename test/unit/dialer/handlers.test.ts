@@ -22,7 +22,7 @@ describe("the dialer with wrong settings", () => {
   it("dials nobody, and hands every message back to the queue", async () => {
     const { bench, handlers } = createUnconfigured();
     const answers = await handlers.messages([delivered(1), delivered(3)], bench.now() + 900_000);
-    expect(answers).toEqual([{ retryAfterSeconds: 60 }, { retryAfterSeconds: 240 }]);
+    expect(answers).toEqual([{ retryAfterSeconds: 5 }, { retryAfterSeconds: 20 }]);
     expect(bench.dialed).toEqual([]);
     expect(bench.stored.size).toBe(0);
     const expected = { level: "alarm", count: 2, problem: "HASH_KEY is not set" };

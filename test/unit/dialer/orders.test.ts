@@ -25,7 +25,7 @@ import {
   statesOf,
 } from "../../support/dialer-calls.ts";
 
-const again = { retryAfterSeconds: 60 };
+const again = { retryAfterSeconds: 5 };
 
 describe("an operator's cancellation", () => {
   it("ends the calls of a request that no dialer has seen yet, with their payload, and no other", async () => {

@@ -139,7 +139,7 @@ describe("a settlement", () => {
     expect(bench.queued()).toEqual([
       { kind: "outcome", settlement: expect.objectContaining({ id: call.id, state: "PLACED" }) },
     ]);
-    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 60 }]);
+    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 5 }]);
     bench.mendLedger();
     await bench.run(62);
     expect(bench.dialed).toHaveLength(1);
@@ -154,7 +154,7 @@ describe("a settlement", () => {
     failSettlements(bench, Infinity);
     await sendEach(bench, call);
     bench.deps.queue = { ...queue, send: boom };
-    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 60 }]);
+    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 5 }]);
     bench.deps.queue = queue;
     bench.mendLedger();
     await bench.run(700);

@@ -25,7 +25,7 @@ import {
 // Without a limit one call to a port that never answers holds its delivery until the function is killed, and every
 // other message of it comes again.
 
-const again = { retryAfterSeconds: 60 };
+const again = { retryAfterSeconds: 5 };
 
 /** A dialer under vitest's clock, which the time limits of its ports go by too. */
 function createBench(more: Parameters<typeof createDialerBench>[0] = {}) {
@@ -59,6 +59,28 @@ async function within<Result>(seconds: number, work: Promise<Result>): Promise<R
 
 afterEach(() => {
   vi.useRealTimers();
+});
+
+describe("a slow ledger", () => {
+  it("is given 5 s for each hundred rows of a write, so that a large list is split", async () => {
+    const { bench } = createBench({
+      plan: { providers: { webhook: { callsPerSecond: 1 } } },
+    });
+    const slowMs = 40; // a row: 500 rows take 20 s
+    bench.breakLedger({
+      write: async (changes) => {
+        await new Promise((wake) => setTimeout(wake, changes.length * slowMs));
+        return bench.rows.write(changes);
+      },
+    });
+    const calls = callsNow(bench, 500);
+    const requestId = calls[0]?.requestId ?? "";
+    const acceptedAt = bench.now();
+    const all = calls.map(({ request }, index) => ({ index, request }));
+    await bench.send({ kind: "calls", requestId, client: "crm", acceptedAt, calls: all });
+    expect(await within(60, bench.deliver())).toEqual(["ack"]);
+    expect(await rowsIn(bench, "WAITING")).toHaveLength(500);
+  });
 });
 
 const isOf = (call: Call | undefined) => (change: Change) => change.next.id === call?.id;

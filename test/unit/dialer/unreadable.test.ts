@@ -70,7 +70,7 @@ describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
     expect(answers.map((answer) => answer === "ack")).toEqual(
       Array.from({ length: 40 }, (__, index) => index !== 20),
     );
-    expect(answers[20]).toEqual({ retryAfterSeconds: 60 });
+    expect(answers[20]).toEqual({ retryAfterSeconds: 5 });
     expect(bench.dialed).toHaveLength(39);
     expect(bench.eventsOf("row.unreadable")).toMatchObject([{ level: "alarm", call_id: bad.id }]);
     expect(bench.stored.get(bad.id)?.version).toBe("later");
@@ -103,7 +103,7 @@ describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
     const json = JSON.stringify({ ...row, ...fields });
     bench.stored.set(call.id, { id: call.id, version: "later", json });
     await bench.send(message(call), due(call));
-    const again = { retryAfterSeconds: 60 };
+    const again = { retryAfterSeconds: 5 };
     expect(await bench.deliver()).toEqual([again, again]);
     // Deployed: it reads the row.
     bench.stored.set(call.id, { id: call.id, version: "later", json: JSON.stringify(row) });
@@ -132,7 +132,7 @@ describe("an `outcome` of a row that this version cannot read", () => {
       at: bench.now(),
     } as const;
     await bench.send({ kind: "outcome", settlement });
-    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 60 }]);
+    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 5 }]);
     expect(bench.events.some(({ level }) => level === "alarm")).toBe(true);
     put({});
     await bench.run(61);
