@@ -5,17 +5,17 @@ import { aCall, aRequestId } from "../support/calls.ts";
 
 interface QueueUnderTest {
   queue: CallQueue;
-  /** Takes out what has been delivered since. */
+  /** Removes and returns the messages delivered since the last call. */
   take(): Delivered[] | Promise<Delivered[]>;
 }
 
-/** What every call queue does, whatever carries it. */
+/** Describes the behaviour of every call queue, on any transport. */
 export function describeCallQueue(
   name: string,
   create: () => QueueUnderTest | Promise<QueueUnderTest>,
 ): void {
   describe(`${name} as a call queue`, () => {
-    /** Waits for `count` messages; a moment longer, so that one too many is seen. */
+    /** Waits for `count` messages, and a moment longer, so that a surplus message is seen. */
     async function receive({ take }: QueueUnderTest, count: number): Promise<Message[]> {
       const found: Delivered[] = [];
       const until = Date.now() + 10_000;

@@ -11,12 +11,12 @@ import {
 
 const { token, sha256 } = createToken();
 const count = 24;
-/** Numbers 00 to 23 are of Vapi, from 24 on of Retell, from 48 on of Twilio. */
+/** Returns a number: indexes 0 to 23 belong to Vapi, 24 to 47 to Retell, and those from 48 on to Twilio. */
 const numberOf = (index: number) => `+13035550${String(100 + index)}`;
 
 type Provider = Awaited<ReturnType<typeof startProvider>>;
 
-/** A provider that keeps count of whom it has phoned, and answers as its own kind fails. */
+/** Starts a provider that records the numbers it has phoned, and fails in its own way. */
 async function startProvider(
   answer: (
     request: Received,
@@ -33,11 +33,11 @@ async function startProvider(
   return { phoned, ...receiver };
 }
 
-/** A third of the numbers: with more of them unanswered the account's breaker would open. */
+/** True for a third of the numbers: with more of them unanswered, the account's breaker would open. */
 const isTroubled = (number: string) => Number(number.slice(-2)) % 3 === 0;
 const isEven = (number: string) => Number(number.at(-1)) % 2 === 0;
 
-/** Answers 429 to the first two requests of a call, and then takes it; refuses numbers that end in 7. */
+/** Answers 429 to the first two requests of a call, and then accepts it; refuses numbers that end in 7. */
 const startVapi = () => {
   const tries = new Map<string, number>();
   return startProvider((request, response, place, phoned) => {
@@ -64,7 +64,7 @@ const startVapi = () => {
   });
 };
 
-/** Never answers for troubled numbers; takes calls to even ones of them all the same, and lists them. */
+/** Never answers for troubled numbers. It accepts calls to the even ones of them nevertheless, and lists them. */
 const startRetell = () => {
   type Metadata = { call_id: string; attempt: string };
   const placed: Metadata[] = [];
@@ -90,7 +90,7 @@ const startRetell = () => {
   });
 };
 
-/** Answers 500 for troubled numbers, after it has taken calls to even ones; lists all without an id of ours. */
+/** Answers 500 for troubled numbers, after it has accepted calls to the even ones; lists all calls without our ids. */
 const startTwilio = () =>
   startProvider((request, response, place, phoned) => {
     if (request.method === "POST") {
@@ -112,7 +112,7 @@ const startTwilio = () =>
     response.writeHead(200).end(JSON.stringify({ calls: isQueued ? [] : calls }));
   });
 
-/** The whole service among providers that fail, each in its own way. */
+/** Describes the whole service with providers that fail, each in its own way. */
 export function describeFailingProviders(platform: PlatformUnderTest): void {
   describe(`${platform.script} with three providers that fail`, () => {
     let providers: { vapi: Provider; retell: Provider; twilio: Provider };
@@ -166,7 +166,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
           context: { name: `context ${n}` },
         })),
       );
-      // Two calls to one number at one time: Twilio phones both, and its list cannot tell them apart.
+      // Two simultaneous calls to one number: Twilio phones both, and its list cannot tell them apart.
       const twice = { phone_number: "+13035550190", agent_id: "twilio" };
       const post = async (body: object[]) => {
         const { status } = await fetch(`${service.address}/v1/calls/batch`, {
@@ -176,7 +176,8 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
         });
         expect(status).toBe(201);
       };
-      // First and by themselves, so that both are under way at one time whatever becomes of the others.
+      // These calls go first and alone, so that both are under way at the same time whatever happens to the
+      // others.
       await post([twice, twice]);
       await until(() => twilio.received.length === 2, 10_000);
       await post(calls);
@@ -190,7 +191,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
         return rows.length === calls.length + 2 ? told : [`${rows.length} rows`, ...told];
       };
       await until(async () => (await open()).length === 0, 90_000, 1000).catch(async () => {
-        expect(await open()).toEqual([]); // tells what is left
+        expect(await open()).toEqual([]); // on failure, prints the open calls
       });
 
       const phoned = [vapi, retell, twilio].flatMap((provider) => provider.phoned);
@@ -199,7 +200,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
       const requests = [...retell.to("/v2/create-phone-call"), ...twilio.received].filter(
         ({ method, path }) => method === "POST" && path !== "/v3/list-calls",
       );
-      expect(requests).toHaveLength(2 * count + 2); // what may have been placed was sent once
+      expect(requests).toHaveLength(2 * count + 2); // a call that may have been placed was sent once
       for (const { path } of [...retell.received, ...twilio.received]) {
         expect(path).not.toMatch(/3035550/);
       }
@@ -216,7 +217,8 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
       expect(rows.map(({ agentId, state }) => `${agentId} ${state}`).toSorted()).toEqual(
         expected.toSorted(),
       );
-      // With the whole call, and none of them known to have been placed but the two of one number.
+      // Rows in review keep the whole call. None of them is known to have been placed, except the two to one
+      // number.
       const reviewed = rows.filter(({ state }) => state === "NEEDS_REVIEW");
       for (const row of reviewed) {
         const { request } = row;

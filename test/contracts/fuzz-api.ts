@@ -12,20 +12,20 @@ import { answerBytesMax, hostileRequests } from "./hostile-requests.ts";
 import { type ApiUnderTest, requestIdPattern } from "./http-api.ts";
 
 export interface FuzzedApi extends ApiUnderTest {
-  /** What has been logged, where that is not on the console. */
+  /** Logged events, if they do not go to the console. */
   events?: object[];
 }
 
-/** Of all answers at least this share is each: else most requests would go no further than the first check. */
+/** Minimum share of each status among the answers: otherwise most requests would fail at the first check. */
 const shareMin = { 201: 0.2, 401: 0.02, 422: 0.2 };
 
 /**
- * The two endpoints under requests that nobody in their right mind sends, whatever platform serves them, under
- * `apiEnvironment`. Each request is known to be right or wrong by how it was made, and never by asking the code.
+ * Describes the two endpoints under unreasonable requests, on any platform, under `apiEnvironment`. The
+ * expected status of each request follows from its construction, not from the code under test.
  *
- * What fails is printed with its `seed` and `path`; given to `fc.assert` beside `numRuns`, they repeat it.
+ * A failure is printed with its `seed` and `path`. Passed to `fc.assert` beside `numRuns`, they repeat it.
  *
- * @param runs how many lists of up to ten postings are sent
+ * @param runs number of lists, each of up to ten postings
  */
 export function describeFuzz(
   name: string,
@@ -35,7 +35,7 @@ export function describeFuzz(
   describe(`hostile requests to the API on ${name}`, () => {
     let api: FuzzedApi;
     let logged: unknown[];
-    /** Every request sent, by the id that its answer had. */
+    /** Every request sent, by the id in its answer. */
     let sent: Map<string, Sent>;
     beforeEach(() => {
       api = create();
@@ -50,7 +50,8 @@ export function describeFuzz(
     });
 
     /**
-     * Sends a request, and keeps it in `accepted` if it was; checks its answer, and what was logged meanwhile.
+     * Sends a request, adds it to `accepted` if it was accepted, and checks its answer and the events logged
+     * meanwhile.
      */
     async function post(request: PostedRequest, accepted: Sent[]): Promise<Sent> {
       const { path, headers, body, expected } = request;
@@ -69,7 +70,7 @@ export function describeFuzz(
       const lines = logged.map(lineOf);
       if (response.status === 201) {
         expect(text).toBe("");
-        // That this is seen shows that whatever is logged is seen.
+        // The expected event proves that logged events are visible here.
         expect(lines.filter((line) => line.includes(requestId))).toEqual([
           expect.stringMatching(/"event":"request\.accepted"/),
         ]);
@@ -84,7 +85,7 @@ export function describeFuzz(
       return one;
     }
 
-    /** Takes out what was queued, and checks that it is these requests, each once and as it was posted. */
+    /** Takes the queued messages and checks that they are these requests, each once and unchanged. */
     async function expectQueued(accepted: readonly Sent[]): Promise<void> {
       const messages = await api.queued(accepted.length);
       for (const message of messages) {
@@ -124,14 +125,14 @@ export function describeFuzz(
                 }
               }
             } catch (error) {
-              // A smaller counterexample is looked for on an empty queue.
+              // The search for a smaller counterexample needs an empty queue.
               await api.queued(accepted.length);
               throw error;
             }
             if (accepted.length > 0) await expectQueued(accepted);
           },
         ),
-        // Whatever of a failure has been made smaller by then is told of.
+        // After the time limit, the smallest counterexample found so far is reported.
         { numRuns: runs, interruptAfterTimeLimit: 60_000 },
       );
       await expectQueued([]);
@@ -155,7 +156,7 @@ interface Sent extends Pick<PostedRequest, "path" | "headers" | "body"> {
   requestId: string;
 }
 
-/** What a posting sends, under a key of its own where it has one. */
+/** Returns the requests of a posting, under a key of its own if it has one. */
 function requestsOf(posting: Posting): { first: PostedRequest; next: PostedRequest | undefined } {
   const { path, body, expected, keyPrefix, next } = posting;
   const headers = { ...posting.headers };
@@ -173,7 +174,7 @@ function requestsOf(posting: Posting): { first: PostedRequest; next: PostedReque
     }
     case "the other path": {
       const other = path === "/v1/calls" ? "/v1/calls/batch" : "/v1/calls";
-      // What one route refuses, the other may take: then it is sent to the same one again.
+      // A request refused by one route may be accepted by the other, so it is repeated on the same one.
       const isKnown = expected === 201;
       return { first, next: isKnown ? { ...first, path: other, expected: 422 } : first };
     }
@@ -195,7 +196,7 @@ function lineOf(words: unknown): string {
   return typeof words === "string" ? words : JSON.stringify(words);
 }
 
-/** Without what stands between the digits of a number, and without ids and times, whose digits mean nothing. */
+/** Removes separators between the digits of a number, and ids and times, whose digits are no number. */
 function plain(words: string): string {
   return words
     .replaceAll("such as +12025550123", "")
@@ -203,7 +204,10 @@ function plain(words: string): string {
     .replaceAll(/[-_. ()]/g, "");
 }
 
-/** What of a request may stand in no answer and in no log: numbers, by their last digits, the mark, tokens. */
+/**
+ * Returns the parts of a request that no answer and no log may contain: numbers, by their last digits, the
+ * mark, tokens.
+ */
 function secretsIn(headers: Record<string, string>, body: string | Uint8Array): string[] {
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const numbers = plain(text).match(/\d{7,}/g) ?? [];
@@ -219,13 +223,13 @@ function requestIdOf(message: Message): string {
   return message.kind === "calls" ? message.requestId : "";
 }
 
-/** A message's calls, as text that is the same for the same calls, and whose they are. */
+/** Returns a message's calls and client as text that is equal for equal calls. */
 function heldIn(message: Message): string {
   if (message.kind !== "calls") return message.kind;
   return canonical([message.client, message.calls.map(({ request }) => request)]);
 }
 
-/** The same of what was posted. */
+/** Returns the calls and client of a posted request in the form of `heldIn`. */
 function postedBy({ headers, body }: Sent): string {
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const posted: CallRequest | CallRequest[] = JSON.parse(text.replace(/^\ufeff/, ""));
@@ -233,7 +237,7 @@ function postedBy({ headers, body }: Sent): string {
   return canonical([client, [posted].flat()]);
 }
 
-/** JSON with the keys of every object in order; `__proto__` is a key like any other. */
+/** Returns JSON with the keys of every object sorted; `__proto__` is a key like any other. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

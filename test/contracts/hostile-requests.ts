@@ -2,10 +2,10 @@ import { type PostedRequest, secretMark } from "../support/arbitrary-requests.ts
 import { tokens } from "../support/environment.ts";
 import { nested } from "../support/nested.ts";
 
-/** More than any answer has: a hundred errors, each with a pointer and a sentence of ours. */
+/** Larger than any valid answer: a hundred errors, each with a pointer and a sentence of ours. */
 export const answerBytesMax = 24 * 1024;
 
-/** A request that once was answered wrongly, or may well be. */
+/** A request that was once answered wrongly, or is likely to be. */
 export interface HostileRequest extends PostedRequest {
   name: string;
 }
@@ -26,7 +26,7 @@ const bytesOf = (...parts: (string | number[])[]): Uint8Array =>
     ),
   );
 
-/** A call by itself, and amid a batch whose other calls are right. */
+/** Returns a call alone, and within a batch of valid calls. */
 function asBoth(name: string, call: string, expected: 201 | 422): HostileRequest[] {
   return [
     { name, path: "/v1/calls", body: call, headers, expected },
@@ -40,7 +40,7 @@ function asBoth(name: string, call: string, expected: 201 | 422): HostileRequest
   ];
 }
 
-/** A body as it is, to both routes. */
+/** Returns a body, unchanged, for both routes. */
 function toBoth(name: string, body: string | Uint8Array, more: object = {}): HostileRequest[] {
   const request = { body, headers: { ...headers, ...more }, expected: 422 as const };
   return [
@@ -49,7 +49,7 @@ function toBoth(name: string, body: string | Uint8Array, more: object = {}): Hos
   ];
 }
 
-/** A call that is right, under headers that make the answer what it is to be. */
+/** Returns a valid call under headers that decide the status. */
 function under(name: string, more: Record<string, string>, expected: 201 | 401 | 422) {
   const request = { headers: { ...headers, ...more }, expected };
   return [
@@ -58,9 +58,12 @@ function under(name: string, more: Record<string, string>, expected: 201 | 401 |
   ];
 }
 
-/** Each with what it is answered on every platform; whatever fuzzing finds is added here before it is mended. */
+/**
+ * Requests, each with its expected status on every platform. Findings of the fuzzer are added here before
+ * they are fixed.
+ */
 export const hostileRequests: HostileRequest[] = [
-  // A key may be a number, however it is written, and does not come back in a pointer.
+  // A key may contain a phone number, in any notation, and must not come back in a pointer.
   ...asBoth("a context key that is a number with dashes", withContext('"_1-415-555-0199":1'), 422),
   ...asBoth("a context key with a number in it", withContext('"tel_415_555_0199":null'), 422),
   ...asBoth("a field whose name is a number with dashes", withField('"tel-415-555-0199":""'), 422),
@@ -74,7 +77,7 @@ export const hostileRequests: HostileRequest[] = [
   ...under("a tab in the key", { "idempotency-key": "k\tk" }, 422),
   ...under("a tab for a space before the token", { authorization: `Bearer\t${tokens.crm}` }, 401),
 
-  // Names that every object of JavaScript has.
+  // Names that every JavaScript object has.
   ...asBoth("a context key __proto__", withContext(`"__proto__":"${secretMark}"`), 422),
   ...asBoth("an escaped context key __proto__", withContext('"\\u005f_proto__":"x"'), 422),
   ...asBoth("an object at __proto__ in the context", withContext('"__proto__":{"a":"b"}'), 422),
@@ -90,7 +93,7 @@ export const hostileRequests: HostileRequest[] = [
   ...asBoth("an agent __proto__", right.replace("agent_sales", "__proto__"), 422),
   ...asBoth("a time zone constructor", withField('"timezone":"constructor"'), 422),
 
-  // Fields that stand twice: the last one counts, and is the one that is checked.
+  // Duplicate fields: the last one counts, and is the one that is checked.
   ...asBoth("a wrong number before the right one", `{"phone_number":null,${required}}`, 201),
   ...asBoth("a wrong number after the right one", withField('"phone_number":"911"'), 422),
   ...asBoth("a denied number after the right one", withField('"phone_number":"+19005550199"'), 422),

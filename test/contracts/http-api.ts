@@ -6,7 +6,7 @@ import { tokens } from "../support/environment.ts";
 export interface ApiUnderTest {
   /** Sends a request to the API; `path` begins with a slash. */
   request(path: string, init?: RequestInit): Promise<Response>;
-  /** Takes out what has been queued since, once at least `count` messages have. */
+  /** Removes and returns the queued messages, once there are at least `count`. */
   queued(count: number): Promise<Message[]>;
 }
 
@@ -30,7 +30,7 @@ function requestsOf(message: Message | undefined): object[] {
   return message?.kind === "calls" ? message.calls.map(({ request }) => request) : [];
 }
 
-/** The two endpoints, whatever platform serves them, under `apiEnvironment`. */
+/** Describes the two endpoints on any platform, under `apiEnvironment`. */
 export function describeHttpApi(name: string, create: () => ApiUnderTest): void {
   describe(`the API on ${name}`, () => {
     let api: ApiUnderTest;
@@ -48,7 +48,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         },
         body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
       });
-    /** The answer as a problem; asserts what all problems have in common. */
+    /** Returns the answer as a problem, after asserting the common properties of all problems. */
     async function problemOf(response: Response, status: number): Promise<Problem> {
       const text = await response.text();
       expect([response.status, text]).toEqual([status, expect.any(String)]);
@@ -60,7 +60,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
     }
     const pointersOf = async (response: Response) =>
       (await problemOf(response, 422)).errors?.map(({ pointer, header }) => pointer ?? header);
-    /** A single call and a batch of that call alone: the same rules hold for both. */
+    /** Returns a single call and a batch of that call alone: the same rules hold for both. */
     const asBoth = (call: unknown) =>
       [
         ["/v1/calls", call, ""],
@@ -106,7 +106,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         const [message, ...others] = await api.queued(1);
         expect(others).toEqual([]);
         expect(requestsOf(message)).toEqual(calls);
-        // Whoever has the answer's X-Request-Id knows the ids of all its calls.
+        // A client that has the answer's X-Request-Id knows the ids of all its calls.
         const requestId = response.headers.get("x-request-id") ?? "";
         expect(idsOf(message)).toEqual(calls.map((_, index) => callIdOf(requestId, index)));
       });
@@ -183,7 +183,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
             "content-type": "application/json",
             ...(authorization === undefined ? {} : { authorization }),
           };
-          // Before the body is looked at: this one is no JSON.
+          // The token is checked before the body, which is no JSON here.
           const response = await api.request(path, { method: "POST", headers, body: "{" });
           expect(response.headers.get("www-authenticate")).toMatch(/^Bearer/);
           await problemOf(response, 401);
@@ -337,7 +337,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
           const response = await post(path, body);
           const text = await response.clone().text();
           expect(await pointersOf(response)).toEqual([at + pointer]);
-          // No value comes back: what digits there are, are the message's own example.
+          // No value comes back: the only digits are the message's own example.
           expect(text.replace("such as +12025550123", "")).not.toMatch(/\d{7}/);
         }
         await nothingQueued();
@@ -363,7 +363,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
         ]);
         const allWrong = calls.map(() => ({ ...valid, phone_number: "" }));
         expect(await pointersOf(await post("/v1/calls/batch", allWrong))).toHaveLength(100);
-        // The largest bodies that are wrong throughout are answered as briefly.
+        // The largest bodies with errors throughout get equally short answers.
         const wrongContext = Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`k${n}`, 1]));
         const wrongThroughout = Array.from({ length: 4000 }, () => ({
           ...valid,
@@ -419,7 +419,7 @@ export function describeHttpApi(name: string, create: () => ApiUnderTest): void 
           const replayed = answered.get("idempotency-replayed");
           answers.push([status, answered.get("x-request-id"), replayed]);
         }
-        // One request, however often it is sent: what is cancelled of it is all of it.
+        // Repetitions are one request, so a cancellation covers all of them.
         const [, requestId] = answers[0] ?? [];
         expect(answers).toEqual([
           [201, requestId, null],

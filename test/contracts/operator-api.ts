@@ -26,7 +26,7 @@ import { requestIdPattern } from "./http-api.ts";
 export interface OperatorApiUnderTest {
   request(path: string, init?: RequestInit): Promise<Response>;
   queued(count: number): Promise<Message[]>;
-  /** The ledger and the documents that the API works on. */
+  /** The ledger that the API uses. */
   ledger(): CallLedger;
   documents(): Documents;
 }
@@ -53,13 +53,13 @@ interface Answer {
   };
 }
 
-/** The operator's API, whatever platform serves it, under `apiEnvironment`. Each test has calls of its own. */
+/** Describes the operator's API on any platform, under `apiEnvironment`. Each test has calls of its own. */
 export function describeOperatorApi(name: string, create: () => OperatorApiUnderTest): void {
   describe(`the operator's API on ${name}`, () => {
     let api: OperatorApiUnderTest;
     let ledger: CallLedger;
     let documents: Documents;
-    /** An agent and a request that no other test knows. */
+    /** An agent and a request that no other test uses. */
     let agent: string;
     let requestId: string;
     beforeEach(() => {
@@ -85,7 +85,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       const { status, headers } = response;
       return { status, headers, text: await response.text() };
     }
-    /** A call that stands in a state of the ledger. */
+    /** Puts a call into the ledger in this state. */
     async function callIn(state: CallState, more: Partial<Call> = {}): Promise<Call> {
       const call = aCall({
         requestId,
@@ -127,7 +127,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     });
 
     it("does nothing for another site's page, nor for a token in an address", async () => {
-      // A browser sends what it knows by itself: cookies, and forms. Neither is looked at.
+      // A browser sends cookies and forms by itself. The API ignores both.
       const bearer = { authorization: `Bearer ${tokens.operator}` };
       const origin = { origin: "https://elsewhere.example" };
       const withoutToken = [
@@ -150,7 +150,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
         });
         expect([type, response.status]).toEqual([type, 422]);
       }
-      // No answer gives another site leave to read it, or to send what needs leave.
+      // No answer permits another site to read it, or to send requests that need permission.
       const asked = await Promise.all([
         api.request("/operator/pause", {
           method: "OPTIONS",
@@ -304,7 +304,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       const ids = new Set(answers.map(({ body }) => body.id));
       expect(ids.size).toBe(1);
       const [redialedAs = ""] = ids;
-      // Whoever has the X-Request-Id of the answer knows the id of the call.
+      // A client that has the X-Request-Id of the answer knows the id of the call.
       const requestIds = answers.map(({ headers }) => headers.get("x-request-id") ?? "");
       expect(requestIds.map((one) => callIdOf(one, 0))).toEqual(answers.map(() => redialedAs));
       const replayed = answers.filter(({ headers }) => headers.has("idempotency-replayed"));
@@ -363,7 +363,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       const cancelled = await ask(`/calls/${waiting.id}/cancel`, {});
       expect(() => schemas.callViewSchema.parse(cancelled.body)).not.toThrow();
       expect(cancelled.body.state).toBe("CANCELLED");
-      // Asked again, as after an answer that was lost.
+      // The request is repeated, as after a lost answer.
       expect((await ask(`/calls/${waiting.id}/cancel`, {})).status).toBe(200);
       const refused = await ask(`/calls/${dialing.id}/cancel`, {});
       expect([refused.status, refused.body.detail]).toEqual([
@@ -397,7 +397,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect(order?.value).toMatchObject({ by: "operator" });
       const days = ((order?.expiresAt ?? 0) - Date.now()) / 86_400_000;
       expect(days).toBeGreaterThan(59.9); // the plan's retentionDays
-      // Given again, it is for what was accepted in between.
+      // A repeated cancellation covers calls accepted in between.
       const later = await callIn("WAITING");
       expect((await ask("/cancel", { request_id: requestId })).body.cancelled).toBe(1);
       expect((await rowOf(later))?.state).toBe("CANCELLED");
@@ -474,7 +474,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       }
       const after = (await ask("/pauses")).body;
       expect(after.pauses).toEqual([]);
-      expect(await documentOf("account", hostAccount)).toBeUndefined(); // there was none to restart
+      expect(await documentOf("account", hostAccount)).toBeUndefined(); // there was no document to restart
       const refused = [{ agent_id: "nobody" }, { account: "vapi" }, { agent_id: "*" }];
       const pointers: (string | undefined)[] = [];
       for (const what of refused) {
@@ -670,5 +670,5 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
   });
 }
 
-/** The account of both agents of the tests' plan: the webhook's host. */
+/** The account of both agents of the tests' plan, named by the webhook's host. */
 const hostAccount = "webhook:http://127.0.0.1:9";

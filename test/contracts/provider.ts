@@ -6,30 +6,30 @@ import { contextProblem, createProviders, parseRoute } from "../../shared/provid
 import { aCall } from "../support/calls.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 
-/** A request as the provider's reference has it. */
+/** A request in the form of the provider's reference. */
 interface ExpectedRequest {
   path: string;
   headers: Record<string, unknown>;
   body?: unknown;
 }
 
-/** What the suite needs to know of a provider. */
+/** The facts about a provider that the suite needs. */
 interface ProviderUnderTest {
   type: string;
-  /** Where the type says not enough. */
+  /** Title of the suite, if the type is ambiguous. */
   title?: string;
   /** The provider's own fields of a route. */
   fields: object;
   secrets: Record<string, string>;
-  /** The requests for the first attempt at a call, as a rule one. */
+  /** The requests for the first attempt at a call, usually one. */
   requests(call: Call): ExpectedRequest[];
-  /** Reads a request's body; JSON where it is absent. */
+  /** Parses a request's body. Default: JSON. */
   read?(text: string): unknown;
-  /** What every request but the last is answered. */
+  /** Answer to every request except the last. */
   firstAnswer?: object;
-  /** Answers from the provider's published reference (the page is named), and what they mean. */
+  /** Answers from the provider's published reference (the page is named), and their outcomes. */
   fixtures: { page: string; status: number; body: unknown; outcome: DialOutcome }[];
-  /** Where the provider can be asked for a call: answers of its records in turn, and what they say. */
+  /** Look-ups, if the provider supports them: answers of its records in turn, and the result. */
   lookUps?: {
     page: string;
     asks(call: Call): ExpectedRequest[];
@@ -38,13 +38,13 @@ interface ProviderUnderTest {
   }[];
 }
 
-/** The time in which the suite seeks a call. */
+/** Period in which the suite looks for a call. */
 export const sought = {
   from: Date.parse("2026-11-20T23:59:58.500Z"),
   until: Date.parse("2026-11-21T00:00:40Z"),
 };
 
-/** What every adapter does, whatever its provider's API looks like. */
+/** Describes the behaviour of every provider adapter. */
 export function describeProvider(provider: ProviderUnderTest): void {
   const { type, title = type, fields, secrets, fixtures, lookUps = [] } = provider;
   const { read = (text): unknown => JSON.parse(text) } = provider;
@@ -65,7 +65,7 @@ export function describeProvider(provider: ProviderUnderTest): void {
     };
     const dialAt = (baseUrl: string, call = aCall()) =>
       providerAt(baseUrl).dial({ call, attempt: 1, timeoutSeconds: 1 }, routeAt(baseUrl));
-    /** Dials a receiver whose last answer is this; answers with the outcome and all that the receiver was sent. */
+    /** Dials a receiver that gives this last answer. Resolves to the outcome and all requests received. */
     async function dial(answer: Parameters<typeof startReceiver>[0], call = aCall()) {
       const receiver = await startReceiver((request, response, received) => {
         if (received.length >= requestsMax) answer(request, response, received);
@@ -74,7 +74,7 @@ export function describeProvider(provider: ProviderUnderTest): void {
       closing.push(receiver.close);
       return { outcome: await dialAt(receiver.url, call), received: receiver.received };
     }
-    /** Looks a call up at a receiver that answers so. */
+    /** Looks a call up at a receiver that gives this answer. */
     async function lookUp(answer: Parameters<typeof startReceiver>[0], call = aCall()) {
       const receiver = await startReceiver(answer);
       closing.push(receiver.close);
@@ -203,7 +203,7 @@ export function describeProvider(provider: ProviderUnderTest): void {
       const address = server.address();
       const port = typeof address === "object" ? address?.port : 0;
       const outcome = await dialAt(`http://127.0.0.1:${port}`);
-      // Of two requests the second calls: where the first fails, surely nobody was.
+      // With two requests, the second one places the call: if the first fails, nobody was called.
       expect(outcome).toEqual(
         requestsMax === 1
           ? { kind: "unknown", code: "connection_broken" }

@@ -14,7 +14,7 @@ const { token, sha256 } = createToken();
 const minuteMs = 60_000;
 const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
 
-/** A service of its own with a receiver, under a plan. */
+/** Starts a separate service with a receiver, under a plan. */
 async function startBench(platform: PlatformUnderTest, planOf: (route: object) => object) {
   const receiver = await startReceiver((_request, response) => response.writeHead(200).end("{}"));
   const directory = await makeStateDirectory();
@@ -57,15 +57,15 @@ const callsTo = (agent_id: string, count: number, more: object = {}) =>
     ...more,
   }));
 
-/** Most of the times in any one second. */
+/** Maximum number of times within any one second. */
 const peakOf = (times: number[]) =>
   Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1000).length));
 
-/** A call goes two seconds after its hours have begun, for clocks that are ahead. */
+/** A call goes two seconds after its hours begin, because clocks may be ahead. */
 const openingMarginMs = 2_000;
 const hours = { default: { "mon-sun": ["09:00-17:00"] }, federal: "us-federal" };
 
-/** The fixed offset at whose place it is `local` (`HH:MM`) at `at`. */
+/** Returns the fixed offset at which it is `local` (`HH:MM`) at time `at`. */
 function offsetWhere(local: string, at: number): string {
   const [hour = 0, minute = 0] = local.split(":").map(Number);
   const utcMinutes = Math.floor(at / minuteMs) % (24 * 60);
@@ -76,9 +76,9 @@ function offsetWhere(local: string, at: number): string {
   return `${minutes < 0 ? "-" : "+"}${two(whole)}:${two(rest)}`;
 }
 
-/** Calling hours and pace as the service's own command keeps them, on whatever platform. */
+/** Describes calling hours and pace of the running service, on any platform. */
 export function describeScheduling(platform: PlatformUnderTest): void {
-  // At once, each with a service of its own: they wait more than they work.
+  // The tests run concurrently, each with a service of its own, as they mostly wait.
   describe.concurrent(`${platform.script} with calling hours and pace`, () => {
     it("hands calls over zone by zone, none before its hours and each within a minute", async () => {
       const bench = await startBench(platform, (route) => ({
@@ -112,8 +112,8 @@ export function describeScheduling(platform: PlatformUnderTest): void {
         20_000,
       );
 
-      // What stands in the ledger says when they will be dialed; New York's and the toll-free number's zones
-      // were found by the number.
+      // The ledger shows when they will be dialed. The zones of New York and of the toll-free number follow
+      // from the number.
       let rows = await platform.rows(bench.service);
       const isDecided = () =>
         rows.length === zones.length * 2 + 3 && rows.every(({ state }) => state !== "DIALING");
@@ -148,7 +148,7 @@ export function describeScheduling(platform: PlatformUnderTest): void {
         ({ agentId, request }) =>
           agentId === "federal" && request?.phone_number.startsWith("+1800") === true,
       );
-      // From Guam (22:00 UTC) to Newfoundland (23:30 or 00:30 UTC), all of +1 is between 8 and 21 o'clock.
+      // All of +1, from Guam (22:00 UTC) to Newfoundland (23:30 or 00:30 UTC), is between 8 and 21 o'clock.
       if (utc < "21:58" && utc > "00:30") {
         expect(tollFree?.reason).toBe("hours:callingHours.federal");
         expect(new Date(tollFree?.dueAt ?? 0).toISOString().slice(11, 16)).toBe("22:00");
@@ -199,7 +199,7 @@ export function describeScheduling(platform: PlatformUnderTest): void {
       expect(peakOf(times)).toBeLessThanOrEqual(21 + 6); // on busy cores a request arrives late
       const [later] = bench.receivedBy("later");
       const before = times.filter((at) => at <= (later?.at ?? 0)).length;
-      // A call is called up four seconds ahead of its moment, and takes the first that is free then.
+      // A call is called up four seconds ahead of its time, and takes the first free permit then.
       expect(before).toBeGreaterThanOrEqual(500 - 4 * 20);
     });
   });

@@ -31,7 +31,7 @@ function answer(
   const before = received.filter(({ id }) => id === request.id).length - 1;
   switch (request.path) {
     case "/fails":
-      // Until an operator has it made again.
+      // Fails until an operator redials the call.
       if (received.filter(({ path }) => path === "/fails").length > 1) response.end();
       else response.writeHead(500).end("a page about the failure");
       break;
@@ -106,7 +106,7 @@ const post = (
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
 
-/** The whole service as its own command runs it, whatever platform it is of. */
+/** Describes the whole service as started by its own command, on any platform. */
 export function describeService(platform: PlatformUnderTest): void {
   describe(`${platform.script} with a dial plan`, () => {
     let receiver: Receiver;
@@ -246,7 +246,7 @@ export function describeService(platform: PlatformUnderTest): void {
       expect(receiver.to("/refuses")).toHaveLength(1);
     });
 
-    /** `npm run calls`, as an operator runs it. */
+    /** Runs `npm run calls` like an operator. */
     const calls = async (...words: string[]) => {
       const out: string[] = [];
       const code = await run([...words, "--json"], {
@@ -286,7 +286,7 @@ export function describeService(platform: PlatformUnderTest): void {
       await post(service, "/v1/calls/batch", callsTo("paused", 20));
       const waiting = async () =>
         (await calls("list", "--state", "WAITING", "--agent", "paused", "--limit", "20")).answers;
-      // By the log first: a list that does not find its twenty looks through every call there is.
+      // The log is checked first: a list that does not find its twenty calls would scan every call.
       const told = () =>
         service
           .output()
@@ -426,7 +426,8 @@ export function describeService(platform: PlatformUnderTest): void {
       for (const [name, text] of Object.entries(odd)) {
         expect([name, await statusOf(text)]).toEqual([name, expect.toBeOneOf(["400", "500", ""])]);
       }
-      // What both tell it may be read by the coding alone (RFC 9112, 6.3): as one call, or as none.
+      // A request with both headers may be read by its transfer coding alone (RFC 9112, 6.3): as one call, or
+      // as none.
       const both = await statusOf(
         framed("Content-Length: 4\r\nTransfer-Encoding: chunked", chunked),
       );
@@ -442,13 +443,13 @@ export function describeService(platform: PlatformUnderTest): void {
       const log = service.output();
       const counted = (pattern: RegExp) => log.match(pattern)?.length ?? 0;
       expect(counted(/"event":"call.placed"/g)).toBeGreaterThan(5000);
-      // Two deliveries that hand one call to review at the same moment may both tell of it.
+      // Two deliveries that move one call to review at the same time may both log it.
       const reviewed = log
         .split("\n")
         .filter((line) => line.includes('"event":"call.needs_review"'));
       const idsOf = (line: string) => /"call_id":"(\w+)"/.exec(line)?.[1];
       expect(new Set(reviewed.map(idsOf)).size).toBe(4);
-      // Not a number, not one without its country code, no context, no token.
+      // The log contains no number, with or without country code, no context and no token.
       expect(log.match(/303555\d{4}/)?.[0]).toBeUndefined();
       expect(counted(/context of/g)).toBe(0);
       expect(log.split(token)).toHaveLength(1);
@@ -475,7 +476,7 @@ export function describeService(platform: PlatformUnderTest): void {
       expect(answered).toMatch(/^HTTP\/1.1 201 Created/);
       await until(() => service.output().includes("simulator: would dial +•••••••••23"), 10_000);
       expect(await (await fetch(`${service.root}/healthz`)).text()).toBe("ok\n");
-      // The token is of this run: it stands in the ready block, and in no event.
+      // The token of this run appears in the ready block, and in no event.
       const [made = ""] = /oc_\w+/.exec(service.output()) ?? [];
       expect(service.output().split(made)).toHaveLength(3);
       await service.end("SIGTERM", "npm");

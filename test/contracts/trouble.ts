@@ -20,7 +20,7 @@ const callsTo = (agent_id: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({ phone_number: numberOf(index), agent_id }));
 const seconds = (count: number) => count * 1000;
 
-/** A service of its own with a receiver, under a plan. */
+/** Starts a separate service with a receiver, under a plan. */
 async function startBench(
   platform: PlatformUnderTest,
   planOf: (url: string) => object,
@@ -69,7 +69,7 @@ async function startBench(
 const median = (values: number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-/** One caller's trouble beside another's calls, on whatever platform. */
+/** Describes one caller's trouble beside another's calls, on any platform. */
 export function describeTrouble(platform: PlatformUnderTest): void {
   describe(`${platform.script}, idle`, () => {
     it("dials a lone call within a quarter of a second, half of the time", async () => {
@@ -88,7 +88,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
     });
   });
 
-  // At once, each with a service of its own: they wait more than they work.
+  // The tests run concurrently, each with a service of its own, as they mostly wait.
   describe.concurrent(`${platform.script} with trouble`, () => {
     it("dials 120 calls of one host in time, while another hangs on 2,000", async () => {
       const bench = await startBench(
@@ -99,7 +99,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
             works: { provider: "paced", url: `${url}/dial` },
           },
           providers: {
-            // A local queue delivers to one consumer at a time, which waits for the requests under way.
+            // A local queue delivers to one consumer at a time, which waits for its requests under way.
             hanging: { type: "webhook", timeoutSeconds: 5 },
             paced: { type: "webhook", callsPerSecond: 2 },
           },
@@ -159,7 +159,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
       expect(answered.failed.size).toBeLessThanOrEqual(60);
       expect(answered.failed.size + answered.placed.size).toBe(500);
       expect(Math.max(...answered.placed.values()) - recoveredAt).toBeLessThan(seconds(240));
-      // What was sent into the outage may have been placed: it is never sent again.
+      // A call sent during the outage may have been placed: it is never sent again.
       for (const id of answered.failed) expect(answered.placed.has(id)).toBe(false);
     }, 500_000);
 

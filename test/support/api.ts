@@ -9,7 +9,7 @@ import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
 import { apiEnvironment } from "./environment.ts";
 
-/** The API over a queue in memory, and a ledger and documents there too, unless others are given. */
+/** Creates the API over a queue, a ledger and documents in memory, unless others are given. */
 export function createTestApi(
   more: {
     environment?: Record<string, string | undefined>;

@@ -2,29 +2,29 @@ import * as fc from "fast-check";
 import { tokens } from "./environment.ts";
 import { nested } from "./nested.ts";
 
-/** What a request is to be answered with. */
+/** The expected status of a request. */
 export type Expected = 201 | 401 | 422;
 
 /** A request to one of the two routes, as it goes over the wire. */
 export interface PostedRequest {
   path: "/v1/calls" | "/v1/calls/batch";
   headers: Record<string, string>;
-  /** Bytes where it is no text. */
+  /** Bytes if the body is not valid text. */
   body: string | Uint8Array;
   expected: Expected;
 }
 
-/** A request, and what its client sends after it under the same headers. */
+/** A request, and the client's next request under the same headers. */
 export interface Posting extends PostedRequest {
-  /** Of its Idempotency-Key, which whoever posts it completes so that no two postings share one. */
+  /** Prefix of its Idempotency-Key. The poster completes it so that no two postings share a key. */
   keyPrefix: string | undefined;
   next: "nothing" | "the same" | "other bytes" | "the other path";
 }
 
-/** Stands in every context value, and in keys that are no field's name: no answer and no log may have it. */
+/** Text in every context value, and in keys that are no field names: no answer and no log may contain it. */
 export const secretMark = "hush hush";
 
-/** A member of an object, its value as JSON: an object of JavaScript has no doubles, and no `__proto__`. */
+/** A member of an object, with its value as JSON: a JavaScript object can hold neither duplicates nor `__proto__`. */
 type Member = readonly [key: string, json: string];
 
 const json = (value: unknown): string => JSON.stringify(value);
@@ -36,7 +36,7 @@ const escaped = (text: string): string =>
 const without = (members: readonly Member[], name: string) =>
   members.filter(([key]) => key !== name);
 
-/** The worst verdict holds: the token is looked at first, and one flaw is enough. */
+/** Returns the worst status: the token is checked first, and one error is enough. */
 function worstOf(...all: Expected[]): Expected {
   if (all.includes(401)) return 401;
   return all.includes(422) ? 422 : 201;
@@ -59,7 +59,7 @@ const unusualTexts = [
   "\"\\/\b\f\n\r\t</Stream><!--'; DROP TABLE calls; --",
   "${7*7}{{7*7}}%s%n%00..\\..\\",
 ];
-/** Any code point but surrogates; fast-check's own unit for them takes 80 MB. */
+/** Any code point except surrogates; fast-check's own generator of them takes 80 MB. */
 const codePoint = fc
   .integer({ min: 0, max: 0x10_f7ff })
   .map((n) => String.fromCodePoint(n < 0xd800 ? n : n + 0x800));
@@ -87,7 +87,7 @@ const context = fc
   .array(fc.tuple(contextKey, secretText.map(json)), { maxLength: 5 })
   .map((members) => objectOf(members));
 
-/** Every field of a call that is right, the optional ones not always there, in any order. */
+/** Valid fields of a call in any order, with or without the optional ones. */
 const rightCall = fc
   .record({
     phone_number: number.map(json),
@@ -104,7 +104,7 @@ const rightCall = fc
   });
 
 const depth = fc.constantFrom(1, 60, 3000, 10_000);
-/** What is no string, and no object of strings either. */
+/** Values that are neither strings nor objects of strings. */
 const wrongTyped = fc.oneof(
   anyOf(
     ["null", "true", "0", "-0", "1e400", "-1e400", "1E-400", "14155550123", "[]", "[[]]"],
@@ -116,7 +116,7 @@ const wrongTyped = fc.oneof(
 );
 const malformedTexts = ['"\\ud800"', `"${secretMark}\\udfff\\ud800"`, '"\\ud83d"'];
 
-/** E.164 near misses of a number, and numbers that nobody may call. */
+/** Near misses of an E.164 number, and numbers that nobody may call. */
 const wrongNumber = number.chain((right) => {
   const digits = right.slice(1);
   return anyOf(
@@ -145,7 +145,7 @@ const wrongEntry = fc.oneof(
   fc.tuple(contextKey, fc.constantFrom(...malformedTexts)),
   fc.constantFrom(json(secretMark), "{}").map((value): Member => ["__proto__", value]),
   fc.constantFrom("\ud800", `${secretMark}\udc00`).map((key): Member => [key, '""']),
-  // A key may be somebody's number, in whatever way it is written.
+  // A key may contain somebody's number, in any notation.
   number
     .chain((right) => anyOf([right, right.slice(1), grouped(right, "-"), grouped(right, "_")]))
     .map((key): Member => [key, "1"]),
@@ -183,7 +183,7 @@ const unknownField = fc.oneof(
   secretText,
 );
 
-/** Like a field's name, and still a number: `tel_1_415_555_0123`. */
+/** Formats a number like a field's name: `tel_1_415_555_0123`. */
 function grouped(right: string, by: string): string {
   return ["tel", ...(right.match(/\d{1,3}/g) ?? [])].join(by);
 }
@@ -201,7 +201,7 @@ const rightAndWrongValue = fc
     wrongValues[name].map((value) => ({ members, wrong: [name, value] as const })),
   );
 
-/** A call with one thing wrong. */
+/** A call with one error. */
 const wrongCall = fc.oneof(
   {
     weight: 4,
@@ -209,7 +209,7 @@ const wrongCall = fc.oneof(
       isWrong(objectOf([...without(members, wrong[0]), wrong])),
     ),
   },
-  // Where a field stands twice, the last counts.
+  // The last of duplicate fields counts.
   {
     weight: 1,
     arbitrary: rightAndWrongValue.map(({ members, wrong }) =>
@@ -233,14 +233,14 @@ const wrongCall = fc.oneof(
   { weight: 1, arbitrary: fc.oneof(anyValue, fc.json()).map(isWrong) },
 );
 
-/** A call that is right, however unusual it looks. */
+/** A valid call, however unusual. */
 const unusualCall = fc.oneof(
   rightCall.map((members) => isRight(objectOf(members))),
   rightCall.map((members) => isRight(objectOf(members, escaped))),
   rightCall.map((members) =>
     isRight(JSON.stringify(JSON.parse(objectOf(members)), undefined, "\t \r\n")),
   ),
-  // Where a field stands twice, the last counts.
+  // The last of duplicate fields counts.
   rightAndWrongValue.map(({ members, wrong }) =>
     isRight(objectOf(members.some(([key]) => key === wrong[0]) ? [wrong, ...members] : members)),
   ),
@@ -304,7 +304,7 @@ const wrongBody = fc.oneof(
   },
 );
 
-/** Sequences that are in no UTF-8: overlong, of a surrogate, too large, cut off, alone. */
+/** Sequences that are invalid in UTF-8: overlong, surrogates, too large, cut off, lone bytes. */
 const invalidUtf8 = [
   [0xc0, 0x80],
   [0xed, 0xa0, 0x80],
@@ -320,9 +320,9 @@ const utf16 = (text: string, littleEndian: boolean): Uint8Array => {
     bytes.setUint16(at * 2, text.charCodeAt(at), littleEndian);
   return new Uint8Array(bytes.buffer);
 };
-/** Changes to JSON as text, each with what it makes of a body that was right; `place` is from 0 to below 1. */
+/** Changes to JSON as text, each with the status that a valid body then gets; `place` is from 0 to below 1. */
 const rewritings: [(text: string, place: number) => string | Uint8Array, Expected][] = [
-  // Ignored, as RFC 8259 permits it.
+  // A byte order mark is ignored, as RFC 8259 permits.
   [(text) => `\ufeff${text}`, 201],
   [(text) => ` \t\r\n${text}\n`, 201],
   [(text) => text.slice(0, -1), 422],
@@ -433,7 +433,7 @@ const keyPrefix = anyOf([
   "k".repeat(200),
 ]);
 
-/** Some request to either route: about half of them as they should be, the others wrong in some way. */
+/** A request to either route: about half of them are valid, the others have some error. */
 export const arbitraryPosting: fc.Arbitrary<Posting> = fc
   .record({
     body: fc.oneof(

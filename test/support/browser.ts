@@ -2,7 +2,7 @@ import { env } from "node:process";
 import { type Browser, chromium } from "playwright-core";
 
 /**
- * A headless Chromium: that of CHROMIUM_PATH, or on Linux the one that comes with the packages, beside the libraries
+ * Starts a headless Chromium: that of CHROMIUM_PATH, or on Linux the one of the packages, with the libraries
  * that a bare machine lacks.
  */
 export async function startBrowser(): Promise<Browser> {
@@ -13,7 +13,7 @@ export async function startBrowser(): Promise<Browser> {
     return chromium.launch({ executablePath: env["CHROMIUM_PATH"], args: args.split(" ") });
   }
   const before = { ...env };
-  env["AWS_EXECUTION_ENV"] = "AWS_Lambda_nodejs22.x"; // has the package unpack its libraries, and say where
+  env["AWS_EXECUTION_ENV"] = "AWS_Lambda_nodejs22.x"; // makes the package unpack its libraries and set their path
   const { default: packaged } = await import("@sparticuz/chromium");
   const executablePath = await packaged.executablePath();
   const libraries = env["LD_LIBRARY_PATH"] ?? "";

@@ -2,13 +2,13 @@ import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import { randomId } from "../../shared/platform/random-id.ts";
 
-/** The time of the suites whose adapters have a clock, in milliseconds since the epoch. */
+/** Time of the suites whose adapters have a clock, in milliseconds since the epoch. */
 export const suiteNow = Date.UTC(2026, 10, 20, 12, 30);
 
-/** The hash of a number that no other call of the tests goes to. */
+/** Returns the hash of a number that no other call of the tests goes to. */
 export const aNumberHash = () => `${randomId()}${randomId()}`;
 
-/** A row of its own id, accepted a minute before `suiteNow`: a call that waits. */
+/** Returns a waiting row with an id of its own, accepted a minute before `suiteNow`. */
 export function aRow(more: Partial<CallRow> = {}): CallRow {
   const acceptedAt = more.acceptedAt ?? suiteNow - 60_000;
   return {
@@ -40,7 +40,7 @@ export function aRow(more: Partial<CallRow> = {}): CallRow {
   };
 }
 
-/** A row as state-machine.ts leaves it in this state: in no backlog unless it waits or is watched. */
+/** Returns a row as state-machine.ts leaves it in this state: without a backlog unless it waits or is watched. */
 export function aRowIn(state: CallState, more: Partial<CallRow> = {}): CallRow {
   if (state === "WAITING") return aRow(more);
   const isWatched = state === "DIALING" || state === "UNKNOWN";
@@ -48,7 +48,7 @@ export function aRowIn(state: CallState, more: Partial<CallRow> = {}): CallRow {
   return aRow({ ...place, state, reason: "test", ...more });
 }
 
-/** Rows of one request, accepted at `acceptedAt`. */
+/** Returns rows of one request, accepted at `acceptedAt`. */
 export function rowsOfOneRequest(count: number, more: Partial<CallRow> = {}): CallRow[] {
   const requestId = createRequestId(more.acceptedAt ?? suiteNow - 60_000, randomId());
   return Array.from({ length: count }, (_, index) =>
@@ -56,14 +56,14 @@ export function rowsOfOneRequest(count: number, more: Partial<CallRow> = {}): Ca
   );
 }
 
-/** The row under a fresh version, with some fields changed. */
+/** Returns the row under a fresh version, with some fields changed. */
 export function changed(row: CallRow, more: Partial<CallRow> = {}): CallRow {
   return { ...row, version: randomId(), ...more };
 }
 
-/** A row in a state that only a later version of this code knows. */
+/** Returns a row in a state that only a later version of this code knows. */
 export function aLaterRow(more: Partial<CallRow> = {}): CallRow {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is the point
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the state must be an unknown one
   return aRow({ state: "RINGING" as CallState, ...more });
 }
 

@@ -4,12 +4,12 @@ import { randomId } from "../../shared/platform/random-id.ts";
 
 let madeOfGivenRequests = 0;
 
-/** A request's id as the API makes them. */
+/** Returns a request's id, made like the API's. */
 export function aRequestId(at = 1_000_000): string {
   return createRequestId(at, randomId());
 }
 
-/** A call of its own id, with every field there is; of a request that is given, one with an index of its own. */
+/** Returns a call with an id of its own and every field. If the request is given, it has an index of its own there. */
 export function aCall(more: Partial<Call> = {}): Call {
   const { acceptedAt = 1_000_000, requestId = aRequestId(acceptedAt) } = more;
   const index = more.requestId === undefined ? 0 : madeOfGivenRequests++ % 100_000;

@@ -22,24 +22,24 @@ import { rowIn } from "./rows.ts";
 
 export type Bench = ReturnType<typeof createDialerBench>;
 
-/** The key that the bench hashes numbers with. */
+/** The bench's HASH_KEY. */
 export const hashKey = "5f".repeat(32);
-/** The route of `agent_sales` in the bench's plan, as a plan has it. */
+/** The route of `agent_sales` in the bench's plan. */
 export const webhook = { provider: "webhook", url: "http://127.0.0.1:9/dial" } as const;
 export const unknown: DialOutcome = { kind: "unknown", code: "time_out" };
 
-/** A port that is down. */
+/** A method of a port that is down. */
 export const boom = async (): Promise<never> => {
   throw new Error("the network broke, with +12025550123 in its message");
 };
 
-/** A port that never answers. */
+/** A method of a port that never answers. */
 export const silent = (): Promise<never> => new Promise(() => undefined);
 
-/** The message that brings one call. */
+/** Composes the message with one call. */
 export const message = (call: Call): CallsMessage => messageOf([call]);
 
-/** The message that brings all these calls of one request. */
+/** Composes the message with all these calls of one request. */
 export function request(calls: readonly Call[]): CallsMessage {
   const [first, ...rest] = calls;
   if (first === undefined) throw new Error("no call was given");
@@ -56,10 +56,10 @@ export async function sendEach(bench: Bench, ...calls: Call[]): Promise<void> {
   await bench.send(...calls.map(message));
 }
 
-/** A number that no other index has. */
+/** Returns a number that no other index has. */
 export const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
 
-/** Calls that are accepted now, each of its own request and number. */
+/** Returns calls that are accepted now, each with a request and number of its own. */
 export function callsNow(
   bench: Bench,
   count: number,
@@ -71,7 +71,7 @@ export function callsNow(
   );
 }
 
-/** A call that is accepted now. */
+/** Returns a call that is accepted now. */
 export function aCallNow(
   bench: Bench,
   fields: Partial<Call["request"]> = {},
@@ -81,13 +81,13 @@ export function aCallNow(
   return aCall({ acceptedAt: bench.now(), request: posted, ...more });
 }
 
-/** A call to one of the tests' agents, to the number that all calls go to which name none. */
+/** Returns a call to one of the tests' agents, to the default number of the tests. */
 export const callTo = (agent_id: string, more: Partial<Call> = {}): Call =>
   aCall({ request: { phone_number: "+12025550123", agent_id }, ...more });
 
 export const stateOf = async (bench: Bench, { id }: { id: string }) => (await bench.row(id))?.state;
 
-/** The states of calls, in their order. */
+/** Resolves to the states of calls, in order. */
 export const statesOf = (bench: Bench, calls: readonly { id: string }[]) =>
   Promise.all(calls.map((call) => stateOf(bench, call)));
 
@@ -95,18 +95,18 @@ export const allIn = (calls: readonly unknown[], state: CallState) => calls.map(
 
 export const idsDialed = (bench: Bench) => bench.dialed.map(({ call }) => call.id);
 
-/** The row of a call; throws where there is none. */
+/** Resolves to the row of a call. @throws if there is none */
 export async function rowOf(bench: Bench, { id }: { id: string }): Promise<CallRow> {
   const row = await bench.row(id);
   if (row === undefined) throw new Error("the call has no row");
   return row;
 }
 
-/** Rows in a state, whatever their number. */
+/** Resolves to all rows in a state. */
 export const rowsIn = async (bench: Bench, state: CallState): Promise<CallRow[]> =>
   (await bench.rows.list({ state, limit: 100_000 })).rows;
 
-/** Puts rows into the ledger, in the place of what stands there, with the documents of the backlogs that they wait in. */
+/** Puts rows into the ledger, over existing ones, with the documents of the backlogs that they wait in. */
 export async function put(bench: Bench, ...rows: CallRow[]): Promise<void> {
   const waiting = rows.filter(({ state }) => state === "WAITING");
   await useBacklogs(waiting, withPortLimits(bench.deps));
@@ -116,7 +116,7 @@ export async function put(bench: Bench, ...rows: CallRow[]): Promise<void> {
   );
 }
 
-/** Puts the row of a call into the ledger as calls come into a state, now. */
+/** Puts the row of a call into the ledger, through the transitions of the state machine, now. */
 export async function putIn(
   bench: Bench,
   state: CallState,
@@ -128,11 +128,11 @@ export async function putIn(
   return row;
 }
 
-/** The document that stands under a key. */
+/** Resolves to the document under a key. */
 export const documentOf = async <K extends Kind>(bench: Bench, kind: K, key: string) =>
   (await bench.documents.read([{ kind, key }])).get(kind, key);
 
-/** Writes a document over whatever stands under its key. */
+/** Writes a document over the one under its key. */
 export async function putDocument<K extends Kind>(
   bench: Bench,
   { kind, key }: DocumentKey<K>,
@@ -162,11 +162,11 @@ export async function neverCall(bench: Bench, number: string, key = hashKey): Pr
   }
 }
 
-/** A moment to the second, as ISO 8601 has it. */
+/** Formats a time as ISO 8601, to the second. */
 export const iso = (at: number | null | undefined) =>
   at === null || at === undefined ? at : new Date(at).toISOString().slice(0, 19);
 
-/** Puts calls into the ledger that wait and are due in so many milliseconds; in the order of their ids. */
+/** Puts waiting calls into the ledger, due in this many milliseconds, ordered by their ids. */
 export async function putWaiting(
   bench: Bench,
   count: number,
@@ -178,11 +178,11 @@ export async function putWaiting(
   return calls;
 }
 
-/** The ids of the hints on the queue, delayed ones too. */
+/** Returns the ids of the hints on the queue, including delayed ones. */
 export const idsHinted = (bench: Bench) =>
   bench.queued().flatMap((one) => (one.kind === "due" ? one.ids : []));
 
-/** Has the queue take hints and lose them, until it is mended. */
+/** Makes the queue accept hints and lose them, until `mend` is called. */
 export function loseHints(bench: Bench): { lost: string[]; mend(): void } {
   const { queue } = bench.deps;
   const lost: string[] = [];
@@ -199,7 +199,10 @@ export function loseHints(bench: Bench): { lost: string[]; mend(): void } {
   };
 }
 
-/** Has the process know of the account that it answers, so that it sends it as many requests at once as it may. */
+/**
+ * Opens the process's window for the account, as if it had answered, so that it gets as many requests at once
+ * as it may.
+ */
 export function openWindow(bench: Bench): void {
   for (let doubled = 0; doubled < 7; doubled++) {
     bench.deps.memory.windows.adjust("webhook:http://127.0.0.1:9", true);

@@ -21,7 +21,7 @@ import { createSchedule } from "../../shared/schedule/schedule.ts";
 import type { AckOrRetry, CallQueue } from "../../shared/queue/call-queue.ts";
 import { testPlan } from "./environment.ts";
 
-/** Providers of these types can be asked for a call here. */
+/** True if providers of this type support look-ups here. */
 function hasRecords({ type }: Route): boolean {
   return type === "twilio" || type === "vapi";
 }
@@ -38,8 +38,9 @@ interface Waiting {
 }
 
 /**
- * The dialer's core over a queue, a ledger and a provider in memory, under a clock that only the test moves
- * (and sleeping does). Messages that are handed back come again after their delay, as from a real queue.
+ * Creates the dialer's core over a queue, a ledger and a provider in memory, under a clock that only the test
+ * moves (and sleeping does). Messages that are handed back come again after their delay, as from a real
+ * queue.
  */
 export function createDialerBench(
   more: { plan?: object; concurrency?: number; startAt?: string } = {},
@@ -55,12 +56,12 @@ export function createDialerBench(
   const underWay = new Set<Promise<unknown>>();
   const events: LoggedEvent[] = [];
   const dialed: { call: Call; route: Route; at: number }[] = [];
-  /** What the ledger holds, as text; a test may put there what no version of this code wrote. */
+  /** The ledger's contents as text. A test may add rows that no version of this code wrote. */
   const stored = new Map<string, { id: string; version: string; json: string }>();
   const memory = createMemoryLedger(stored);
   const version = () => `v${++ids}`;
   const documents = createMemoryDocuments(() => now, version);
-  /** Messages kept whole in the object store, by name. */
+  /** Messages stored whole in the object store, by name. */
   const kept = new Map<string, string>();
   const log: Log = (level, event, fields) => events.push({ level, event, ...fields });
   const settingsFor = (planChanges: object): DialerSettings => {
@@ -80,7 +81,7 @@ export function createDialerBench(
   };
   const settings = settingsFor(more.plan ?? {});
   const idle = () => new Promise((resolve) => setImmediate(resolve));
-  /** Lets whoever sleeps until the earliest moment go on at it. */
+  /** Moves the clock to the earliest timer and wakes its sleeper. */
   const wakeNext = () => {
     const at = Math.min(...timers.map((timer) => timer.at));
     if (!Number.isFinite(at)) return;
@@ -94,7 +95,7 @@ export function createDialerBench(
       if (ms <= 0) wake();
       else timers.push({ at: now + ms, wake });
     });
-  /** Hands messages to the dialer, which waits in this clock alone; what it hands back comes again. */
+  /** Hands messages to the dialer, whose waits use this clock alone. Messages that it hands back come again. */
   async function handle(
     messages: Waiting[],
     deadlineMs: number,
@@ -119,7 +120,7 @@ export function createDialerBench(
     return answers;
   }
 
-  /** Runs what waits in this clock alone. */
+  /** Runs work whose waits use this clock alone. */
   async function run<Result>(work: Promise<Result>): Promise<Result> {
     const state = { ended: false };
     const end = () => (state.ended = true);
@@ -134,21 +135,21 @@ export function createDialerBench(
   const bench = {
     plan: settings.plan,
     events,
-    /** What the provider was sent, in order. */
+    /** Requests that the provider received, in order. */
     dialed,
-    /** The ledger and the documents, unwrapped by any fault. */
+    /** The ledger and the documents, without injected faults. */
     rows: memory,
     documents,
     stored,
     kept,
-    /** How the provider answers; a test sets it. */
+    /** The provider's answer; a test sets it. */
     answer: async (
       _call: Call,
       _route: Route,
       _attempt: number,
       _timeoutSeconds: number,
     ): Promise<DialOutcome> => ({ kind: "placed" }),
-    /** What a provider's records say of a call; a test sets it. */
+    /** Result of a look-up in the provider's records; a test sets it. */
     find: async (_sought: SoughtCall, _route: Route): Promise<FoundCall | undefined> => undefined,
     now: () => now,
     advance(ms: number) {
@@ -161,28 +162,28 @@ export function createDialerBench(
     async send(...messages: Message[]) {
       for (const message of messages) await queue.send(message);
     },
-    /** Puts a body onto the queue that no sender of ours would. */
+    /** Puts a body onto the queue that no sender of ours would send. */
     sendBody(body: unknown) {
       waiting.push({ json: JSON.stringify(body), attempt: 1, visibleAt: now });
     },
-    /** Messages on the queue, delayed ones too. */
+    /** Messages on the queue, including delayed ones. */
     queued: (): Message[] => waiting.map(({ json }) => messageSchema.parse(JSON.parse(json))),
-    /** How many messages have been put onto the queue. */
+    /** Number of messages that have been put onto the queue. */
     sent: () => sent,
     delays: () => waiting.map(({ visibleAt }) => (visibleAt - now) / 1000),
-    /** Delivers everything visible in one delivery; answers with what was said of each message. */
+    /** Delivers everything visible in one delivery. Resolves to the decision about each message. */
     async deliver(deadlineMs = 900_000): Promise<AckOrRetry[]> {
       const visible = waiting.filter(({ visibleAt }) => visibleAt <= now);
       waiting = waiting.filter(({ visibleAt }) => visibleAt > now);
       return run(handle(visible, deadlineMs));
     },
-    /** Sweeps once, as the clock's minute does. */
+    /** Runs one sweep, like the schedule. */
     async sweep() {
       await run(sweep(bench.deps, now + 120_000));
     },
     /**
-     * Lets time pass with several deliveries at once, each as soon as there is a consumer for it, and a sweep once
-     * a minute; from moment to moment, however long a provider takes to answer.
+     * Lets time pass with several deliveries at once, each as soon as a consumer is free, and a sweep once a
+     * minute. The clock moves from event to event, however long a provider takes to answer.
      */
     async simulate(
       seconds: number,
@@ -199,11 +200,11 @@ export function createDialerBench(
         batchSize?: number;
         sweepSeconds?: number;
         firstSweepSeconds?: number;
-        /** How much later than asked a message comes. */
+        /** Delay of a message beyond the requested one. */
         lateMs?: () => number;
-        /** What each consumer has of its own, where they are to be processes. */
+        /** Dependencies of each consumer, if they represent separate processes. */
         processes?: Partial<DialerDeps>[];
-        /** What a sweep has of its own. */
+        /** Dependencies of each sweep. */
         sweeper?: () => Partial<DialerDeps>;
       } = {},
     ) {
@@ -242,7 +243,7 @@ export function createDialerBench(
     changePlan(planChanges: object) {
       bench.deps.settings = settingsFor(planChanges);
     },
-    /** Lets time pass, a second at a time, delivering what comes and sweeping once a minute. */
+    /** Lets time pass, a second at a time, delivering messages and sweeping once a minute. */
     async run(seconds: number) {
       for (let second = 0; second < seconds; second++) {
         if (second % 60 === 0) await bench.sweep();
@@ -253,11 +254,11 @@ export function createDialerBench(
     async row(id: string): Promise<CallRow | undefined> {
       return (await memory.read([id])).rows.get(id);
     },
-    /** Makes the ledger do something else in the named method's stead. */
+    /** Replaces methods of the ledger. */
     breakLedger(faults: Partial<CallLedger>) {
       bench.deps.ledger = { ...memory, ...faults };
     },
-    /** The same for the documents. */
+    /** Replaces methods of the documents. */
     breakDocuments(faults: Partial<Documents>) {
       bench.deps.documents = { ...documents, ...faults };
     },

@@ -6,7 +6,7 @@ import type {
 import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
 import { randomId } from "../../shared/platform/random-id.ts";
 
-/** Gives a store without documents, which expire by the clock. */
+/** Creates an empty store of documents, which expire by the clock. */
 export type CreateDocuments = (now: () => number) => Promise<Documents>;
 
 export function aDocument<K extends Kind>(
@@ -18,10 +18,10 @@ export function aDocument<K extends Kind>(
   return { kind, key, version: randomId(), value, expiresAt };
 }
 
-/** An order by `ops` that keeps an agent waiting. */
+/** Returns an order by `ops` that keeps an agent waiting. */
 export const aPause = (key: string, at = 1, expiresAt: number | null = null) =>
   aDocument("pause", key, { at, by: "ops" }, expiresAt);
 
-/** First writes of documents. */
+/** Returns first writes of documents. */
 export const anew = (...documents: StoredDocument[]): DocumentChange[] =>
   documents.map((next) => ({ next, seen: null }));

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 
 const tokenOf = (name: string) => `oc_${name.padEnd(30, "0")}`;
 
-/** Tokens of the tests: of a client, of the same client after rotation, of another, of one agent, ended. */
+/**
+ * Tokens of the tests: of a client, of the same client after rotation, of another client, of one agent, and
+ * an expired one.
+ */
 export const tokens = {
   crm: tokenOf("crm"),
   crmRotated: tokenOf("crmRotated"),
@@ -18,7 +21,7 @@ const entry = (id: keyof typeof tokens, more: object = {}) => ({
   ...more,
 });
 
-/** A plan with two agents and no `*`, and destinations to be refused. */
+/** A plan with two agents and no `*`, and with denied destinations. */
 export const testPlan = {
   agents: {
     agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" },
@@ -28,7 +31,7 @@ export const testPlan = {
   destinations: { allow: ["US", "CA", "GB"], deny: ["+1900", "+1876"] },
 };
 
-/** The API's variables, for the suites that run it on whatever platform. */
+/** The API's variables, for the suites that run it on any platform. */
 export const apiEnvironment = {
   API_TOKENS: JSON.stringify([
     entry("crm"),

@@ -1,27 +1,28 @@
 /**
- * Feeds the API, in this process, the largest bodies there are that hold as much as can be wrong, and prints what was
- * answered and the heap in use after each round: a process of its own, so that its heap can be limited.
+ * Feeds the API, in this process, the largest possible bodies with the most possible errors, and prints the
+ * answers and the heap in use after each round. It runs in a process of its own, so that its heap can be
+ * limited.
  */
 import { createTestApi } from "./api.ts";
 import { tokens } from "./environment.ts";
 import { nested } from "./nested.ts";
 
-/** What this process prints, as JSON. */
+/** The output of this process, as JSON. */
 export interface FedApi {
-  /** To each body of the last round, by its name. */
+  /** Answers to each body of the last round, by the body's name. */
   answers: Record<string, { status: number; bytes: number; errors: number }>;
-  /** Bytes of heap in use after each round, once all that is garbage has been collected. */
+  /** Bytes of heap in use after each round, after a garbage collection. */
   heapBytes: number[];
 }
 
 const rounds = 2;
-/** A batch is looked at as far as its hundredth error, so that what is remembered of each call shows in many. */
+/** A batch is checked up to its hundredth error, so that a leak per call shows only over many batches. */
 const batchesOfZones = 100;
 const singleBytes = 64 * 1024;
 const batchBytes = 4 * 1024 * 1024;
 const required = '"phone_number":"+12025550123","agent_id":"agent_sales"';
 
-/** As many parts as fit between two ends. */
+/** Returns as many parts as fit between two ends. */
 function filled(bytes: number, start: string, end: string, part: (n: number) => string): string {
   const parts: string[] = [];
   let left = bytes - start.length - end.length;
@@ -33,7 +34,7 @@ function filled(bytes: number, start: string, end: string, part: (n: number) => 
   }
 }
 
-/** Bodies by name; what they hold differs from round to round, so that nothing once seen is of use again. */
+/** Bodies by name. Their contents differ from round to round, so that no cache helps. */
 const singles: Record<string, (round: number) => string> = {
   "a call of arrays": () => nested(singleBytes / 2),
   "a call of objects": () => nested(10_000, '{"a":', "}", "1"),
@@ -55,7 +56,7 @@ const batches: Record<string, (round: number) => string> = {
   "a million objects": () => filled(batchBytes, "[", "]", () => "{}"),
   "two million numbers": (round) => filled(batchBytes, "[", "]", () => String(round)),
   "ten thousand numbers": () => `[${Array(10_000).fill(0).join(",")}]`,
-  // Fewer than 10,000 calls, or no call would be looked at.
+  // Fewer than 10,000 calls: otherwise no call would be checked.
   "half a million wrong values": (round) => {
     const call = filled(450, '{"context":{', "}}", (n) => `"k${n}":${round}`);
     return filled(batchBytes, "[", "]", () => call);

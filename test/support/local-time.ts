@@ -1,4 +1,7 @@
-/** Local time of a zone as the runtime's Intl has it, `YYYY-MM-DDTHH:MM`: plain, and nothing of ours. */
+/**
+ * Returns a function that formats the local time of a zone by the runtime's Intl, `YYYY-MM-DDTHH:MM`, without
+ * code of ours.
+ */
 export function localTime(timeZone: string): (at: number) => string {
   const format = new Intl.DateTimeFormat("sv-SE", {
     timeZone,

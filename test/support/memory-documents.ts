@@ -8,9 +8,9 @@ import {
 } from "../../shared/documents/stored-text.ts";
 
 /**
- * Documents in this process's memory, for tests.
+ * Creates documents in this process's memory, for tests.
  *
- * @param now the clock by which they expire, in milliseconds since the epoch
+ * @param now clock that decides expiry, in milliseconds since the epoch
  * @param freshVersion makes the versions of `add` and `takePermits`
  */
 export function createMemoryDocuments(

@@ -7,7 +7,7 @@ import {
   type ListOf,
 } from "../../shared/ledger/call-ledger.ts";
 
-/** A row as it is kept: only what JSON keeps of it, as in the other adapters. */
+/** A row as stored: JSON, as in the other adapters. */
 interface Stored {
   id: string;
   version: string;
@@ -15,13 +15,13 @@ interface Stored {
 }
 
 /**
- * A ledger in this process's memory, for tests.
+ * Creates a ledger in this process's memory, for tests.
  *
- * @param stored what it holds; a test may look into it, or put a row there that no version of this code wrote
+ * @param stored its contents; a test may read them, or add a row that no version of this code wrote
  */
 export function createMemoryLedger(stored: Map<string, Stored> = new Map()): CallLedger {
   const rowOf = ({ id, version, json }: Stored) => parseRow(id, version, JSON.parse(json));
-  /** Rows as they were parsed for a search, which changes none of them. */
+  /** Parsed rows of searches, which change none of them. */
   const parsed = new WeakMap<Stored, CallRow | undefined>();
   const searched = (one: Stored) => {
     if (!parsed.has(one)) parsed.set(one, rowOf(one));

@@ -1,12 +1,12 @@
 import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
 
-/** A queue in this process's memory, for tests: what was sent is taken out by the test. */
+/** A queue in this process's memory, from which the test takes the sent messages. */
 export interface MemoryQueue extends CallQueue {
-  /** Takes out every message whose delay has passed, as deliveries. */
+  /** Removes and returns every message whose delay has passed, as deliveries. */
   take(): Delivered[];
 }
 
-/** @param now the clock that delays are measured by, in milliseconds */
+/** @param now clock that delays are measured by, in milliseconds */
 export function createMemoryQueue(now: () => number): MemoryQueue {
   let waiting: { json: string; visibleAt: number }[] = [];
   let taken = 0;

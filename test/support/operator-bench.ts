@@ -34,7 +34,7 @@ interface Breakers {
   breakers: { key: string }[];
 }
 
-/** The operator's API in memory at a moment of its own, with the plan's agents and others. */
+/** Creates the operator's API in memory with a clock of its own, for the plan's agents and others. */
 export function createOperatorBench(agents: object = testPlan.agents) {
   const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, agents }) };
   const { app, deps, ledger, documents } = createTestApi({ environment, now: () => now });
@@ -60,7 +60,7 @@ export function createOperatorBench(agents: object = testPlan.agents) {
     expect(() => schemas.pausesViewSchema.parse(body)).not.toThrow();
     return body.breakers;
   }
-  /** Calls that wait, due `dueMs` from now, each accepted an hour before. */
+  /** Adds waiting calls, due `dueMs` from now, each accepted an hour before. */
   async function wait(agentId: string, dueMs: number, { client = "crm", count = 1 } = {}) {
     const acceptedAt = now - 60 * minuteMs;
     const request = { phone_number: "+12025550123", agent_id: agentId, context: { name: "Zoë" } };
@@ -84,7 +84,7 @@ export function createOperatorBench(agents: object = testPlan.agents) {
   };
   const open = (key: string, more: Partial<ValueOf<"breaker">> = {}, expiresAt?: number) =>
     put("breaker", key, { ...breaker, ...more }, expiresAt);
-  /** Keys of the breakers of an agent's account and route. */
+  /** Returns the keys of the breakers of an agent's account and route. */
   function breakersOf(agentId: string) {
     const route = routeOf(agentId, plan);
     if (route === undefined) throw new Error("the plan has no such agent");
@@ -103,5 +103,5 @@ const breaker = {
   closedAt: 0,
 };
 
-/** The account of the agents of the tests' plan: the webhook's host. */
+/** The account of the agents of the tests' plan, named by the webhook's host. */
 export const hostAccount = "webhook:http://127.0.0.1:9";

@@ -10,7 +10,7 @@ export const cloudflare: PlatformUnderTest = {
   name: "Cloudflare",
   script: "start",
   prefix: "",
-  /** Past the service, by wrangler's own command. */
+  /** Reads the rows without the service, through wrangler's own command. */
   async rows({ stateDirectory }) {
     const words = ["wrangler", "d1", "execute", "LEDGER", "--local", "--json", "--persist-to"];
     const read = () =>
@@ -22,7 +22,7 @@ export const cloudflare: PlatformUnderTest = {
           env: { ...process.env, CI: "1" },
         },
       );
-    // A second process at the same SQLite file: it is told SQLITE_BUSY where the service has just written.
+    // A second process on the same SQLite file gets SQLITE_BUSY right after a write of the service.
     const { stdout } = await read().catch(read).catch(read);
     const answers: {
       results: { id: string; version: string; row: string; number_hash: string }[];
@@ -47,7 +47,8 @@ export const aws: PlatformUnderTest = {
       endpoint,
     });
     const rows: CallRow[] = [];
-    // A scan, as the ledger's own lists ask one index after another, which takes the local server many seconds.
+    // A scan is used because the ledger's own lists query one index after another, which takes the local
+    // server many seconds.
     for await (const { Items = [] } of paginateScan({ client }, { TableName: "outbound-calls" })) {
       const items = Items.filter(({ pk }) => pk?.S?.startsWith("call#"));
       rows.push(...items.flatMap((item) => rowOf(item) ?? []));

@@ -9,7 +9,7 @@ export interface ServiceProcess {
   rssBytes: number;
 }
 
-/** The processes of the service's group; none where there is no /proc to tell of them. */
+/** Returns the processes of the service's group; empty on systems without /proc. */
 export function processesOf({ npm }: Pick<RunningService, "npm">): ServiceProcess[] {
   return namesIn("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -23,12 +23,12 @@ export function processesOf({ npm }: Pick<RunningService, "npm">): ServiceProces
           /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
         return [{ pid: Number(pid), command, rssBytes: Number(kibibytes ?? 0) * 1024 }];
       } catch {
-        return []; // it has ended meanwhile
+        return []; // the process has ended meanwhile
       }
     });
 }
 
-/** Those that run a Lambda function of the AWS shape. */
+/** Returns the processes that run a Lambda function of the AWS shape. */
 export function functionProcesses(
   service: Pick<RunningService, "npm">,
   name: "api" | "dialer",

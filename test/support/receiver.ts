@@ -6,12 +6,12 @@ export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   text: string;
-  /** Of the call, where the body is one. */
+  /** Id in the body, if the body is a call. */
   id: string;
   at: number;
 }
 
-/** An HTTP server that keeps every request it was sent, byte for byte, and answers as it is told. */
+/** Starts an HTTP server that keeps every request, byte for byte, and gives the answers of `answer`. */
 export async function startReceiver(
   answer: (request: Received, response: ServerResponse, received: Received[]) => void,
 ) {

@@ -9,7 +9,7 @@ import { apiEnvironment } from "./environment.ts";
 
 const route = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
 
-/** The row of a call that has come into a state as calls do, at a time and for a reason. */
+/** Returns the row of a call brought into a state by the state machine, at a time and for a reason. */
 export function rowIn(
   state: CallState,
   call: Call,
@@ -45,7 +45,7 @@ export function rowIn(
   return made(acted(row, { to: "REDIALED", redialedAs }, "operator", write()));
 }
 
-/** Writes rows that there are not yet, and the documents of the backlogs in which some of them wait. */
+/** Writes new rows, and the documents of the backlogs in which some of them wait. */
 export async function writeRows(
   rows: readonly CallRow[],
   ledger: CallLedger,

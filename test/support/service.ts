@@ -9,8 +9,8 @@ import type { CallRow } from "../../shared/calls/call-row.ts";
 const root = resolve(import.meta.dirname, "../..");
 
 /**
- * A port of the loopback interface that was free a moment ago: below those that systems give to connections and to
- * whoever asks for any, so that no other service gets it before it is used.
+ * Returns a port of the loopback interface that was free just now. It lies below the range that systems
+ * assign by themselves, so that no other service takes it meanwhile.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -23,31 +23,31 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** A row of the ledger, as the tests look at it. */
+/** A row of the ledger, as the tests see it. */
 export type LedgerRow = CallRow;
 
-/** How a platform is run here. */
+/** A platform as it runs here. */
 export interface PlatformUnderTest {
   name: string;
   /** The npm script. */
   script: "start" | "start:aws";
-  /** Before the paths of the API: the stage. */
+  /** Path prefix of the API: the stage. */
   prefix: string;
-  /** The ledger's rows, read beside the running service. */
+  /** Reads the ledger's rows beside the running service. */
   rows(service: RunningService): Promise<LedgerRow[]>;
 }
 
-/** `npm start` as a process of its own, in a process group of its own. */
+/** `npm start` as a separate process in a process group of its own. */
 export interface RunningService {
   root: string;
-  /** The root, and the stage where there is one. */
+  /** The root URL, with the stage if there is one. */
   address: string;
   port: number;
   stateDirectory: string;
   npm: ChildProcess;
-  /** Everything it has printed. */
+  /** Returns everything it has printed. */
   output(): string;
-  /** Signals npm alone, or its whole group as a terminal's Ctrl-C does; resolves once all of it is gone. */
+  /** Signals npm alone, or its whole group as a terminal's Ctrl-C does. Resolves once all of it is gone. */
   end(signal: NodeJS.Signals, whom?: "npm" | "group"): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export async function makeStateDirectory(): Promise<{ path: string; remove(): Pr
 /**
  * Starts the service and waits for its ready block.
  *
- * @throws where it ends, or is not ready in time; nothing of it is left then
+ * @throws if it ends, or is not ready in time; then no process of it is left
  */
 export async function startService(
   { script, prefix }: Pick<PlatformUnderTest, "script" | "prefix">,
@@ -109,7 +109,7 @@ export async function startService(
   };
 }
 
-/** Waits until something holds; throws where it does not in time. */
+/** Waits until a condition holds. @throws if it does not in time */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   msMax: number,

@@ -13,7 +13,7 @@ import {
 
 const day = 86_400_000;
 
-/** @param told the states of which `ended` tells; an engine that deletes rows by itself keeps silent about the others */
+/** @param told states that `ended` reports; an engine that deletes rows by itself does not report the others */
 export function describeEnding(
   name: string,
   create: () => Promise<CallLedger>,
@@ -75,7 +75,7 @@ export function describeEnding(
       const [places] = await ledger.due({ backlogs: [{ key: "watch" }], until: suiteNow, each: 9 });
       expect(idsOf(places ?? [])).toEqual([kept.id]);
       expect(idsOf((await ledger.ended({ before, limit: 9 })).rows)).toEqual([kept.id]);
-      // A deleted row is none: it can be written anew, and not over the version that it had.
+      // A deleted row reads as absent: it can be inserted, but not written over its former version.
       const anew = changed(gone);
       expect(await ledger.write([{ next: anew, seen: gone.version }])).toEqual([false]);
       expect(await ledger.write([{ next: anew, seen: null }])).toEqual([true]);

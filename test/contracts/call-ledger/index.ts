@@ -7,11 +7,12 @@ import { describeReading } from "./reading.ts";
 import { describeWriting } from "./writing.ts";
 
 /**
- * What every ledger does, whatever engine keeps it.
+ * Describes the behaviour of every ledger, on any engine.
  *
- * @param create gives an empty ledger, whose clock stands at `suiteNow` and which keeps rows for three days and more
- * @param options.told the states of which `ended` tells
- * @param options.runs how many random sequences of writes are compared with those of the ledger in memory
+ * @param create creates an empty ledger, whose clock stands at `suiteNow` and which keeps rows for at least
+ * three days
+ * @param options.told states that `ended` reports
+ * @param options.runs number of random sequences of writes that are compared with the memory ledger
  */
 export function describeCallLedger(
   name: string,

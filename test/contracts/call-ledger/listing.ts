@@ -15,7 +15,7 @@ import {
 } from "../../support/call-rows.ts";
 
 const hour = 3_600_000;
-/** More pages than any test needs: a list that never ends fails. */
+/** More pages than any test needs, so that an endless list fails. */
 const pagesMax = 200;
 
 export function describeListing(name: string, create: () => Promise<CallLedger>): void {
@@ -26,7 +26,7 @@ export function describeListing(name: string, create: () => Promise<CallLedger>)
     });
     const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
 
-    /** All rows of a list, page by page. */
+    /** Reads all rows of a list, page by page. */
     async function through(of: ListOf, limit: number): Promise<CallRow[]> {
       const rows: CallRow[] = [];
       let before: string | undefined;

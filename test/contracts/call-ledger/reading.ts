@@ -64,13 +64,13 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
     it("says which rows only a later version can read: by their state, or by their route", async () => {
       const [later, row] = [aLaterRow(), aRow()];
       const route = { type: "carrier-pigeon", provider: "main", loft: "a" };
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- that is the point
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the test needs an unknown type of route
       const elsewhere = aRow({ route: route as unknown as CallRow["route"] });
       await write(later, row, elsewhere);
       const { rows, unreadable } = await ledger.read([later.id, row.id, elsewhere.id]);
       expect([...rows.keys()]).toEqual([row.id]);
       expect(unreadable).toEqual(new Set([later.id, elsewhere.id]));
-      // It is there: nobody takes it for a call that never was tried.
+      // The unreadable row exists: the call must not be taken for one that was never tried.
       expect(await ledger.write([{ next: changed(aRow({ id: later.id })), seen: null }])).toEqual([
         false,
       ]);

@@ -68,7 +68,7 @@ export function describeWriting(
       const settled = changed(claim, { state: "PLACED", backlog: null, dueAt: null });
       const otherSettled = changed(other);
       const changes = [
-        { next: otherSettled, seen: other.version }, // comes before the row that it has seen
+        { next: otherSettled, seen: other.version }, // written before the row whose version it names
         { next: claim, seen: null },
         { next: rival, seen: null },
         { next: settled, seen: claim.version },
@@ -77,7 +77,7 @@ export function describeWriting(
       expect(await ledger.write(changes)).toEqual([false, true, false, true, true]);
       expect(await standing(claim)).toEqual(settled);
       expect(await standing(other)).toEqual(other);
-      // Repeated, each is judged by what stands when its turn comes.
+      // A repeated write is judged by the row that stands at its turn.
       expect(await ledger.write(changes)).toEqual([true, false, false, true, false]);
     });
 
@@ -178,7 +178,7 @@ export function describeWriting(
   });
 }
 
-/** What each of three writers does, one after another: with what it knows, which may be of old. */
+/** Steps of three writers, one after another. Each writes by the version it knows, which may be outdated. */
 const stepLists = fc.array(
   fc.record({
     writer: fc.nat(2),
@@ -200,7 +200,7 @@ const stepLists = fc.array(
 /** States of each kind of list: by an index, and by time. */
 const listedStates = [...attentionStates, "WAITING", "PLACED"] as const;
 
-/** Everything that a ledger answers about these calls. */
+/** Reads everything that a ledger returns about these calls. */
 async function viewOf(ledger: CallLedger, calls: CallRow[], numberHash: string) {
   const ids = calls.map(({ id }) => id);
   const lists = await Promise.all([

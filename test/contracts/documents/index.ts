@@ -5,9 +5,9 @@ import { describePermits } from "./permits.ts";
 import { describeDocumentWriting } from "./writing.ts";
 
 /**
- * What every store of documents does, whatever engine keeps it.
+ * Describes the behaviour of every document store, on any engine.
  *
- * @param options.runs how many random sequences of takers are compared with `grantPermits`
+ * @param options.runs number of random sequences of takers that are compared with `grantPermits`
  */
 export function describeDocuments(
   name: string,

@@ -45,14 +45,14 @@ export function describePermits(
 
     it("never gives a moment twice, nor more than the rate, to fifty takers at once", async () => {
       for (const [pace, lengthMs] of [
-        [paceOf(100, 1), 5000], // there is room for all
-        [paceOf(7, 1), 3000], // for a fifth of them
+        [paceOf(100, 1), 5000], // the window holds all permits
+        [paceOf(7, 1), 3000], // the window holds a fifth of them
         [paceOf(20, 10), 1000],
       ] as const) {
         for (const idleMs of [0, 60_000]) {
           const account = anAccount();
           const window = { notBefore: now, notAfter: now + lengthMs };
-          // Where others have taken before, and where that is long past.
+          // Permits were taken before: recently, or long ago.
           await documents.takePermits(account, pace, 1, {
             notBefore: now - idleMs,
             notAfter: now - idleMs,
@@ -67,7 +67,7 @@ export function describePermits(
           expectWithin(moments, pace, window);
           if (pace.burst === 1) expect(new Set(moments).size).toBe(moments.length);
           if (lengthMs === 5000) expect(moments).toHaveLength(99);
-          // What nobody was given is still there for those who ask again.
+          // Permits that were not granted remain for later takers.
           const rest = await documents.takePermits(account, pace, 1000, window);
           expectWithin(
             [...moments, ...rest].toSorted((a, b) => a - b),
@@ -134,14 +134,14 @@ const takes = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-/** Moments in their order lie in the window, and no two of them closer than the pace allows (ITU-T I.371). */
+/** Expects ordered times to lie in the window, no two of them closer than the pace allows (ITU-T I.371). */
 function expectWithin(moments: number[], { intervalUs, burst }: Pace, window: Window): void {
   for (const [index, moment] of moments.entries()) {
     expect(moment).toBeGreaterThanOrEqual(window.notBefore);
     expect(moment).toBeLessThanOrEqual(window.notAfter);
     const before = moments[index - burst];
     if (before === undefined) continue;
-    // Moments are whole milliseconds, so two of them may come closer by one.
+    // Times are whole milliseconds, so two of them may be closer by one.
     expect((moment - before + 1) * 1000).toBeGreaterThanOrEqual(intervalUs);
   }
 }

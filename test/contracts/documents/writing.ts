@@ -119,7 +119,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(await documents.write(anew(rival))).toEqual([false]);
       now += 1;
       expect(await read(first)).toBeUndefined();
-      // It is as good as none: nothing is written over it, and what is written anew stands.
+      // An expired document reads as absent: it is not written over, and a new one takes its place.
       expect(await over(first, rival)).toEqual([false]);
       expect(await documents.write(anew(rival))).toEqual([true]);
       expect(await documents.write(anew(rival))).toEqual([true]);
