@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+import { scripts } from "../../package.json" with { type: "json" };
+import { reasons } from "../../shared/calls/reasons.ts";
+
+const inDocs = await readdir("docs", { recursive: true });
+const pages = [
+  ...["README.md", "SECURITY.md", "CHANGELOG.md"],
+  ...inDocs.filter((file) => file.endsWith(".md")).map((file) => join("docs", file)),
+];
+const textOf = new Map(
+  await Promise.all(pages.map(async (page) => [page, await readFile(page, "utf8")] as const)),
+);
+const decisions = pages.filter((page) => page.startsWith("docs/decisions/"));
+
+/** Folders that hold what is built, which is not in git. */
+const built = ["functions/api/generated"];
+/** Tiers of tests that package.json has yet to name. */
+const tiers = ["test:slow", "test:long"];
+
+/** A page without its fenced code, in which # begins no heading and brackets no link. */
+function proseOf(page: string): string {
+  return (textOf.get(page) ?? "").replaceAll(/^```.*?^```$/gms, "");
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): Set<string> {
+  const slugs = [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+  const seen = new Map<string, number>();
+  return new Set(
+    slugs.map((slug) => {
+      const count = seen.get(slug) ?? 0;
+      seen.set(slug, count + 1);
+      return count === 0 ? slug : `${slug}-${count}`;
+    }),
+  );
+}
+
+describe("the documentation", () => {
+  it("begins with a README of one page", () => {
+    expect(textOf.get("README.md")?.trimEnd().split("\n").length).toBeLessThanOrEqual(200);
+  });
+
+  it.each(decisions)("has a record of a decision in %s", (page) => {
+    const text = textOf.get(page) ?? "";
+    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
+    expect(text).toMatch(new RegExp(`^# ${page.slice("docs/decisions/".length, 19)} \\S`));
+    const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(["Date", "Status", "Context", "Decision", "Consequences"]);
+    expect(text).toMatch(/^## Date\n\n\d{4}-\d\d-\d\d$/m);
+    expect(text).toMatch(/^## Status\n\n(Accepted|Superseded by \[\d{4}\])/m);
+  });
+
+  it.each(pages)("links only to what there is, in %s", (page) => {
+    const links = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+    const dead = links.filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false;
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : normalize(join(dirname(page), path));
+      if (!existsSync(target)) return true;
+      return anchor !== undefined && !anchorsOf(target).has(anchor);
+    });
+    expect(dead).toEqual([]);
+  });
+
+  it.each(pages)("names only files that there are, in %s", (page) => {
+    const named = [...proseOf(page).matchAll(/`((?:functions|shared|infra|test|docs)\/[^`\s:]*)`/g)]
+      .map(([, path = ""]) => path)
+      // A pattern such as test/**, and the files of an example.
+      .filter((path) => !/[*{<…]|\/example\./.test(path))
+      .filter((path) => !built.some((folder) => path.startsWith(folder)));
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it.each(pages)("names only commands that there are, in %s", (page) => {
+    const named = [...(textOf.get(page) ?? "").matchAll(/npm run (?:--?[\w-]+ )*([\w:-]+)/g)];
+    const missing = named.map(([, name = ""]) => name).filter((name) => !(name in scripts));
+    expect(missing.filter((name) => !tiers.includes(name))).toEqual([]);
+  });
+
+  it("says what each reason means", () => {
+    const told = textOf.get("docs/reasons.md") ?? "";
+    const rows = [...told.matchAll(/^\| `(\w+)` +\| (.+?) +\|$/gm)];
+    const meanings = Object.fromEntries(rows.map(([, name = "", meaning = ""]) => [name, meaning]));
+    expect(meanings).toMatchObject(reasons);
+  });
+});
