@@ -1,0 +1,48 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cloudflare } from "../support/platforms.ts";
+import {
+  makeStateDirectory,
+  type RunningService,
+  startService,
+  until,
+} from "../support/service.ts";
+
+const readme = await readFile("README.md", "utf8");
+const [, quickstart = ""] = /<!-- quickstart -->(.*?)<!-- \/quickstart -->/s.exec(readme) ?? [];
+const commands = [...quickstart.matchAll(/^```sh\n(.*?)^```$/gms)].map(
+  ([, command = ""]) => command,
+);
+
+describe("the README's quickstart", () => {
+  let service: RunningService;
+  let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
+  beforeAll(async () => {
+    directory = await makeStateDirectory();
+    service = await startService(cloudflare, {}, directory.path);
+  });
+  afterAll(async () => {
+    await service.end("SIGTERM");
+    await directory.remove();
+  });
+
+  it("has a command for each of the two endpoints", () => {
+    const paths = commands.map((command) => /:8787(\S+)/.exec(command)?.[1]);
+    expect(paths).toEqual(["/v1/calls", "/v1/calls/batch"]);
+  });
+
+  it.each(commands)("is answered 201 for what is pasted: %s", async (command) => {
+    const [, token = ""] = /^Token: (oc_\w+)$/m.exec(service.output()) ?? [];
+    // On a port of the test's own, as 8787 may be taken.
+    const pasted = command.replaceAll(":8787", `:${service.port}`);
+    const env = { ...process.env, TOKEN: token };
+    const { stdout } = await promisify(execFile)("sh", ["-c", pasted], { env });
+    expect(stdout).toMatch(/^HTTP\/1.1 201 Created/);
+  });
+
+  it("has its calls dialed by the simulator", async () => {
+    await until(() => service.output().split("simulator: would dial").length === 4, 10_000);
+  });
+});
