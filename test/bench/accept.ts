@@ -1,4 +1,7 @@
-/** What accepting a single call costs: in process beside a floor, and over HTTP beside Express and Fastify. */
+/**
+ * Measures the cost of accepting a single call: in process beside a floor, and over HTTP beside Express and
+ * Fastify.
+ */
 import { Agent, request as httpRequest } from "node:http";
 import { callRequest } from "./competitors/payload.ts";
 import { cpuOf, inTurns } from "./measure.ts";
@@ -7,7 +10,7 @@ import { startSide } from "./processes.ts";
 import { noRedis, startRedis } from "./redis.ts";
 import { report, table, type Target, times } from "./report.ts";
 
-/** Until its code has been compiled as far as it will be, a side takes some 30,000 calls. */
+/** A side needs some 30,000 calls until its code is fully compiled. */
 const warmUps = 8;
 const inProcessCalls = 5_000;
 const overHttpCalls = 3_000;
@@ -38,7 +41,7 @@ function inProcess(fetch: (request: Request) => Response | Promise<Response>): P
 const queue = createNullQueue();
 const app = createBenchApi(queue);
 const floorQueue = createNullQueue();
-/** Neither authenticates nor validates, decides or logs. */
+/** The floor: neither authenticates nor validates, decides or logs. */
 async function floor(request: Request): Promise<Response> {
   await floorQueue.send(JSON.parse(await request.text()));
   return new Response(null, { status: 201 });

@@ -1,11 +1,11 @@
-/** How long a provider takes for its answers. */
+/** Response times of the simulated provider. */
 
-/** When a provider answers: all that are under way at once, or each in its own time. */
+/** Order of a provider's answers: `together`, all that are under way at once, or `apart`, each at its own time. */
 export type Answers = "together" | "apart";
 
 export const apartMs = { least: 50, most: 250 };
 
-/** Times of answers apart, in milliseconds, uniform at random: the same ones for the same seed. */
+/** Returns a generator of response times in milliseconds, uniform at random, the same ones for the same seed. */
 export function createAnswerTimes(seed: number): () => number {
   let state = seed;
   return () => {
@@ -14,7 +14,7 @@ export function createAnswerTimes(seed: number): () => number {
   };
 }
 
-/** The time at which the last of these ends, `width` at once, each begun as soon as another has ended. */
+/** Returns the time at which the last of these jobs ends, `width` at once, each begun as soon as another has ended. */
 export function makespan(durations: readonly number[], width: number): number {
   const ends = Array.from({ length: width }, () => 0);
   for (const duration of durations) {

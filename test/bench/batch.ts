@@ -1,4 +1,4 @@
-/** What accepting a batch costs, beside reading and writing its JSON. */
+/** Measures the cost of accepting a batch, beside reading and writing its JSON. */
 import { callRequest } from "./competitors/payload.ts";
 import { cpuOf, inTurns } from "./measure.ts";
 import { benchToken, createBenchApi, createNullQueue } from "./our-api.ts";

@@ -6,10 +6,10 @@ import { typeNames } from "../../shared/providers/index.ts";
 import { report } from "./report.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-/** All but what the smallest dialer has: a webhook, and the simulator of `npm start`. */
+/** All adapters except those of the smallest dialer: the webhook, and the simulator of `npm start`. */
 const adapters = typeNames.filter((name) => name !== "webhook" && name !== "simulator");
 
-/** Leaves the adapters out, and with them what they alone import. */
+/** Omits the adapters, and the modules that they alone import. */
 const withoutAdapters: Plugin = {
   name: "without-adapters",
   setup({ onLoad }) {
@@ -21,7 +21,7 @@ const withoutAdapters: Plugin = {
   },
 };
 
-/** Gzipped bytes of a function's Worker, bundled as wrangler bundles it. */
+/** Returns the gzipped size of a function's Worker in bytes, bundled like wrangler does. */
 export async function workerBytes(
   entryPoint: string,
   { plugins = [] }: { plugins?: Plugin[] } = {},
@@ -42,7 +42,7 @@ export async function workerBytes(
   return gzipSync(outputFiles[0]?.contents ?? "").byteLength;
 }
 
-/** By how many gzipped bytes all adapters together make the dialer's Worker larger. */
+/** Returns the gzipped size of the dialer's Worker in bytes, with and without all adapters. */
 export async function adapterGrowthBytes(): Promise<{ with: number; without: number }> {
   const dialer = "functions/dialer/cloudflare.ts";
   const without = await workerBytes(dialer, { plugins: [withoutAdapters] });

@@ -1,6 +1,6 @@
 /**
- * How much calling hours cost to decide, beside a bare cached Intl.DateTimeFormat that only tells the local time; and
- * how large the tables are.
+ * Measures the cost of deciding by calling hours, beside a bare cached Intl.DateTimeFormat that only formats
+ * the local time, and the size of the tables.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,7 +37,10 @@ const request = { phone_number: "+12125550100", agent_id: "agent" };
 const route = routeOf("agent", plan);
 if (route === undefined) throw new Error("no route");
 
-/** Each is called with a time that goes on by some minutes, over ten days again and again. */
+/**
+ * Functions to compare. Each is called with a time that advances by some minutes, over the same ten days
+ * again and again.
+ */
 const contenders: Record<string, (at: number) => unknown> = {
   "`Intl.DateTimeFormat`, bare": (at) => format.format(at),
   "`isOpen`": (at) => isOpen(hours, at, 35_000),
@@ -62,7 +65,7 @@ if (bare === undefined || kept === undefined) throw new Error("nothing was measu
 const sizes: [string, number, number][] = [];
 for (const name of ["schedule/time-zones.json", "numbering/zones-of-prefixes.json"]) {
   const text = await readFile(join(import.meta.dirname, "../../shared", name), "utf8");
-  const minified = JSON.stringify(JSON.parse(text)); // as it stands in a bundle
+  const minified = JSON.stringify(JSON.parse(text)); // in the form of a bundle
   sizes.push([name, minified.length, gzipSync(minified, { level: 9 }).length]);
 }
 const inBytes = (bytes: number) => bytes.toLocaleString("en");

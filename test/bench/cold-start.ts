@@ -1,4 +1,4 @@
-/** What a cold start loads: import time and bytes of each function, beside the least that could be imported. */
+/** Measures a cold start: import time and size of each function, beside the smallest possible imports. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { inTurns } from "./measure.ts";
 import { report, table, times } from "./report.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-/** What a Lambda function finds in its environment. */
+/** Environment of a Lambda function. */
 const environment = {
   QUEUE_URL: "http://127.0.0.1/queue",
   DEAD_QUEUE_URL: "http://127.0.0.1/dead",
@@ -29,7 +29,7 @@ const modules = [
   { name: "Express 5, BullMQ and zod", file: "test/bench/competitors/imports.ts" },
 ];
 
-/** Imports a module in a process of its own. @returns microseconds of CPU from before the import to after it */
+/** Imports a module in a process of its own. @returns microseconds of CPU for the import */
 async function importCost(path: string): Promise<number> {
   const script = `const before = process.cpuUsage();
     await import(${JSON.stringify(pathToFileURL(path).href)});
@@ -43,7 +43,7 @@ async function importCost(path: string): Promise<number> {
   return Number(stdout);
 }
 
-/** Bytes of what is loaded at the start, and of all there is. */
+/** Returns the bytes loaded at the start, and those of the whole bundle. */
 async function bytesOf(directory: string): Promise<{ start: number; all: number }> {
   const files = await readdir(directory);
   const texts = new Map(
@@ -87,7 +87,7 @@ const api = costOf("our API");
 const clients = costOf("the API's AWS client, bare");
 const ratio = api.median / clients.median;
 
-/** Leaves the tables of calling codes, zones and zones' changes empty. */
+/** Replaces the tables of calling codes, zones and their changes by empty ones. */
 const withoutTables: Plugin = {
   name: "without-tables",
   setup({ onLoad }) {
@@ -95,7 +95,7 @@ const withoutTables: Plugin = {
     onLoad({ filter }, () => ({ contents: "{}", loader: "json" }));
   },
 };
-/** Leaves the documents and the operator's page empty as well. */
+/** Replaces the documents and the operator's page by empty ones as well. */
 const withoutPages: Plugin = {
   name: "without-pages",
   setup({ onLoad }) {

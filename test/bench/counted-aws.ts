@@ -18,15 +18,15 @@ import { type CountedPlatform, createClock } from "./service.ts";
 const table = "ledger";
 const bucket = "messages";
 const retentionMs = 60 * 86_400_000;
-/** What SQS hands out, and deletes, in one request. */
+/** Maximum messages that SQS hands out, or deletes, in one request. */
 const receivedMax = 10;
 
 const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0);
 
 /**
- * DynamoDB (dynalite), SQS and S3 (fauxqs). Counts dynamoRequests, dynamoWrites (requests that write), dynamoWriteUnits
- * and dynamoReadUnits (by the documented rules), sqsSends, sqsRequests (each 64 KB; to receive and to delete, ten
- * messages a request), s3Puts, s3Gets and dialerInvocations.
+ * Starts DynamoDB (dynalite), SQS and S3 (fauxqs). Counts dynamoRequests, dynamoWrites (requests that write),
+ * dynamoWriteUnits and dynamoReadUnits (by the documented rules), sqsSends, sqsRequests (each 64 KB; ten
+ * messages per request to receive and to delete), s3Puts, s3Gets and dialerInvocations.
  */
 export async function startAws(meter: Meter): Promise<CountedPlatform> {
   const engines = await startAwsEngines();
@@ -47,8 +47,8 @@ export async function startAws(meter: Meter): Promise<CountedPlatform> {
 
   return {
     name: "AWS",
-    deliverySize: 4, // infra/aws/stack.ts
-    concurrency: 25, // functions/dialer/lambda.ts
+    deliverySize: 4, // as in infra/aws/stack.ts
+    concurrency: 25, // as in functions/dialer/lambda.ts
     clock,
     ledger: createDynamoLedger(client, table, retentionMs, clock.now),
     documents: createDynamoDocuments(client, table, clock.now, randomVersion),
@@ -77,7 +77,7 @@ export async function startAws(meter: Meter): Promise<CountedPlatform> {
   };
 }
 
-/** What the commands that the adapters send have in common. */
+/** Common fields of the commands that the adapters send. */
 interface Input {
   Item?: Item;
   Key?: Item;
@@ -92,7 +92,7 @@ interface Output {
   Responses?: Record<string, Item[]>;
 }
 
-/** A client whose requests are counted, and the items as they stand: nobody else writes. */
+/** Returns a client whose requests are counted, and the current items: there is no other writer. */
 function countedDynamo(engines: AwsEngines, meter: Meter) {
   const client = new DynamoDBClient({
     region: localRegion,
@@ -130,7 +130,7 @@ function countedDynamo(engines: AwsEngines, meter: Meter) {
           const output: Output = Object(result.output);
           if (!isWrite) countRead(commandName, input, output);
           else {
-            // The adapters ask an update for all attributes thereafter.
+            // The adapters request all attributes after an update.
             const after = isUpdate ? output.Attributes : input.Item;
             meter.add("dynamoWriteUnits", writeUnits(before, after));
             if (after === undefined) items.delete(label);
@@ -147,7 +147,7 @@ function countedDynamo(engines: AwsEngines, meter: Meter) {
   return { client, items };
 }
 
-/** The messages that are sent, as they are counted. */
+/** Counts the messages sent, and returns them. */
 function countedSqs({ sqs }: AwsEngines, meter: Meter): Sent[] {
   const waiting: Sent[] = [];
   sqs.middlewareStack.add(

@@ -32,14 +32,14 @@ interface Statement {
 
 export interface CountedCloudflare extends CountedPlatform {
   database: D1Database;
-  /** Of workerd, which runs the database and nothing else worth mention. */
+  /** Process id of workerd, which runs the database and hardly anything else. */
   pid: number;
 }
 
 /**
- * D1, Queues and R2 as Miniflare has them, in workerd; a round trip to D1 is one request. Counts d1Queries (round
- * trips), d1RowsRead, d1RowsWritten, queueSends, queueOperations (each 64 KB written, read and deleted), r2Writes,
- * r2Reads and dialerInvocations.
+ * Starts Miniflare's D1, Queues and R2 in workerd; a round trip to D1 is one request. Counts d1Queries (round
+ * trips), d1RowsRead, d1RowsWritten, queueSends, queueOperations (each 64 KB written, read and deleted),
+ * r2Writes, r2Reads and dialerInvocations.
  */
 export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> {
   const others = await workerdPids();
@@ -99,7 +99,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
         true,
       ),
   };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that are called
   const database = reached as unknown as D1Database;
 
   let waiting: Sent[] = [];
@@ -133,9 +133,9 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
       return object === null ? null : { text: () => object.text() };
     },
   };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that are called
   const envelopes = bucket as unknown as R2Bucket;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that are called
   const calls = queue as unknown as Queue;
 
   const migrations = join(import.meta.dirname, "../../infra/d1");
@@ -150,8 +150,8 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
   let delivered = 0;
   return {
     name: "Cloudflare",
-    deliverySize: 4, // functions/dialer/wrangler.toml
-    concurrency: 5, // functions/dialer/cloudflare.ts
+    deliverySize: 4, // as in functions/dialer/wrangler.toml
+    concurrency: 5, // as in functions/dialer/cloudflare.ts
     clock,
     database,
     pid,
@@ -168,7 +168,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
         meter.add("queueOperations", 2 * unitsOf(Buffer.byteLength(body)));
       }
       return taken.map(({ body }) => {
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is read of a message
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the fields that are read
         const message = { body, attempts: 1, id: `message-${++delivered}` } as Message;
         return deliveredByCloudflare(message, envelopes);
       });
@@ -177,7 +177,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
   };
 }
 
-/** The processes of workerd that this one has started; Linux alone. */
+/** Returns the ids of the workerd processes that this process has started. Linux only. */
 async function workerdPids(): Promise<number[]> {
   const children = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
   const pids: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * One delivery of a hundred fresh calls: its round trips to the ledger and the documents, where the provider answers at
- * once and where each answer takes its own time; and what sharing of round trips brings.
+ * Measures one delivery of a hundred fresh calls: its round trips to the ledger and the documents, if the
+ * provider answers all at once and if each answer takes its own time, and the effect of sharing round trips.
  */
 import { type Answers, makespan } from "./answers.ts";
 import { startAws } from "./counted-aws.ts";
@@ -37,7 +37,7 @@ async function deliver(
   return { trips, requests: d1Queries + dynamoRequests, ms, idealMs };
 }
 
-/** What a process's first delivery takes and what a later one does. */
+/** Measures a process's first delivery and a later one. */
 async function measure(start: (meter: Meter) => Promise<CountedPlatform>): Promise<string[][]> {
   const meter = createMeter();
   const platform = await start(meter);

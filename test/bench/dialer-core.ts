@@ -1,7 +1,8 @@
 /**
- * The dialer's core in a process of its own: deliveries of a hundred calls, the real webhook and fetch, and the log.
- * By its environment: PROVIDER_URL, CALLS (a round), CONCURRENCY, CONNECTION (`close`: one for each request, as on Lambda);
- * TABLE, of the DynamoDB at AWS_ENDPOINT_URL_DYNAMODB, where the ledger is not in memory.
+ * The dialer's core in a process of its own: deliveries of a hundred calls, the real webhook and fetch, and
+ * the log. Environment: PROVIDER_URL, CALLS (per round), CONCURRENCY, CONNECTION (`close`: one for each
+ * request, as on Lambda), and TABLE, in the DynamoDB at AWS_ENDPOINT_URL_DYNAMODB, if the ledger is not in
+ * memory.
  */
 import { randomBytes } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
@@ -50,7 +51,7 @@ const providerOptions = {
 };
 const queue = createMemoryQueue(now);
 const client = TABLE === undefined ? undefined : new DynamoDBClient({});
-/** Those in memory are left behind after each round: what they kept would be the garbage collector's to go through. */
+/** Ports in memory are replaced before each round: the garbage collector would have to go through their contents. */
 const newPorts = () =>
   client === undefined || TABLE === undefined
     ? { ledger: createMemoryLedger(), documents: createMemoryDocuments(now, randomVersion) }
@@ -99,7 +100,7 @@ answer({
     }
     waiting = queue.take();
   },
-  /** Dials them, one delivery after the other. */
+  /** Dials the calls, one delivery after the other. */
   async dial() {
     const start = performance.now();
     const cpuUs = await cpuOf(async () => {

@@ -1,4 +1,7 @@
-/** What dialing a call costs beside a BullMQ worker that posts the same, and who is phoned twice when workers die. */
+/**
+ * Measures the cost of dialing a call beside a BullMQ worker that posts the same, and counts people phoned
+ * twice when workers die.
+ */
 import { cpuOfProcess, type Costs, inTurns, rounds, summary } from "./measure.ts";
 import {
   answerMs,
@@ -17,7 +20,7 @@ import { report, table, type Target, times } from "./report.ts";
 const concurrency = 25;
 const delayMs = 5;
 const callsPerRound = 1500;
-/** Of the sides that nothing is judged by, which take longer. */
+/** Calls per round of the slower sides, by which no target is judged. */
 const closingCallsPerRound = 400;
 const dynamoCallsPerRound = 120;
 const coreName = "our dialer's core, ledger in memory";
@@ -25,10 +28,10 @@ const dynamoName = "our dialer's core, ledger in DynamoDB (the AWS SDK; the serv
 
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-/** One side's rounds: CPU in microseconds a call, and calls a second. */
+/** One side's rounds: CPU in microseconds per call, and calls per second. */
 interface Dialing {
   cpu: Costs;
-  /** With that of Redis. */
+  /** CPU including that of Redis. */
   cpuOfAll?: Costs;
   rate: Omit<Costs, "name">;
 }
@@ -132,7 +135,7 @@ async function costs(redis: Redis | undefined): Promise<ReturnType<typeof told>>
   }
 }
 
-/** The first is what the others are compared with. */
+/** Formats the results; the first side is the reference of the others. */
 function told(
   dialings: Dialing[],
   isBeside: boolean,

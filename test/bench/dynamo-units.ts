@@ -5,7 +5,7 @@ import { dynamoTable, type IndexName } from "../../shared/ledger/dynamodb-table.
 
 const { hashKey, rangeKey } = dynamoTable;
 const indexNames = Object.keys(dynamoTable.indexes).filter(isIndex);
-/** What storage adds to each item and to each of its entries in an index. */
+/** Storage overhead of each item and of each of its index entries. */
 const overheadBytes = 100;
 const readUnitBytes = 4096;
 const writeUnitBytes = 1024;
@@ -30,7 +30,7 @@ export function itemBytes(item: Item): number {
 
 const unitsOfWrite = (item: Item) => Math.max(1, Math.ceil(itemBytes(item) / writeUnitBytes));
 
-/** What an index has of an item, keys only; undefined where the item has not both of its keys. */
+/** Returns the keys-only entry of an item in an index; undefined if the item lacks one of the index keys. */
 function entryIn(index: IndexName, item: Item | undefined): Item | undefined {
   const keys = dynamoTable.indexes[index];
   if (item?.[keys.hashKey] === undefined || item[keys.rangeKey] === undefined) return undefined;
@@ -39,8 +39,9 @@ function entryIn(index: IndexName, item: Item | undefined): Item | undefined {
 }
 
 /**
- * Write units of a change of an item: those of the larger of both, and in each index those of an entry that is put or
- * deleted, or both, where its keys have changed. A write that was refused costs those of the item that stands.
+ * Returns the write units of a change of an item: those of the larger version, and in each index those of an
+ * entry that is put or deleted, or both if its keys have changed. A refused write costs those of the item
+ * that stands.
  */
 export function writeUnits(before: Item | undefined, after: Item | undefined): number {
   const standing = [before, after].filter((item) => item !== undefined);
@@ -52,19 +53,19 @@ export function writeUnits(before: Item | undefined, after: Item | undefined): n
   return Math.max(1, ...standing.map(unitsOfWrite)) + sum(ofIndexes);
 }
 
-/** Read units of items that are asked for by their keys, `missing` of which there are not. */
+/** Returns the read units of items requested by their keys, `missing` of which do not exist. */
 export function readUnits(found: readonly Item[], missing: number, isConsistent: boolean): number {
   const units = sum(found.map((item) => Math.max(1, Math.ceil(itemBytes(item) / readUnitBytes))));
   return (units + missing) * (isConsistent ? 1 : 0.5);
 }
 
-/** Read units of a query that looked at these items, or entries of an index. */
+/** Returns the read units of a query that examined these items, or index entries. */
 export function queryUnits(found: readonly Item[], isConsistent: boolean): number {
   const units = Math.max(1, Math.ceil(sum(found.map(itemBytes)) / readUnitBytes));
   return units * (isConsistent ? 1 : 0.5);
 }
 
-/** Bytes that are billed for an item, with and without its entries in indexes. */
+/** Returns the bytes billed for an item, with and without its index entries. */
 export function storedBytes(item: Item): { all: number; table: number } {
   const table = itemBytes(item) + overheadBytes;
   const entries = indexNames

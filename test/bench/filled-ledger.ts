@@ -1,4 +1,4 @@
-/** Ledgers with as many rows as wanted, for the bench of their growth. */
+/** Ledgers with any number of rows, for the bench of their growth. */
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
@@ -8,7 +8,10 @@ import type { CountedCloudflare } from "./counted-cloudflare.ts";
 import { type CountedPlatform, requestOf } from "./service.ts";
 import { forgetSweeps } from "./shapes.ts";
 
-/** When the clock is set to, milliseconds since the epoch; calls were accepted before, one every two seconds. */
+/**
+ * Initial time of the clock, in milliseconds since the epoch. The calls were accepted before it, one every
+ * two seconds.
+ */
 export const startAt = Date.parse("2026-06-01T12:00:00Z");
 const everyMs = 2_000;
 const acceptedAt = (n: number) => startAt - 60_000 - n * everyMs;
@@ -17,7 +20,7 @@ const client = "crm";
 const { agent_id: agentId } = requestOf(0);
 const backlog = backlogOf({ client, agentId });
 
-/** A call of a request of its own. */
+/** Returns a call with a request of its own. */
 export function callOf(n: number, at: number) {
   const requestId = createRequestId(at, randomId());
   return {
@@ -36,7 +39,7 @@ const timeDigits = Array.from(
     `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((at >> ${45 - digit * 5}) & 31) + 1, 1)`,
 ).join(" || ");
 
-/** Of the first thousand rows some wait, are being dialed or need review; the others have ended, nearly all well. */
+/** Some of the first thousand rows wait, are being dialed or need review; the others have ended, nearly all well. */
 const fillOfD1 = `
 WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2),
 made(i, at, state) AS (SELECT i, CAST(?3 AS INTEGER) - 60000 - i * ${everyMs},
@@ -55,7 +58,7 @@ SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', printf('%020x
 FROM made`;
 const filledAtOnce = 50_000;
 
-/** Fills D1 without its indexes, which are made again then: much faster. */
+/** Fills D1 without its indexes and recreates them afterwards, which is much faster. */
 export async function fillD1(
   { database }: CountedCloudflare,
   from: number,
@@ -75,7 +78,7 @@ export async function fillD1(
   for (const { sql } of results) await database.prepare(sql).run();
 }
 
-/** Of the first hundred rows some wait or need review; of the others nine in ten are placed. */
+/** Fills DynamoDB: some of the first hundred rows wait or need review, and nine in ten of the others are placed. */
 export async function fillDynamo(
   { ledger }: CountedPlatform,
   from: number,
@@ -99,7 +102,7 @@ function rowOf(n: number): CallRow {
   return rowIn(n % 10 === 0 ? "EXPIRED" : "PLACED", call, { at });
 }
 
-/** Makes a sweep find the rows that wait, as if none had been before. */
+/** Makes a sweep find the waiting rows as if it were the first one. */
 export async function makeSweepable(platform: CountedPlatform): Promise<void> {
   await forgetSweeps(platform);
   const value = {

@@ -3,7 +3,7 @@ import type { Counted } from "./meter.ts";
 export const inWords = (count: number) => count.toLocaleString("en");
 export const short = (amount: number) => String(Number(amount.toFixed(3)));
 
-/** Round trips to whatever service. */
+/** Returns the round trips to all services. */
 export function tripsOf(counted: Counted): number {
   return [
     "d1Queries",
@@ -19,18 +19,18 @@ export function tripsOf(counted: Counted): number {
     .reduce((sum, one) => sum + one, 0);
 }
 
-/** Rows read and written on D1; on DynamoDB units. */
+/** Returns the rows read and written on D1, or the units on DynamoDB. */
 export function touchedOf({ d1RowsRead = 0, d1RowsWritten = 0, ...aws }: Counted): number {
   const { dynamoReadUnits = 0, dynamoWriteUnits = 0 } = aws;
   return d1RowsRead + d1RowsWritten + dynamoReadUnits + dynamoWriteUnits;
 }
 
-/** The first and the last of the numbers. */
+/** Formats the first and the last of the numbers. */
 export function ends(numbers: readonly number[]): string {
   return [...new Set([numbers[0] ?? 0, numbers.at(-1) ?? 0].map(short))].join(" → ");
 }
 
-/** Each number is no larger than the one before it, but for a hundredth. */
+/** Returns true if no number is larger than the one before it, by more than a hundredth. */
 export function isFalling(numbers: readonly number[]): boolean {
   return numbers.every((one, index) => one <= (numbers[index - 1] ?? one) * 1.01);
 }

@@ -1,4 +1,4 @@
-/** What one call costs where a request brings more of them. */
+/** Measures the cost per call for requests with more and more calls. */
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
@@ -11,11 +11,14 @@ import { type CountedPlatform, createClock, createService } from "./service.ts";
 import { requestsOf } from "./shapes.ts";
 
 const requestSizes = [1, 10, 100, 1000, 10_000];
-/** Of a larger request so many messages are delivered: each delivery is like the others. */
+/** Maximum messages of a request that are delivered: each delivery is like the others. */
 const messagesMax = 40;
 const messageCalls = 25;
 
-/** Requests of one call up to ten thousand: what a request costs to accept, and a call of it to split and dial. */
+/**
+ * Measures requests of one call up to ten thousand: the cost of accepting a request, and of splitting and
+ * dialing a call of it.
+ */
 export async function growRequests(
   platform: CountedPlatform,
   meter: Meter,
@@ -68,10 +71,13 @@ export async function growRequests(
   return { text, targets };
 }
 
-/** CPU time that accepting a call takes in this process: in ten requests of a thousand, and in one of ten thousand. */
+/**
+ * Measures the CPU time of this process for accepting a call: in ten requests of a thousand, and in one of
+ * ten thousand.
+ */
 export async function acceptCpu(count: number): Promise<Costs[]> {
   const sink = { send: async () => undefined, put: async () => undefined };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that are called
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they have the methods that are called
   const queue = createCloudflareQueue(sink as unknown as Queue, sink as unknown as R2Bucket);
   const clock = createClock();
   const service = createService(

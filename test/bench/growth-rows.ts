@@ -1,4 +1,4 @@
-/** What the ledger is asked, where it has more rows. */
+/** Measures the cost of queries of the ledger with more and more rows. */
 import { type CallRow, watchBacklog } from "../../shared/calls/call-row.ts";
 import { settled } from "../../shared/calls/state-machine.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
@@ -10,15 +10,15 @@ import { type Meter, sumOf } from "./meter.ts";
 import { table, type Target } from "./report.ts";
 import { type CountedPlatform, createService } from "./service.ts";
 
-/** Calls that are claimed, settled and written to wait in one go. */
+/** Calls that are claimed, settled and written as waiting at once. */
 const together = 40;
 const hourMs = 3_600_000;
 
 let made = 0;
-/** Fresh calls, each newer than the one before, so that lists have them in the same order in each run. */
+/** Returns fresh calls, each newer than the one before, so that lists order them the same way in each run. */
 const fresh = () => Array.from({ length: together }, (_, n) => callOf(n, startAt + made++));
 
-/** What the ledger is asked for fresh calls, and for what an operator sees first. */
+/** Returns the ledger operations for fresh calls, and those of an operator's first page. */
 function questionsOf(ledger: CallLedger, limit: number): [string, () => Promise<unknown>][] {
   const claims = fresh().map((call) => rowIn("DIALING", call, { at: startAt + 1000 }));
   const placed = claims.flatMap((row): { next: CallRow; seen: string }[] => {
@@ -52,7 +52,7 @@ function questionsOf(ledger: CallLedger, limit: number): [string, () => Promise<
 }
 const watched = { backlogs: [{ key: watchBacklog }], until: startAt, each: 500 };
 
-/** What each question costs with ever more rows in the ledger. */
+/** Measures the cost of each operation with more and more rows in the ledger. */
 export async function growRows(
   platform: CountedPlatform,
   meter: Meter,
@@ -80,7 +80,7 @@ export async function growRows(
   for (const size of sizes) {
     await fill(filled, size);
     filled = size;
-    // What comes due meanwhile is not to change what a sweep finds.
+    // Rows that come due meanwhile must not change the sweep's result.
     platform.clock.set(startAt);
     meter.take();
     for (const [what, ask] of questionsOf(platform.ledger, listed)) {

@@ -1,4 +1,4 @@
-/** What one call costs where a request brings more of them, and where the ledger has more rows. */
+/** Measures the cost per call for requests with more calls, and for ledgers with more rows. */
 import { startAws } from "./counted-aws.ts";
 import { type CountedCloudflare, startCloudflare } from "./counted-cloudflare.ts";
 import { fillD1, fillDynamo } from "./filled-ledger.ts";
@@ -12,7 +12,7 @@ import { createService } from "./service.ts";
 
 const rowsOfD1 = [1000, 10_000, 100_000, 1_000_000];
 const rowsOfDynamo = [3000, 10_000];
-/** Dialed in a round of which the CPU time is taken. */
+/** Calls per round, and rounds whose CPU time is measured. */
 const callsPerRound = 600;
 const cpuRounds = 7;
 const cpuRatioMax = 1.5;
@@ -35,7 +35,7 @@ function judgeCpu(what: string, costs: readonly Costs[]): void {
   });
 }
 
-/** CPU time that D1's process takes to have calls dialed, with few rows and with many. */
+/** Measures the CPU time of D1's process for dialing calls, with few rows and with many. */
 async function dialCpu(databases: readonly [string, CountedCloudflare][]): Promise<Costs[]> {
   return inTurns(
     databases.map(([name, platform]) => {

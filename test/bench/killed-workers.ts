@@ -1,4 +1,4 @@
-/** Who is phoned how often where the process that dials is killed with SIGKILL again and again. */
+/** Counts calls per person while the process that dials is repeatedly killed with SIGKILL. */
 import { createToken } from "../../shared/platform/tokens.ts";
 import { aws } from "../support/platforms.ts";
 import { functionProcesses } from "../support/processes.ts";
@@ -12,29 +12,29 @@ export const people = 300;
 export const kills = 5;
 /** Calls under way at once. */
 export const concurrency = 10;
-/** How long the provider takes to answer. */
+/** Response time of the provider, in milliseconds. */
 export const answerMs = 50;
-/** How long BullMQ locks a job, and how often it looks for those of dead workers; its default is 30 s each. */
+/** Lifetime of BullMQ's job locks, and interval of its search for jobs of dead workers; both are 30 s by default. */
 export const lockMs = 2_000;
-/** How long a message of a killed function stays out of sight. */
+/** Time for which a message of a killed function stays hidden. */
 const visibilitySeconds = 5;
 const callsBetweenKills = 40;
 const settleMsMax = 120_000;
 
-/** What became of the people. */
+/** Numbers of people by their fate. */
 export interface Fates {
-  /** Whose call the provider was sent more than once. */
+  /** People whose call was sent to the provider more than once. */
   twice: number;
-  /** Whose call it was never sent. */
+  /** People whose call was never sent. */
   never: number;
-  /** Who wait for a person's decision, as nobody knows whether they were phoned. */
+  /** People whose call waits for a person's decision, as its outcome is unknown. */
   needReview: number;
-  /** Of those who were never phoned, who are neither waiting nor on record: lost. */
+  /** People who were never phoned, and whose call is neither waiting nor on record. */
   lost: number;
   seconds: number;
 }
 
-/** Kills what dials as often as it should be, each time that so many more calls have come. */
+/** Kills the dialing process repeatedly, each time after a number of further calls has arrived. */
 async function killAgainAndAgain(received: readonly unknown[], kill: () => Promise<void>) {
   for (let n = 1; n <= kills; n++) {
     await until(() => received.length >= n * callsBetweenKills, settleMsMax, 1);
@@ -55,7 +55,7 @@ const startProvider = () =>
     setTimeout(() => response.writeHead(200, head).end(body), answerMs);
   });
 
-/** A BullMQ worker, started again at once. */
+/** Measures a BullMQ worker that is restarted at once. */
 export async function killBullmq(redis: Redis): Promise<Fates> {
   const started = performance.now();
   const provider = await startProvider();
@@ -70,7 +70,7 @@ export async function killBullmq(redis: Redis): Promise<Fates> {
   const start = () => startSide("bullmq-worker.ts", environment);
   const sides: Side[] = [];
   try {
-    const keeper = await start(); // fills the queue and looks into it; never works
+    const keeper = await start(); // fills the queue and reads its counts; never works
     sides.push(keeper);
     await keeper.ask({ ask: "prepare" });
     const startWorker = async () => {
@@ -107,14 +107,14 @@ export async function killBullmq(redis: Redis): Promise<Fates> {
   }
 }
 
-/** The dialers of `npm run start:aws`, all at once, which their runtime starts again. */
+/** Measures the dialers of `npm run start:aws`, which are killed all at once and restarted by their runtime. */
 export async function killOurs(): Promise<Fates> {
   const started = performance.now();
   const provider = await startProvider();
   const directory = await makeStateDirectory();
   const { token, sha256 } = createToken();
   const dialers = 4;
-  /** Of these, so many have deliveries of the call queue at once. */
+  /** Number of dialers that have deliveries of the call queue at once. */
   const consumers = 2;
   const environment = {
     API_TOKENS: JSON.stringify([{ id: "bench", sha256 }]),

@@ -1,17 +1,17 @@
-/** How everything here is measured: in turns, by the CPU time of processes, as medians and ranges. */
+/** The measuring method of all parts: in turns, by the CPU time of processes, as medians and ranges. */
 import { readFile } from "node:fs/promises";
 
-/** Rounds that count. */
+/** Number of rounds that count. */
 export const rounds = 9;
 
 /** One side of a comparison. */
 export interface Contender {
   name: string;
-  /** Does the work once round. @returns what it cost, in any unit: the same of all contenders */
+  /** Does the work once. @returns its cost, in any unit that all contenders share */
   round(): Promise<number>;
 }
 
-/** What the rounds of one contender cost. */
+/** Costs of one contender's rounds. */
 export interface Costs {
   name: string;
   median: number;
@@ -20,8 +20,8 @@ export interface Costs {
 }
 
 /**
- * Lets the contenders take turns, A B C and then C B A, so that what slows the machine down slows all of them; the
- * first rounds of each, in which its code is compiled, count for nothing.
+ * Lets the contenders take turns, A B C and then C B A, so that anything that slows the machine down affects
+ * all of them. The first rounds of each, in which its code is compiled, do not count.
  */
 export async function inTurns(
   contenders: readonly Contender[],
@@ -30,7 +30,7 @@ export async function inTurns(
   const costs = new Map<Contender, number[]>(contenders.map((one) => [one, []]));
   for (let round = 0; round < warmUps + count; round++) {
     for (const one of round % 2 === 0 ? contenders : contenders.toReversed()) {
-      globalThis.gc?.(); // what the side before has left behind is not this one's to clear up
+      globalThis.gc?.(); // garbage of the previous side must not count for this one
       const cost = await one.round();
       if (round >= warmUps) costs.get(one)?.push(cost);
     }
@@ -38,7 +38,7 @@ export async function inTurns(
   return [...costs].map(([{ name }, numbers]) => ({ name, ...summary(numbers) }));
 }
 
-/** The middle of the numbers, and the ends. */
+/** Returns the median of the numbers, the lowest and the highest. */
 export function summary(numbers: readonly number[]): Omit<Costs, "name"> {
   const sorted = numbers.toSorted((a, b) => a - b);
   const median = sorted[sorted.length >> 1];
@@ -50,7 +50,7 @@ export function summary(numbers: readonly number[]): Omit<Costs, "name"> {
   return { median, low, high };
 }
 
-/** Microseconds of CPU, user's and system's, that this process spends on `work`. */
+/** Returns the microseconds of CPU, user and system, that this process spends on `work`. */
 export async function cpuOf(work: () => Promise<void> | void): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -60,7 +60,7 @@ export async function cpuOf(work: () => Promise<void> | void): Promise<number> {
 
 const clockTicksPerSecond = 100;
 
-/** Microseconds of CPU that another process has spent up to now, to the hundredth of a second; Linux alone. */
+/** Returns the microseconds of CPU that another process has spent so far, to the hundredth of a second. Linux only. */
 export async function cpuOfProcess(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger, Change } from "../../shared/ledger/call-ledger.ts";
 
-/** How much of what was asked, by what it is called in the report's `counts`. */
+/** Counted quantities, by their names in the report's `counts`. */
 export type Counted = Record<string, number>;
 export type Meter = ReturnType<typeof createMeter>;
 
-/** Counts what engines are asked, by the stage that a call is at. */
+/** Counts the requests to the engines by the stage of the call. */
 export function createMeter() {
   const stages = new AsyncLocalStorage<string>();
   let counted = new Map<string, Counted>();
@@ -17,9 +17,9 @@ export function createMeter() {
       counts[what] = (counts[what] ?? 0) + amount;
       counted.set(stage, counts);
     },
-    /** Counts what `work` asks for `stage`, unless it is at one that is nearer. */
+    /** Counts the requests of `work` for `stage`, unless an inner stage counts them. */
     at: <Result>(stage: string, work: () => Result): Result => stages.run(stage, work),
-    /** What was counted since it was last taken, by stage. */
+    /** Returns the counts since the last `take`, by stage. */
     take(): Map<string, Counted> {
       const taken = counted;
       counted = new Map();
@@ -28,7 +28,7 @@ export function createMeter() {
   };
 }
 
-/** What a write of rows is for: each of them carries the state that it writes. */
+/** Names the purpose of a write of rows by the states that they carry. */
 function stageOf(changes: readonly Change[]): string {
   const stages = new Set(
     changes.map(({ next }) => {
@@ -41,8 +41,8 @@ function stageOf(changes: readonly Change[]): string {
 }
 
 /**
- * The dialer's ports, whose reads, claims, settlements and documents written are stages of their own. Counts `trips`,
- * the calls of both ports.
+ * Wraps the dialer's ports so that reads, claims, settlements and document writes are stages of their own.
+ * Counts `trips`, the calls of both ports.
  */
 export function withStages(
   { ledger, documents }: { ledger: CallLedger; documents: Documents },
@@ -73,7 +73,7 @@ export function withStages(
   };
 }
 
-/** The counts of several stages together. */
+/** Adds up the counts of several stages. */
 export function sumOf(counts: Iterable<Counted>): Counted {
   const sum: Counted = {};
   for (const one of counts) {
@@ -82,20 +82,20 @@ export function sumOf(counts: Iterable<Counted>): Counted {
   return sum;
 }
 
-/** Each count of `a` with its like in `b` put together. */
+/** Combines each count of `a` with the same count of `b` by `put`. */
 export function combined(a: Counted, b: Counted, put: (a: number, b: number) => number): Counted {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
   return Object.fromEntries([...names].map((name) => [name, put(a[name] ?? 0, b[name] ?? 0)]));
 }
 
-/** A queue's message as it was sent. */
+/** A queue's message, as sent. */
 export interface Sent {
   body: string;
 }
 
 const unitBytes = 64 * 1024;
 
-/** Queues bill by started 64 KB. */
+/** Returns the billed units: queues bill every started 64 KB. */
 export function unitsOf(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / unitBytes));
 }

@@ -1,5 +1,5 @@
 /**
- * What a million calls cost at list prices (prices.json), from what the parts before this one have counted of a call;
+ * Computes the cost of a million calls at list prices (prices.json) from the counts of the previous parts,
  * beside BullMQ on containers, which cost the same whatever they do.
  */
 import priceTable from "./prices.json" with { type: "json" };
@@ -49,10 +49,10 @@ function itemised(items: Offer["items"]): string {
 
 const volumes = [100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/** Dollars per million calls, what is paid by the month aside. */
+/** Dollars per million calls, without monthly fixed costs. */
 const variable = (offer: Offer, shape: Shape) => sum(offer.items(shape).map(perMillion));
 
-/** Calls a month from which on ours costs more than theirs. */
+/** Calls per month from which on ours costs more than theirs. */
 function breakEven(offer: Offer, shape: Shape): string {
   if (offer === theirs) return "";
   const difference = variable(offer, shape) - variable(theirs, shape);

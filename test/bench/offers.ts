@@ -1,4 +1,4 @@
-/** What a call takes of what is paid for, on each platform, from what the parts of a run have counted. */
+/** Billed quantities of a call on each platform, from the counts of the previous parts. */
 import priceTable from "./prices.json" with { type: "json" };
 import { numberIn } from "./source.ts";
 
@@ -12,17 +12,20 @@ export const shapes: { shape: Shape; told: string }[] = [
   { shape: "batch1000", told: "in batches of 1,000" },
 ];
 
-/** Assumed, not counted. */
+/** Assumed response time of the provider, not measured. */
 const providerMs = 500;
-/** A round trip to the ledger, of which a call waits for two beside its delivery's first; and one to the queue. */
+/**
+ * Assumed duration of a round trip to the ledger, of which a call waits for two beside its delivery's first,
+ * and of one to the queue.
+ */
 const tripMs = 10;
 const queueMs = 20;
-/** CPU of a call, where no part has measured it. */
+/** CPU of a call, if no part has measured it. */
 const acceptCpuMsAssumed = 1;
 const dialingCpuMsAssumed = 2;
-/** Lambda's own lines of an invocation, and API Gateway's of a request. */
+/** Bytes of Lambda's own log lines per invocation, and API Gateway's per request. */
 const platformLogBytes = 300;
-/** Of a call that BullMQ's side logs. */
+/** Bytes that BullMQ's side logs per call. */
 const bullmqLogBytes = 600;
 const hoursPerMonth = 730;
 const daysPerMonth = hoursPerMonth / 24;
@@ -41,7 +44,7 @@ export function counted(name: string): number {
 
 const memoryMb = await numberIn("infra/aws/stack.ts", /memorySize: (\d+)/);
 const concurrency = await numberIn("functions/dialer/lambda.ts", /concurrency: (\d+)/);
-/** How long a write of a large delivery waits at most for others to share its round trip. */
+/** Maximum wait of a write in a large delivery for others to share its round trip. */
 const shareMs = await numberIn(
   "functions/dialer/delivery/shared-writes.ts",
   /const shareMsMax = ([\d_]+)/,
@@ -55,13 +58,13 @@ const retentionDays = await numberIn("infra/dial-plan.json", /"retentionDays": (
 const vcpuShare = memoryMb / 1769;
 const acceptCpuMs = counts["accept.cpuMsPerCall"] ?? acceptCpuMsAssumed;
 const dialingCpuMs = counts["dialing.cpuMsPerCall"] ?? dialingCpuMsAssumed;
-/** With the SDK's requests to DynamoDB. */
+/** Includes the SDK's requests to DynamoDB. */
 const dynamoDialingCpuMs = counts["dialing.dynamoCpuMsPerCall"] ?? dialingCpuMsAssumed;
 
-/** Something that is paid for, and how much of it a call takes. */
+/** A billed quantity, and its amount per call. */
 export interface Item {
   name: string;
-  /** Undefined: free of charge, told for the picture. */
+  /** Undefined: free of charge, listed for information. */
   price: PriceName | undefined;
   perCall: number;
 }
@@ -108,7 +111,7 @@ function cloudflare(shape: Shape): Item[] {
   ];
 }
 
-/** GB-seconds of one delivery: its calls are dialed side by side, as many at once as may be. */
+/** Returns the GB-seconds of one delivery, whose calls are dialed concurrently up to the limit. */
 function deliveryGbSeconds(calls: number): number {
   const writeMs = tripMs + (calls < sharedFrom ? 0 : shareMs);
   const waitMs = tripMs + Math.ceil(calls / concurrency) * (providerMs + 2 * writeMs);
@@ -157,7 +160,10 @@ function aws(shape: Shape): Item[] {
   ];
 }
 
-/** A capacity unit of the load balancer takes 25 new connections a second; here each request is one. */
+/**
+ * Each request is assumed to open a connection: a capacity unit of the load balancer takes 25 new connections
+ * a second.
+ */
 function bullmq(shape: Shape): Item[] {
   const requests = counted(`aws.${shape}.requests`);
   return [
@@ -171,11 +177,11 @@ function bullmq(shape: Shape): Item[] {
 }
 
 const sweepsByMonth = 60 * hoursPerMonth;
-/** How long a sweep takes on Lambda that finds nothing to do. */
+/** Duration of a sweep on Lambda that finds nothing to do. */
 const sweepMs = 200;
 /**
- * What stands in infra/aws/stack.ts and costs by the month; the two queues, asked by five pollers every 20 s; and a
- * sweep a minute that finds nothing to do.
+ * Monthly items of infra/aws/stack.ts; the two queues, polled by five pollers every 20 s; and a sweep per
+ * minute that finds nothing to do.
  */
 const awsByMonth: [PriceName, number][] = [
   ["aws.secrets", 2],
@@ -189,7 +195,7 @@ const awsByMonth: [PriceName, number][] = [
   ["aws.dynamoReadUnits", sweepsByMonth * counted("aws.sweep.dynamoReadUnits")],
   ["aws.logBytes", sweepsByMonth * (counted("aws.sweep.logBytes") + platformLogBytes)],
 ];
-/** The plan, and a sweep a minute. */
+/** The plan, and a sweep per minute. */
 const cloudflareByMonth: [PriceName, number][] = [
   ["cloudflare.plan", 1],
   ["cloudflare.requests", sweepsByMonth],
@@ -201,7 +207,10 @@ const cloudflareByMonth: [PriceName, number][] = [
 const containers = 2;
 const containerVcpu = 0.25;
 const containerGb = 0.5;
-/** The containers, a load balancer in two zones, a Valkey and its replica; an address each for what is on the internet. */
+/**
+ * The containers, a load balancer in two zones, a Valkey and its replica, and a public address for each part
+ * on the internet.
+ */
 const bullmqByMonth: [PriceName, number][] = [
   ["aws.fargateVcpuHoursArm64", containers * containerVcpu * hoursPerMonth],
   ["aws.fargateGbHoursArm64", containers * containerGb * hoursPerMonth],
@@ -212,7 +221,7 @@ const bullmqByMonth: [PriceName, number][] = [
 
 export interface Offer {
   name: string;
-  /** Dollars a month. */
+  /** Dollars per month. */
   fixed: number;
   items(shape: Shape): Item[];
 }

@@ -5,17 +5,17 @@ import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import { createTestApi } from "../support/api.ts";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 
-/** The bearer token that every side asks for. */
+/** Bearer token that every side requires. */
 export const benchToken = "oc_bench00000000000000000000000000";
 export const benchTokenSha256 = createHash("sha256").update(benchToken).digest("hex");
 
 let written = 0;
-/** Makes the log's lines as the platforms do, and lets them go: where they are written to is another's cost. */
+/** Makes log lines like the platforms do, and discards them: writing them costs elsewhere. */
 const log: Log = (level, event, fields) => {
   written += JSON.stringify({ time: new Date().toISOString(), level, event, ...fields }).length;
 };
 
-/** The API under the example dial plan, over any queue. */
+/** Creates the API under the example dial plan, over any queue. */
 export function createBenchApi(queue: CallQueue) {
   const environment = {
     API_TOKENS: JSON.stringify([{ id: "bench", sha256: benchTokenSha256 }]),
@@ -25,7 +25,7 @@ export function createBenchApi(queue: CallQueue) {
   return createApp({ ...createTestApi({ environment }).deps, queue, log });
 }
 
-/** A queue in this process's memory: it makes the message's JSON, as every real one must, and forgets it. */
+/** Creates a queue in this process's memory. It makes the message's JSON, as every real one must, and discards it. */
 export function createNullQueue(): CallQueue & { bytes(): number } {
   let bytes = 0;
   return {

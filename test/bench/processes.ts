@@ -3,19 +3,19 @@ import { join } from "node:path";
 
 /** A process of one side of a comparison. */
 export interface Side {
-  /** What it said when it was ready; the port is that of its HTTP server, where it has one. */
+  /** The side's first message; the port is that of its HTTP server, if it has one. */
   ready: { port?: number };
   child: ChildProcess;
-  /** Sends `message` and answers with the next that comes back. */
+  /** Sends `message` and resolves to the next message that comes back. */
   ask<Answer>(message: unknown): Promise<Answer>;
-  /** Microseconds of CPU it has spent up to now. */
+  /** Resolves to the microseconds of CPU spent so far. */
   cpu(): Promise<number>;
   stop(): void;
 }
 
 /**
- * Starts a file of competitors/, or of this folder by `../`, in a process of its own; it says when it is ready. What it
- * prints is written to nowhere, so that to log costs what it costs.
+ * Starts a file of competitors/, or of this folder by `../`, in a process of its own, and waits until it is
+ * ready. Its output is discarded, so that logging costs the same everywhere.
  */
 export async function startSide(
   file: string,

@@ -10,13 +10,14 @@ export interface Redis {
   stop(): Promise<void>;
 }
 
-/** What is said of a comparison that needs Redis where there is none. */
+/** Text in place of a comparison that needs Redis on a machine without it. */
 export const noRedis =
   "**Left out: redis-server is not installed on this machine (`apt-get install redis-server`).**";
 
 /**
- * Debian's redis-server on a free loopback port, keeping nothing but its append-only file (`appendfsync everysec`, its
- * default) in a folder of its own; undefined, loudly, where it is not installed.
+ * Starts Debian's redis-server on a free loopback port, which keeps only its append-only file (`appendfsync
+ * everysec`, its default) in a folder of its own. Resolves to undefined, with a loud message, if it is not
+ * installed.
  */
 export async function startRedis(): Promise<Redis | undefined> {
   if (spawnSync("redis-server", ["--version"]).status !== 0) {

@@ -1,10 +1,10 @@
-/** What a part of the bench has found, as the run writes it down. */
+/** The results of one part of the bench. */
 export interface Section {
   title: string;
   /** Markdown. */
   text: string;
   targets: Target[];
-  /** What other parts compute with, by name. */
+  /** Quantities that other parts compute with, by name. */
   counts?: Record<string, number>;
 }
 
@@ -17,7 +17,7 @@ export interface Target {
   met: boolean;
 }
 
-/** Hands a part's section to the run that started it; by itself, a part prints it. */
+/** Hands a part's section to the run that started it; a part that runs alone prints it. */
 export function report(section: Section): void {
   if (process.send === undefined) console.log(markdownOf(section));
   else process.send(section);
@@ -40,7 +40,7 @@ export function targetsTable(targets: readonly Target[]): string {
   );
 }
 
-/** A Markdown table; numbers stand to the right. */
+/** Formats a Markdown table, with numbers aligned to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const isNumeric = (column: number) =>
     rows.length > 0 && rows.every((row) => /^$|^[\d≤$]/.test(row[column] ?? ""));
@@ -48,7 +48,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [head, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** Such as `1.32 × (1.28–1.41)`: a cost and its range as multiples of another's median. */
+/** Formats a cost and its range as multiples of another's median, such as `1.32 × (1.28–1.41)`. */
 export function times(
   cost: { median: number; low: number; high: number },
   base: { median: number },

@@ -1,4 +1,4 @@
-/** What a call asks of each platform's services, stage by stage, counted over the real engines. */
+/** Counts a call's requests to each platform's services, stage by stage, over the real engines. */
 import { startAws } from "./counted-aws.ts";
 import { startCloudflare } from "./counted-cloudflare.ts";
 import { type Counted, createMeter, type Meter, sumOf } from "./meter.ts";
@@ -17,7 +17,7 @@ import {
 
 const largeBatch = 10_000;
 
-/** What the tables show, in this order. */
+/** Counts shown in the tables, in this order. */
 const shown = {
   Cloudflare: [
     ["requests", "API requests"],
@@ -45,9 +45,9 @@ const shown = {
     ["providerRequests", "provider requests"],
   ],
 } as const;
-/** What the money is computed from, beside what the tables show. */
+/** Counts for the cost computation that the tables do not show. */
 const alsoBilled = ["logLines", "logBytes", "storedBytes", "storedTableBytes"] as const;
-/** What a write costs, what is sent costs, and the most of both that a call may. */
+/** Unit costs of writes and messages, and the maximum of both per call. */
 const priced = {
   Cloudflare: {
     write: { name: "d1RowsWritten", title: "rows written", most: 5 },
@@ -61,7 +61,7 @@ const priced = {
   },
 } as const;
 const queueOperationsMax = 0.2;
-/** Stages that are of the call's own row. */
+/** Stages that concern the call's own row. */
 const ofRow = ["claim", "settle", "claim and settle", "decide"];
 
 const roundTripsOf = ({ d1Queries = 0, queueSends = 0, r2Writes = 0, ...aws }: Counted) =>
@@ -75,13 +75,13 @@ const roundTripsOf = ({ d1Queries = 0, queueSends = 0, r2Writes = 0, ...aws }: C
 const targets: Target[] = [];
 const counts: Record<string, number> = {};
 
-/** A number with as many digits as say something. */
+/** Formats a number with its significant digits. */
 function short(amount: number): string {
   if (amount === 0) return "";
   return String(Number(amount.toPrecision(amount >= 100 ? 4 : 3)));
 }
 
-/** The services' round trips for a batch of ten thousand, without and with an Idempotency-Key. */
+/** Counts the round trips for a batch of ten thousand, without and with an Idempotency-Key. */
 async function countLargeBatch(platform: CountedPlatform, meter: Meter): Promise<string> {
   const service = createService(platform, meter);
   const rows: string[][] = [];
@@ -106,7 +106,7 @@ async function countLargeBatch(platform: CountedPlatform, meter: Meter): Promise
   return table(["Idempotency-Key", "round trips to accept 10,000 calls"], rows);
 }
 
-/** What a fresh placed call writes and what its messages cost, in each shape. */
+/** Describes the writes of a fresh placed call and the cost of its messages, in each shape. */
 function told(name: CountedPlatform["name"], counted: ReadonlyMap<Shape, Stages>): string {
   const { write, documents, queue } = priced[name];
   const rows = shapeNames.map((shape) => {

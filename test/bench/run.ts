@@ -1,6 +1,7 @@
 /**
- * `npm run bench`: installs the competitors, runs each part in a process of its own, one after the other, prints their
- * tables and writes them to results.md. `npm run bench -- accept batch` runs those parts alone and writes nothing.
+ * `npm run bench`: installs the competitors, runs each part in a process of its own, one after the other,
+ * prints their tables and writes them to results.md. `npm run bench -- accept batch` runs those parts alone
+ * and writes nothing.
  */
 import { fork, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -11,7 +12,7 @@ import { markdownOf, type Section, targetsTable } from "./report.ts";
 
 const here = import.meta.dirname;
 const competitors = join(here, "competitors");
-/** In this order; a part may compute with what those before it have counted. */
+/** Parts in running order: a part may compute with the counts of previous ones. */
 const parts = [
   "accept",
   "batch",
@@ -30,7 +31,7 @@ function run(command: string, args: string[], cwd: string): void {
   if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed in ${cwd}`);
 }
 
-/** Runs a part; what was counted before it is in its environment, as JSON in COUNTS. */
+/** Runs a part. Its environment has the previous counts as JSON in COUNTS. */
 function sectionOf(part: string, counts: Record<string, number>): Promise<Section> {
   return new Promise((resolve, reject) => {
     const child = fork(join(here, `${part}.ts`), {

@@ -20,11 +20,11 @@ import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 import { type Answers, createAnswerTimes } from "./answers.ts";
 import { type Meter, withStages } from "./meter.ts";
 
-/** A clock that can be set, and goes on from there. */
+/** Creates a clock that can be set, and runs on from there. */
 export function createClock() {
   let aheadMs = 0;
   return {
-    /** Milliseconds since the epoch. */
+    /** Current time in milliseconds since the epoch. */
     now: () => Date.now() + aheadMs,
     set(at: number): void {
       aheadMs = at - Date.now();
@@ -33,36 +33,36 @@ export function createClock() {
 }
 export type Clock = ReturnType<typeof createClock>;
 
-/** Bytes that are kept, without what one of the platforms calls its overhead. */
+/** Stored bytes, without the overhead that one of the platforms bills. */
 export interface Stored {
   all: number;
-  /** Without the indexes: what a backup holds. */
+  /** Bytes without the indexes, as in a backup. */
   table: number;
 }
 
-/** A platform whose engines run here, and are counted. */
+/** A platform whose engines run here, with counted requests. */
 export interface CountedPlatform {
   name: "Cloudflare" | "AWS";
   ledger: CallLedger;
   documents: Documents;
   queue: CallQueue;
-  /** By which documents expire. */
+  /** Clock that decides the expiry of documents. */
   clock: Clock;
-  /** Messages that the platform delivers at once, where so many wait. */
+  /** Messages per delivery, if enough are waiting. */
   deliverySize: number;
   /** Requests of one delivery under way at once. */
   concurrency: number;
   stored(): Stored;
-  /** Messages on the queue. */
+  /** Returns the number of messages on the queue. */
   waiting(): number;
-  /** Takes the oldest messages off the queue, their delays left aside, as one delivery. */
+  /** Takes the oldest messages off the queue as one delivery, regardless of their delays. */
   deliver(count: number): Delivered[];
   stop(): Promise<void>;
 }
 
 const togetherMs = 5;
 
-/** The n-th of many calls, with the context of an ordinary one. */
+/** Returns the n-th of many calls, with the context of an ordinary one. */
 export function requestOf(n: number): CallRequest {
   return {
     phone_number: `+1212${2_000_000 + n}`,
@@ -77,20 +77,20 @@ export function requestOf(n: number): CallRequest {
   };
 }
 
-/** A provider that places every call, and is counted. */
+/** Creates a provider that places and counts every call. */
 function createProvider(meter: Meter) {
   let answers: Answers = "together";
   let answerMs: number[] = [];
   let nextMs = createAnswerTimes(1);
   let next: Promise<void> | undefined;
   return {
-    /** The same times of answers again, each time that this is said. */
+    /** Sets the order of answers. Every call restarts the same sequence of response times. */
     setAnswers(which: Answers): void {
       answers = which;
       answerMs = [];
       nextMs = createAnswerTimes(1);
     },
-    /** How long each answer took that came apart, in the order of the requests, in milliseconds. */
+    /** Returns the response times of separate answers, in the order of the requests, in milliseconds. */
     answerMs: (): readonly number[] => answerMs,
     async dial(): Promise<DialOutcome> {
       meter.add("providerRequests");
@@ -108,8 +108,9 @@ function createProvider(meter: Meter) {
 }
 
 /**
- * The API and the dialer over a platform, in this process, under a clock that can be set. What they ask is counted by
- * stage: `accept`, `split`, `deliver`, and of the dialer's ports `read`, `claim`, `settle`, `decide` and `documents`.
+ * Creates the API and the dialer over a platform, in this process, under a clock that can be set. Their
+ * requests are counted by stage: `accept`, `split`, `deliver`, and for the dialer's ports `read`, `claim`,
+ * `settle`, `decide` and `documents`.
  */
 export function createService(
   platform: CountedPlatform,
@@ -174,7 +175,7 @@ export function createService(
       });
     },
     sweep: (): Promise<void> => meter.at("sweep", () => sweep(deps, clock.now() + 120_000)),
-    /** Delivers what is on the queue, so many messages at once, one delivery after the other. */
+    /** Delivers the messages of the queue, `size` at once, one delivery after the other. */
     async deliverAll(size = platform.deliverySize, most = Infinity): Promise<void> {
       for (let done = 0; platform.waiting() > 0 && done < most; done += size) {
         await meter.at("deliver", () => handle(platform.deliver(Math.min(size, most - done))));
@@ -182,7 +183,7 @@ export function createService(
     },
     /** Delivers one message, which is split. */
     split: (): Promise<void> => meter.at("split", () => handle(platform.deliver(1))),
-    /** Dials so many fresh calls in full deliveries, as if they came from the queue. */
+    /** Dials this many fresh calls in full deliveries, as if they came from the queue. */
     async dial(count: number): Promise<void> {
       const messages = Array.from({ length: Math.ceil(count / messageCallsMax) }, (_, index) =>
         deliveredCalls(messageCallsMax, index * messageCallsMax, clock.now()),

@@ -1,10 +1,10 @@
-/** The shapes in which calls come, and what a call of each asks of a platform's services. */
+/** The shapes in which calls arrive, and a call's requests to a platform's services for each shape. */
 import { combined, type Counted, type Meter, sumOf } from "./meter.ts";
 import { type CountedPlatform, createService, requestOf } from "./service.ts";
 
 export type Shape = "lone" | "single" | "batch100" | "batch1000";
 
-/** How many calls are counted, how many a request brings, and whether deliveries are full. */
+/** Number of calls counted, calls per request, and whether deliveries are full. */
 export const shapes: Record<Shape, { told: string; calls: number; perRequest: number }> = {
   lone: { told: "lone: one a delivery", calls: 200, perRequest: 1 },
   single: { told: "posted singly, four a delivery", calls: 400, perRequest: 1 },
@@ -13,7 +13,7 @@ export const shapes: Record<Shape, { told: string; calls: number; perRequest: nu
 };
 export const shapeNames: readonly Shape[] = ["lone", "single", "batch100", "batch1000"];
 
-/** What one call of a shape asks, by stage. */
+/** Counts of one call of a shape, by stage. */
 export type Stages = Map<string, Counted>;
 
 export const requestsOf = (count: number) => Array.from({ length: count }, (_, n) => requestOf(n));
@@ -29,7 +29,7 @@ async function post(service: Service, perRequest: number, from: number): Promise
   await service.split();
 }
 
-/** Posts the requests of a shape, and delivers what they come to. */
+/** Posts the requests of a shape, and delivers the resulting messages. */
 async function postAll(service: Service, platform: CountedPlatform, shape: Shape): Promise<void> {
   const { calls, perRequest } = shapes[shape];
   const size = shape === "lone" ? 1 : platform.deliverySize;
@@ -41,8 +41,8 @@ async function postAll(service: Service, platform: CountedPlatform, shape: Shape
 }
 
 /**
- * Accepts fresh calls and takes them to their end. Counts, beside what the engines are asked, storedBytes and
- * storedTableBytes: what a placed call leaves behind.
+ * Accepts fresh calls and takes them to their end. Counts, beside the requests to the engines, storedBytes
+ * and storedTableBytes: the storage of a placed call.
  */
 export async function countShape(
   platform: CountedPlatform,
@@ -63,10 +63,10 @@ export async function countShape(
 }
 
 /**
- * What a call costs more that comes in the night and must wait for its hours: it is written as a row, and called up by
- * a sweep.
+ * Counts the extra cost of a call that arrives at night and must wait for its hours: it is written as a row,
+ * and called up by a sweep.
  *
- * @param straight what a call of the shape costs that goes at once
+ * @param straight counts of a call of this shape that goes at once
  */
 export async function countWait(
   platform: CountedPlatform,
@@ -92,7 +92,7 @@ export async function countWait(
   return combined(counted, straight, (a, b) => Math.max(0, a - b));
 }
 
-/** What a sweep costs that finds nothing to do. */
+/** Counts the cost of a sweep that finds nothing to do. */
 export async function countIdleSweep(platform: CountedPlatform, meter: Meter): Promise<Counted> {
   await forgetSweeps(platform);
   const service = createService(platform, meter);
@@ -102,7 +102,7 @@ export async function countIdleSweep(platform: CountedPlatform, meter: Meter): P
   return sumOf(meter.take().values());
 }
 
-/** Removes what sweeps of another time have written. */
+/** Removes the documents of earlier sweeps. */
 export async function forgetSweeps({ documents }: CountedPlatform): Promise<void> {
   const found = await Promise.all(
     (["sweep", "account", "backlog"] as const).map((kind) => documents.list(kind, { limit: 100 })),

@@ -1,6 +1,6 @@
 /**
- * What it brings that writes wait for others to share their round trips, in a time that is computed: however busy this
- * machine is, a round trip takes as long as it is said to.
+ * Measures the effect of writes that wait for others to share their round trips. Time is simulated: however
+ * busy this machine is, a round trip takes its set duration.
  */
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import { messageCallsMax, messageOf } from "../../shared/queue/messages.ts";
@@ -11,13 +11,13 @@ import { numberIn } from "./source.ts";
 import { importWith } from "./with-constant.ts";
 
 const messages = 4;
-/** Answers are drawn once for each of these. */
+/** Seeds of the provider's response times. */
 const seeds = Array.from({ length: 10 }, (_, seed) => seed + 1);
-/** Values of `shareMsMax` that are tried. */
+/** Values of `shareMsMax` to try. */
 const sharesMs = [0, 10, 25, 40, 60];
 const share = { path: "functions/dialer/delivery/shared-writes.ts", name: "shareMsMax" };
 
-/** Requests at once in one delivery, and how long a round trip to the ledger is taken to last, in milliseconds. */
+/** Requests at once in one delivery, and the assumed duration of a round trip to the ledger, in milliseconds. */
 const settings = [
   { platform: "Cloudflare", concurrency: 5, tripMs: 5 },
   { platform: "Cloudflare", concurrency: 5, tripMs: 30 },
@@ -49,11 +49,11 @@ async function send(bench: Bench, requestId: string): Promise<void> {
 interface Taken {
   trips: number;
   ms: number;
-  /** How long the provider's answers alone would have taken, as many at once as may be. */
+  /** Duration of the provider's answers alone, with maximum concurrency. */
   idealMs: number;
 }
 
-/** One later delivery of a process, whose provider answers each call in its own time. */
+/** Measures a later delivery of a process, whose provider answers each call in its own time. */
 async function deliver(
   bench: Bench,
   { concurrency, tripMs }: { concurrency: number; tripMs: number },
@@ -98,7 +98,7 @@ async function deliver(
   return { trips, ms: bench.now() - startAt, idealMs: makespan(answerMs, concurrency) };
 }
 
-/** Each setting with each value of `shareMsMax`, as rows of a table. */
+/** Tries each setting with each value of `shareMsMax`, and returns rows of a table. */
 export async function trySharing(): Promise<{ head: string[]; rows: string[][] }> {
   const now = await numberIn(share.path, /const shareMsMax = ([\d_]+)/);
   const rows: string[][] = [];

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The number that the pattern's group finds in a source file, so that this follows a change there. */
+/** Returns the number that the pattern's group matches in a source file, so that benches follow changes there. */
 export async function numberIn(path: string, pattern: RegExp): Promise<number> {
   const [, found] =
     pattern.exec(await readFile(join(import.meta.dirname, "../..", path), "utf8")) ?? [];

@@ -5,19 +5,20 @@ import { pathToFileURL } from "node:url";
 const root = pathToFileURL(join(import.meta.dirname, "../../")).href;
 let copies = 0;
 
-/** A constant of a source file, and the value that it is tried with. */
+/** A constant of a source file, and the value to try. */
 export interface Constant {
-  /** Of the file, from the root. */
+  /** Path of the file from the root. */
   path: string;
   name: string;
   value: number;
 }
 
 /**
- * Imports a file of this project, and all that it imports of it, once more, with another value of a constant.
+ * Imports a file of this project, with all project files that it imports, once more with another value of a
+ * constant.
  *
  * @param load imports the URL that it is given
- * @throws where the file declares no such constant
+ * @throws if the file declares no such constant
  */
 export async function importWith<Module>(
   path: string,

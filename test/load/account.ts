@@ -6,18 +6,18 @@ import type { AcceptedRequest } from "./stream.ts";
 
 const openStates: ReadonlySet<CallState> = new Set<CallState>(["WAITING", "DIALING", "UNKNOWN"]);
 
-/** Ids of the stream's calls that were accepted. */
+/** Returns the ids of the accepted calls of the stream. */
 function idsOf(accepted: readonly AcceptedRequest[]): string[] {
   return accepted.flatMap(({ requestId, count }) =>
     Array.from({ length: count }, (_, index) => callIdOf(requestId, index)),
   );
 }
 
-/** How far the calls that were accepted have come. */
+/** Progress of the accepted calls. */
 export interface Progress {
-  /** Each has been dialed, or has a row: nothing of it is on the queue alone. */
+  /** True if each call has been dialed or has a row, so that none is on the queue alone. */
   isAllRecorded: boolean;
-  /** Rows that have not ended. */
+  /** Number of rows that have not ended. */
   open: number;
 }
 
@@ -33,30 +33,30 @@ export async function progressOf(
   };
 }
 
-/** What became of every call that was accepted. */
+/** Fates of all accepted calls. */
 export interface Account {
   accepted: number;
-  /** Calls that the receiver was sent. */
+  /** Number of calls that the receiver got. */
   dialed: number;
-  /** Calls that it answered 429 at first. */
+  /** Number of calls that it first answered 429. */
   putOff: number;
-  /** Rows by state at the end. */
+  /** Number of rows by state at the end. */
   states: Partial<Record<CallState, number>>;
-  /** Rows in NEEDS_REVIEW; `putOff`: those of the undialed that were answered 429 once. */
+  /** Rows in NEEDS_REVIEW. `putOff`: undialed ones that were once answered 429. */
   needReview: { dialed: number; undialed: number; putOff: number };
-  /** Ended undialed in another way, with the whole call kept. */
+  /** Calls that ended undialed in another state, with the whole call kept. */
   endedOtherwise: number;
-  /** Waiting still when the time for waiting was over. */
+  /** Calls that still waited at the end of the waiting time. */
   open: number;
-  /** Ids of calls that the receiver was sent more than once. */
+  /** Ids of calls that the receiver got more than once. */
   twice: string[];
-  /** Accepted, never sent, and in no row that keeps them. */
+  /** Ids of accepted calls that were never sent, and that no row keeps. */
   lost: string[];
-  /** Ids that the receiver was sent and that the ledger does not know. */
+  /** Ids that the receiver got and that the ledger does not know. */
   unrecorded: string[];
 }
 
-/** Compares what was accepted, what was received and what the ledger has. */
+/** Compares the accepted calls, the received ones and the ledger. */
 export async function settleAccount(
   accepted: readonly AcceptedRequest[],
   receipts: Receipts,
@@ -88,7 +88,7 @@ export async function settleAccount(
       ...[...receipts.times].flatMap(([id, times]) => (times > 1 ? [id] : [])),
       ...[...receipts.underTwoIds].map((label) => receipts.ids.get(label) ?? label),
     ],
-    // A row that is said to be placed, while the receiver was not sent it, keeps no call.
+    // A row that claims to be placed, though the receiver never got the call, keeps no call.
     lost: ids.filter((id) => !receipts.times.has(id) && rows.get(id)?.can_be_revealed !== true),
     unrecorded: [...receipts.times.keys()].filter((id) => !rows.has(id)),
   };

@@ -5,7 +5,7 @@ import { timeOfId } from "../../shared/calls/ids.ts";
 const attemptsMax = 5;
 const pageCalls = 200;
 
-/** A row as operators see it. */
+/** A row in an operator's view. */
 export interface RowView {
   id: string;
   state: CallState;
@@ -16,9 +16,9 @@ export interface RowView {
 export type LedgerReader = ReturnType<typeof createLedgerReader>;
 
 /**
- * Reads the ledger as an operator does, through the service's own API.
+ * Reads the ledger like an operator, through the service's own API.
  *
- * @param since no call was accepted before then, in milliseconds since the epoch
+ * @param since time before the first call was accepted, in milliseconds since the epoch
  */
 export function createLedgerReader(address: () => string, token: string, since: number) {
   async function ask(path: string): Promise<string> {
@@ -29,14 +29,14 @@ export function createLedgerReader(address: () => string, token: string, since: 
       );
       const text = await response?.text().catch(() => undefined);
       if (response?.ok === true && text !== undefined) return text;
-      // Whatever serves the operator may be killed as anything else is.
+      // The function that serves the operator may be killed like any other.
       if (attempt === attemptsMax)
         throw new Error(`the operator's API answered ${response?.status ?? "nothing"}`);
       await sleep(1000);
     }
   }
   return {
-    /** Every row, by its id. */
+    /** Reads every row, by its id. */
     async list(): Promise<Map<string, RowView>> {
       const rows = new Map<string, RowView>();
       let cursor: string | undefined;

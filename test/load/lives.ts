@@ -3,10 +3,10 @@ import { functionProcesses } from "../support/processes.ts";
 import { type PlatformUnderTest, type RunningService, startService } from "../support/service.ts";
 import { watchMemory } from "./memory.ts";
 
-/** A start at the state of a long run reads much of it first. */
+/** A start on the state of a long run first reads much of it. */
 const readyMsMax = 120_000;
 
-/** Ends every service that runs, at once: what is to be done where the load itself is ended. */
+/** Ends every running service at once, for the case that the load itself is ended. */
 export function endServices(): void {
   for (const {
     npm: { pid },
@@ -15,7 +15,7 @@ export function endServices(): void {
     try {
       process.kill(-pid, "SIGKILL");
     } catch {
-      // It has ended by itself.
+      // The service has ended by itself.
     }
   }
 }
@@ -44,10 +44,10 @@ export async function startLives(
   };
   return {
     memory,
-    /** Where it is just now: a restart moves it. */
+    /** Returns the current address, which a restart changes. */
     address: () => service.address,
     end,
-    /** SIGKILL to all of it, and a new life. Answers with the seconds from the kill on. */
+    /** Sends SIGKILL to all of its processes and restarts it. Resolves to the seconds since the kill. */
     async kill(killed: () => void): Promise<number> {
       const killedAt = Date.now();
       await end("SIGKILL");
@@ -55,7 +55,7 @@ export async function startLives(
       service = await start();
       return (Date.now() - killedAt) / 1000;
     },
-    /** SIGKILL to any process of a Lambda function; false where there is none at the moment. */
+    /** Sends SIGKILL to a random process of a Lambda function. Returns false if there is none at the moment. */
     killFunction(): boolean {
       const all = functionProcesses(service, randomInt(2) === 0 ? "api" : "dialer");
       const one = all[randomInt(Math.max(1, all.length))];
@@ -63,7 +63,7 @@ export async function startLives(
       process.kill(one.pid, "SIGKILL");
       return true;
     },
-    /** All that it has printed in the lives that are over. */
+    /** Returns the output of all lives that are over. */
     log: () => logs.join("\n"),
   };
 }

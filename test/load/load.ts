@@ -1,6 +1,6 @@
 /**
- * `npm run load`: the service of a platform under a steady load for some minutes, while its processes are killed.
- * Prints a Markdown table of what became of every call.
+ * `npm run load`: runs the service of a platform under a steady load for some minutes, while its processes
+ * are killed. Prints a Markdown table of the fate of every call.
  */
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -25,7 +25,7 @@ const usage = `npm run load -- [OPTIONS]
 Exit code: 0 each call was dialed once, or is kept for a person; 1 not so, or wrong usage.`;
 
 const platforms = { cloudflare, aws };
-/** The AWS shape's local engines are slower: this is what two cores sustain. */
+/** Rates that two cores sustain: the AWS shape's local engines are slower. */
 const defaults = {
   cloudflare: { batchEvery: "5", killEvery: "45" },
   aws: { batchEvery: "10", killEvery: "20" },

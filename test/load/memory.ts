@@ -6,17 +6,17 @@ const warmUpMs = 15_000;
 const everyMs = 5_000;
 const sameProcessesMsMax = 5_000;
 
-/** Resident memory at one moment, in bytes. */
+/** Resident memory at one time, in bytes. */
 export interface MemorySample {
-  /** From the service's start. */
+  /** Seconds since the service's start. */
   seconds: number;
   processes: number;
   all: number;
-  /** Of the processes that run the functions: Lambda's, or workerd. Beside them stand the local engines. */
+  /** Memory of the processes that run the functions: Lambda's, or workerd. The local engines count separately. */
   functions: number;
 }
 
-/** One life of the service, from its start to its kill, once it has warmed up; under load all the time. */
+/** One life of the service after warming up, from its start to its kill, under load all the time. */
 export type MemoryOfLife = MemorySample[];
 
 /** Measures each life of the service. */
@@ -36,7 +36,7 @@ export function watchMemory() {
         if (sample !== undefined && sample.seconds * 1000 >= warmUpMs) life.push(sample);
       }, everyMs);
     },
-    /** To be called before the service is ended, and before its load is. */
+    /** Ends the measurement. Must be called before the service or its load is ended. */
     async end(): Promise<void> {
       clearInterval(timer);
       const life = lives.at(-1);
@@ -45,7 +45,7 @@ export function watchMemory() {
       const sample = measure;
       measure = undefined;
       let last = sample();
-      // A process that has been killed is started again: like is compared with like.
+      // A killed process is restarted, and samples are comparable only with the same number of processes.
       for (const from = Date.now(); last.processes !== first.processes; last = sample()) {
         if (Date.now() - from > sameProcessesMsMax) return;
         await sleep(100);

@@ -1,26 +1,26 @@
 import { randomInt } from "node:crypto";
 import { startReceiver } from "../support/receiver.ts";
 
-/** Longer than a drained queue and a restart take: whenever a process is killed, calls wait for this. */
+/** Longer than draining the queue and a restart take: at every kill some calls wait for this. */
 const retryAfterSeconds = 20;
-/** So long a call of `busy` is under way, so that some are whenever a process is killed. */
+/** Response time for calls of `busy`, so that some are under way whenever a process is killed. */
 const slowMs = 100;
 
-/** What the webhook's receiver was sent and took. */
+/** Calls that the webhook's receiver got and accepted. */
 export interface Receipts {
-  /** How often it took a call, by id. */
+  /** Number of times that it accepted a call, by id. */
   times: Map<string, number>;
-  /** The id that each of the stream's calls came under, by label. */
+  /** Id under which each of the stream's calls arrived, by label. */
   ids: Map<string, string>;
-  /** Labels of calls that came under a second id too. */
+  /** Labels of calls that also arrived under a second id. */
   underTwoIds: Set<string>;
-  /** Ids that it answered 429 at first. */
+  /** Ids that it first answered 429. */
   putOff: Set<string>;
 }
 
 /**
- * The receiver of a webhook. It takes a call within 20 to 40 ms; one at `/busy` only the second time that it comes,
- * and is slow then.
+ * Starts the receiver of a webhook. It accepts a call within 20 to 40 ms. A call at `/busy` is accepted only
+ * at its second arrival, and slowly.
  */
 export async function startProvider() {
   const receipts: Receipts = {
@@ -45,7 +45,7 @@ export async function startProvider() {
     ids.set(label, id);
     setTimeout(() => response.writeHead(200).end(), isBusy ? slowMs : 20 + randomInt(20));
   });
-  /** The dial plan's part: agents and the account that they share. */
+  /** Part of the dial plan: agents and the account that they share. */
   const plan = {
     agents: {
       busy: { provider: "webhook", url: `${receiver.url}/busy` },

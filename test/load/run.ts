@@ -11,49 +11,49 @@ import { startProvider } from "./provider.ts";
 import { type AcceptedRequest, startStream, type StreamOptions } from "./stream.ts";
 
 const progressMs = 5_000;
-/** Longer than calls that were answered 429 wait. */
+/** Longer than the wait of calls that were answered 429. */
 const receiptMsMax = 25_000;
 
-/** How a platform is loaded. */
+/** Options of a load run on a platform. */
 export interface LoadOptions extends Omit<StreamOptions, "address" | "token"> {
   minutes: number;
   /** 0: nothing is killed. */
   killEverySeconds: number;
-  /** How long what was accepted may take to end, once nothing more is posted. */
+  /** Maximum time for accepted calls to end, once nothing more is posted. */
   settleSecondsMax: number;
 }
 
-/** What came of it. */
+/** Result of a load run. */
 export interface LoadResult {
   platform: string;
-  /** In which calls were posted. */
+  /** Minutes in which calls were posted. */
   minutes: number;
-  /** In which none were, before kills. */
+  /** Seconds before kills in which no calls were posted. */
   pausedSeconds: number;
-  /** From the last answer to the end of the last call. */
+  /** Seconds from the last answer to the end of the last call. */
   settleSeconds: number;
   account: Account;
   requests: AcceptedRequest[];
-  /** Answers that no repeating would have changed. */
+  /** Answers that repetition would not have changed. */
   refused: string[];
-  /** Processes of functions that were killed. */
+  /** Number of killed processes of functions. */
   functionKills: number;
-  /** Kills of the whole service: calls accepted and not dialed by then, and seconds until it was ready again. */
+  /** Kills of the whole service: accepted calls not yet dialed, and seconds until it was ready again. */
   kills: { waiting: number; seconds: number }[];
   memory: MemoryOfLife[];
-  /** Where its state and its log are, where something has failed. */
+  /** Folder of its state and its log, if something has failed. */
   kept?: string;
 }
 
-/** Whether something has been that must never be. */
+/** Returns true if a guarantee was broken. */
 export function hasFailed({ account, refused }: LoadResult): boolean {
   const { twice, lost, unrecorded, open } = account;
   return twice.length + lost.length + unrecorded.length + refused.length + open > 0;
 }
 
 /**
- * Runs one platform's service under a steady load while its processes are killed, and tells what became of every
- * call.
+ * Runs one platform's service under a steady load while its processes are killed, and reports the fate of
+ * every call.
  */
 export async function runLoad(
   platform: PlatformUnderTest,
@@ -93,15 +93,15 @@ export async function runLoad(
     const calls = `${receipts.ids.size} of ${callsAccepted()} calls dialed`;
     say(`${requests}, ${calls}; ${functionKills} + ${kills.length} kills`);
   }, progressMs);
-  /** Waits until so much of the load's time is over. */
+  /** Waits until this many seconds of the load's time are over. */
   const moment = (seconds: number) =>
     sleep(Math.max(0, startedAt + pausedMs + seconds * 1000 - Date.now()));
   const isRecorded = async () => (await progressOf(accepted, receipts, ledger)).isAllRecorded;
 
   /**
-   * The queue of `npm start` is in memory, unlike Cloudflare's: what only that has would die with it. So nothing is
-   * killed before each call that was accepted has its row; then as the next one of those that wait is under way.
-   * False where some get none.
+   * Waits until each accepted call has its row, then until a waiting one is under way, before a kill: the
+   * queue of `npm start` is in memory, unlike Cloudflare's, so calls on the queue alone would die with it.
+   * Resolves to false if some calls get no row.
    */
   async function drainQueue(): Promise<boolean> {
     const pausedAt = Date.now();
@@ -167,7 +167,7 @@ export async function runLoad(
   }
 }
 
-/** What is killed when, in seconds from the start. */
+/** Returns the targets of kills and their times, in seconds from the start. */
 function killsOf(
   { script }: PlatformUnderTest,
   { minutes, killEverySeconds }: LoadOptions,
@@ -176,13 +176,13 @@ function killsOf(
   const every = Math.min(killEverySeconds, minutes * 30);
   const count = Math.ceil((minutes * 60) / every) - 1;
   const times = Array.from({ length: count }, (_, index) => (index + 1) * every);
-  // workerd has no process a function: what can be killed of it is all of it.
+  // workerd has no process per function, so only all of it can be killed.
   if (script === "start") return times.map((at) => ({ at, what: "service" }));
   const middle = Math.floor(count / 2);
   return times.map((at, index) => ({ at, what: index === middle ? "service" : "function" }));
 }
 
-/** Whether something comes to hold in time. */
+/** Resolves to true if a condition holds in time. */
 async function becomes(
   holds: () => boolean | Promise<boolean>,
   msMax: number,

@@ -2,56 +2,56 @@ import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const repeatAfterMs = 500;
-/** API Gateway's own limit: past it a client is answered nothing of use. */
+/** API Gateway's own limit: after it a client gets no useful answer. */
 const answerMsMax = 30_000;
 
-/** What is posted, and how often. */
+/** Load to be posted, and its rates. */
 export interface StreamOptions {
-  /** Where the service is just now: a restart moves it. */
+  /** Returns the current address of the service, which a restart changes. */
   address(): string;
   token: string;
   /** Single calls a second. */
   rate: number;
   batchEverySeconds: number;
-  /** A batch has so many calls, evenly spread. */
+  /** Range of a batch's number of calls, evenly distributed. */
   batchCalls: { least: number; most: number };
 }
 
-/** One of so many batches is for the agent `busy`, beginning with the first. */
+/** Interval of batches for the agent `busy`, beginning with the first batch. */
 const busyEvery = 3;
 
 /** A request that was answered 201. */
 export interface AcceptedRequest {
-  /** Of its calls' labels: `NUMBER-INDEX`. */
+  /** Number in its calls' labels: `NUMBER-INDEX`. */
   number: number;
   count: number;
-  /** As the service names it. */
+  /** The service's id of the request. */
   requestId: string;
-  /** From the moment it was due to the moment its 201 had come, whatever lay between. */
+  /** Milliseconds from the due time to the 201, including all repetitions. */
   ms: number;
-  /** Attempts that were cut off or answered 5XX, before the one that was answered 201. */
+  /** Number of attempts that were cut off or answered 5XX, before the one answered 201. */
   unanswered: number;
 }
 
 export interface Stream {
   accepted: AcceptedRequest[];
-  /** Statuses and bodies of answers that say that repeating is of no use. */
+  /** Statuses and bodies of answers that forbid repetition. */
   refused: string[];
-  /** Requests due up to now. */
+  /** Number of requests due so far. */
   posted(): number;
-  /** Posts nothing more; resolves once all that was posted is answered. */
+  /** Stops posting, and resolves once all posted requests are answered. */
   pause(): Promise<void>;
   resume(): void;
-  /** As `pause`, for good. */
+  /** Like `pause`, for good. */
   stop(): Promise<void>;
 }
 
 /**
- * Posts single calls and batches at fixed moments, however slow the answers are (an open loop): a service that
- * stands still makes everything wait that falls due meanwhile, and that is measured from when it was due. What is not
- * answered is repeated under its Idempotency-Key until it is.
+ * Posts single calls and batches at fixed times, however slow the answers are (an open loop). A service that
+ * stands still delays everything that falls due meanwhile, and latency is measured from the due time.
+ * Unanswered requests are repeated under their Idempotency-Key until they are answered.
  *
- * Each call's context has the label that it is known by here.
+ * Each call's context holds the label by which it is known here.
  */
 export function startStream(options: StreamOptions): Stream {
   const { address, token, rate, batchEverySeconds, batchCalls } = options;
@@ -71,7 +71,7 @@ export function startStream(options: StreamOptions): Stream {
     context: { n: `${number}-${index}` },
   });
 
-  /** Resolves once it is answered 201, or refused. */
+  /** Resolves once the request is answered 201, or refused. */
   async function post(path: string, number: number, body: object, dueAt: number): Promise<void> {
     const count = Array.isArray(body) ? body.length : 1;
     const text = JSON.stringify(body);
@@ -106,7 +106,7 @@ export function startStream(options: StreamOptions): Stream {
     underWay.add(ended);
   }
 
-  /** Ends early where the stream is stopped. */
+  /** Waits, and ends early if the stream is stopped. */
   const pass = (ms: number) =>
     sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
 

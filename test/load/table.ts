@@ -26,7 +26,7 @@ const rows: Row[] = [
   ["resident memory", (result) => memoryText(result, "all")],
   ["of it the functions'", (result) => memoryText(result, "functions")],
 ];
-/** What is told where it has been. */
+/** Rows shown only if their count is not zero. */
 const rareRows: [...Row, (account: LoadResult["account"]) => number][] = (
   [
     ["not ended in time", ({ open }) => open],
@@ -35,7 +35,7 @@ const rareRows: [...Row, (account: LoadResult["account"]) => number][] = (
   ] satisfies [string, (account: LoadResult["account"]) => number][]
 ).map(([name, count]) => [name, ({ account }) => numberText(count(account)), count]);
 
-/** What was measured, a column a platform, as Markdown. */
+/** Formats the results as Markdown, with a column per platform. */
 export function tableOf(results: readonly LoadResult[]): string {
   const rare = rareRows.filter(([, , count]) => results.some(({ account }) => count(account) > 0));
   const lines = [

@@ -1,7 +1,8 @@
 /**
- * A BullMQ worker that posts each job's body, signed, to a dialing provider, with the defaults of BullMQ. By its environment:
- * REDIS_PORT, QUEUE (its name), PROVIDER_URL, CALLS (jobs a round), CONCURRENCY, CONNECTION (`close`: one for each request), and
- * LOCK_MS, which shortens how long a dead worker's jobs stay locked, and how often that is looked for.
+ * A BullMQ worker that posts each job's body, signed, to a dialing provider, with the defaults of BullMQ.
+ * Environment: REDIS_PORT, QUEUE (its name), PROVIDER_URL, CALLS (jobs per round), CONCURRENCY, CONNECTION
+ * (`close`: one for each request), and LOCK_MS, which shortens the locks of a dead worker's jobs and the
+ * interval of the search for them.
  */
 import { createHmac, createSecretKey, randomBytes } from "node:crypto";
 import { Queue, Worker } from "bullmq";
@@ -24,7 +25,7 @@ const connection = {
   maxRetriesPerRequest: null,
 };
 const key = createSecretKey(randomBytes(32));
-/** Signed after the Standard Webhooks specification, as ours is. */
+/** Returns headers signed by the Standard Webhooks specification, like ours. */
 function headersOf(id: string, body: string) {
   const timestamp = String(Math.floor(Date.now() / 1000));
   const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
@@ -71,7 +72,7 @@ worker.on("failed", (_job, error) => {
 worker.on("error", (error) => console.error(error));
 
 let made = 0;
-/** The body that our webhook has of the same call. */
+/** Returns the body that our webhook has for the same call. */
 function bodyOfNext() {
   const { phone_number, agent_id, context, timezone } = callRequest(made++);
   const [id, request_id] = [`call_${randomBytes(16).toString("hex")}`, "req_bench"];
@@ -93,7 +94,7 @@ answer({
       Array.from({ length: calls }, () => ({ name: "call", data: bodyOfNext() })),
     );
   },
-  /** Works through a round's jobs, and rests. */
+  /** Processes a round's jobs, then pauses. */
   async dial() {
     left = calls;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -108,11 +109,11 @@ answer({
   async rest() {
     await worker.pause();
   },
-  /** Works on without an end. */
+  /** Processes jobs without end. */
   async start() {
     run();
   },
-  /** Jobs by what has become of them. */
+  /** Number of jobs by state. */
   counts: () => queue.getJobCounts(),
 });
 await worker.waitUntilReady();

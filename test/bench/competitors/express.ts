@@ -1,4 +1,4 @@
-/** Express 5, the same zod schema, and BullMQ's producer or a queue that forgets. */
+/** Express 5, the same zod schema, and BullMQ's producer or a queue that discards messages. */
 import express from "express";
 import { callRequestSchema } from "../../../shared/calls/call.ts";
 import { enqueuer, isAuthorized, serving } from "./kit.ts";
@@ -13,7 +13,7 @@ app.post(
     else response.status(401).end();
   },
   express.json({ limit: "64kb" }),
-  // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 hands rejections on
+  // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 forwards rejections
   async (request, response) => {
     const parsed = callRequestSchema.safeParse(request.body);
     if (!parsed.success) {

@@ -1,4 +1,4 @@
-/** What an API of Express and BullMQ imports at its start. */
+/** The imports of an API on Express and BullMQ at its start. */
 import { Queue, Worker } from "bullmq";
 import express from "express";
 import * as z from "zod";

@@ -3,18 +3,18 @@ import type { AddressInfo } from "node:net";
 import { type Queue as BullQueue, Queue } from "bullmq";
 import { answer, ready } from "./side.ts";
 
-/** The bearer token's hash that the bench gives every side. */
+/** Hash of the bearer token that the bench gives every side. */
 const digest = Buffer.from(process.env["TOKEN_SHA256"] ?? "", "hex");
 
-/** Whether an Authorization header holds the bench's token: as much of a check as ours. */
+/** True if an Authorization header holds the bench's token. The check is as thorough as ours. */
 export function isAuthorized(header: string | undefined): boolean {
   const token = header?.startsWith("Bearer ") === true ? header.slice(7) : "";
   return timingSafeEqual(Buffer.from(hash("sha256", token, "hex"), "hex"), digest);
 }
 
 /**
- * Where a side puts an accepted call: BullMQ on the Redis whose port the bench gives, or, where it gives none, nowhere,
- * after its JSON has been made.
+ * Returns a function that enqueues an accepted call: with BullMQ on the Redis whose port the bench gives, or,
+ * without a port, nowhere after making its JSON.
  */
 export function enqueuer(): (call: object) => Promise<unknown> {
   const port = process.env["REDIS_PORT"];
@@ -29,7 +29,7 @@ export function enqueuer(): (call: object) => Promise<unknown> {
   return (call) => queue.add("call", call);
 }
 
-/** Tells the bench that a server listens, and answers it. */
+/** Reports to the bench that a server listens, and answers its questions. */
 export function serving(server: { address(): AddressInfo | string | null }): void {
   const address = server.address();
   ready({ port: typeof address === "object" && address !== null ? address.port : 0 });

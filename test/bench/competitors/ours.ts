@@ -1,4 +1,4 @@
-/** Our API on Node's HTTP server, over a queue that forgets. */
+/** Our API on Node's HTTP server, over a queue that discards messages. */
 import { serve } from "@hono/node-server";
 import { createBenchApi, createNullQueue } from "../our-api.ts";
 import { serving } from "./kit.ts";

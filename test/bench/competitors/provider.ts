@@ -1,4 +1,4 @@
-/** A dialing provider that places nothing: it answers 200 with an id, DELAY_MS milliseconds after a call has come. */
+/** A dialing provider that places nothing: it answers 200 with an id, DELAY_MS milliseconds after a call arrives. */
 import { createServer } from "node:http";
 import { answer, ready } from "./side.ts";
 
@@ -13,7 +13,7 @@ const server = createServer((request, response) => {
     }, delayMs);
   });
 });
-// Nobody's connection is closed by it between two rounds.
+// Connections must stay open between two rounds.
 server.keepAliveTimeout = 120_000;
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();

@@ -1,9 +1,9 @@
-/** What every side answers to the bench: that it is ready, and its CPU time. */
+/** Reports to the bench that a side is ready. */
 export function ready(about: object = {}): void {
   process.send?.(about);
 }
 
-/** Answers what the bench asks: `cpu` always, others by name. */
+/** Answers the bench's questions: always `cpu`, and others by name. */
 export function answer(others: Record<string, (message: object) => Promise<unknown>> = {}): void {
   process.on("message", (message: { ask: string }) => {
     const other = others[message.ask] ?? (async () => process.cpuUsage());

@@ -1,4 +1,4 @@
-/** Hono, and nothing else. */
+/** Hono alone. */
 import { Hono } from "hono";
 
 export default new Hono().post("/v1/calls", (c) => c.body(null, 201));

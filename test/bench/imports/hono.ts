@@ -1,4 +1,4 @@
-/** Hono and its Lambda adapter, and nothing else. */
+/** Hono and its Lambda adapter alone. */
 import { Hono } from "hono";
 import { handle } from "hono/aws-lambda";
 
