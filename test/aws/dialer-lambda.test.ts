@@ -19,7 +19,7 @@ let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let queueUrl: string;
 let ledger: CallLedger;
 let handler: typeof dialerHandler;
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the handler asks of its context
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handler uses only this method of its context
 const context = { getRemainingTimeInMillis: () => 120_000 } as Context;
 
 beforeAll(async () => {
@@ -91,7 +91,7 @@ describe("the dialer's Lambda function", () => {
     });
     expect(receiver.received.map(({ id }) => id)).toEqual([call.id]);
     expect((await ledger.read([call.id])).rows.get(call.id)).toMatchObject({ state: "PLACED" });
-    // The queue would show both again after a second; what failed is hidden for a minute.
+    // The queue would show both messages again after a second, but the failed one is hidden for a minute.
     await new Promise((next) => setTimeout(next, 1500));
     expect((await receive()).map(({ body }) => body.includes("nothing"))).toEqual([false]);
   });

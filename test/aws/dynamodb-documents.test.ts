@@ -32,7 +32,7 @@ describeDocuments(
 );
 
 describe("DynamoDB as documents", () => {
-  /** A process of its own, and the commands that it has sent. */
+  /** Returns the documents of a separate process, and the commands that it has sent. */
   function aProcess(table: string) {
     const client = new DynamoDBClient({
       region: localRegion,
@@ -61,11 +61,11 @@ describe("DynamoDB as documents", () => {
       expect(await one.documents.takePermits(account, pace, 2, window)).toHaveLength(2);
     }
     expect(one.sent).toEqual(["Update", "Update", "Update"]);
-    // Another process learns first that there is a pace already.
+    // The other process first learns that there is a pace already.
     expect(await other.documents.takePermits(account, pace, 2, window)).toHaveLength(2);
     expect(await other.documents.takePermits(account, pace, 2, window)).toHaveLength(2);
     expect(other.sent).toEqual(["Update", "Get", "Update", "Update"]);
-    // What fits no more is told by a read, not by what is remembered.
+    // A read, not the remembered arrival time, shows that the window is full.
     one.sent.length = 0;
     expect(await one.documents.takePermits(account, pace, 50, window)).toHaveLength(11);
     expect(await one.documents.takePermits(account, pace, 50, window)).toEqual([]);

@@ -17,7 +17,7 @@ import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
 import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
 
-/** Short: a list by time looks through every hour until the retention ends, which the local server does slowly. */
+/** Short, as a list by time reads every hour until the retention ends, which the local server does slowly. */
 const retentionMs = 3 * 86_400_000;
 let engines: AwsEngines;
 let tables = 0;
@@ -44,7 +44,7 @@ function createClient(): DynamoDBClient {
   });
 }
 
-/** A client whose answers go through `change`, which may replace them. */
+/** Returns a client whose answers pass through `change`, which may replace them. */
 function clientWith(change: (command: string, output: Output, input: object) => Output | void) {
   const client = createClient();
   client.middlewareStack.add(
@@ -62,7 +62,7 @@ describe("DynamoDB as a call ledger: when DynamoDB fails", () => {
   it("takes a write for its own whose first answer was lost", async () => {
     let puts = 0;
     const client = createClient();
-    // Within the SDK's own repetitions.
+    // The middleware runs within the SDK's own repetitions.
     client.middlewareStack.add(
       (next, { commandName }) =>
         async (args) => {
@@ -172,8 +172,8 @@ describe("DynamoDB as a call ledger: what DynamoDB bills", () => {
     expect(unitsOf(undefined, claim)).toBe(4);
     expect(unitsOf(claim, placed)).toBe(2);
     const unknown = settledAs(claim, "UNKNOWN");
-    expect(bytesOf(unknown)).toBeLessThan(2048); // it keeps the whole call, and says more
-    expect(unitsOf(claim, unknown)).toBe(2 + 2 + 1); // another place in the due index, and attention
+    expect(bytesOf(unknown)).toBeLessThan(2048); // it keeps the whole call, and more fields
+    expect(unitsOf(claim, unknown)).toBe(2 + 2 + 1); // another position in the index `due`, and an entry in `attention`
     expect(unitsOf(unknown, settledAs(unknown, "PLACED"))).toBe(2 + 1 + 1);
   });
 
@@ -222,13 +222,13 @@ describe("DynamoDB as a call ledger: what DynamoDB bills", () => {
       return { queries, items };
     };
     const list = (of: Parameters<typeof ledger.list>[0]) => cost(() => ledger.list(of));
-    // Keys of all shards, of which the newest 500 are looked at.
+    // The queries read the keys of all shards, of which the newest 500 are examined.
     expect(await list({ state: "CANCELLED", limit: 9 })).toEqual({ queries: 8, items: 901 + 500 });
     const empty = { state: "CANCELLED", before: firstCallIdAt(suiteNow - 7_200_000) } as const;
     expect(await list({ ...empty, limit: 9 })).toEqual({ queries: 200, items: 0 });
     const { next } = await ledger.list({ ...empty, limit: 9 });
     expect(next).toBe(firstCallIdAt(Math.floor(suiteNow / 3_600_000 - 2 - 24) * 3_600_000));
-    // Below the retention there is nothing to look for; above the clock neither.
+    // No hour below the retention is read, and none above the clock.
     const old = firstCallIdAt(suiteNow - 20 * 86_400_000);
     expect(await list({ all: true, before: old, limit: 9 })).toEqual({ queries: 0, items: 0 });
     const { queries: newest } = await list({ all: true, before: "call_ZZZZZZZZZZ", limit: 9 });
@@ -238,7 +238,7 @@ describe("DynamoDB as a call ledger: what DynamoDB bills", () => {
       queries: 1,
       items: 2,
     });
-    // What was accepted since is not looked at, nor anything else that has not ended.
+    // Rows accepted since are not read, nor other rows that have not ended.
     const young = rowsOfOneRequest(200, { state: "EXPIRED", backlog: null });
     await ledger.write(young.map((row) => ({ next: row, seen: null })));
     const ended = await cost(() => ledger.ended({ before: suiteNow - 100_000, limit: 9 }));
@@ -247,7 +247,10 @@ describe("DynamoDB as a call ledger: what DynamoDB bills", () => {
   });
 });
 
-/** Size of an item as DynamoDB counts it: names and texts in UTF-8, two digits of a number a byte and one more. */
+/**
+ * Returns the size of an item by DynamoDB's rules: names and texts in UTF-8, a byte for two digits of a
+ * number, and one more.
+ */
 function bytesOf(row: CallRow): number {
   return Object.entries(itemOf(row, suiteNow)).reduce((sum, [name, { S, N }]) => {
     const bytes = S === undefined ? Math.ceil((N?.length ?? 0) / 2) + 1 : Buffer.byteLength(S);
@@ -255,7 +258,10 @@ function bytesOf(row: CallRow): number {
   }, 0);
 }
 
-/** Write units of an item, one a KB, and of its entries in indexes, which have keys only: where they change alone. */
+/**
+ * Returns the write units of an item, one per KB, and of its keys-only index entries, which count only if
+ * their keys change.
+ */
 function unitsOf(before: CallRow | undefined, after: CallRow): number {
   const sizes = [before, after].map((row) => (row === undefined ? 0 : bytesOf(row)));
   const [from, to] = [before, after].map((row) => (row === undefined ? {} : itemOf(row, 0)));

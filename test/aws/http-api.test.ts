@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => engines.stop());
 
-/** Everything on the queue, once there are `count` messages. */
+/** Takes all messages of the queue, once there are `count`. */
 async function queued(count: number): Promise<Message[]> {
   const found: Message[] = [];
   for (let empty = 0; empty < (found.length < count ? 50 : 1);) {
@@ -58,7 +58,7 @@ interface Parts {
   path: string;
   query: URLSearchParams;
   headers: Record<string, string>;
-  /** As API Gateway passes it: text, or base64 where it is no UTF-8. */
+  /** In the form that API Gateway passes: text, or base64 if it is not UTF-8. */
   body: string | null;
   isBase64Encoded: boolean;
 }
@@ -69,7 +69,7 @@ async function partsOf(path: string, init: RequestInit = {}): Promise<Parts> {
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(await request.arrayBuffer());
   const isBase64Encoded = !Buffer.from(bytes.toString()).equals(bytes);
   const headers = Object.fromEntries(request.headers);
-  // What only the Request made up: the client sent no content type.
+  // The Request adds a content type that the client did not send.
   if (!new Headers(init.headers).has("content-type")) delete headers["content-type"];
   const { pathname, searchParams } = new URL(request.url);
   return {
@@ -82,7 +82,7 @@ async function partsOf(path: string, init: RequestInit = {}): Promise<Parts> {
   };
 }
 
-/** The events by which AWS calls a function for an HTTP request. */
+/** The events by which AWS invokes a function for an HTTP request. */
 const events: Record<string, (parts: Parts) => object> = {
   "an HTTP API's default stage": (parts) => payload2(parts, "$default", parts.path),
   "an HTTP API's named stage": (parts) => payload2(parts, "prod", `/prod${parts.path}`),
@@ -109,7 +109,7 @@ const events: Record<string, (parts: Parts) => object> = {
   "a load balancer": ({ method, path, query, ...rest }) => ({
     path,
     httpMethod: method,
-    // A load balancer passes names and values on as they stood in the address.
+    // A load balancer passes names and values on as they stand in the URL.
     queryStringParameters: Object.fromEntries(
       [...query].map((pair) => pair.map((part) => encodeURIComponent(part))),
     ),
@@ -151,7 +151,7 @@ for (const [name, eventOf] of Object.entries(events)) {
       createDynamoDocuments(engines.dynamo, "ledger", Date.now, () => randomVersion()),
     async request(path: string, init?: RequestInit) {
       const event = eventOf(await partsOf(path, init));
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as much of an event as AWS documents
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the event has the fields that AWS documents
       const answer = await handler(event as LambdaEvent);
       const { statusCode, headers, multiValueHeaders, body, isBase64Encoded } = answer;
       const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");

@@ -16,7 +16,7 @@ interface Store {
   close(): Promise<void>;
 }
 
-/** Runs `work` on what the local server keeps on disk, while it is not running. */
+/** Runs `work` on the files of the local server, while it is not running. */
 async function inStore(directory: string, work: (store: Store) => Promise<void>): Promise<void> {
   const ours = createRequire(import.meta.url);
   const { Level } = createRequire(ours.resolve("dynalite"))("level");

@@ -55,7 +55,7 @@ describe("the AWS stack", () => {
     template.hasResourceProperties("AWS::SQS::Queue", {
       RedrivePolicy: { maxReceiveCount: 100, deadLetterTargetArn: Match.anyValue() },
     });
-    // The dialer tells a dead letter by its queue's ending.
+    // The dialer recognises a dead letter by the suffix of its queue's name.
     template.hasResourceProperties("AWS::SQS::Queue", {
       QueueName: Match.stringLikeRegexp("-dead$"),
     });

@@ -1,7 +1,7 @@
 /** A database that counts the rows that it bills. */
 export interface CountingD1 {
   database: D1Database;
-  /** Rows read and written by `work`, and the statements that it took. */
+  /** Returns the rows read and written by `work`, and its number of statements. */
   cost(
     work: () => Promise<unknown>,
   ): Promise<{ read: number; written: number; statements: number }>;
@@ -26,7 +26,7 @@ export function countingD1(database: D1Database): CountingD1 {
       (await database.batch(statements.map(({ raw }) => raw))).map(count),
   };
   return {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the methods that the adapters call
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that the adapters call
     database: counting as unknown as D1Database,
     async cost(work) {
       const before = { ...total };

@@ -73,7 +73,7 @@ describe("D1 as documents: what D1 bills", () => {
     await documents.write(anew(pause));
     await fill(5000);
     const { read, statements } = await cost(() => documents.purge());
-    expect(statements).toBe(3); // two thousand, and what is left
+    expect(statements).toBe(3); // two deletions of a thousand, and one of the rest
     expect(read).toBeLessThan(20_000);
     const count = await LEDGER.prepare("SELECT count(*) AS n FROM documents").first<{
       n: number;

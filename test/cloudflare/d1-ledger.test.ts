@@ -31,7 +31,7 @@ describe("D1 as a call ledger: what D1 bills", () => {
     };
     const claim = aRowIn("DIALING");
     expect(await write(claim, null)).toBe(3);
-    expect(await write(claim, null)).toBe(1); // the same again
+    expect(await write(claim, null)).toBe(1); // the same write again
     expect(await write(changed(claim), null)).toBe(0);
     const settled = placed(claim);
     expect(await write(settled, claim.version)).toBe(1);
@@ -86,7 +86,7 @@ describe("D1 as a call ledger: what D1 bills", () => {
     expect(await costs()).toEqual(withFew);
     expect(withFew.written).toBeLessThan(20);
     expect(withFew.known).toBeLessThan(10);
-    expect(withFew.due).toBeLessThanOrEqual(20 * 4 + 40); // its index alone, beside what was asked
+    expect(withFew.due).toBeLessThanOrEqual(20 * 4 + 40); // reads its index only, beside the requested rows
   });
 
   it("reads a bounded number of rows for any page, with 100,000 calls in the ledger", async () => {
@@ -96,7 +96,7 @@ describe("D1 as a call ledger: what D1 bills", () => {
     const readBy = async (work: () => Promise<unknown>) => (await cost(work)).read;
     const list = (of: Parameters<typeof ledger.list>[0]) => readBy(() => ledger.list(of));
     expect(await list({ state: "NEEDS_REVIEW", limit: 50 })).toBeLessThanOrEqual(101);
-    expect(await list({ state: "REJECTED", limit: 50 })).toBeLessThanOrEqual(1); // there is none
+    expect(await list({ state: "REJECTED", limit: 50 })).toBeLessThanOrEqual(1); // there is no such row
     expect(await list({ state: "PLACED", limit: 50 })).toBeLessThanOrEqual(110);
     expect(await list({ state: "WAITING", limit: 50 })).toBeLessThanOrEqual(600);
     expect(await list({ state: "CANCELLED", limit: 50 })).toBeLessThanOrEqual(5000);
@@ -149,7 +149,7 @@ describe("D1 as a call ledger: what D1 bills", () => {
   }, 60_000);
 });
 
-/** The ten digits of a time `t` in an id, as shared/calls/ids.ts makes them. */
+/** The ten digits of a time `t` in an id, like those of shared/calls/ids.ts. */
 const timeDigits = Array.from(
   { length: 10 },
   (_, digit) =>
@@ -157,8 +157,8 @@ const timeDigits = Array.from(
 ).join(" || ");
 
 /**
- * Adds calls to those that there are, one a second backwards from `suiteNow`: of ten, one waits, in one of two
- * backlogs; of a thousand, one needs a review; the others are PLACED.
+ * Adds calls, one a second backwards from `suiteNow`: one in ten waits, in one of two backlogs; one in a
+ * thousand needs a review; the others are PLACED.
  */
 async function fill(count: number): Promise<void> {
   await LEDGER.prepare(

@@ -2,6 +2,6 @@ import type { D1Migration } from "@cloudflare/vitest-plugin";
 import { env } from "cloudflare:workers";
 import type { WorkerEnv } from "../../shared/platform/worker-env.ts";
 
-/** The bindings that wrangler.toml and the test configuration give. */
+/** Bindings from wrangler.toml and the test configuration. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the configuration has no types
 export const testEnv = env as unknown as WorkerEnv & { TEST_MIGRATIONS: D1Migration[] };

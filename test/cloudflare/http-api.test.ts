@@ -19,7 +19,7 @@ const createApi = () => ({
       createExecutionContext(),
     ),
   async queued(count: number) {
-    // With nothing expected, long enough for what was queued to have come.
+    // If nothing is expected, the wait is long enough for queued messages to arrive.
     if (count === 0) await new Promise((next) => setTimeout(next, 50));
     else
       await expect.poll(() => delivered.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count);

@@ -3,10 +3,10 @@ import { deliveredByCloudflare } from "../../shared/queue/cloudflare-queue.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
 import type { WorkerEnv } from "../../shared/platform/worker-env.ts";
 
-/** What the queue has delivered and no test has taken. */
+/** Messages that the queue has delivered and no test has taken. */
 export const delivered: Delivered[] = [];
 
-/** The API as it is deployed, and a consumer in the dialer's place that keeps what comes. */
+/** The deployed API, with a consumer in place of the dialer that keeps the messages. */
 export default {
   ...api,
   queue(batch, env) {

@@ -10,7 +10,7 @@ import { type LedgerRow, makeStateDirectory, startService, until } from "../supp
 describeService(aws);
 describeFailingProviders(aws);
 
-/** What a failure is told by: where rows stand that have not ended, and what the service has complained of. */
+/** Describes a failure: the rows that have not ended, and the complaints of the service. */
 function stillOpen(rows: LedgerRow[], output: string): string[] {
   const open = rows
     .filter(({ state }) => state !== "PLACED" && state !== "NEEDS_REVIEW")
@@ -21,7 +21,7 @@ function stillOpen(rows: LedgerRow[], output: string): string[] {
 
 describe("kill -9", () => {
   it("of the dialer in mid-delivery, then of everything, loses nothing and dials nobody twice", async () => {
-    // Slow enough that calls are under way whenever a process is killed.
+    // Answers are slow, so that calls are under way whenever a process is killed.
     const receiver = await startReceiver((_request, response) => {
       setTimeout(() => response.writeHead(200).end(), 40);
     });

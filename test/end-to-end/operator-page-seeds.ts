@@ -5,17 +5,17 @@ import { aCall, aRequestId } from "../support/calls.ts";
 import { rowIn } from "../support/rows.ts";
 
 const hourMs = 3_600_000;
-/** A value of a context that a careless page would run. */
+/** A context value that a careless page would execute. */
 export const awkward = `<img src=x onerror="document.title='broken into'">`;
 
-/** The request of each state's calls. */
+/** Id of the request for the calls of each state. */
 export const requestIds = Object.fromEntries(
   callStates.map((state) => [state, aRequestId(Date.now())]),
 );
 
 /**
- * Calls in every state, what counts them, the backlogs of those that wait and the open breaker of an agent, as the
- * tables of the ledger have them.
+ * Returns SQL that adds calls in every state, their counts, the backlogs of waiting calls and an agent's open
+ * breaker.
  */
 export function seeds(): string {
   const now = Date.now();

@@ -19,7 +19,7 @@ import { awkward, requestIds, seeds } from "./operator-page-seeds.ts";
 
 const { token, sha256 } = createToken();
 const operator = createToken();
-/** For a person to look at. */
+/** Folder of the screenshots, which are meant for people. */
 const pictures = resolve(import.meta.dirname, "../../dist/screenshots");
 describe("the operator's page", () => {
   let service: RunningService;
@@ -27,7 +27,7 @@ describe("the operator's page", () => {
   let page: Page;
   let receiver: Awaited<ReturnType<typeof startReceiver>>;
   let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
-  /** What the browser complained of, and whom it asked. */
+  /** Complaints of the browser, and the hosts it contacted. */
   const complaints: string[] = [];
   const asked = new Set<string>();
 
@@ -101,7 +101,7 @@ describe("the operator's page", () => {
     await field.fill(token);
     await page.keyboard.press("Enter");
     await hasSaid(/not an operator's/);
-    complaints.splice(0); // the 401s
+    complaints.splice(0); // removes the expected 401s
     await field.fill(operator.token);
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
@@ -163,7 +163,7 @@ describe("the operator's page", () => {
       context: { name: awkward },
     });
     await call.getByText("Made again as").waitFor();
-    // As often as it is asked, in case the queue lost it: the same call, which is made once.
+    // The button may be used repeatedly, in case the queue lost the call: it is the same call, made once.
     const made = await said();
     await call.getByRole("button", { name: "Send the new call again" }).click();
     await page.waitForTimeout(4000);
@@ -231,7 +231,7 @@ describe("the operator's page", () => {
     await page.getByLabel("Phone number").fill("555");
     await button("Check").click();
     await hasSaid(/must be an E\.164 number/);
-    complaints.splice(0); // the 422
+    complaints.splice(0); // removes the expected 422
   });
 
   it("has complained of nothing, and asked no other host for anything", async () => {

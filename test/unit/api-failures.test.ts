@@ -36,14 +36,14 @@ function createBench(environment: Record<string, string | undefined> = apiEnviro
       },
       body: JSON.stringify(body),
     });
-  /** Has the API work on documents of which some methods are replaced. */
+  /** Replaces some methods of the API's documents. */
   const replace = (methods: Partial<Documents>) => {
     deps.documents = async () => ({ ...documents, ...methods });
   };
   return { deps, queue, ledger, documents, events, wait, post, ask, replace };
 }
 
-/** The calls of all messages on the queue, each with its id. */
+/** Resolves to the calls of all messages on the queue, each with its id. */
 async function callsOn(queue: MemoryQueue) {
   const texts = await Promise.all(queue.take().map((one) => one.open()));
   return texts.flatMap((text) => {
@@ -245,7 +245,7 @@ describe("the API, when something fails", () => {
     expect(response.status).toBe(503);
     expect(await response.text()).toContain("Nothing was accepted");
     expect(queue.take()).toEqual([]);
-    expect((await post()).status).toBe(201); // without a key there is nothing to keep
+    expect((await post()).status).toBe(201); // without a key, no document is written
   });
 
   it("goes on where the answer to a key's write was lost, and with the key's request where one stands", async () => {
@@ -262,7 +262,7 @@ describe("the API, when something fails", () => {
     const again = await post(headers);
     expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
     expect(new Set((await callsOn(queue)).map(({ id }) => id)).size).toBe(1);
-    // The write never came about: nothing is bound, nothing accepted.
+    // The write did not take effect: no key is bound, and no call accepted.
     replace({ write: boom });
     expect((await post({ "idempotency-key": "another" })).status).toBe(503);
     expect(queue.take()).toEqual([]);

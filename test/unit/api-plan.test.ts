@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 
-/** Posts a batch under a plan; answers with the status and what was said of each call. */
+/** Posts a batch under a plan. Resolves to the status and the errors of each call. */
 async function post(plan: object, calls: object[], now = "2026-06-01T12:00Z") {
   const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...plan }) };
   const { app, queue } = createTestApi({ environment, now: () => Date.parse(now) });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 const root = resolve(import.meta.dirname, "../..");
 const id = "GHSA-2345-6789-cfgh";
 
-/** A registry that knows of what it is told, and answers npm as the real one does. */
+/** A registry with a configurable advisory, which answers npm like the real one. */
 let known: { severity: string } | undefined;
 let registry = "";
 let audits = 0;
@@ -24,12 +24,12 @@ const server = createServer((request, response) => {
   } else if (known === undefined) answer(405, {});
   else {
     const url = `https://github.com/advisories/${id}`;
-    audits += 1; // npm keeps what it knows of an advisory, by its number
+    audits += 1; // npm caches advisories by their number
     const advisory = { id: audits, url, title: "A hole", vulnerable_versions: "<999", ...known };
     answer(200, known.severity === "" ? {} : { hono: [advisory] });
   }
 });
-/** What package-lock.json says of each package. */
+/** Entries of package-lock.json. */
 let locked: Record<string, { version?: string }> = {};
 let directory = "";
 

@@ -34,7 +34,7 @@ describe("what a Lambda function reads at its start", () => {
     vi.advanceTimersByTime(5 * 60_000);
     expect(await read()).toBe("value");
     expect(events).toEqual(["settings.unreachable", "settings.unreachable"]);
-    // Not for ever: by then a token may have been revoked.
+    // The old settings do not serve for ever: a token may have been revoked.
     vi.advanceTimersByTime(55 * 60_000);
     await expect(read()).rejects.toThrow("the settings cannot be read");
   });
@@ -52,7 +52,7 @@ describe("what a Lambda function reads at its start", () => {
     const waited = read();
     await vi.advanceTimersByTimeAsync(5000);
     expect(await waited).toBe("value");
-    expect([await read(), reads]).toEqual(["value", 2]); // and not tried again at once
+    expect([await read(), reads]).toEqual(["value", 2]); // the retry does not follow at once
   });
 
   it("names the variable that is missing", () => {

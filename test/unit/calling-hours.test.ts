@@ -18,7 +18,7 @@ const minuteMs = 60_000;
 const dayMs = 86_400_000;
 const searchedMs = 10 * dayMs;
 
-/** A rule as a dial plan writes it. */
+/** A rule as written in a dial plan. */
 interface Written {
   hours: Record<string, string[]>;
   dates: string[];
@@ -51,7 +51,7 @@ const isIn = (range: string, day: number) => {
   }
 };
 
-/** Whether a rule is open at a local minute, read off its text: no arithmetic of ours. */
+/** Returns true if a rule is open at a local minute, by comparing text, without arithmetic of ours. */
 function isOpenAt({ hours, dates }: Written, local: string): boolean {
   const [date = "", time = ""] = local.split("T");
   if (dates.includes(date)) return false;
@@ -65,7 +65,7 @@ function isOpenAt({ hours, dates }: Written, local: string): boolean {
   );
 }
 
-/** Local time as each source has it, by itself. */
+/** Returns the local time of each source separately. */
 function sourcesOf(name: string): ((at: number) => string)[] {
   const zone = moment.tz.zone(name);
   return [
@@ -74,7 +74,7 @@ function sourcesOf(name: string): ((at: number) => string)[] {
   ];
 }
 
-/** The first open minute, by looking at each. */
+/** Finds the first open minute by checking every one. */
 function bruteForce(written: Written[], names: string[], from: number, marginMs: number) {
   const sources = names.flatMap(sourcesOf);
   const openAt = (at: number) =>
@@ -92,7 +92,7 @@ const clock = fc.nat({ max: 24 * 12 - 1 }).map((five) => {
   const two = (n: number) => String(n).padStart(2, "0");
   return `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 });
-/** From a time to the next day's. */
+/** Minutes from a time to another time of the next day. */
 const minutesFrom = (start: string, end: string) =>
   (Date.parse(`2026-01-02T${end}Z`) - Date.parse(`2026-01-01T${start}Z`)) / minuteMs;
 const interval = fc
@@ -190,7 +190,7 @@ describe("the next opening", () => {
 describe("calling hours", () => {
   const nine = { "mon-sun": ["09:00-17:00"] };
   const cases: [string, Written["hours"], string, string, string][] = [
-    // In New York 02:00 to 03:00 of 8 March 2026 is skipped, and 01:00 to 02:00 of 1 November comes twice.
+    // New York skips 02:00 to 03:00 of 8 March 2026, and repeats 01:00 to 02:00 of 1 November.
     [
       "a window in the skipped hour",
       { "mon-sun": ["02:10-02:50"] },
@@ -317,12 +317,13 @@ describe("calling hours", () => {
     };
     expect(berlin("2026-03-28T22:59Z")).toBe("2026-03-28T22:59");
     expect(berlin("2026-03-28T23:00Z")).toBe("2026-03-29T22:00"); // a day of 23 hours
-    expect(berlin("2026-10-24T22:00Z")).toBe("2026-10-25T23:00"); // and one of 25
+    expect(berlin("2026-10-24T22:00Z")).toBe("2026-10-25T23:00"); // a day of 25 hours
   });
 
   it("are kept as IANA 2026f has them in Winnipeg and Vancouver, whatever the runtime thinks", () => {
     const until21 = [{ hours: { "mon-sun": ["08:00-21:00"] }, dates: [] }];
-    // 21:00 by the table; a runtime without the changes of 2026 reads 20:00 and would dial for an hour more.
+    // The table says 21:00. A runtime without the changes of 2026 reads 20:00 and would dial for an hour
+    // more.
     for (const [zone, close] of [
       ["America/Winnipeg", "2026-12-01T02:00Z"],
       ["America/Vancouver", "2026-12-01T04:00Z"],
@@ -334,7 +335,7 @@ describe("calling hours", () => {
       const [, intl = () => undefined] = zoneOf(zone)?.clocks ?? [];
       const opens = nextOpening(hours, { from: at, until: at + dayMs, marginMs: 0 }).at ?? 0;
       expect(opens).toBeGreaterThanOrEqual(at + 11 * 3_600_000);
-      // Both must be open: no earlier than eight o'clock by the runtime either.
+      // Both sources must be open, so it is eight o'clock by the runtime too.
       const local = opens + (intl(opens)?.offsetMs ?? 0);
       expect(local % dayMs).toBeGreaterThanOrEqual(8 * 3_600_000);
     }

@@ -5,7 +5,7 @@ import { createOperatorBench, isoOf, minuteMs, now } from "../support/operator-b
 
 const url = "https://calls.example.com";
 
-/** The command before a service in memory. */
+/** Creates the command with a service in memory. */
 function createBench() {
   const bench = createOperatorBench();
   async function calls(words: string) {

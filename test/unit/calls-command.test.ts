@@ -18,7 +18,7 @@ import { rowIn, writeRows } from "../support/rows.ts";
 const url = "https://calls.example.com";
 const hashKey = apiEnvironment.HASH_KEY;
 
-/** The command before a service in memory. */
+/** Creates the command with a service in memory. */
 function createBench() {
   const { app, queue, ledger, documents } = createTestApi();
   const environment: Record<string, string> = {

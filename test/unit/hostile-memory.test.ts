@@ -9,15 +9,15 @@ import { errorsMax } from "../../shared/calls/call.ts";
 import { answerBytesMax } from "../contracts/hostile-requests.ts";
 import type { FedApi } from "../support/hostile-feed.ts";
 
-/** One body of 4 MiB takes up to 128 MiB once it is parsed: two million arrays, one in another. */
+/** Heap limit: one body of 4 MiB takes up to 128 MiB once it is parsed, as two million nested arrays. */
 const heapMiBMax = 192;
-/** What the runtime compiles and remembers of its own accord; one body kept would be more. */
+/** Tolerated growth by the runtime's own compilation and caches. A single leaked body would be more. */
 const growthBytesMax = 1024 * 1024;
 
 it("answers the worst of bodies within its memory, briefly, and keeps nothing of them", async () => {
   const directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
   try {
-    // Bundled, as it is deployed: what strips types would take most of the heap.
+    // The program is bundled, as when deployed: stripping types would take most of the heap.
     const program = join(directory, "feed.mjs");
     await build({
       entryPoints: [resolve("test/support/hostile-feed.ts")],

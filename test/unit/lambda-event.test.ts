@@ -2,7 +2,7 @@ import type { LambdaEvent } from "hono/aws-lambda";
 import { describe, expect, it } from "vitest";
 import { adaptEvent } from "../../functions/api/lambda-event.ts";
 
-/** As much of a payload 2.0 event as the routing looks at. */
+/** Returns a payload 2.0 event with the fields that routing uses. */
 const eventOf = (rawPath: string, stage: string, method = "POST") =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest does not matter here
   ({ rawPath, body: "{}", requestContext: { stage, http: { method } } }) as unknown as LambdaEvent;

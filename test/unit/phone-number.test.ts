@@ -9,7 +9,7 @@ const callingCodes = [
   ...Object.keys(metadata.nonGeographic),
 ];
 
-/** What the library alone says. */
+/** Returns the library's own answer. */
 function byLibrary(text: string) {
   const parsed = parsePhoneNumberFromString(text);
   const main = parsed && metadata.country_calling_codes[parsed.countryCallingCode]?.[0];

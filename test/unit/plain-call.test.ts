@@ -6,7 +6,7 @@ import {
   storedCallRequestSchema,
 } from "../../shared/calls/call.ts";
 
-/** Values as JSON brings them, own keys `__proto__` included. */
+/** Parses values of JSON, including own keys `__proto__`. */
 const read = (json: string): unknown => JSON.parse(json);
 
 const texts = fc.oneof(
@@ -20,7 +20,7 @@ const context = fc.oneof(
   fc.constantFrom(40, 50, 300, 330).map((length) => manyEntries(90, "x".repeat(length))),
   anyJson,
 );
-/** Mostly a value that may pass. */
+/** Generates mostly values that may pass. */
 const mostly = (...values: string[]) =>
   fc.oneof({ weight: 15, arbitrary: fc.constantFrom(...values) }, anyJson);
 const call = fc.record(
@@ -35,7 +35,7 @@ const call = fc.record(
   },
   { requiredKeys: [] },
 );
-/** Most have what a call must have, and few have more. */
+/** Generates calls of which most have the required fields, and few have others. */
 const likelyCall = fc
   .tuple(call, fc.nat({ max: 9 }))
   .map(([fields, kind]) =>

@@ -30,7 +30,7 @@ function scheduleOf(more: object, events: LogFields[] = []) {
   };
   return {
     capsOf: (request: CallRequest) => schedule.capsOf(request, routeFor(request)),
-    /** The first open moment of the week from then on, to the second. */
+    /** Returns the first open time within a week of `from`, to the second. */
     opensAt(request: CallRequest, from: string): string | undefined {
       const start = Date.parse(from);
       const { at } = schedule.opening(request, routeFor(request), start, start + 7 * dayMs);
@@ -38,7 +38,7 @@ function scheduleOf(more: object, events: LogFields[] = []) {
     },
     closedBy: (request: CallRequest, at: string) =>
       schedule.closedBy(request, routeFor(request), Date.parse(at)),
-    /** The opening as text, and the rule that was closed before. */
+    /** Returns the opening as text, and the rule that was closed before. */
     opening(request: CallRequest, from: string, days = 7): [string | undefined, string?] {
       const start = Date.parse(from);
       const route = routeFor(request);
@@ -71,14 +71,14 @@ describe("a call's schedule", () => {
 
   it("is in every zone that a number may lie in", () => {
     const { opening } = scheduleOf({ callingHours: { default: "us-federal", office: "always" } });
-    // From Guam, the first to close, to Hawaii and Pago Pago, the last to open.
+    // The zones reach from Guam, the first to close, to Hawaii and Pago Pago, the last to open.
     const tollFree = call("+18005550100");
     expect(opening(tollFree, "2026-06-01T12:00Z")).toEqual([
       "2026-06-01T22:00",
       "callingHours.default",
     ]);
     expect(opening(tollFree, "2026-06-01T23:00Z")).toEqual(["2026-06-01T23:00"]);
-    // 20:59 in Newfoundland is as late as it gets, less the time that the provider may take.
+    // The latest time is 20:59 in Newfoundland, less the provider's time limit.
     expect(opening(tollFree, "2026-06-01T23:29:26Z")[0]).toBe("2026-06-02T22:00");
   });
 
@@ -127,7 +127,7 @@ describe("a call's schedule", () => {
     const utc = call("+12125550100", "UTC");
     expect(opening(utc, "2026-06-01T16:58:55Z")[0]).toBe("2026-06-01T16:58");
     expect(opening(utc, "2026-06-01T16:58:56Z")[0]).toBe("2026-06-02T09:00");
-    // Once it is claimed a few seconds have passed, but not the provider's time.
+    // A claimed call needs the provider's time limit before closing, but no further margin.
     expect(closedBy(utc, "2026-06-01T16:58:59Z")).toBeUndefined();
     expect(closedBy(utc, "2026-06-01T16:59:01Z")).toBe("callingHours.default");
   });
@@ -172,13 +172,13 @@ describe("a call's schedule", () => {
     });
     const before = "2026-06-01T16:59:30Z";
     for (let turn = 0; turn < 2; turn++) {
-      // The same hours, zone and moment: for one its provider answers in time, for the other not.
+      // Hours, zone and time are equal: one provider answers in time, the other does not.
       expect(opening(call("+12125550100", "UTC"), before)[0]).toBe("2026-06-01T16:59");
       expect(opening(call("+12125550100", "UTC", "patient"), before)[0]).toBe("2026-06-02T09:00");
-      // One expires before the opening.
+      // One call expires before the opening.
       expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z", 0.5)[0]).toBeUndefined();
       expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z")[0]).toBe("2026-06-02T09:00");
-      // Both expire at one moment.
+      // Both calls expire at the same time.
       expect(opening(call("+12125550100", "UTC"), "2026-06-01T12:00Z", 1)[0]).toContain("12:00");
       expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z", 0.75)[0]).toContain("09:00");
       expect(opening(call("+12125550100", "Asia/Tokyo"), before)[0]).toBe("2026-06-02T00:00");
@@ -242,7 +242,7 @@ describe("a call's schedule", () => {
       caps: [cap(3, 1), cap(1, 1)],
       isCounted: true,
     });
-    // None of its own, but another agent's calls to the number come under one.
+    // The call has no cap, but another agent's calls to the number come under one.
     expect(capsOf(call("+442071838750"))).toEqual({ caps: [], isCounted: true });
     expect(scheduleOf({}).capsOf(call("+33123456789"))).toEqual({ caps: [], isCounted: false });
     expect(scheduleOf({ maxCalls: cap(7, 7) }).capsOf(call("+442071838750"))).toEqual({
@@ -276,7 +276,8 @@ describe("a preset", () => {
     [
       "france",
       ["2026-06-01T10:00", "2026-06-01T12:59", "2026-06-01T14:00", "2026-06-05T19:59"],
-      // Saturday; New Year, Easter Monday, 1 and 8 May, Ascension, Whit Monday, and the rest of the year's.
+      // Saturday; New Year, Easter Monday, 1 and 8 May, Ascension, Whit Monday, and the other holidays of the
+      // year.
       (
         "2026-06-01T09:59 2026-06-01T13:00 2026-06-01T20:00 2026-06-06T11:00 2026-01-01T11:00 " +
         "2026-04-06T11:00 2026-05-01T11:00 2026-05-08T11:00 2026-05-14T11:00 2026-05-25T11:00 " +
@@ -304,8 +305,8 @@ describe("a preset", () => {
     ],
     ["india", ["2026-06-01T09:00", "2026-06-07T20:59"], ["2026-06-01T08:59", "2026-06-01T21:00"]],
   ])("%s is open at %j and closed at %j", (preset, open, closed) => {
-    // A provider's time limit before the end of the hours is closed already: a minute earlier is not. Two seconds
-    // after their beginning they are open, and not before.
+    // The rule is closed a provider's time limit before the end of the hours, but open a minute earlier. It
+    // is open two seconds after their beginning, and not before.
     const early = (local: string) =>
       `${local.replace(/:[25]9$/, (minute) => `:${minute === ":59" ? 58 : 28}`)}:02`;
     expect(open.map(early).filter((local) => !openAt(preset, local))).toEqual([]);

@@ -10,7 +10,7 @@ it.each(named)(
   "of SECURITY.md names a test that there is: $file, $name",
   async ({ file, name }) => {
     const source = await readFile(file, "utf8");
-    // As it is written: %s and $name stand in it, and a line may be broken behind it.
+    // The test name is compared as written: it may contain %s and $name, and a line may break after it.
     expect(source).toContain(`"${name}"`);
   },
 );

@@ -42,7 +42,7 @@ describe("a backlog", () => {
       ["large", "middle", "small"].map(
         (client) => clients.slice(0, first).filter((one) => one === client).length,
       );
-    // One of each in turn, as long as each has some.
+    // Rows are taken one of each backlog in turn, as long as each has some.
     expect(counts(15)).toEqual([5, 5, 5]);
     expect(counts(65)).toEqual([30, 30, 5]);
     expect(counts(85)).toEqual([40, 40, 5]);
@@ -131,7 +131,7 @@ describe("a backlog", () => {
 
 describe("the marks of a backlog", () => {
   const key = backlogOf({ client: "crm", agentId: "agent_sales" });
-  /** Writes the marks as the n-th row of a backlog; until when, in milliseconds from now. */
+  /** Writes a mark at the n-th row of a backlog; `until` in milliseconds from now. */
   async function mark(
     bench: Bench,
     calls: readonly Call[],
@@ -170,7 +170,7 @@ describe("the marks of a backlog", () => {
     await bench.simulate(20 * 20 + 130);
     expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
     expect(bench.dialed).toHaveLength(20);
-    expect(bench.sent()).toBeLessThanOrEqual(22); // and none of them over and over
+    expect(bench.sent()).toBeLessThanOrEqual(22); // no row is called up repeatedly
   });
 
   it("are looked at until their time is over, though nothing comes after them", async () => {

@@ -19,7 +19,7 @@ import {
 const placed: DialOutcome = { kind: "placed" };
 const rejected: DialOutcome = { kind: "rejected", code: "http_404" };
 const opened = (bench: Bench) => bench.eventsOf("breaker.opened").map(({ breaker }) => breaker);
-/** When calls were dialed since `from`, in seconds. */
+/** Returns the times at which calls were dialed, in seconds since `from`. */
 const secondsSince = (bench: Bench, from: number) =>
   bench.dialed.filter(({ at }) => at >= from).map(({ at }) => (at - from) / 1000);
 

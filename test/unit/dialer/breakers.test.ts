@@ -28,11 +28,11 @@ const placed: DialOutcome = { kind: "placed" };
 const breakerOf = async (bench: Bench, name = account) =>
   (await documentOf(bench, "breaker", name))?.value;
 const opened = (bench: Bench) => bench.eventsOf("breaker.opened").map(({ breaker }) => breaker);
-/** When calls were dialed since `from`, in seconds. */
+/** Returns the times at which calls were dialed, in seconds since `from`. */
 const secondsSince = (bench: Bench, from: number) =>
   bench.dialed.filter(({ at }) => at >= from).map(({ at }) => (at - from) / 1000);
 
-/** Opens a breaker, as the dialer does. */
+/** Opens a breaker, like the dialer does. */
 const open = (bench: Bench, name: string, more: { probeAt?: number; intervalMs?: number } = {}) =>
   putDocument(
     bench,
@@ -59,13 +59,13 @@ describe("the breaker of an account", () => {
     expect(opened(bench)).toEqual([account]);
     expect(bench.eventsOf("breaker.opened")).toMatchObject([{ level: "alarm", code: "http_401" }]);
     const first = bench.dialed.length;
-    expect(first).toBeLessThanOrEqual(4); // what was under way when the first answer came
+    expect(first).toBeLessThanOrEqual(4); // the requests under way when the first answer came
     const from = bench.now();
     await bench.simulate(1800);
     const probes = secondsSince(bench, from);
     expect(probes.length).toBeGreaterThanOrEqual(3);
     expect(probes.length).toBeLessThanOrEqual(6);
-    // 60 s growing to 15 min.
+    // The intervals grow from 60 s to 15 min.
     const gaps = probes.slice(1).map((at, n) => at - (probes[n] ?? 0));
     expect(gaps).toEqual(gaps.toSorted((a, b) => a - b));
     isBroken = false;
@@ -124,7 +124,8 @@ describe("the breaker of an account", () => {
     await Promise.all([first, bench.deliver()]);
     expect(bench.dialed).toHaveLength(1);
     const dialedAt = bench.dialed[0]?.at;
-    // Who lost it waits on in its place; who won it and failed goes behind the others.
+    // A call that lost the probe waits on in its place. The one that won it and failed goes behind the
+    // others.
     for (const row of before) {
       const { state, dueAt } = await rowOf(bench, row);
       expect(state).toBe("WAITING");
@@ -159,7 +160,7 @@ describe("the breaker of an account", () => {
     bench.breakDocuments({
       async write(changes) {
         const written = await bench.documents.write(changes);
-        // Frozen as soon as the probe was taken.
+        // The process freezes as soon as the probe is taken.
         if (changes[0]?.next.kind === "breaker" && bench.now() === probeAt) bench.advance(10_001);
         return written;
       },
@@ -229,7 +230,7 @@ describe("an outage of an account", () => {
     const probes = secondsSince(bench, from);
     const gaps = probes.slice(1).map((at, n) => at - (probes[n] ?? 0));
     expect(probes.length).toBeGreaterThanOrEqual(6);
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(125); // 15 s growing to 2 min
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(125); // the intervals grow from 15 s to 2 min
     bench.answer = async () => placed;
     await bench.simulate(300);
     expect(await breakerOf(bench)).toMatchObject({ state: "closed" });
@@ -324,7 +325,7 @@ describe("an open breaker of an account with a pace", () => {
     const calls = callsNow(bench, 300);
     await sendEach(bench, ...calls);
     await bench.simulate(30);
-    expect(bench.dialed.length).toBeLessThanOrEqual(6); // what was read may be 5 s old
+    expect(bench.dialed.length).toBeLessThanOrEqual(6); // a breaker may be read 5 s before it opens
     const messages = bench.sent();
     await bench.simulate(30);
     expect(bench.sent() - messages).toBeLessThan(50);

@@ -98,7 +98,7 @@ describe("a frequency cap", () => {
   it("ends a call that expires before the number is free", async () => {
     const bench = capped({ expireAfterHours: 12 });
     const calls = await sendTo(bench, 3);
-    await bench.simulate(300); // looked at once more: a call under way might have been taken back
+    await bench.simulate(300); // rows are looked at once more, as a call under way might have left the cap
     const rows = await Promise.all(calls.map((call) => rowOf(bench, call)));
     expect(rows.filter(({ state }) => state === "PLACED")).toHaveLength(2);
     expect(rows.find(({ state }) => state === "EXPIRED")).toMatchObject({ reason: "max_calls" });
@@ -115,7 +115,7 @@ describe("a frequency cap", () => {
       ++tries === 1 ? { kind: "not_placed", code: "http_429", retryAfterSeconds: 5 } : unknown;
     const [call] = await sendTo(bench, 1);
     await bench.simulate(20);
-    expect(bench.dialed).toHaveLength(3); // refused; told to wait; perhaps placed
+    expect(bench.dialed).toHaveLength(3); // one refused, one told to wait, one perhaps placed
     expect(await entries(bench)).toMatchObject([{ call: call?.id }]);
     await sendTo(bench, 1);
     await bench.simulate(600);
@@ -145,7 +145,7 @@ describe("a frequency cap", () => {
   it("is left again by a call that surely sent nothing: paused, or too late", async () => {
     const bench = capped(one);
     const call = aCallNow(bench, { phone_number: number });
-    // Frozen between the claim and the request; the pause is read then.
+    // The process freezes between the claim and the request, and then reads the pause.
     bench.breakLedger({
       async write(changes) {
         const written = await bench.rows.write(changes);
@@ -250,7 +250,7 @@ describe("a frequency cap", () => {
     await bench.deliver();
     await bench.simulate(200);
     expect(idsDialed(bench)).toEqual([other?.id]);
-    // It is looked after no later than it would have been: at last by a person.
+    // Its look-up is not delayed, and at last it goes to review.
     expect(await rowOf(bench, call)).toMatchObject({ state: "UNKNOWN", resent: true });
     await bench.simulate(200);
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");

@@ -89,7 +89,7 @@ describe("a claim", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  // The old core left such a row DIALING, so that nobody dialed the call and a person had to look at it.
+  // The first version left such a row DIALING, so that nobody dialed the call and a person had to look at it.
   it.each([0, 1, 4, 6, 30, 61, 3600])(
     "that was given up and lands %i s later, having sent nothing, is undone, and its call is dialed once",
     async (seconds) => {
@@ -182,7 +182,7 @@ describe("a claim", () => {
     await sendEach(bench, ...calls);
     await bench.deliver();
     expect(bench.dialed).toHaveLength(20);
-    // Two are dialed, three wait behind them, and two others are settled.
+    // Two calls are dialed, three wait behind them, and two others are settled.
     expect(claimedAtOnce).toBeLessThanOrEqual(7);
   });
 
@@ -190,7 +190,7 @@ describe("a claim", () => {
     const bench = createDialerBench();
     const call = aCall();
     await sendEach(bench, call);
-    // 10 s to send, 30 s to answer, 20 s to settle.
+    // A call needs 10 s to send, 30 s to answer and 20 s to settle.
     expect(await bench.deliver(59_999)).toEqual(["ack"]);
     expect(await rowOf(bench, call)).toMatchObject({
       state: "WAITING",
@@ -283,7 +283,7 @@ describe("a decision", () => {
       },
     });
     await sendEach(bench, call);
-    expect(await bench.deliver(30_000)).toEqual(["ack"]); // no time left: it would wait from now on
+    expect(await bench.deliver(30_000)).toEqual(["ack"]); // no time is left, so the call would be written as waiting from now on
     expect(await rowOf(bench, call)).toMatchObject({
       reason: "http_429",
       dueAt: bench.now() + 3_600_000,

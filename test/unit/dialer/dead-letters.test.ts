@@ -158,7 +158,7 @@ describe("a dead letter that cannot be read or written down", () => {
       }
       const { deadLetters } = bench.deps;
       bench.deps.deadLetters = { store: boom };
-      // Not while the store fails, however often it has come.
+      // While the store fails, the message is retried, however often it has come.
       for (const attempt of [10, 11, 50])
         expect(await bury(bench, [one], attempt)).toEqual([later]);
       expect(bench.eventsOf("store.unreachable")).toMatchObject([

@@ -126,7 +126,7 @@ describe("a delivery", () => {
       });
     bench.deps.ledger = counting(bench.rows, "rows");
     bench.deps.documents = counting(bench.documents, "documents");
-    // As functions sleep: a timer for each would part the calls.
+    // Sleeps are those of the functions: a timer for each would part the calls.
     bench.deps.clock.sleep = systemClock.sleep;
     await sendEach(bench, ...callsNow(bench, 100));
     await bench.deliver();
@@ -134,8 +134,8 @@ describe("a delivery", () => {
     expect(asked).toEqual({
       "rows.read": 1,
       "rows.write": 15,
-      "documents.read": 2, // what bears on the calls, and the sweeps' heartbeat
-      "documents.add": 1, // the hour's counts
+      "documents.read": 2, // the documents of the calls, and the sweeps' heartbeat
+      "documents.add": 1, // the counts of the hour
     });
   });
 
@@ -171,7 +171,7 @@ describe("a delivery", () => {
 
   it("hands back only the message of the call that nobody could write down", async () => {
     const bench = createDialerBench();
-    const calls = callsNow(bench, 9); // of more, some would share their writes
+    const calls = callsNow(bench, 9); // with more calls, some would share their writes
     const bad = calls[7];
     bench.breakLedger({
       write: (changes) =>
@@ -186,11 +186,11 @@ describe("a delivery", () => {
 
   it("has room for other accounts beside one that hangs: it holds no more than half", async () => {
     const { bench, hung, others } = hanging();
-    // It has answered until now, so it may have many requests under way.
+    // The account has answered until now, so it may get many requests at once.
     openWindow(bench);
     await sendEach(bench, ...hung, ...others);
     await bench.deliver();
-    // Nobody waited for what hung, and nothing of it was lost.
+    // No other call waited for the hanging ones, and none of these was lost.
     const last = Math.max(
       ...bench.dialed.filter(({ call }) => others.includes(call)).map(({ at }) => at),
     );
@@ -252,7 +252,7 @@ describe("a delivery", () => {
   });
 });
 
-/** Calls to a provider that never answers in time, and to one that does. */
+/** Creates a bench with calls to a provider that never answers in time, and to one that does. */
 function hanging() {
   const bench: Bench = createDialerBench({
     concurrency: 4,

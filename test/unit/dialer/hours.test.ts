@@ -16,7 +16,7 @@ import {
 } from "../../support/dialer-calls.ts";
 
 const nine = { default: { "mon-sun": ["09:00-17:00"] } };
-/** Sends calls in UTC, unless they say otherwise. */
+/** Sends calls in UTC, unless `fields` has another zone. */
 const sendCalls = async (bench: Bench, count: number, fields: Partial<Call["request"]> = {}) => {
   const calls = callsNow(bench, count, { timezone: "UTC", ...fields });
   await sendEach(bench, ...calls);
@@ -71,7 +71,7 @@ describe("calling hours", () => {
     await sendEach(bench, newYork, tollFree);
     await bench.deliver();
     expect(iso((await rowOf(bench, newYork)).dueAt)).toBe("2026-06-01T12:00:02");
-    // Open at once in all of the calling code's zones, from Guam to Hawaii.
+    // It is open at once in all of the calling code's zones, from Guam to Hawaii.
     expect(iso((await rowOf(bench, tollFree)).dueAt)).toBe("2026-06-01T22:00:02");
   });
 
@@ -122,7 +122,7 @@ describe("calling hours", () => {
       startAt: "2026-06-01T16:59:20Z",
     });
     bench.answer = async () => {
-      await bench.sleep(4_900); // soon enough for the next to have waited for its place
+      await bench.sleep(4_900); // the next call has waited for its place by then
       bench.advance(10_000);
       return { kind: "placed" };
     };
@@ -157,7 +157,7 @@ describe("calling hours", () => {
       attempt: 1,
     });
     expect(iso(row.dueAt)).toBe("2026-06-02T09:00:02");
-    // And it was not counted: another call to the number may go first.
+    // The call was not counted: another call to the number may go first.
     bench.mendLedger();
     bench.changePlan({ maxCalls: { count: 1, days: 1 } });
     const other = await sendOne(bench);
@@ -206,7 +206,7 @@ describe("calling hours", () => {
       startAt: "2026-06-01T16:59:23Z",
     });
     const call = aCallNow(bench, { timezone: "UTC" });
-    // Due in 4 s: less than the provider's 30 s and the margin of 5 s are left then.
+    // The call is due in 4 s, when less than the provider's 30 s and the margin of 5 s are left.
     await putIn(bench, "WAITING", call, { dueAt: bench.now() + 4_000 });
     await bench.send(due(call));
     await bench.deliver();

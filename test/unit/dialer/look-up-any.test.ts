@@ -37,7 +37,7 @@ describe("calls of unknown outcome in any number", () => {
             }),
           }));
           const fateOf = (id: string) => calls.find(({ call }) => call.id === id);
-          /** What each provider has recorded. */
+          /** Records of each provider. */
           const records: { id: string; at: number; agent: string; number: string }[] = [];
           bench.answer = async ({ id, request: { phone_number: number, agent_id: agent } }) => {
             if (fateOf(id)?.placed === true) records.push({ id, at: bench.now(), agent, number });
@@ -76,7 +76,7 @@ describe("calls of unknown outcome in any number", () => {
           for (const { call, placed, recordedAfterSeconds, agent } of calls) {
             const row = await rowOf(bench, call);
             expect(["PLACED", "NEEDS_REVIEW"]).toContain(row.state);
-            // What is said to be placed is, and as this very call.
+            // A row that says PLACED is right, and names this very call.
             if (row.state === "PLACED") {
               expect(placed).toBe(true);
               expect(row.providerCallId).toBe(`provider_${call.id}`);

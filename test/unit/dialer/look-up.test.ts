@@ -28,11 +28,11 @@ const providers = { vapi: fast, twilio: fast };
 const callTo = (agent_id: keyof typeof agents, more: Partial<Call> = {}) =>
   aCall({ request: { phone_number: "+12025550123", agent_id }, ...more });
 
-/** A dialer whose providers answer so that a call may have been placed. */
+/** Creates a dialer whose providers answer so that a call may have been placed. */
 function createBench(plan: object = {}) {
   const bench = createDialerBench({ plan: { agents, providers, ...plan } });
   bench.answer = async () => unknown;
-  /** When the provider was asked for which call, in seconds after the start. */
+  /** Look-ups by call, in seconds after the start. */
   const asked: { id: string; after: number }[] = [];
   const startedAt = bench.now();
   const answering = (find: (id: string, after: number) => FoundCall | undefined) => {
@@ -81,7 +81,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
       request: call.request,
     });
     const waits = asked.slice(1).map(({ after }, n) => (after - (asked[n]?.after ?? 0)) / 60);
-    // All but the first wait for a sweep; the last is when a person is about to be asked.
+    // All but the first look-up wait for a sweep. The last one comes just before the review.
     expect(waits.slice(0, 4).map(Math.round)).toEqual([2, 2, 4, 8]);
     expect(asked.at(-1)?.after).toBeGreaterThanOrEqual(3600);
     expect(asked.length).toBeLessThanOrEqual(8);
@@ -109,7 +109,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     });
     await sendEach(bench, ...calls);
     await bench.run(90);
-    // One after the other: who fails is not asked for the rest of the delivery.
+    // Look-ups run one after the other: a provider that fails is not asked again in this delivery.
     expect(failures).toBeGreaterThan(0);
     expect(failures).toBeLessThan(calls.length);
     await bench.run(90);
@@ -229,7 +229,7 @@ describe("a call that is looked for by its number", () => {
     await bench.run(370);
     return { bench, call, row: await rowOf(bench, call) };
   };
-  /** Another call to the same number. */
+  /** Dials another call to the same number. */
   const other = async (bench: Bench, outcome: DialOutcome) => {
     bench.answer = async () => outcome;
     await sendEach(bench, callTo("twilio"));

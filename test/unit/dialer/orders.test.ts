@@ -274,7 +274,7 @@ describe("the do-not-call list", () => {
     );
     await sendEach(bench, first, ...listed);
     await bench.deliver();
-    // 2.5 s after it was read it is not read again; 5 s after, it is.
+    // The orders are not read again 2.5 s after the read, but 5 s after it.
     expect(bench.dialed.map(({ call, at }) => [call.id, at - startedAt])).toEqual([
       [first.id, 0],
       [listed[0]?.id, 2501],
@@ -353,7 +353,7 @@ describe("an order that cannot be read under the claim", () => {
     bench.breakLedger({
       async write(changes) {
         const written = await bench.rows.write(changes);
-        if (changes[0]?.next.state === "DIALING") bench.advance(5001); // what was read is too old now
+        if (changes[0]?.next.state === "DIALING") bench.advance(5001); // the documents read are too old now
         return written;
       },
     });

@@ -47,11 +47,11 @@ async function sendRequest(bench: Bench, count: number): Promise<Call[]> {
   return calls;
 }
 const secondsOf = (bench: Bench) => bench.dialed.map(({ at }) => (at - Date.parse(startAt)) / 1000);
-/** Most calls in any one second. */
+/** Maximum number of calls in any one second. */
 const peak = (times: number[]) =>
   Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1).length));
 
-/** Has the process learn that the account answers, so that it sends it more than two requests at once. */
+/** Lets the process learn that the account answers, so that it sends more than two requests at once. */
 async function warmUp(bench: Bench): Promise<void> {
   await sendCalls(bench, 8);
   await bench.simulate(60);
@@ -216,7 +216,8 @@ describe("a paced account", () => {
     const later = await sendCalls(bench, 20, { agent_id: "agent_support" });
     await bench.simulate(180);
     expect(await statesOf(bench, later)).toEqual(later.map(() => "PLACED"));
-    // Decided on up to 35 s before closing, sent up to 30 s before: the provider's time limit.
+    // The provider's time limit is 30 s: calls are decided on up to 35 s before closing, and sent up to 30 s
+    // before.
     const closing = Date.parse("2026-06-01T10:00:30Z");
     for (const { call, at } of bench.dialed) {
       if (call.request.agent_id === "agent_sales") expect(at).toBeLessThanOrEqual(closing);
@@ -254,7 +255,7 @@ describe("a paced account", () => {
     bench.breakDocuments({
       async takePermits(key, ...rest) {
         const moments = await bench.documents.takePermits(key, ...rest);
-        // Frozen for four seconds in the middle of a delivery, its permits just taken.
+        // The process freezes for four seconds in the middle of a delivery, right after taking permits.
         if (key.kind === "pace" && ++taken === 3) bench.advance(4000);
         return moments;
       },
@@ -289,7 +290,7 @@ describe("a paced account", () => {
     for (const { at } of bench.dialed) {
       expect([...moments].some((moment) => at >= moment && at <= moment + 50)).toBe(true);
     }
-    expect(moments.size).toBeGreaterThan(60); // some were void
+    expect(moments.size).toBeGreaterThan(60); // some permits were void
   });
 
   it("has a call whose permits are void three times wait in its place, not counted as tried", async () => {

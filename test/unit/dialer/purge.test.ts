@@ -11,7 +11,7 @@ const days = 86_400_000;
 const startAt = "2026-06-01T10:00Z";
 const createBench = () => createDialerBench({ plan: { retentionDays: 40 }, startAt });
 const run = (bench: Bench) => purge(bench.deps, bench.now() + 900_000);
-/** Puts a row into the ledger of a call that was accepted so many days ago. */
+/** Puts the row of a call accepted this many days ago into the ledger. */
 async function accepted(bench: Bench, daysAgo: number, state: CallState) {
   const acceptedAt = bench.now() - daysAgo * days;
   const row = rowIn(state, aCall({ acceptedAt }), { at: acceptedAt });
@@ -47,7 +47,7 @@ describe("a purge", () => {
       expect.objectContaining({ level: "alarm", call_id: unknown, state: "UNKNOWN" }),
       expect.objectContaining({ level: "alarm", call_id: review, state: "NEEDS_REVIEW" }),
     ];
-    expect(bench.eventsOf("call.purged")).toEqual(told); // before it is done
+    expect(bench.eventsOf("call.purged")).toEqual(told); // the event comes before the deletion
     expect(bench.eventsOf("purge.failed")).toMatchObject([{ level: "alarm" }]);
     expect(bench.stored.size).toBe(4);
     bench.mendLedger();

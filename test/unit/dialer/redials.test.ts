@@ -16,7 +16,7 @@ import {
   stateOf,
 } from "../../support/dialer-calls.ts";
 
-/** Has another call made in a call's stead, as an operator does; answers with that call, which is not sent yet. */
+/** Redials a call like an operator. Resolves to the new call, which is not sent yet. */
 async function redialed(bench: Bench, call: Call): Promise<Call> {
   const row = await rowOf(bench, call);
   const redial = aCallNow(bench, {}, { ancestors: [...row.ancestors, call.id] });
@@ -74,7 +74,7 @@ describe("a redial", () => {
     expect(bench.eventsOf("call.placed_before")).toMatchObject([{ level: "alarm" }]);
   });
 
-  // The old core knew the last ancestor alone, and dialed C.
+  // The first version knew the last ancestor alone, and dialed C.
   it("of a redial is not dialed after the late success of the first: A redialed as B, B as C", async () => {
     const bench = createDialerBench();
     const a = aCall();

@@ -18,17 +18,17 @@ import {
   stateOf,
 } from "../../support/dialer-calls.ts";
 
-/** Whether some of these changes settle a claim. */
+/** True if some of these changes settle a claim. */
 const settles = (changes: readonly Change[]) =>
   changes.some(({ next }) => next.state !== "DIALING" && next.claims.length > 0);
 
-/** A ledger that fails so many settlements. */
+/** Makes the ledger fail this many settlements. */
 const failSettlements = (bench: Bench, failures: number) =>
   bench.breakLedger({
     write: (changes) => (settles(changes) && failures-- > 0 ? boom() : bench.rows.write(changes)),
   });
 
-/** A dialer that freezes in its request, until a sweep has handed its call to a person. */
+/** Creates a dialer that freezes in its request, until a sweep has moved its call to review. */
 async function freezeUntilReview() {
   const bench = createDialerBench();
   const call = aCall();
@@ -176,7 +176,7 @@ describe("a settlement", () => {
       bench.breakLedger({
         async write(changes) {
           if (settles(changes) && left-- > 0) {
-            // Another write of the row under way: a later version's, of a field of its own.
+            // Another write of the row is under way, by a later version, of a field of its own.
             const row = await rowOf(bench, call);
             await put(bench, { ...row, version: `other-${left}` });
           }
@@ -297,7 +297,8 @@ describe("a late success", () => {
     ]);
   });
 
-  // The old core kept one token a row: the first holder's success was refused once a resend had taken another.
+  // The first version kept one claim per row: the first holder's success was refused once a resend had
+  // claimed.
   it.each<CallState>(["DIALING", "UNKNOWN", "NEEDS_REVIEW"])(
     "of a holder is taken from %s though a resend has taken a new claim since",
     async (state) => {

@@ -15,7 +15,7 @@ import {
   rowsIn,
 } from "../../support/dialer-calls.ts";
 
-/** The calls of one request, accepted now. */
+/** Returns the calls of one request, accepted now. */
 function batch(
   bench: Bench,
   count: number,

@@ -29,7 +29,7 @@ const write = { version: "fresh", at: now };
 const route = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
 const idempotent = { ...route, idempotent: true } as const;
 
-/** A row in each state, as it would be read: claimed twice, unless it waits, and due a second ago. */
+/** Returns a row in each state, as read: claimed twice, unless it waits, and due a second ago. */
 const rowOf = (state: CallState, more: Partial<CallRow> = {}): CallRow =>
   aRowIn(state, {
     id: call.id,
@@ -41,7 +41,7 @@ const rowOf = (state: CallState, more: Partial<CallRow> = {}): CallRow =>
     ...more,
   });
 
-/** The states from which something is allowed, and what each comes to. */
+/** Returns the states from which a change is allowed, each with the resulting state. */
 const allowedFrom = (change: (row: CallRow) => CallRow | undefined, more: Partial<CallRow> = {}) =>
   Object.fromEntries(
     callStates.flatMap((state) => {
@@ -161,7 +161,7 @@ describe("a claim", () => {
       resent: true,
       reason: "resent",
       claims: ["earlier", "last", "fresh"],
-      // It goes where the first request went.
+      // The resend goes to the route of the first request.
       route: { url: "http://first/" },
     });
   });
@@ -250,7 +250,7 @@ describe("a row", () => {
     const next = settled(rowOf("DIALING"), settlement, "fresh");
     const watched = { claims: ["earlier", "last"], backlog: watchBacklog };
     expect(next).toMatchObject({ ...watched, dueAt: now + 60_000, unknownSince: now });
-    // Known to be unknown since before its resend.
+    // The outcome has been unknown since before the resend.
     const again = settled(rowOf("DIALING", { unknownSince: 7, resent: true }), settlement, "fresh");
     expect(again?.unknownSince).toBe(7);
   });

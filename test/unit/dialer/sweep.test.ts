@@ -259,7 +259,7 @@ describe("sweeps", () => {
   it("follow one that died within a minute, and take up where it stood", async () => {
     const bench = createDialerBench();
     const calls = await putWaiting(bench, 3, 10_000);
-    bench.breakDocuments({ list: silent }); // dies here, its lease just taken
+    bench.breakDocuments({ list: silent }); // the sweep dies here, right after taking its lease
     void begin(bench);
     await new Promise((resolve) => setImmediate(resolve));
     bench.mendLedger();

@@ -22,12 +22,12 @@ import {
   statesOf,
 } from "../../support/dialer-calls.ts";
 
-// Without a limit one call to a port that never answers holds its delivery until the function is killed, and every
-// other message of it comes again.
+// Time limits of ports: without them, one call to a port that never answers holds its delivery until the
+// function is killed, and every other message of it comes again.
 
 const again = { retryAfterSeconds: 5 };
 
-/** A dialer under vitest's clock, which the time limits of its ports go by too. */
+/** Creates a dialer under vitest's clock, which the time limits of its ports also use. */
 function createBench(more: Parameters<typeof createDialerBench>[0] = {}) {
   const bench = createDialerBench(more);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: bench.now() });
@@ -35,7 +35,7 @@ function createBench(more: Parameters<typeof createDialerBench>[0] = {}) {
     now: () => Date.now(),
     sleep: (ms) => new Promise((wake) => (ms > 0 ? setTimeout(wake, ms) : wake())),
   };
-  /** When each call was dialed, in seconds after the start. */
+  /** Time at which each call was dialed, in seconds after the start. */
   const dialedAfter = new Map<string, number>();
   const startedAt = Date.now();
   bench.answer = async ({ id }) => {
@@ -45,7 +45,7 @@ function createBench(more: Parameters<typeof createDialerBench>[0] = {}) {
   return { bench, dialedAfter };
 }
 
-/** What the work comes to within so many seconds; fails where it hangs. */
+/** Resolves to the result of work within this many seconds; fails if it hangs. */
 async function within<Result>(seconds: number, work: Promise<Result>): Promise<Result> {
   const state = { isDone: false };
   const end = () => (state.isDone = true);
@@ -66,7 +66,7 @@ describe("a slow ledger", () => {
     const { bench } = createBench({
       plan: { providers: { webhook: { callsPerSecond: 1 } } },
     });
-    const slowMs = 40; // a row: 500 rows take 20 s
+    const slowMs = 40; // per row: 500 rows take 20 s
     bench.breakLedger({
       write: async (changes) => {
         await new Promise((wake) => setTimeout(wake, changes.length * slowMs));
@@ -114,7 +114,7 @@ describe("a ledger that never answers", () => {
     expect(silenced.size).toBeGreaterThan(0);
     expect(silenced.size).toBeLessThanOrEqual(8);
     expect(answers).toEqual(calls.map(({ id }) => (silenced.has(id) ? again : "ack")));
-    // Who found no place meanwhile waits for its hint.
+    // A call that found no place meanwhile waits for its hint.
     const waiting = new Set((await rowsIn(bench, "WAITING")).map(({ id }) => id));
     for (const { id } of calls) {
       if (!silenced.has(id) && !waiting.has(id)) expect(dialedAfter.get(id)).toBeLessThanOrEqual(6);
@@ -325,7 +325,7 @@ describe("a sweep", () => {
     await within(10, sweep(bench.deps, Date.now() + 120_000));
     expect(await stateOf(bench, lapsed)).toBe("UNKNOWN");
     expect(bench.eventsOf("sweep.failed")).toMatchObject([{ level: "alarm" }]);
-    // It was no full round, and the next one may begin at once.
+    // The round was not full, and the next one may begin at once.
     expect(bench.eventsOf("sweep.full")).toEqual([]);
     bench.mendLedger();
     await within(5, sweep(bench.deps, Date.now() + 120_000));

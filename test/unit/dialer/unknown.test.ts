@@ -79,7 +79,7 @@ describe("an idempotent provider", () => {
       state: "NEEDS_REVIEW",
       request: call.request,
     });
-    // What a repeated request is answered may be about the first one: it opens no breaker.
+    // The answer to a repeated request may be about the first one, so it opens no breaker.
     expect(bench.eventsOf("breaker.opened")).toEqual([]);
   });
 

@@ -14,7 +14,8 @@ import {
   statesOf,
 } from "../../support/dialer-calls.ts";
 
-// One row of a later version must not fail the read of the others, as it does where all are parsed in one go.
+// Rows of a later version: one of them must not fail the read of the others, as it would if all were parsed
+// at once.
 
 const later = {
   "a type of route": { route: { type: "carrier-pigeon", provider: "webhook" } },
@@ -26,7 +27,7 @@ const later = {
 };
 const kinds = Object.entries(later);
 
-/** Puts a row as a later version would have written it; the ledger's searches find it as they find any. */
+/** Puts a row into the ledger as a later version would have written it. Searches of the ledger find it like any row. */
 async function putLater(bench: Bench, call: Call, fields: object) {
   const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
   const json = JSON.stringify({ ...row, ...fields });
@@ -105,7 +106,7 @@ describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
     await bench.send(message(call), due(call));
     const again = { retryAfterSeconds: 5 };
     expect(await bench.deliver()).toEqual([again, again]);
-    // Deployed: it reads the row.
+    // After the deployment, the dialer reads the row.
     bench.stored.set(call.id, { id: call.id, version: "later", json: JSON.stringify(row) });
     await bench.run(120);
     expect(idsDialed(bench)).toEqual([call.id]);

@@ -14,7 +14,7 @@ const row = (conversation_id: string, more: object = {}) => ({
 const headers = { "xi-api-key": "key_3" };
 const conversations = "/v1/convai/conversations";
 
-/** From elevenlabs.io/docs/eleven-api/resources/errors, and the help centre where it says so. */
+/** Error answers from elevenlabs.io/docs/eleven-api/resources/errors, and from the help centre where named. */
 const error = (
   status: number,
   detail: unknown,
@@ -44,7 +44,7 @@ const fixtures = [
     body: { success: true, message: "ok", conversation_id: null, sip_call_id: "SCL_1" },
     outcome: { kind: "placed", providerCallId: "SCL_1" } as const,
   },
-  // What such an answer means is not published, nor what it looks like but for its type.
+  // The meaning of such an answer is not published, nor its form beyond the type.
   {
     page: "the SDK's type, without success",
     status: 200,

@@ -16,7 +16,7 @@ const headers = {
   "content-type": "application/json",
 };
 
-/** Bodies as livekit/protocol makes them (twirp errors; sip.go for those with a SIP status). */
+/** Error answers as made by livekit/protocol (twirp errors; sip.go for those with a SIP status). */
 const error = (status: number, code: string, outcome: DialOutcome, sip?: string) => ({
   page: `github.com/livekit/protocol: ${code} ${sip ?? ""}`,
   status,

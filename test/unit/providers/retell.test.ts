@@ -10,7 +10,7 @@ const listOf = (id: string) => ({
   },
 });
 
-/** From docs.retellai.com/api-references, and the examples of its OpenAPI description. */
+/** Error answers from docs.retellai.com/api-references, and the examples of its OpenAPI description. */
 const retellError = (
   status: number,
   message: string,

@@ -117,7 +117,7 @@ const fixtures = [
   error(500, { code: "10007", title: "Unexpected error" }, { kind: "unknown", code: "http_500" }),
 ];
 
-/** A page of call events, as it is asked for; the number that was called stands in no address. */
+/** Returns the request for a page of call events. The called number appears in no URL. */
 const eventsOf = () => {
   const query = new URLSearchParams({
     "filter[connection_id]": fields.connection,

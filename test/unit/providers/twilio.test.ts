@@ -12,7 +12,7 @@ const fields = { from: "+12025550100", stream };
 const headers = { authorization: `Basic ${Buffer.from("AC1:token_5").toString("base64")}` };
 const calls = "/2010-04-01/Accounts/AC1/Calls.json";
 
-/** Where the stream goes, and its parameters, as an XML parser reads them. */
+/** Returns the stream's URL and its parameters, as read by an XML parser. */
 function readTwiml(twiml: string) {
   const document = new DOMParser({
     onError: (_level, message) => {
@@ -37,7 +37,7 @@ const read = (text: string): unknown => {
   return Twiml === undefined ? form : { ...form, twiml: readTwiml(Twiml) };
 };
 
-/** Codes of www.twilio.com/docs/api/errors; the body's shape as every example has it. */
+/** Codes of www.twilio.com/docs/api/errors; the body has the form of every example there. */
 const error = (
   status: number,
   code: number,
@@ -195,7 +195,7 @@ describe("twilio", () => {
   }
   const problemOf = (context: Record<string, string>, more: object = fields) =>
     contextProblem({ ...aCall().request, context }, routeOf(more));
-  /** Dials a receiver; answers with what it was sent. */
+  /** Dials a receiver. Resolves to the request that it got. */
   async function sentOf(context: Record<string, string>, more: object = {}) {
     const receiver = await startReceiver((_request, response) => response.end("{}"));
     closing.push(receiver.close);
