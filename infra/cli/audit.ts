@@ -18,7 +18,7 @@ const { values } = parseArgs({
 
 const exceptionsSchema = z.array(
   z.strictObject({
-    /** Such as GHSA-xxxx-xxxx-xxxx. */
+    /** Id of the advisory, such as GHSA-xxxx-xxxx-xxxx. */
     advisory: z.string().regex(/^GHSA(-[0-9a-z]{4}){3}$/),
     because: z.string().min(20),
     /** `YYYY-MM-DD`, at most some months ahead, when the exception must be reviewed. */

@@ -77,7 +77,7 @@ export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
           await ask(fetch, `${url}/conversations?${query.toString()}`, { headers }),
         );
         for (const { conversation_id, start_time_unix_secs: startedAt } of listed.conversations) {
-          if (startedAt * 1000 < from - 1000) continue; // of an earlier attempt
+          if (startedAt * 1000 < from - 1000) continue; // a call of an earlier attempt
           const address = `${url}/conversations/${encodeURIComponent(conversation_id)}`;
           const conversation = conversationSchema.safeParse(await ask(fetch, address, { headers }));
           if (conversation.data?.user_id === call.id) {

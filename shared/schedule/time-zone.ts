@@ -20,7 +20,7 @@ export type Clock = (at: number) => ClockSpan | undefined;
 
 /** A time zone with every source of its clock. A call is permitted only if it is by each of them. */
 export interface Zone {
-  /** In lower case; `+05:30` for a fixed offset. */
+  /** Name in lower case; `+05:30` for a fixed offset. */
   name: string;
   /** The committed table of IANA data and the runtime's `Intl`; a single clock for a fixed offset. */
   clocks: readonly [Clock] | readonly [table: Clock, intl: Clock];

@@ -54,11 +54,11 @@ async function queued(count: number): Promise<Message[]> {
 
 interface Parts {
   method: string;
-  /** Without the query. */
+  /** Path without the query. */
   path: string;
   query: URLSearchParams;
   headers: Record<string, string>;
-  /** In the form that API Gateway passes: text, or base64 if it is not UTF-8. */
+  /** Body in the form that API Gateway passes: text, or base64 if it is not UTF-8. */
   body: string | null;
   isBase64Encoded: boolean;
 }

@@ -10,9 +10,9 @@ export interface Section {
 
 export interface Target {
   what: string;
-  /** Such as `≤ 1.5 × floor`. */
+  /** Target value, such as `≤ 1.5 × floor`. */
   target: string;
-  /** Such as `1.32 ×`. */
+  /** Measured value, such as `1.32 ×`. */
   measured: string;
   met: boolean;
 }

@@ -150,7 +150,7 @@ describe("the marks of a backlog", () => {
       nextDueAt: bench.now(),
       visitedAt: bench.now(),
       ...standing,
-      usedAt: bench.now() - 50 * minute, // so that it is visited for its rows alone
+      usedAt: bench.now() - 50 * minute, // too old to be a reason for a visit
       marks: await Promise.all(marks.map(made)),
     };
     await putDocument(bench, { kind: "backlog", key }, { ...value, nextDueAt: bench.now() });
