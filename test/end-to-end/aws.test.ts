@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createToken } from "../../shared/platform/tokens.ts";
 import { describeFailingProviders } from "../contracts/failing-providers.ts";
-import { describeService } from "../contracts/service.ts";
+import { describeService } from "../contracts/service/index.ts";
 import { aws } from "../support/platforms.ts";
 import { functionProcesses } from "../support/processes.ts";
 import { startReceiver } from "../support/receiver.ts";

@@ -218,7 +218,7 @@ export const waitingMutants: readonly Mutant[] = [
       "functions/dialer/waiting/marks.ts",
       "functions/dialer/waiting/write-backlogs.ts",
     ],
-    [...rules, "test/simulation/opening.test.ts", "test/simulation/rates.test.ts"],
+    [...rules, "test/simulation/opening.test.ts", "test/simulation/long/rates.test.ts"],
     [
       ["what waits is called up", "sent = await send(mine);", "sent = mine;"],
       [
@@ -288,7 +288,7 @@ export const waitingMutants: readonly Mutant[] = [
       "functions/dialer/breakers/circuit-breaker.ts",
       "functions/dialer/dial-call.ts",
     ],
-    [...rules, "test/simulation/trouble.test.ts"],
+    [...rules, "test/simulation/long/trouble.test.ts"],
     [
       [
         "a probe that failed goes behind the others",

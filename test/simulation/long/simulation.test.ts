@@ -1,13 +1,11 @@
-import { readFile } from "node:fs/promises";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runDirected } from "./directed.ts";
-import { explorations, explore, isShort } from "./interleavings.ts";
-import { calmWeather, scenarios } from "./scenario.ts";
-import { mutants } from "./mutant-list.ts";
-import { quickSchedules } from "./schedules.ts";
-import { runSeeds, textOf } from "./seeds.ts";
-import { simulate } from "./simulate.ts";
+import { runDirected } from "../directed.ts";
+import { explorations, explore, isShort } from "../interleavings.ts";
+import { calmWeather, scenarios } from "../scenario.ts";
+import { quickSchedules } from "../schedules.ts";
+import { runSeeds, textOf } from "../seeds.ts";
+import { simulate } from "../simulate.ts";
 
 describe("the simulation", () => {
   it("keeps every promise, whatever goes wrong", async () => {
@@ -84,12 +82,4 @@ describe("every promise is kept", () => {
     },
     120_000,
   );
-});
-
-describe("the list of load-bearing lines", () => {
-  it("names lines that stand once in their files", async () => {
-    for (const { file, line } of mutants.flatMap(({ edits }) => edits)) {
-      expect((await readFile(file, "utf8")).split(line), `${file}: ${line}`).toHaveLength(2);
-    }
-  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { measureRates, missesOf } from "./rates.ts";
+import { measureRates, missesOf } from "../rates.ts";
 
 describe("an account's pace, kept by functions that share nothing but the ledger", () => {
   // `npm run rates` measures 10,000 calls of every case.

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { simulateTrouble } from "./trouble.ts";
+import { simulateTrouble } from "../trouble.ts";
 
 // Further seeds: `npm run simulate -- --trouble 200`.
 it.each(Array.from({ length: 6 }, (_, index) => index + 1))(

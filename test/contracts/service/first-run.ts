@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { describe, expect, it } from "vitest";
+import {
+  makeStateDirectory,
+  type PlatformUnderTest,
+  startService,
+  until,
+} from "../../support/service.ts";
+import { callsTo, post, useService } from "./setup.ts";
+
+/** A short run of the whole service, for every change: it starts, dials each call once, and refuses what is wrong. */
+export function describeFirstRun(platform: PlatformUnderTest): void {
+  describe(`${platform.script} for the first time`, () => {
+    it("prints a curl line that works when pasted, and simulates the call", async () => {
+      const directory = await makeStateDirectory();
+      const service = await startService(platform, {}, directory.path);
+      const line =
+        service
+          .output()
+          .split("\n")
+          .find((one) => one.startsWith("curl")) ?? "";
+      const answered = await new Promise<string>((done) => {
+        execFile("sh", ["-c", line], (_error, stdout) => done(stdout));
+      });
+      expect(answered).toMatch(/^HTTP\/1.1 201 Created/);
+      await until(() => service.output().includes("simulator: would dial +•••••••••23"), 10_000);
+      expect(await (await fetch(`${service.root}/healthz`)).text()).toBe("ok\n");
+      // The token of this run appears in the ready block, and in no event.
+      const [made = ""] = /oc_\w+/.exec(service.output()) ?? [];
+      expect(service.output().split(made)).toHaveLength(3);
+      await service.end("SIGTERM", "npm");
+      await directory.remove();
+    });
+  });
+
+  describe(`${platform.script} for a short while`, () => {
+    const bench = useService(platform);
+
+    it("hands a call and a batch of 100 over, each call once, though they are posted again", async () => {
+      for (let n = 0; n < 2; n++) {
+        const single = callsTo("one", 1)[0];
+        const one = await post(bench.service, "/v1/calls", single, { "idempotency-key": "one" });
+        const batch = callsTo("hundred", 100);
+        const key = { "idempotency-key": "hundred" };
+        const hundred = await post(bench.service, "/v1/calls/batch", batch, key);
+        expect([one.status, hundred.status]).toEqual([201, 201]);
+      }
+      await until(() => bench.receiver.to("/dial").length >= 101, 30_000);
+      await new Promise((next) => setTimeout(next, 1000));
+      expect(new Set(bench.receiver.to("/dial").map(({ id }) => id)).size).toBe(101);
+      expect(bench.receiver.to("/dial")).toHaveLength(101);
+      expect(bench.service.output().match(/303555\d{4}|context of/)?.[0]).toBeUndefined();
+    });
+
+    it("refuses a batch for one bad element, and a request without a token", async () => {
+      const before = bench.receiver.received.length;
+      const calls: object[] = callsTo("bad", 100);
+      calls[51] = { phone_number: "not a number", agent_id: "bad" };
+      const refused = await post(bench.service, "/v1/calls/batch", calls);
+      expect(await refused.json()).toMatchObject({ errors: [{ pointer: "/51/phone_number" }] });
+      const call = callsTo("bad", 1)[0];
+      const authorization = "Bearer oc_wrong";
+      const unknown = await post(bench.service, "/v1/calls", call, { authorization });
+      expect([refused.status, unknown.status]).toEqual([422, 401]);
+      await new Promise((next) => setTimeout(next, 1000));
+      expect(bench.receiver.received).toHaveLength(before);
+    });
+  });
+}

@@ -1,0 +1,20 @@
+import { describe } from "vitest";
+import type { PlatformUnderTest } from "../../support/service.ts";
+import { itKeepsTheContract } from "./connections.ts";
+import { itLogsNothingPersonal } from "./log.ts";
+import { itObeysOperators } from "./operators.ts";
+import { itHandsCallsOver } from "./outcomes.ts";
+import { describeProcesses } from "./processes.ts";
+import { useService } from "./setup.ts";
+
+/** The whole service as started by its own command, on any platform. */
+export function describeService(platform: PlatformUnderTest): void {
+  describe(`${platform.script} with a dial plan`, () => {
+    const bench = useService(platform);
+    itHandsCallsOver(bench);
+    itObeysOperators(bench);
+    itKeepsTheContract(bench);
+    itLogsNothingPersonal(bench);
+  });
+  describeProcesses(platform);
+}

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll } from "vitest";
+import { run } from "../../../infra/cli/calls.ts";
+import { createToken } from "../../../shared/platform/tokens.ts";
+import { type Received, startReceiver } from "../../support/receiver.ts";
+import {
+  makeStateDirectory,
+  type PlatformUnderTest,
+  type RunningService,
+  startService,
+} from "../../support/service.ts";
+
+export const { token, sha256 } = createToken();
+export const operator = createToken();
+export const reviewAfterSeconds = 8;
+
+export const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
+export const callsTo = (agent_id: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    phone_number: numberOf(index),
+    agent_id,
+    context: { secret: `context of ${numberOf(index)}` },
+  }));
+
+/** Answers as the path says: a webhook receiver that fails in each way. */
+export function answer(
+  request: Received,
+  response: Parameters<Parameters<typeof startReceiver>[0]>[1],
+  received: Received[],
+) {
+  const before = received.filter(({ id }) => id === request.id).length - 1;
+  switch (request.path) {
+    case "/fails":
+      // Fails until an operator redials the call.
+      if (received.filter(({ path }) => path === "/fails").length > 1) response.end();
+      else response.writeHead(500).end("a page about the failure");
+      break;
+    case "/resets":
+      response.socket?.resetAndDestroy();
+      break;
+    case "/hangs":
+      break;
+    case "/busy":
+      if (before === 0) response.writeHead(429, { "retry-after": "2" }).end();
+      else response.writeHead(200).end();
+      break;
+    case "/waits":
+      if (before === 0) response.writeHead(429, { "retry-after": "6" }).end();
+      else response.writeHead(200).end();
+      break;
+    case "/unavailable":
+      if (before === 0) response.writeHead(503, { "retry-after": "1" }).end();
+      else response.writeHead(200).end();
+      break;
+    case "/refuses":
+      response.writeHead(422).end("{}");
+      break;
+    case "/redirects":
+      response.writeHead(302, { location: "/elsewhere" }).end();
+      break;
+    case "/again":
+      if (before === 0) response.writeHead(500).end();
+      else response.writeHead(200).end();
+      break;
+    default:
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ id: `provider_${request.id}` }));
+  }
+}
+
+type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+
+export const environmentFor = ({ url }: Receiver) => ({
+  API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
+  OPERATOR_TOKENS: JSON.stringify([{ id: "ops", sha256: operator.sha256 }]),
+  DIAL_PLAN: JSON.stringify({
+    agents: {
+      ...Object.fromEntries(
+        ["fails", "resets", "hangs", "busy", "waits", "unavailable", "refuses", "redirects"].map(
+          (name) => [name, { provider: "webhook", url: `${url}/${name}` }],
+        ),
+      ),
+      again: { provider: "webhook", url: `${url}/again`, idempotent: true },
+      "*": { provider: "webhook", url: `${url}/dial` },
+    },
+    providers: { webhook: { timeoutSeconds: 2 } },
+    callingHours: { default: "always" },
+    destinations: { allow: ["*"] },
+    reviewAfterSeconds,
+  }),
+});
+
+export const post = (
+  service: RunningService,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+) =>
+  fetch(service.address + path, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      ...headers,
+    },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+
+/** A service of the tests of one `describe`, and the receiver that it dials. */
+export interface ServiceBench {
+  platform: PlatformUnderTest;
+  service: RunningService;
+  receiver: Receiver;
+}
+
+/** Starts a service before the tests of a `describe`, and ends it after them. */
+export function useService(platform: PlatformUnderTest): ServiceBench {
+  const bench: Partial<ServiceBench> = {};
+  let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
+  beforeAll(async () => {
+    directory = await makeStateDirectory();
+    bench.receiver = await startReceiver(answer);
+    const environment = environmentFor(bench.receiver);
+    bench.service = await startService(platform, environment, directory.path);
+  });
+  afterAll(async () => {
+    await bench.service?.end("SIGTERM");
+    await bench.receiver?.close();
+    await directory.remove();
+  });
+  const started = <Part>(part: Part | undefined): Part => {
+    if (part === undefined) throw new Error("the service has not started");
+    return part;
+  };
+  return {
+    platform,
+    get service() {
+      return started(bench.service);
+    },
+    get receiver() {
+      return started(bench.receiver);
+    },
+  };
+}
+
+/** Runs `npm run calls` like an operator. */
+export async function runCalls({ service }: ServiceBench, ...words: string[]) {
+  const out: string[] = [];
+  const code = await run([...words, "--json"], {
+    environment: {
+      OUTBOUND_CALLS_URL: service.address,
+      OUTBOUND_CALLS_OPERATOR_TOKEN: operator.token,
+    },
+    fetch,
+    print: (line) => out.push(line),
+    complain: (line) => out.push(line),
+    isInteractive: false,
+  });
+  return { code, answers: out.map((line): Record<string, unknown> => JSON.parse(line)) };
+}

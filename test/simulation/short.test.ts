@@ -1,0 +1,33 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { mutants } from "./mutant-list.ts";
+import { measureRates, missesOf } from "./rates.ts";
+import { runSeeds, textOf } from "./seeds.ts";
+import { simulateTrouble } from "./trouble.ts";
+
+// Every change is tried with a few seeds; test/simulation/long holds what takes longer.
+describe("a short simulation", () => {
+  it("keeps every promise, whatever goes wrong", async () => {
+    const { totals, failure } = await runSeeds(1001, 15, { isShrunk: true });
+    if (failure !== undefined) expect.fail(textOf(failure));
+    // A run without faults would prove nothing.
+    for (const count of Object.values(totals)) expect(count).toBeGreaterThan(10);
+  }, 60_000);
+
+  it("keeps one caller's trouble from another's calls", async () => {
+    expect(await simulateTrouble(1001)).toEqual([]);
+  }, 60_000);
+
+  it("meets an account's pace and never exceeds it", async () => {
+    const rates = await measureRates({ callsPerSecond: 20, ledgerMs: 100, calls: 1000 });
+    expect(missesOf(rates)).toEqual([]);
+  }, 60_000);
+});
+
+describe("the list of mutants", () => {
+  it("names lines that stand once in their files", async () => {
+    for (const { file, line } of mutants.flatMap(({ edits }) => edits)) {
+      expect((await readFile(file, "utf8")).split(line), `${file}: ${line}`).toHaveLength(2);
+    }
+  });
+});
