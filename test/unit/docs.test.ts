@@ -4,6 +4,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scripts } from "../../package.json" with { type: "json" };
 import { reasons } from "../../shared/calls/reasons.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 
 const inDocs = await readdir("docs", { recursive: true });
 const pages = [
@@ -19,8 +20,6 @@ const decisions = pages.filter((page) => page.startsWith("docs/decisions/"));
 
 /** Folders that hold what is built, which is not in git. */
 const built = ["functions/api/generated"];
-/** Tiers of tests that package.json has yet to name. */
-const tiers = new Set(["test:slow", "test:long"]);
 
 /** A page without its fenced code, in which # begins no heading and brackets no link. */
 function proseOf(page: string): string {
@@ -84,7 +83,13 @@ describe("the documentation", () => {
   it.each(pages)("names only commands that there are, in %s", (page) => {
     const named = [...(textOf.get(page) ?? "").matchAll(/npm run (?:--?[\w-]+ )*([\w:-]+)/g)];
     const missing = named.map(([, name = ""]) => name).filter((name) => !(name in scripts));
-    expect(missing.filter((name) => !tiers.has(name))).toEqual([]);
+    expect(missing).toEqual([]);
+  });
+
+  it.each(["README.md", "docs/dial-plan.md"])("shows a dial plan that is one, in %s", (page) => {
+    const [, jsonc = ""] = /^```jsonc\n(.*?)^```$/ms.exec(textOf.get(page) ?? "") ?? [];
+    const json = jsonc.replaceAll(/ \/\/ .*/g, "").replaceAll(/,(\s*[}\]])/g, "$1");
+    expect(() => parseDialPlan(JSON.parse(json), {})).not.toThrow();
   });
 
   it("says what each reason means", () => {
