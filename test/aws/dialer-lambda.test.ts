@@ -74,7 +74,7 @@ const send = (message: Message) =>
   createSqsQueue({ ...engines, s3: async () => engines.s3, queueUrl, bucket }).send(message);
 
 describe("the dialer's Lambda function", () => {
-  it("dials what it can, reports the rest by its id, and hides that for as long as it says", async () => {
+  it("dials what it can, reports the rest by id, and hides it for the retry delay", async () => {
     const call = aCall({ acceptedAt: Date.now() });
     await send(messageOf([call]));
     await engines.sqs.send(
@@ -96,7 +96,7 @@ describe("the dialer's Lambda function", () => {
     expect((await receive()).map(({ body }) => body.includes("nothing"))).toEqual([false]);
   });
 
-  it("hands what comes from the dead-letter queue to a person, and dials none of it", async () => {
+  it("moves dead letters to review, and dials none of them", async () => {
     const call = aCall({ acceptedAt: Date.now() });
     await send(messageOf([call]));
     const received = (await receive()).filter(({ body }) => body.includes(call.requestId));
@@ -114,7 +114,7 @@ describe("the dialer's Lambda function", () => {
     });
   });
 
-  it("sweeps when a schedule says so, beside the queue", async () => {
+  it("sweeps on a schedule's event, beside the queue", async () => {
     expect(await handler({ scheduled: "sweep" }, context)).toBeUndefined();
     const documents = createDynamoDocuments(engines.dynamo, "ledger", Date.now, randomVersion);
     const [standing] = await documents.list("sweep", { limit: 2 });

@@ -120,7 +120,7 @@ describe("DynamoDB as a call ledger: when DynamoDB fails", () => {
   });
 });
 
-describe("DynamoDB as a call ledger: what DynamoDB bills", () => {
+describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
   const call = {
     requestId: createRequestId(suiteNow, randomId()),
     client: "customer-relations",

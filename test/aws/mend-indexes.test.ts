@@ -33,7 +33,7 @@ async function entriesIn(store: Store, prefix: string, id: string): Promise<[str
   return found;
 }
 
-it("puts right what a SIGKILL tore between an item and its index entries", async () => {
+it("repairs index entries that a SIGKILL separated from their items", async () => {
   const directory = await makeStateDirectory();
   const backlog = '["crm","agent_sales"]';
   const [unlisted, unwritten, moved] = [3000, 2000, 1000].map((age) =>

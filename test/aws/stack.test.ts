@@ -165,7 +165,7 @@ describe("the AWS stack", () => {
     });
   });
 
-  it("hears when no sweep has looked through everything: missing data is an alarm", () => {
+  it("raises an alarm without full sweeps: missing data is breaching", () => {
     template.hasResourceProperties("AWS::CloudWatch::Alarm", {
       MetricName: "sweep.full",
       Period: 300,

@@ -17,7 +17,7 @@ async function createDocuments(now: () => number, database = LEDGER) {
 
 describeDocuments("D1", (now) => createDocuments(now), { runs: 60 });
 
-describe("D1 as documents: what D1 bills", () => {
+describe("D1 as documents: D1's bill", () => {
   it("is a row for each write, each addition and each taking of permits, in one statement", async () => {
     const { database, cost } = countingD1(LEDGER);
     const documents = await createDocuments(() => suiteNow, database);

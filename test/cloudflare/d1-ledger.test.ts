@@ -17,7 +17,7 @@ async function createLedger(database = LEDGER) {
 
 describeCallLedger("D1", createLedger, { told, runs: 30 });
 
-describe("D1 as a call ledger: what D1 bills", () => {
+describe("D1 as a call ledger: D1's bill", () => {
   const placed = (row: CallRow) =>
     changed(row, { state: "PLACED", backlog: null, dueAt: null, request: null });
 

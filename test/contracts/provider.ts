@@ -224,7 +224,7 @@ export function describeProvider(provider: ProviderUnderTest): void {
     });
 
     if (lookUps.length === 0) return;
-    it("finds nothing in an answer that is none", async () => {
+    it("finds nothing in an unusable answer", async () => {
       const body = "x".repeat(10_000_000);
       const answers = await Promise.all([
         lookUp((_request, response) => response.end("<html>welcome</html>")),

@@ -109,7 +109,7 @@ describe("the operator's page", () => {
     expect(page.url()).not.toContain(operator.token);
   });
 
-  it("shows what stands and what came in each hour", async () => {
+  it("shows the current counts and those of each hour", async () => {
     await button(/^Needs review 45$/).waitFor();
     await button(/^Waiting 30$/).waitFor();
     expect(await page.locator("svg rect").count()).toBeGreaterThan(20);
@@ -123,7 +123,7 @@ describe("the operator's page", () => {
     expect(await page.content()).not.toMatch(/303555\d{4}|Ada/);
   });
 
-  it("can be used by who cannot see it well, in light and dark, on a desk and a phone", async () => {
+  it("is usable with poor sight, in light and dark, on a desk and a phone", async () => {
     for (const [name, scheme, width] of [
       ["desk-light", "light", 1200],
       ["desk-dark", "dark", 1200],
@@ -172,7 +172,7 @@ describe("the operator's page", () => {
     await button("Close").click();
   });
 
-  it("cancels what waits of a request, once that is confirmed", async () => {
+  it("cancels the waiting calls of a request, once confirmed", async () => {
     const request = requestIds["WAITING"] ?? "";
     await button(/^Waiting 30$/).click();
     await search({ Request: request });
@@ -211,7 +211,7 @@ describe("the operator's page", () => {
     await until(() => receiver.received.length === 2, 30_000);
   });
 
-  it("tells what opened a circuit breaker, and closes it", async () => {
+  it("shows what opened a circuit breaker, and closes it", async () => {
     const paused = page.getByRole("region", { name: "Paused" });
     const text =
       /of the agent agent_2 is open since .* http_404, 20 refusals with http_404 in a row/;
@@ -234,7 +234,7 @@ describe("the operator's page", () => {
     complaints.splice(0); // removes the expected 422
   });
 
-  it("has complained of nothing, and asked no other host for anything", async () => {
+  it("has logged no error, and contacted no other host", async () => {
     expect(complaints).toEqual([]);
     expect([...asked].filter((origin) => origin !== "null")).toEqual([service.root]);
     await button("Sign out").click();

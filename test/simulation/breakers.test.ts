@@ -23,13 +23,13 @@ describe("an account's breaker", () => {
     expect(await stateOf(bench, account)).toBe("open");
   });
 
-  it("counts the row anew after an answer", async () => {
+  it("starts a new run of failures after an answer", async () => {
     const bench = benchOf();
     await dialEach(bench, [...times(4, unanswered), placed, ...times(4, unanswered)]);
     expect(await stateOf(bench, account)).toBeUndefined();
   });
 
-  it("opens where half of twenty stayed unanswered", async () => {
+  it("opens when half of twenty requests stay unanswered", async () => {
     const bench = benchOf();
     for (let n = 0; n < 10; n++) await dialEach(bench, [unanswered, placed]);
     await dialEach(bench, times(2, unanswered));
@@ -70,7 +70,7 @@ describe("an account's breaker", () => {
     }
   });
 
-  it("lets one of many through as its probe", async () => {
+  it("admits one of many calls as its probe", async () => {
     const bench = benchOf();
     await dialEach(bench, times(5, unanswered));
     const ids = await waitingRows(bench, 6);
@@ -80,7 +80,7 @@ describe("an account's breaker", () => {
     expect(bench.dialed).toHaveLength(6);
   });
 
-  it("has as many rows called up as there may be probes", async () => {
+  it("has as many rows called up as it may probe with", async () => {
     const bench = benchOf();
     await dialEach(bench, [{ kind: "account_refused", code: "http_402" }]);
     await waitingRows(bench, 30);
@@ -124,7 +124,7 @@ describe("an agent's breaker", () => {
     expect(await stateOf(bench, agent)).toBe("open");
   });
 
-  it("stays closed where the number is to blame", async () => {
+  it("stays closed when the refusals blame the number", async () => {
     const bench = benchOf();
     await dialEach(bench, times(25, { ...refused, blamesNumber: true }));
     expect(await stateOf(bench, agent)).toBeUndefined();

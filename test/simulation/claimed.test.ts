@@ -121,7 +121,7 @@ describe("a permit", () => {
 });
 
 describe("a settlement", () => {
-  it("that was written, though the ledger denies it, is told as written", async () => {
+  it("that was written is reported as written, though the ledger denies it", async () => {
     const bench = benchOf();
     await post(bench, 1);
     bench.breakLedger({
@@ -152,7 +152,7 @@ describe("a settlement", () => {
     expect(answer).not.toBe("ack");
   });
 
-  it("that a call was placed which has been redialed is written, and said", async () => {
+  it("PLACED of a redialed call is written, with an alarm", async () => {
     const bench = benchOf();
     const [id = ""] = await post(bench, 1);
     bench.answer = async () => {

@@ -25,7 +25,7 @@ describe("a sweep", () => {
     expect(looks).toBeLessThan(2);
   });
 
-  it("says when the last full round was, and not of one that failed", async () => {
+  it("records the time of the last full round, and not of a failed one", async () => {
     const bench = benchOf();
     await waitingRows(bench, 1);
     await bench.sweep();
@@ -39,7 +39,7 @@ describe("a sweep", () => {
     expect((await sweepOf())?.fullRoundAt).toBe(first);
   });
 
-  it("calls up what waits once, and again where it never came", async () => {
+  it("calls up waiting rows once, and again if their hint was lost", async () => {
     const bench = benchOf();
     const ids = await waitingRows(bench, 3);
     const hintedBy = async () => {
@@ -58,7 +58,7 @@ describe("a sweep", () => {
     expect(bench.dialed.map(({ call }) => call.id).toSorted()).toEqual(ids.toSorted());
   });
 
-  it("calls up again what found its account's breaker open", async () => {
+  it("calls up rows again that found their account's breaker open", async () => {
     const bench = benchOf();
     await waitingRows(bench, 3);
     bench.advance(1000);
@@ -77,7 +77,7 @@ describe("a sweep", () => {
     expect(bench.sent()).toBeGreaterThan(before);
   });
 
-  it("leaves marks where the queue did not take the hints", async () => {
+  it("moves no marks past hints that the queue refused", async () => {
     const bench = benchOf();
     await waitingRows(bench, 3);
     bench.advance(1000);
@@ -91,7 +91,7 @@ describe("a sweep", () => {
     expect(bench.sent()).toBeGreaterThan(before);
   });
 
-  it("keeps the document of a backlog that is used, and ends that of one that is not", async () => {
+  it("keeps the document of a used backlog, and removes that of an unused one", async () => {
     const bench = benchOf();
     await waitingRows(bench, 1);
     const key = backlogOf({ client: "crm", agentId: "agent_sales" });
@@ -107,7 +107,7 @@ describe("a sweep", () => {
     expect(await stands()).toBe(false);
   });
 
-  it("calls up nothing of a paused backlog but what is past its time", async () => {
+  it("calls up only expired rows of a paused backlog", async () => {
     const bench = benchOf({ plan: { expireAfterHours: 2, retentionDays: 60 } });
     const key = pauseKeyOf({ agent: "agent_sales" });
     const value = { at: bench.now(), by: "operator" };
@@ -124,7 +124,7 @@ describe("a sweep", () => {
     expect((await bench.row(id))?.state).toBe("EXPIRED");
   });
 
-  it("turns a claim past its time into an unknown outcome, and that over to a person", async () => {
+  it("turns a lapsed claim UNKNOWN, and then NEEDS_REVIEW", async () => {
     const bench = benchOf();
     const [id = ""] = await post(bench, 1);
     bench.breakLedger({
@@ -229,8 +229,8 @@ describe("a call that must not be made", () => {
   });
 });
 
-describe("a call that is sent again", () => {
-  it("is so as the request that it was, however often, and comes to a person in time", async () => {
+describe("a resend", () => {
+  it("repeats the first request, however often, and reaches review in time", async () => {
     const agent_again = { ...agents.agent_sales, idempotent: true };
     const bench = benchOf({ plan: { agents: { ...agents, agent_again } } });
     const attempts: number[] = [];
@@ -248,7 +248,7 @@ describe("a call that is sent again", () => {
 });
 
 describe("a purge", () => {
-  it("deletes rows after the retention alone, and says what nobody has resolved", async () => {
+  it("deletes rows only after the retention, and logs unresolved ones", async () => {
     const bench = benchOf();
     bench.answer = async () => ({ kind: "forbidden", code: "http_403" });
     const [id = ""] = await post(bench, 1);
@@ -262,7 +262,7 @@ describe("a purge", () => {
     expect(bench.eventsOf("call.purged")).toMatchObject([{ call_id: id, state: "NEEDS_REVIEW" }]);
   });
 
-  it("is followed by no call of a message that comes once more", async () => {
+  it("is followed by no call when a message is delivered again", async () => {
     const bench = benchOf();
     const requestId = createRequestId(bench.now(), randomId());
     const calls = [

@@ -203,7 +203,7 @@ describe("the API, when something fails", () => {
     );
   });
 
-  it("does nothing for an operator that the audit log does not take", async () => {
+  it("does nothing for an operator if the audit log cannot be written", async () => {
     const { ledger, documents, ask, replace } = createBench();
     const call = aCall();
     await writeRows([rowIn("NEEDS_REVIEW", call)], ledger, documents);

@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-describe("what a Lambda function reads at its start", () => {
+describe("the environment of a Lambda function", () => {
   it("is read again after five minutes, and not before", async () => {
     let reads = 0;
     const read = everyFiveMinutes(async () => ++reads, log);
@@ -39,7 +39,7 @@ describe("what a Lambda function reads at its start", () => {
     await expect(read()).rejects.toThrow("the settings cannot be read");
   });
 
-  it("is not waited for where it hangs and an older one is at hand", async () => {
+  it("is not waited for if its read hangs and an older one is at hand", async () => {
     let hangs = false;
     let reads = 0;
     const read = everyFiveMinutes(async () => {

@@ -138,7 +138,7 @@ function agrees(rules: Written[], zoneNames: string[], from: number, margin: num
 }
 
 describe("the next opening", () => {
-  it("is what looking at every minute of ten days finds, for any plan, zones and time", () => {
+  it("equals a search through every minute of ten days, for any plan, zones and time", () => {
     const time = fc
       .integer({ min: Date.UTC(2026, 0, 12), max: Date.UTC(2036, 11, 1) })
       .map((at) => at - (at % minuteMs));
@@ -152,7 +152,7 @@ describe("the next opening", () => {
     );
   }, 120_000);
 
-  it("is so around every change of every zone's clock from 2026 to 2028", () => {
+  it("equals that search around every change of every zone's clock from 2026 to 2028", () => {
     expect(changes.length).toBeGreaterThan(1000);
     const seed = Date.now();
     for (const [index, { name, at }] of changes.entries()) {

@@ -25,7 +25,7 @@ function createBench() {
 }
 
 describe("npm run calls -- backlogs", () => {
-  it("tells whose calls wait, since when and what holds them", async () => {
+  it("lists backlogs, with their due times and what holds them", async () => {
     const { calls, wait, pause } = createBench();
     expect(await calls("backlogs")).toBe("None.\nOldest due: none.\nLast full sweep: none yet.");
     await wait("agent_sales", -2 * minuteMs, { count: 2 });
@@ -59,7 +59,7 @@ describe("npm run calls -- backlogs", () => {
 });
 
 describe("npm run calls -- pauses", () => {
-  it("tells which agents a route's breaker is about, and what is counted against others", async () => {
+  it("lists the agents of a route's breaker, and the failures of other breakers", async () => {
     const { calls, open, put, breakersOf } = createBench();
     const { account, route } = breakersOf("agent_sales");
     for (const key of [account, route, "agent:agent_sales"]) await open(key);

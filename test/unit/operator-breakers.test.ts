@@ -9,7 +9,7 @@ import {
 } from "../support/operator-bench.ts";
 
 describe("open breakers of GET /operator/pauses", () => {
-  it("tell what they stand for and what is counted against each", async () => {
+  it("show their subject and their failures", async () => {
     const { breakers, open, put, breakersOf } = createBench();
     const { account, route } = breakersOf("agent_sales");
     for (const key of [account, route, "agent:agent_sales"]) await open(key);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { meaningOf, reasons } from "../../shared/calls/reasons.ts";
 
-describe("what a reason means", () => {
+describe("the meaning of a reason", () => {
   it("is one sentence for each, in the order of their names", () => {
     for (const sentence of Object.values(reasons)) expect(sentence).toMatch(/^[A-Z][^.]*\.$/);
     expect(Object.keys(reasons)).toEqual(Object.keys(reasons).toSorted());

@@ -160,7 +160,7 @@ describe("a call's schedule", () => {
     expect(closedBy(utc, after(2_000))).toBeUndefined();
   });
 
-  it("answers calls in turn as it would each alone, whatever they share", () => {
+  it("gives each call of a series the same answer as alone", () => {
     const patient = { ...webhook, provider: "patient" };
     const { opening } = scheduleOf({
       agents: { "*": webhook, patient },
@@ -212,7 +212,7 @@ describe("a call's schedule", () => {
     ]);
   });
 
-  it("says once of a zone that the runtime reads another clock than the table", () => {
+  it("logs once per zone that runtime and table differ", () => {
     const at = Date.parse("2026-11-30T12:00Z");
     const clocks = zoneOf("America/Havana")?.clocks ?? [];
     const [table, intl] = clocks.map((clock) => clock(at)?.offsetMs);
@@ -332,7 +332,7 @@ describe("a preset", () => {
     expect(capsOf(miami).caps).toEqual([{ count: 3, days: 1 }]);
   });
 
-  it("keeps Easter where it is", () => {
+  it("computes the date of Easter", () => {
     const easters = ["2026-04-05", "2027-03-28", "2028-04-16", "2029-04-01", "2030-04-21"];
     const more = [
       "2031-04-13",

@@ -9,7 +9,7 @@ const placesOf = (rows: CallRow[]) =>
   rows.map(({ id, dueAt }) => ({ id, dueAt: dueAt ?? Number.NaN })).toSorted(byPlace);
 
 export function describeDue(name: string, create: () => Promise<CallLedger>): void {
-  describe(`${name} as a call ledger: what is due`, () => {
+  describe(`${name} as a call ledger: due rows`, () => {
     let ledger: CallLedger;
     beforeEach(async () => {
       ledger = await create();

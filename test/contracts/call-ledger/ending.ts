@@ -28,7 +28,7 @@ export function describeEnding(
     const before = suiteNow - 50 * day;
     const acceptedAt = before - 1000;
 
-    it("tells of old calls that nothing waits for any more", async () => {
+    it("reports old calls that have ended", async () => {
       const old = callStates.map((state, index) =>
         aRowIn(state, { acceptedAt: acceptedAt - index * day }),
       );
@@ -40,7 +40,7 @@ export function describeEnding(
       expect(next).toBeUndefined();
     });
 
-    it("goes by when a call was accepted, which a replay may have renewed since its id was made", async () => {
+    it("goes by the acceptance time, which a replay may have renewed since the id was made", async () => {
       const [renewed, old] = [
         aRowIn("REJECTED", { acceptedAt }),
         aRowIn("EXPIRED", { acceptedAt }),
@@ -49,7 +49,7 @@ export function describeEnding(
       expect(idsOf((await ledger.ended({ before, limit: 9 })).rows)).toEqual([old.id]);
     });
 
-    it("tells of every row once, page by page", async () => {
+    it("reports every row once, page by page", async () => {
       const rows = rowsOfOneRequest(23, { acceptedAt, state: "EXPIRED", backlog: null });
       await write(...rows, aRowIn("EXPIRED"));
       const found: string[] = [];

@@ -11,7 +11,7 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
     });
     const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
 
-    it("knows nothing of a call it has not seen, nor of what is no id", async () => {
+    it("returns nothing for an unknown call, nor for a text that is no id", async () => {
       const nothing = { rows: new Map(), unreadable: new Set() };
       expect(await ledger.read([])).toEqual(nothing);
       expect(await ledger.read([aRow().id, "call_1", "%", "' OR 1"])).toEqual(nothing);
@@ -50,7 +50,7 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
       expect(rows.get(placed.id)).toEqual(placed);
     });
 
-    it("keeps what it does not know of a row", async () => {
+    it("keeps fields of a row that it does not know", async () => {
       const later = { transfer: { to: ["a"], at: 1 }, flag: true };
       const row = { ...aRow(), ...later };
       await write(row);

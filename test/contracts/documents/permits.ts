@@ -20,7 +20,7 @@ export function describePermits(
     });
     const anAccount = () => ({ kind: "pace", key: `account ${++accounts}` }) as const;
 
-    it("gives what grantPermits gives, to takers one after another", async () => {
+    it("grants what grantPermits grants, to takers one after another", async () => {
       await fc.assert(
         fc.asyncProperty(paces, takes, async (pace, sequence) => {
           const account = anAccount();
@@ -43,7 +43,7 @@ export function describePermits(
       );
     }, 60_000);
 
-    it("never gives a moment twice, nor more than the rate, to fifty takers at once", async () => {
+    it("never grants a permit twice, nor more than the rate, to fifty takers at once", async () => {
       for (const [pace, lengthMs] of [
         [paceOf(100, 1), 5000], // the window holds all permits
         [paceOf(7, 1), 3000], // the window holds a fifth of them
@@ -80,7 +80,7 @@ export function describePermits(
       }
     }, 30_000);
 
-    it("gives none where the window ends before the next moment, and writes nothing then", async () => {
+    it("grants none if the window ends before the next permit, and writes nothing then", async () => {
       const account = anAccount();
       const pace = paceOf(1, 1);
       const window = { notBefore: now, notAfter: now };
@@ -95,7 +95,7 @@ export function describePermits(
       expect(after?.version).not.toBe(before?.version);
     });
 
-    it("keeps accounts apart, and each one's pace from up to when it is called up", async () => {
+    it("keeps accounts apart, and each account's pace from its called-up time", async () => {
       const [one, other] = [anAccount(), anAccount()];
       const pace = paceOf(1, 1);
       const window = { notBefore: now, notAfter: now };

@@ -20,7 +20,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
     const over = (seen: StoredDocument, next: StoredDocument) =>
       documents.write([{ next, seen: seen.version }]);
 
-    it("knows nothing of a document that nobody has written", async () => {
+    it("returns nothing for a document that was never written", async () => {
       expect(await read({ kind: "pause", key: "agent a" })).toBeUndefined();
       expect((await documents.read([])).get("pause", "agent a")).toBeUndefined();
       expect(await documents.write([])).toEqual([]);
@@ -78,7 +78,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       for (const one of written) expect(found.get(one.kind, one.key)).toEqual(one);
     });
 
-    it("keeps what it does not know of a value, and text as it came", async () => {
+    it("keeps unknown fields of a value, and any text unchanged", async () => {
       const value = {
         fingerprint: 'é😀"\\\n\u0001',
         requestId: "",
@@ -127,7 +127,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(await read(rival)).toEqual(rival);
     });
 
-    it("purges nothing that stands", async () => {
+    it("purges no document that has not expired", async () => {
       const standing = [aPause("a"), aDocument("cap", "a", { entries: [] }, suiteNow + 2)];
       const expiring = Array.from({ length: 20 }, (_, at) =>
         aDocument("do-not-call", `n${at}`, { at }, suiteNow + 1),

@@ -251,7 +251,7 @@ describe("an outcome", () => {
     expect(bench.dialed.length).toBeLessThan(10);
   });
 
-  it("is written before anything else is kept count of", async () => {
+  it("is written before it is counted for the breakers", async () => {
     const bench = createDialerBench();
     const call = aCall();
     let stateAtCount: string | undefined;
@@ -300,7 +300,7 @@ describe("a row", () => {
     expect(await stateOf(bench, later)).toBe("WAITING");
   });
 
-  it("that a delivery asks for in vain costs nothing: an id that has no row is acknowledged", async () => {
+  it("that does not exist costs nothing: a hint for it is acknowledged", async () => {
     const bench = createDialerBench();
     await bench.send(due({ id: "call_gone_00000" }));
     expect(await bench.deliver()).toEqual(["ack"]);
@@ -308,7 +308,7 @@ describe("a row", () => {
     expect(bench.stored.size).toBe(0);
   });
 
-  it("tells the story of its call: its waits once, its attempts and its look-ups", async () => {
+  it("records the history of its call: each wait once, its attempts and its look-ups", async () => {
     const bench = createDialerBench({
       startAt: "2026-06-01T12:59:00Z",
       plan: {
@@ -343,7 +343,7 @@ describe("a row", () => {
     expect(JSON.stringify(row.history)).not.toContain("2025550123");
   });
 
-  it("keeps its story short, however often its call is sent back", async () => {
+  it("keeps its history short, however often its call is sent back", async () => {
     const bench = createDialerBench();
     bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 5 });
     const call = callTo("agent_sales");

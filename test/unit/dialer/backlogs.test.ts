@@ -48,7 +48,7 @@ describe("a backlog", () => {
     expect(counts(85)).toEqual([40, 40, 5]);
   });
 
-  it("is begun with after the one that was served last", async () => {
+  it("comes next after the backlog that was served last", async () => {
     const providers = { webhook: { callsPerSecond: 0.02 } };
     const bench = createDialerBench({ plan: { providers } });
     for (const client of ["a", "b", "c", "d", "e"]) await putWaiting(bench, 20, 0, { client });
@@ -100,7 +100,7 @@ describe("a backlog", () => {
     expect(await calledUp()).toBe(7000);
   }, 30_000);
 
-  it("is ended once it is empty and nobody has used it for two hours, and made anew by who needs it", async () => {
+  it("loses its document once it is empty and unused for two hours, and gets a new one when needed", async () => {
     const bench = createDialerBench();
     const [call] = await putWaiting(bench, 1, 0);
     const key = backlogOf({ client: "crm", agentId: "agent_sales" });
@@ -119,7 +119,7 @@ describe("a backlog", () => {
     expect(await stateOf(bench, again)).toBe("PLACED");
   });
 
-  it("with rows hours ahead is not ended, and is visited when they are due", async () => {
+  it("with rows due in hours keeps its document, and is visited when they are due", async () => {
     const bench = createDialerBench();
     const [call] = await putWaiting(bench, 1, 20 * 3600_000);
     await bench.simulate(19 * 3600);
@@ -156,7 +156,7 @@ describe("the marks of a backlog", () => {
     await putDocument(bench, { kind: "backlog", key }, { ...value, nextDueAt: bench.now() });
   }
 
-  it("that lie beyond rows which nobody called up forget none of them", async () => {
+  it("that lie beyond rows not yet called up forget none of them", async () => {
     const providers = { webhook: { callsPerSecond: 0.05 } };
     const bench = createDialerBench({ plan: { providers } });
     const calls = callsNow(bench, 20);
@@ -173,7 +173,7 @@ describe("the marks of a backlog", () => {
     expect(bench.sent()).toBeLessThanOrEqual(22); // no row is called up repeatedly
   });
 
-  it("are looked at until their time is over, though nothing comes after them", async () => {
+  it("are checked until their time is over, though no rows follow them", async () => {
     const providers = { webhook: { callsPerSecond: 1 } };
     const bench = createDialerBench({ plan: { providers } });
     const calls = await putWaiting(bench, 3, 0);
@@ -189,7 +189,7 @@ describe("the marks of a backlog", () => {
     expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
   });
 
-  it("do not count from before their account was resumed, or its breaker closed", async () => {
+  it("do not count if set before their account was resumed, or its breaker closed", async () => {
     const bench = createDialerBench({ plan: { providers: { webhook: { callsPerSecond: 1 } } } });
     const calls = await putWaiting(bench, 5, 0);
     const queue = loseHints(bench);

@@ -151,7 +151,7 @@ describe("the breaker of an account", () => {
     expect(bench.dialed).toHaveLength(3);
   });
 
-  it("has a probe given back that sent nothing", async () => {
+  it("gets a probe back that sent nothing", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
     await putIn(bench, "WAITING", call, { dueAt: bench.now() });
@@ -172,7 +172,7 @@ describe("the breaker of an account", () => {
     expect(await breakerOf(bench)).toMatchObject({ probeAt, intervalMs: 60_000 });
   });
 
-  it("has its probe given back where another breaker's was lost to another call", async () => {
+  it("gets its probe back when another call won another breaker's probe", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
     await putIn(bench, "WAITING", call, { dueAt: bench.now() });
@@ -281,7 +281,7 @@ describe("an outage of an account", () => {
     }
   });
 
-  it("is not told by claims that lapsed", async () => {
+  it("is not counted from lapsed claims", async () => {
     const bench = createDialerBench();
     const calls = callsNow(bench, 20);
     for (const call of calls) await putIn(bench, "DIALING", call, { at: bench.now() - 60_000 });
@@ -317,7 +317,7 @@ describe("an outage of an account", () => {
 describe("an open breaker of an account with a pace", () => {
   const startAt = "2026-06-01T10:00Z";
 
-  it("has its backlog go on where it was once it has closed", async () => {
+  it("lets its backlog go on from the same row once it has closed", async () => {
     const providers = { webhook: { callsPerSecond: 1 } };
     const bench = createDialerBench({ plan: { providers }, startAt });
     let isBroken = true;

@@ -142,7 +142,7 @@ describe("a frequency cap", () => {
     expect(bench.dialed).toHaveLength(2);
   });
 
-  it("is left again by a call that surely sent nothing: paused, or too late", async () => {
+  it("releases the entry of a call that surely sent nothing: paused, or too late", async () => {
     const bench = capped(one);
     const call = aCallNow(bench, { phone_number: number });
     // The process freezes between the claim and the request, and then reads the pause.
@@ -176,7 +176,7 @@ describe("a frequency cap", () => {
     expect(await entries(late)).toEqual([]);
   });
 
-  it("lets a call go after all whose cap was reached by one that was then refused", async () => {
+  it("admits a call after all if the call that filled the cap is then refused", async () => {
     const bench = capped({ maxCalls: { count: 1, days: 30 } });
     const [first] = await sendTo(bench, 1);
     bench.answer = async ({ id }) => {
@@ -188,7 +188,7 @@ describe("a frequency cap", () => {
     expect(second && (await stateOf(bench, second))).toBe("PLACED");
   });
 
-  it("has calls wait for whole milliseconds, whatever fraction of a day it is for", async () => {
+  it("makes calls wait for whole milliseconds, for any fraction of a day", async () => {
     const bench = capped({ maxCalls: { count: 1, days: 0.0416667 } });
     await sendTo(bench, 2);
     await bench.deliver();
@@ -236,7 +236,7 @@ describe("a frequency cap", () => {
     expect(bench.dialed).toHaveLength(3);
   });
 
-  it("keeps back a resend whose first claim died before it was counted: it has no place yet", async () => {
+  it("keeps back a resend whose first claim died before it was counted: it has no entry yet", async () => {
     const agents = { agent_sales: { ...webhook, idempotent: true } };
     const bench = capped({ ...one, agents });
     const call = aCallNow(bench, { phone_number: number, timezone: "UTC" });
@@ -301,7 +301,7 @@ describe("a frequency cap", () => {
     expect(idsDialed(bench)).toEqual([call.id]);
   });
 
-  it("read again by four conflicts in a row has the call wait, without an entry", async () => {
+  it("in conflict four times in a row makes the call wait, without an entry", async () => {
     const bench = capped(one);
     let conflicts = 0;
     bench.breakDocuments({
@@ -322,7 +322,7 @@ describe("a frequency cap", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("that cannot be left is only the number's longer rest, with a warning", async () => {
+  it("whose entry cannot be removed only makes the number rest for longer, with a warning", async () => {
     const bench = capped(one);
     bench.answer = async () => ({ kind: "rejected", code: "http_422" });
     bench.breakDocuments({

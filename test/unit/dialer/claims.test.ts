@@ -56,7 +56,7 @@ describe("a claim", () => {
     expect(bench.queued()).toEqual([]);
   });
 
-  it("that failed, while another's was made, is left to that other", async () => {
+  it("that failed leaves the call to another's successful claim", async () => {
     const bench = createDialerBench();
     const call = aCall();
     bench.breakLedger({
@@ -74,7 +74,7 @@ describe("a claim", () => {
     expect(bench.queued()).toEqual([]);
   });
 
-  it("that failed dials nobody; its message comes again, after word that nothing was sent", async () => {
+  it("that failed dials nobody; its message comes again, after an outcome that nothing was sent", async () => {
     const bench = createDialerBench();
     const call = aCall();
     bench.breakLedger({ write: boom });

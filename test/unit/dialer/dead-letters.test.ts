@@ -115,7 +115,7 @@ describe("a dead letter", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("that a person may redial stays a person's: its message come again dials nobody", async () => {
+  it("in review stays there: its message delivered again dials nobody", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
     await bury(bench, [message(call)]);
@@ -126,7 +126,7 @@ describe("a dead letter", () => {
   });
 });
 
-describe("a dead letter that cannot be read or written down", () => {
+describe("a dead letter that cannot be read or written", () => {
   it.each<[string, (bench: Bench) => unknown]>([
     ["is no JSON", () => "no JSON, with +12025550123 in it"],
     ["has a field of a later version", () => ({ ...message(aCall()), later: true })],
@@ -175,7 +175,7 @@ describe("a dead letter that cannot be read or written down", () => {
     },
   );
 
-  it("keeps no other from being written down", async () => {
+  it("does not keep others from being written", async () => {
     const bench = createDialerBench();
     const [one, other] = [aCallNow(bench), aCallNow(bench)];
     expect(await bury(bench, [message(one), "no JSON", message(other)])).toEqual([
@@ -186,7 +186,7 @@ describe("a dead letter that cannot be read or written down", () => {
     expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(2);
   });
 
-  it("whose body cannot be brought comes again, and is never acknowledged", async () => {
+  it("whose body cannot be fetched comes again, and is never acknowledged", async () => {
     const bench = createDialerBench();
     const lost = [{ attempt: 50, id: "m", large: true, open: boom }];
     expect(await handleDeadLetters(lost, bench.deps)).toEqual([later]);

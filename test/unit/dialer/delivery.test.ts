@@ -139,7 +139,7 @@ describe("a delivery", () => {
     });
   });
 
-  it("adds to the hour's counts, and does without where it cannot", async () => {
+  it("adds to the counts of the hour, and goes on if it cannot", async () => {
     const bench = createDialerBench();
     bench.answer = async ({ request }) =>
       request.phone_number.endsWith("0") ? { kind: "rejected", code: "x" } : { kind: "placed" };
@@ -169,7 +169,7 @@ describe("a delivery", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("hands back only the message of the call that nobody could write down", async () => {
+  it("hands back only the message of a call that cannot be written", async () => {
     const bench = createDialerBench();
     const calls = callsNow(bench, 9); // with more calls, some would share their writes
     const bad = calls[7];

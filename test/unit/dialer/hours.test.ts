@@ -75,7 +75,7 @@ describe("calling hours", () => {
     expect(iso((await rowOf(bench, tollFree)).dueAt)).toBe("2026-06-01T22:00:02");
   });
 
-  it("end a call that a changed plan lets nobody dial any more, and say which rule it was", async () => {
+  it("end a call that a changed plan forbids for good, and name the rule", async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
     const call = await sendOne(bench);
     await bench.deliver();
@@ -115,7 +115,7 @@ describe("calling hours", () => {
     });
   });
 
-  it("are looked at again when a place comes late", async () => {
+  it("are checked again when a place comes late", async () => {
     const bench = createDialerBench({
       plan: { callingHours: nine },
       concurrency: 1,
@@ -135,7 +135,7 @@ describe("calling hours", () => {
     expect(told).toContainEqual(["WAITING", 0, "2026-06-02T09:00:02"]);
   });
 
-  it("are looked at once more right before the request: closed by then, it waits undialed", async () => {
+  it("are checked once more right before the request: if closed by then, the call waits undialed", async () => {
     const bench = createDialerBench({
       plan: { callingHours: nine, maxCalls: { count: 1, days: 1 } },
       startAt: "2026-06-01T16:59:24Z",
@@ -165,7 +165,7 @@ describe("calling hours", () => {
     expect(bench.dialed.map((one) => one.call.id)).toEqual([other.id]);
   });
 
-  it("closed by then for good, it ends EXPIRED undialed", async () => {
+  it("that are closed for good by then end the call EXPIRED undialed", async () => {
     const bench = createDialerBench({
       plan: { callingHours: nine, expireAfterHours: 1 },
       startAt: "2026-06-01T16:59:24Z",

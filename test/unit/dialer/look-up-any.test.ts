@@ -23,7 +23,7 @@ const fate = fc.record({
 });
 
 describe("calls of unknown outcome in any number", () => {
-  it("are sent once each, and end placed where they could be known and with a person where not", async () => {
+  it("are sent once each, and end PLACED if found and in review if not", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fate, { minLength: 1, maxLength: 12 }),

@@ -88,7 +88,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("is looked for once where a person is to be asked sooner", async () => {
+  it("is looked up once if the review comes before the second look-up", async () => {
     const { bench, asked } = createBench({ reviewAfterSeconds: 20 });
     const call = callTo("vapi");
     await sendEach(bench, call);
@@ -119,7 +119,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     expect(JSON.stringify(bench.events)).not.toContain("2025550123");
   });
 
-  it("is looked for, though what is answered of another cannot be read", async () => {
+  it("is looked up, though the answer about another call cannot be read", async () => {
     const { bench, answering } = createBench();
     const calls = Array.from({ length: 4 }, () => callTo("vapi")); // with more, the breaker would open
     const unreadable = new Set(calls.slice(0, 2).map(({ id }) => id));
@@ -135,7 +135,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     }
   });
 
-  it("goes to no person once it was found, though the ledger failed to take that", async () => {
+  it("does not go to review once it was found, though the ledger failed to store that", async () => {
     const { bench, answering } = createBench({ reviewAfterSeconds: 90 });
     const call = callTo("vapi");
     answering((_id, after) => (after < 85 ? undefined : byId("019a")));
@@ -169,7 +169,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     expect(new Set(attempts)).toEqual(new Set([2]));
   });
 
-  it("goes to a person where it could never be asked, and its story does not say that nothing was found", async () => {
+  it("goes to review if it could never be looked up, and its history does not say not_found", async () => {
     const { bench, answering } = createBench();
     const call = callTo("twilio");
     answering(() => {
@@ -201,7 +201,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("is not looked for without time for it; a sweep calls it up again", async () => {
+  it("is not looked up if time is short; a sweep calls it up again", async () => {
     const { bench, asked, answering } = createBench();
     const call = callTo("vapi");
     answering(() => byId("019a"));

@@ -35,7 +35,7 @@ describe("a purge", () => {
     expect(new Set(bench.stored.keys())).toEqual(new Set(kept));
   });
 
-  it("says first, with an alarm, what nobody has resolved", async () => {
+  it("first raises an alarm for unresolved calls", async () => {
     const bench = createBench();
     const review = await accepted(bench, 41, "NEEDS_REVIEW");
     const unknown = await accepted(bench, 42, "UNKNOWN");

@@ -35,7 +35,7 @@ const placed = (row: CallRow) =>
   }) as const;
 
 describe("a redial", () => {
-  it("is dialed where the call in whose stead it is made surely was not placed", async () => {
+  it("is dialed if the call that it replaces surely was not placed", async () => {
     const bench = createDialerBench();
     const before = aCall();
     await putIn(bench, "NEEDS_REVIEW", before);
@@ -54,7 +54,7 @@ describe("a redial", () => {
     expect(await stateOf(bench, redial)).toBe("PLACED");
   });
 
-  it("is not dialed where the other turns out to be placed meanwhile", async () => {
+  it("is not dialed if the call that it replaces turns out to be placed", async () => {
     const bench = createDialerBench();
     const before = aCall();
     const row = await putIn(bench, "NEEDS_REVIEW", before);
@@ -147,7 +147,7 @@ describe("a redial", () => {
     });
   });
 
-  it("one of whose ancestors was placed is CANCELLED, though another is not known", async () => {
+  it("with one placed ancestor is CANCELLED, though another's outcome is unknown", async () => {
     const bench = createDialerBench();
     const [known, other] = [aCall(), aCall()];
     await putIn(bench, "PLACED", known);
@@ -158,7 +158,7 @@ describe("a redial", () => {
     expect(await stateOf(bench, redial)).toBe("CANCELLED");
   });
 
-  it("whose ancestors cannot be asked for is not dialed, and waits until they can", async () => {
+  it("whose ancestors cannot be read is not dialed, and waits until they can", async () => {
     const bench = createDialerBench();
     const before = aCall();
     await putIn(bench, "REJECTED", before);

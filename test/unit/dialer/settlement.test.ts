@@ -75,7 +75,7 @@ describe("a crash", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("of a holder that thaws after its call went to a person lets it say that it was placed", async () => {
+  it("of a holder that thaws after its call went to review lets it report the call as placed", async () => {
     const { bench, call, thaw } = await freezeUntilReview();
     await thaw({ kind: "placed", providerCallId: "CA1" });
     expect(await bench.row(call.id)).toMatchObject({
@@ -86,7 +86,7 @@ describe("a crash", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("of a holder that thaws after its call went to a person keeps it from making it wait again", async () => {
+  it("of a holder that thaws after its call went to review does not let it make the call wait again", async () => {
     const { bench, call, thaw } = await freezeUntilReview();
     await thaw({ kind: "not_placed", code: "http_429" });
     await bench.run(600);
@@ -213,7 +213,7 @@ describe("a settlement", () => {
     }
   });
 
-  it("says nothing of an error's message, which may quote what it was given", async () => {
+  it("logs no error message, which may quote its input", async () => {
     const bench = createDialerBench();
     bench.breakLedger({ write: boom });
     bench.breakDocuments({ write: boom, add: boom });
@@ -223,7 +223,7 @@ describe("a settlement", () => {
     expect(JSON.stringify(bench.events)).not.toMatch(/\+?1202555/);
   });
 
-  it("makes a backlog's document for what waits again, so that sweeps find it", async () => {
+  it("creates the backlog's document for a call that waits again, so that sweeps find it", async () => {
     const bench = createDialerBench();
     const call = aCall();
     await sendEach(bench, call);
@@ -239,7 +239,7 @@ describe("a settlement", () => {
   it.each<[string, () => Promise<boolean[]>]>([
     ["cannot be written", boom],
     ["is written by others all the time", async () => [false]],
-  ])("that waits again is no row while its backlog's document %s", async (_, write) => {
+  ])("as WAITING writes no row while its backlog's document %s", async (_, write) => {
     const bench = createDialerBench();
     const call = aCall();
     await sendEach(bench, call);

@@ -180,7 +180,7 @@ describe("a claim", () => {
 });
 
 describe("the passing of time", () => {
-  it("turns DIALING into UNKNOWN past its dueAt, and nothing into what dials", () => {
+  it("turns DIALING into UNKNOWN past its dueAt, and no state into one that dials", () => {
     const lapse = (row: CallRow) => lapsed(row, now + 60_000, write);
     expect(allowedFrom(lapse)).toEqual(to("UNKNOWN", "DIALING"));
     expect(allowedFrom(lapse, { resent: true })).toEqual(to("UNKNOWN", "DIALING"));
@@ -195,7 +195,7 @@ describe("the passing of time", () => {
     expect(review(rowOf("UNKNOWN", { unknownSince: null }))).toBeUndefined();
   });
 
-  it("counts a look-up in vain of an UNKNOWN row, whose review stays when it was", () => {
+  it("counts an unsuccessful look-up of an UNKNOWN row, whose review time stays", () => {
     const miss = (row: CallRow) => missed(row, now + 60_000, write);
     expect(allowedFrom(miss)).toEqual(to("UNKNOWN", "UNKNOWN"));
     const next = miss(rowOf("UNKNOWN", { misses: 2 }));
@@ -245,7 +245,7 @@ describe("a row", () => {
     },
   );
 
-  it("that is UNKNOWN keeps its claims, is watched, and knows since when", () => {
+  it("that is UNKNOWN keeps its claims, is watched, and records since when", () => {
     const settlement = { ...settlementIn("UNKNOWN", "last"), dueAt: now + 60_000 };
     const next = settled(rowOf("DIALING"), settlement, "fresh");
     const watched = { claims: ["earlier", "last"], backlog: watchBacklog };
@@ -269,7 +269,7 @@ describe("a row", () => {
     for (const next of made) expect(next).toMatchObject({ ...later, version: "fresh" });
   });
 
-  it("tells sixty steps of its story, and after them how it ended; no step twice in a row", () => {
+  it("records sixty steps of its history, and after them only the end; no step twice in a row", () => {
     let row: CallRow | undefined;
     for (let step = 0; step < 200; step++) {
       row = decided(row, known, { state: "WAITING", reason: `r${step >> 1}`, dueAt: now }, write);

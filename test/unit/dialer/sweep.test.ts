@@ -76,7 +76,7 @@ describe("a sweep", () => {
     expect(idsHinted(bench)).toEqual(idsOf([...first, ...second]));
   });
 
-  it("calls up again, 30 s after its time, what a lost hint has left", async () => {
+  it("calls up rows of a lost hint again, 30 s after their time", async () => {
     const bench = createDialerBench();
     const calls = await putWaiting(bench, 30, 20_000);
     const queue = loseHints(bench);
@@ -115,7 +115,7 @@ describe("a sweep", () => {
     },
   );
 
-  it("goes on where the queue took no more, and moves no mark past that", async () => {
+  it("goes on from where the queue refused hints, and moves no mark past it", async () => {
     const bench = createDialerBench({ concurrency: 5 });
     const { queue } = bench.deps;
     const calls = await putWaiting(bench, 50, 10_000);
@@ -148,7 +148,7 @@ describe("a sweep", () => {
   });
 
   it.each([3, 10, 40, 44, 46, 50, 90, 1000])(
-    "calls up at once what came due while nothing was swept for %i minutes",
+    "calls up at once all rows that came due while no sweep ran for %i minutes",
     async (minutes) => {
       const bench = createDialerBench();
       await bench.sweep();
@@ -241,7 +241,7 @@ describe("a sweep", () => {
 });
 
 describe("sweeps", () => {
-  it("that come at once are one", async () => {
+  it("that start at once run as one", async () => {
     const bench = createDialerBench();
     await putWaiting(bench, 3, 10_000);
     let looked = 0;
@@ -273,7 +273,7 @@ describe("sweeps", () => {
     expect((await sweepOf(bench))?.leaseUntil).toBe(0);
   });
 
-  it("say when the last full round began, and a failed one is none", async () => {
+  it("record when the last full round began, and a failed one does not count", async () => {
     const bench = createDialerBench();
     await bench.sweep();
     const firstAt = bench.now();
@@ -290,7 +290,7 @@ describe("sweeps", () => {
     expect(bench.eventsOf("sweep.full")).toHaveLength(2);
   });
 
-  it("that have not looked through everything for five minutes are told of by the next delivery", async () => {
+  it("without a full round for five minutes raise an alarm in the next delivery", async () => {
     const bench = createDialerBench();
     await bench.sweep();
     const deliver = () => handleMessages([], bench.deps, bench.now() + 900_000);

@@ -196,7 +196,7 @@ describe("a sweep", () => {
     ]);
   });
 
-  it("hands to a person what stayed unknown, in any number, and dials nobody", async () => {
+  it("moves any number of calls that stayed unknown to review, and dials nobody", async () => {
     const bench = createDialerBench();
     const calls = callsNow(bench, 1200);
     for (const call of calls) await putIn(bench, "DIALING", call, { at: bench.now() - 60_000 });

@@ -276,7 +276,7 @@ describe("twilio", () => {
     expect(received?.path).toBe(calls);
   });
 
-  it("gives a list up that does not end", async () => {
+  it("gives up an endless list", async () => {
     const receiver = await startReceiver((_request, response) => {
       response.end(JSON.stringify(page([], next)));
     });
