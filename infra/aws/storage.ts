@@ -1,0 +1,81 @@
+import {
+  aws_dynamodb as dynamodb,
+  aws_s3 as s3,
+  aws_secretsmanager as secretsmanager,
+  aws_sqs as sqs,
+  Duration,
+  RemovalPolicy,
+  type Stack,
+} from "aws-cdk-lib";
+import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
+import { dialerTimeoutSeconds } from "./limits.ts";
+
+/** Six times the function's timeout, as Lambda's documentation asks of a queue that it polls. */
+const visibilityTimeout = Duration.seconds(6 * dialerTimeoutSeconds);
+const retentionPeriod = Duration.days(14);
+
+/** The queues, the table, the bucket and the secrets. */
+export function createStorage(stack: Stack, id: string) {
+  const deadQueue = new sqs.Queue(stack, "DeadCalls", {
+    queueName: `${id}-dead`, // the dialer recognises it by this suffix
+    visibilityTimeout,
+    retentionPeriod,
+    encryption: sqs.QueueEncryption.SQS_MANAGED,
+    enforceSSL: true,
+  });
+  const queue = new sqs.Queue(stack, "Calls", {
+    visibilityTimeout,
+    retentionPeriod,
+    encryption: sqs.QueueEncryption.SQS_MANAGED,
+    enforceSSL: true,
+    deadLetterQueue: { queue: deadQueue, maxReceiveCount: 100 },
+  });
+  const { hashKey, rangeKey, ttl, indexes } = dynamoTable;
+  const key = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
+  const table = new dynamodb.TableV2(stack, "Ledger", {
+    partitionKey: key(hashKey),
+    sortKey: key(rangeKey),
+    globalSecondaryIndexes: Object.entries(indexes).map(([indexName, index]) => ({
+      indexName,
+      partitionKey: key(index.hashKey),
+      sortKey: key(index.rangeKey),
+      projectionType: dynamodb.ProjectionType.KEYS_ONLY,
+    })),
+    billing: dynamodb.Billing.onDemand(),
+    timeToLiveAttribute: ttl,
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+    removalPolicy: RemovalPolicy.RETAIN,
+    deletionProtection: true,
+  });
+  const bucket = new s3.Bucket(stack, "Messages", {
+    encryption: s3.BucketEncryption.S3_MANAGED,
+    blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
+    enforceSSL: true,
+    // Must be longer than the retention of both queues together.
+    lifecycleRules: ["messages/", "dead-letters/"].map((prefix) => ({
+      prefix,
+      expiration: Duration.days(30),
+    })),
+    removalPolicy: RemovalPolicy.RETAIN,
+  });
+  // Secrets Manager generates HASH_KEY: 64 hex digits that no template and no person has seen.
+  const settings = new secretsmanager.Secret(stack, "Settings", {
+    description: "API_TOKENS and HASH_KEY, as a JSON object",
+    generateSecretString: {
+      secretStringTemplate: JSON.stringify({ API_TOKENS: [] }),
+      generateStringKey: "HASH_KEY",
+      passwordLength: 64,
+      excludePunctuation: true,
+      excludeUppercase: true,
+      excludeCharacters: "ghijklmnopqrstuvwxyz",
+      requireEachIncludedType: false,
+    },
+  });
+
+  const providerSecrets = new secretsmanager.Secret(stack, "ProviderSecrets", {
+    description: "The dialing providers' secrets, such as WEBHOOK_SECRET, as a JSON object",
+    generateSecretString: { secretStringTemplate: "{}", generateStringKey: "UNUSED" },
+  });
+  return { queue, deadQueue, table, bucket, settings, providerSecrets };
+}
+export type Storage = ReturnType<typeof createStorage>;
