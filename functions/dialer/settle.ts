@@ -200,5 +200,5 @@ export async function settleOutcome(settlement: Settlement, deps: DialerDeps): P
       return;
     }
   }
-  throw new Error("the row is written by others all the time");
+  throw new Error("every try to write the row met a conflict");
 }

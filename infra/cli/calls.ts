@@ -17,14 +17,14 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
 
   list     [--state STATE] [--request ID] [--number +12025550123]
            [--agent A] [--provider P] [--reason R] [--from TIME] [--until TIME] [--limit N]
-  show     ID [--reveal]                      one call's story; with its number and context
-  redial   ID… | --state STATE [as list]      [--not-placed], which calls that are NEEDS_REVIEW demand
+  show     ID [--reveal]                      one call with its history; --reveal adds its number and context
+  redial   ID… | --state STATE [as list]      [--not-placed], required for NEEDS_REVIEW
   resolve  ID… | --state NEEDS_REVIEW [as list]   --placed | --not-placed
   cancel   ID… | --request ID | --agent A     calls that are WAITING
   pause    --agent A | --account P            keeps calls WAITING until they are resumed
   resume   --agent A | --account P | --breaker KEY
-  pauses                                      what is paused, and which circuit breakers are open
-  backlogs [--limit N]                        whose calls wait, since when, and what holds them
+  pauses                                      the pauses and the open circuit breakers
+  backlogs [--limit N]                        waiting calls by client and agent, and what holds them
   stats    [--hours N]                        calls by state and hour
   dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
   audit    [--limit N]                        the audit log: what operators did
@@ -34,7 +34,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   --json   for scripts: a JSON value a line instead of tables
 
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
-Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 something of it was refused.`;
+Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 the service refused something.`;
 
 const commands: Record<string, Command> = { ...callCommands, ...waitingCommands, ...listCommands };
 

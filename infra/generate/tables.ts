@@ -170,7 +170,7 @@ async function zonesOfPrefixes(): Promise<Record<string, string>> {
     const zones = map[prefix] ?? "";
     if (zones === inherited(prefix)) continue;
     const callingCode = [1, 2, 3].map((length) => prefix.slice(0, length)).find(isCallingCode);
-    if (callingCode === undefined) throw new Error(`+${prefix} is of no calling code`);
+    if (callingCode === undefined) throw new Error(`+${prefix} belongs to no calling code`);
     if (prefix !== callingCode && !isOfPlace(prefix, callingCode)) continue;
     const list = zones.split("&").join(" ");
     prefixes.set(list, [...(prefixes.get(list) ?? []), prefix]);

@@ -49,7 +49,7 @@ async function serve(
     return;
   }
   const answer = await api.invoke(eventOf(request, body));
-  if (!isHttpAnswer(answer)) throw new Error("the function answered with no HTTP answer");
+  if (!isHttpAnswer(answer)) throw new Error("the function's answer is not an HTTP answer");
   response.writeHead(answer.statusCode, answer.headers);
   response.end(Buffer.from(answer.body ?? "", answer.isBase64Encoded ? "base64" : "utf8"));
 }

@@ -313,7 +313,7 @@ export function hoursOf(
   if (typeof set !== "string") return set;
   if (set === "always") return undefined;
   const preset = presets[set];
-  if (preset === undefined) throw new Error("the plan names hours that are not there");
+  if (preset === undefined) throw new Error("the plan names unknown hours");
   return preset;
 }
 

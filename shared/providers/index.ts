@@ -89,13 +89,13 @@ export function createProviders(
   );
   return (route) => {
     const provider = created.get(typeOf(route));
-    if (provider === undefined) throw new Error("a route names a provider that is not there");
+    if (provider === undefined) throw new Error("a route names an unknown provider");
     return provider;
   };
 }
 
 function typeOf(route: { type: string }): ProviderType<Route> {
   const type = typesByName.get(route.type);
-  if (type === undefined) throw new Error("a route names a provider that is not there");
+  if (type === undefined) throw new Error("a route names an unknown provider");
   return type;
 }

@@ -106,7 +106,7 @@ async function readKey(documents: Documents, key: string): Promise<KeyValue | un
  * @throws if it is not known whether the key is bound
  */
 async function bindKey(documents: Documents, next: KeyDocument): Promise<KeyValue> {
-  let failure: unknown = new Error("a key was refused that is not bound");
+  let failure: unknown = new Error("the key was refused, but is not bound");
   try {
     const [isBound] = await documents.write([{ next, seen: null }]);
     if (isBound === true) return next.value;
