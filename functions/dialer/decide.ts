@@ -1,13 +1,10 @@
 import type { Call } from "../../shared/calls/call.ts";
 import { callOf, type CallRow } from "../../shared/calls/call-row.ts";
 import { type Decided, isIdempotent } from "../../shared/calls/state-machine.ts";
-import {
-  accountOf,
-  type DialPlan,
-  expiryOf,
-  mayBeCalled,
-  routeOf,
-} from "../../shared/dial-plan/dial-plan.ts";
+import { mayBeCalled } from "../../shared/dial-plan/destinations.ts";
+import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
+import { accountOf, routeOf } from "../../shared/dial-plan/routes.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/documents/orders.ts";
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";

@@ -4,7 +4,8 @@ import {
   type Decided,
   type Settlement,
 } from "../../shared/calls/state-machine.ts";
-import { accountOf, expiryOf } from "../../shared/dial-plan/dial-plan.ts";
+import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
+import { accountOf } from "../../shared/dial-plan/routes.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { errorForLog, type LogFields } from "../../shared/platform/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";

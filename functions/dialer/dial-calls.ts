@@ -1,7 +1,7 @@
 import type { Call } from "../../shared/calls/call.ts";
 import { callOf, type CallRow, type CallState } from "../../shared/calls/call-row.ts";
 import { reviewed } from "../../shared/calls/state-machine.ts";
-import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
+import { accountOf } from "../../shared/dial-plan/routes.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";

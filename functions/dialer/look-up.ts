@@ -6,7 +6,7 @@ import {
   reviewed,
   type Settlement,
 } from "../../shared/calls/state-machine.ts";
-import { accountOf } from "../../shared/dial-plan/dial-plan.ts";
+import { accountOf } from "../../shared/dial-plan/routes.ts";
 import type { Change } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import type { FoundCall, SoughtCall } from "../../shared/providers/dialing-provider.ts";

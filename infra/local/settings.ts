@@ -2,11 +2,8 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
-import {
-  malformedSecrets,
-  missingSecrets,
-  parseDialPlan,
-} from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { malformedSecrets, missingSecrets } from "../../shared/dial-plan/secrets.ts";
 import { createToken, parseTokens } from "../../shared/platform/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 

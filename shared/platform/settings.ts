@@ -1,9 +1,6 @@
-import {
-  type DialPlan,
-  malformedSecrets,
-  missingSecrets,
-  parseDialPlan,
-} from "../dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../dial-plan/dial-plan.ts";
+import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "./log.ts";
 import type { Route } from "../providers/index.ts";
 import { createSchedule, type Schedule } from "../schedule/schedule.ts";

@@ -1,5 +1,7 @@
 import type { CallRequest } from "../calls/call.ts";
-import { type DialPlan, hoursOf, timeoutSecondsOf } from "../dial-plan/dial-plan.ts";
+import { hoursOf } from "../dial-plan/dial-plan.ts";
+import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import { timeoutSecondsOf } from "../dial-plan/routes.ts";
 import type { Log } from "../platform/log.ts";
 import { countryOf } from "../numbering/phone-number.ts";
 import type { Route } from "../providers/index.ts";

@@ -5,7 +5,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { parseDialPlan, routeOf } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { routeOf } from "../../shared/dial-plan/routes.ts";
 import { type CallHours, isOpen, nextOpening } from "../../shared/schedule/calling-hours.ts";
 import { presets } from "../../shared/schedule/presets.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";

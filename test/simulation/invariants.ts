@@ -1,6 +1,7 @@
 import type { Call } from "../../shared/calls/call.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";
-import { accountOf, type DialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
+import { accountOf } from "../../shared/dial-plan/routes.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import type { Answer, PostedMark } from "./clients.ts";
 import type { DoneAct, SeenRow } from "./operator-acts.ts";

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type DialPlan, parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Tokens in the clear, as held by a client and an operator. */

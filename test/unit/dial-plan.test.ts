@@ -1,13 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import {
-  accountOf,
-  mayBeCalled,
-  malformedSecrets,
-  missingSecrets,
-  parseDialPlan,
-  routeOf,
-} from "../../shared/dial-plan/dial-plan.ts";
+import { mayBeCalled } from "../../shared/dial-plan/destinations.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { accountOf, routeOf } from "../../shared/dial-plan/routes.ts";
+import { malformedSecrets, missingSecrets } from "../../shared/dial-plan/secrets.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
 
 const plan = {

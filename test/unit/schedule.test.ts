@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "../../shared/calls/call.ts";
-import { parseDialPlan, routeOf } from "../../shared/dial-plan/dial-plan.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { routeOf } from "../../shared/dial-plan/routes.ts";
 import type { LogFields } from "../../shared/platform/log.ts";
 import { presets } from "../../shared/schedule/presets.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";

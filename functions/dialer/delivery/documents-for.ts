@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call.ts";
-import { accountOf, routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/documents/documents.ts";
 import {
   cancellationKeysOf,

@@ -1,5 +1,5 @@
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { DocumentKey, DocumentsRead } from "../../../shared/documents/documents.ts";
 import type { Pace } from "../../../shared/schedule/pacing.ts";
 import type { DialerDeps, DialerMemory } from "../context.ts";

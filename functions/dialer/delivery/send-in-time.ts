@@ -1,5 +1,6 @@
 import { claimAgeMsMax, type Decided } from "../../../shared/calls/state-machine.ts";
-import { accountOf, expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";

@@ -1,7 +1,7 @@
 import DataLoader from "dataloader";
 import type { Call } from "../../../shared/calls/call.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { accountOf, routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import type { Pace } from "../../../shared/schedule/pacing.ts";

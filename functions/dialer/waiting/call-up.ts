@@ -1,5 +1,5 @@
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import type { DuePlace } from "../../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { isPaused } from "../../../shared/documents/orders.ts";

@@ -1,5 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { accountOf, routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
 import type { DialerDeps } from "../context.ts";

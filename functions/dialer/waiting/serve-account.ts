@@ -1,4 +1,4 @@
-import { accountOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { breakerKeysOf, openBreakers } from "../../../shared/documents/breakers.ts";
 import type { DocumentsRead, StoredDocument } from "../../../shared/documents/documents.ts";
 import { pauseKeysOf } from "../../../shared/documents/orders.ts";

@@ -1,0 +1,20 @@
+import type { CallRequest } from "../calls/call.ts";
+import { countryOf } from "../numbering/phone-number.ts";
+import type { DialPlan } from "./plan-schema.ts";
+
+/** True if the plan permits calls to this number. */
+export function mayBeCalled(
+  { phone_number }: Pick<CallRequest, "phone_number">,
+  { destinations: { allow, deny } }: DialPlan,
+): boolean {
+  let countriesDenied = false;
+  for (const place of deny) {
+    if (!place.startsWith("+")) countriesDenied = true;
+    else if (phone_number.startsWith(place)) return false;
+  }
+  const all = allow.includes("*");
+  if (all && !countriesDenied) return true;
+  const country = countryOf(phone_number);
+  if (country === undefined) return all;
+  return (all || allow.includes(country)) && !deny.includes(country);
+}

@@ -1,0 +1,208 @@
+import * as z from "zod";
+import { hasNumbers } from "../numbering/phone-number.ts";
+import { httpsUrl } from "../providers/https-url.ts";
+import { parseRoute, type Route, typeNames } from "../providers/index.ts";
+import { dayOf, weeklyHoursSchema } from "../schedule/calling-hours.ts";
+import { frequencyCapSchema } from "../schedule/frequency-cap.ts";
+import { presets } from "../schedule/presets.ts";
+import { isTimeZone } from "../schedule/time-zone.ts";
+
+const typesText = typeNames.join(", ");
+/** Settings of an account at a provider. */
+export const accountSchema = z
+  .strictObject({
+    /** The kind of provider. Defaults to the account's name. */
+    type: z
+      .string()
+      .refine((type) => typeNames.includes(type), `must be one of ${typesText}`)
+      .optional(),
+    /** Base URL of the provider's API for this account, such as that of a region. */
+    baseUrl: httpsUrl
+      .refine((url) => !/[?#]/.test(url), "must not have a query or a fragment")
+      .overwrite((url) => url.replace(/\/+$/, ""))
+      .optional(),
+    /** Maximum time for the provider's answer; 90 leaves a 120 s function time to record the outcome. */
+    timeoutSeconds: z.int().min(1).max(90).default(30),
+    /** Maximum requests under way at once in one delivery of the queue. */
+    concurrency: z.int().min(1).max(100).default(25),
+    /** Maximum rate that the carrier accepts; a fraction if it is below one. */
+    callsPerSecond: z.number().min(0.02).max(1000).optional(),
+    /** Calls that may go at once after a pause. */
+    burst: z.int().min(1).max(1000).default(1),
+  })
+  .refine(({ burst, callsPerSecond }) => burst === 1 || callsPerSecond !== undefined, {
+    path: ["burst"],
+    error: "needs callsPerSecond beside it",
+  });
+
+/** Hours of the week, written out or by name: `always`, a preset, or a set of the plan. */
+const hoursSchema = z.unknown().transform((hours, { issues, addIssue }) => {
+  if (typeof hours === "string") return hours;
+  const { data, error } = weeklyHoursSchema.safeParse(hours);
+  if (data !== undefined) return { weekly: data };
+  if (typeof hours !== "object" || hours === null || Array.isArray(hours)) {
+    addIssue('must be a name, or hours such as {"mon-fri": ["09:00-17:00"]}');
+  } else issues.push(...error.issues.map((issue) => ({ ...issue, input: undefined })));
+  return { weekly: [] };
+});
+
+/** Rules for all numbers of a place, in addition to those of the agent. */
+const placeRules = {
+  callingHours: hoursSchema.optional(),
+  maxCalls: frequencyCapSchema.optional(),
+};
+const saysSomething = ({
+  callingHours,
+  maxCalls,
+}: {
+  callingHours?: unknown;
+  maxCalls?: unknown;
+}) => callingHours !== undefined || maxCalls !== undefined;
+const mustSaySomething = "must have callingHours, maxCalls or both";
+
+const isDate = (text: string) =>
+  /^\d{4}-\d\d-\d\d$/.test(text) && new Date(dayOf(text) * 86_400_000).toJSON()?.startsWith(text);
+
+const mustBeCountry = "must be a country's two capital letters (ISO 3166-1)";
+const countryCode = z.string().refine(hasNumbers, mustBeCountry);
+const countryOrAll = z
+  .string()
+  .refine((text) => text === "*" || hasNumbers(text), `${mustBeCountry}, or *`);
+const numberPrefix = z
+  .string()
+  .regex(/^\+[1-9]\d{0,14}$/, "must be a number's beginning such as +1305");
+
+/**
+ * The dial plan: the provider of each agent, the pace, hours and permitted destinations. These are decided
+ * here alone; the plan is `infra/dial-plan.json`, or the variable DIAL_PLAN instead.
+ */
+const dialPlanSchema = z
+  .strictObject({
+    /** Routes by agent_id; `*` is the route of every agent not named. */
+    agents: z
+      .record(
+        z.string().min(1).max(128),
+        z.looseObject({
+          provider: z.string(`must be an account of providers, or one of ${typesText}`),
+          callingHours: z.string().optional(),
+        }),
+      )
+      .refine((agents) => Object.keys(agents).length > 0, "must name an agent, or *"),
+    providers: z
+      .record(
+        z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu"),
+        accountSchema,
+      )
+      .default({}),
+    /** Named sets of hours. `default` applies to every agent that names none. */
+    callingHours: z
+      .record(z.string(), hoursSchema)
+      .refine((sets) => Object.hasOwn(sets, "default"), 'must have a set named "default"'),
+    /** Rules by country of the number, in two capital letters. They and the agent's hours must all be open. */
+    countries: z
+      .record(countryCode, z.strictObject(placeRules).refine(saysSomething, mustSaySomething))
+      .default({}),
+    /** Rules for numbers that begin with one of `prefixes`. The preset us-florida brings Florida's prefixes. */
+    regions: z
+      .record(
+        z.string(),
+        z
+          .strictObject({ ...placeRules, prefixes: z.array(numberPrefix).min(1).optional() })
+          .refine(saysSomething, mustSaySomething),
+      )
+      .default({}),
+    /** Maximum calls to any one number, whatever its place. */
+    maxCalls: frequencyCapSchema.optional(),
+    /** Days on which nobody is phoned, `YYYY-MM-DD` at the callee's place. */
+    blackoutDates: z
+      .array(z.string().refine(isDate, "must be a date such as 2026-12-25"))
+      .default([]),
+    /** Time zone of a call without `timezone` to a number without a known zone. */
+    defaultTimeZone: z
+      .string()
+      .refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")
+      .optional(),
+    destinations: z.strictObject({
+      /** Countries that may be called. `*` stands for all of them, and for numbers of no country. */
+      allow: z.array(countryOrAll).min(1),
+      /** Countries and number prefixes that may not be called, even if allowed above. */
+      deny: z
+        .array(
+          z
+            .string()
+            .refine(
+              (text) => /^\+[1-9]\d{0,14}$/.test(text) || hasNumbers(text),
+              "must be a prefix such as +1900, or a country's two capital letters",
+            ),
+        )
+        .default(["+1900", "+979", "+881", "+882", "+883"]), // premium rate and satellite: toll fraud
+    }),
+    /** Time from acceptance after which a call that was not dialed ends EXPIRED. */
+    expireAfterHours: z.number().positive().max(720).default(168),
+    /** Time for which an unknown outcome is looked up before it goes to NEEDS_REVIEW. */
+    reviewAfterSeconds: z.int().min(1).max(86_400).default(300),
+    /** Time that a call's row is kept after its acceptance. */
+    retentionDays: z.number().positive().max(3650).default(60),
+  })
+  .superRefine(({ agents, providers, callingHours, countries, regions }, { addIssue }) => {
+    const refuse = (path: string[], message: string) => addIssue({ code: "custom", path, message });
+    const isPreset = (name: string) => name === "always" || Object.hasOwn(presets, name);
+    const isName = (name: string) => isPreset(name) || Object.hasOwn(callingHours, name);
+    const presetNames = ["always", ...Object.keys(presets)].join(", ");
+    for (const [name, { type }] of Object.entries(providers)) {
+      if (type !== undefined || typeNames.includes(name)) continue;
+      refuse(["providers", name], `needs a type: one of ${typesText}`);
+    }
+    for (const [name, hours] of Object.entries(callingHours)) {
+      if (isPreset(name)) refuse(["callingHours", name], "has the name of a preset");
+      if (typeof hours === "string" && !isPreset(hours)) {
+        refuse(["callingHours", name], `must be hours, or one of ${presetNames}`);
+      }
+    }
+    const message = `must name a set of callingHours, or one of ${presetNames}`;
+    for (const [key, places] of Object.entries({ agents, countries, regions })) {
+      for (const [name, { callingHours: hours }] of Object.entries(places)) {
+        if (typeof hours !== "string" || isName(hours)) continue;
+        refuse([key, name, "callingHours"], message);
+      }
+    }
+    for (const [name, { prefixes, callingHours: hours }] of Object.entries(regions)) {
+      const own = typeof hours === "string" && Object.hasOwn(presets, hours) ? hours : "";
+      if (prefixes === undefined && presets[own]?.prefixes === undefined) {
+        refuse(["regions", name, "prefixes"], "is required: where the region's numbers begin");
+      }
+    }
+  })
+  // A duplicate delivery must find its call's row: queue and dead-letter queue keep messages for 14 days
+  // each.
+  .refine(
+    ({ expireAfterHours, retentionDays }) => retentionDays * 24 >= expireAfterHours + 28 * 24,
+    {
+      path: ["retentionDays"],
+      error: "must be at least expireAfterHours and 28 days",
+    },
+  );
+
+/** The plan as written, with each agent's route parsed by its account's type. */
+export const planWithRoutesSchema = dialPlanSchema.transform((plan, { issues, addIssue }) => {
+  const agents: Record<string, Route> = {};
+  for (const [name, fields] of Object.entries(plan.agents)) {
+    const account = plan.providers[fields.provider];
+    const type = account?.type ?? fields.provider;
+    if (!typeNames.includes(type)) {
+      const message = `must be an account of providers, or one of ${typesText}`;
+      addIssue({ code: "custom", path: ["agents", name, "provider"], message });
+    } else {
+      const parsed = parseRoute(fields, { type, baseUrl: account?.baseUrl });
+      if ("route" in parsed) agents[name] = parsed.route;
+      else {
+        for (const issue of parsed.issues) {
+          issues.push({ ...issue, path: ["agents", name, ...issue.path], input: undefined });
+        }
+      }
+    }
+  }
+  return { ...plan, agents };
+});
+
+export type DialPlan = z.infer<typeof planWithRoutesSchema>;

@@ -1,0 +1,35 @@
+import { defaultCallsPerSecond, type Route } from "../providers/index.ts";
+import { type Pace, paceOf } from "../schedule/pacing.ts";
+import { accountSchema, type DialPlan } from "./plan-schema.ts";
+
+/** Returns the route of an agent: its own, or that of `*`. */
+export function routeOf(agentId: string, { agents }: DialPlan): Route | undefined {
+  return Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
+}
+
+const defaultAccount = accountSchema.parse({});
+
+/**
+ * Returns the settings of the account that a route dials through. Without a `pace` the account takes calls
+ * without a rate limit.
+ */
+export function accountOf(
+  route: Route,
+  { providers }: DialPlan,
+): { timeoutSeconds: number; concurrency: number; pace?: Pace } {
+  const {
+    timeoutSeconds,
+    concurrency,
+    callsPerSecond = defaultCallsPerSecond(route),
+    burst,
+  } = providers[route.provider] ?? defaultAccount;
+  const account = { timeoutSeconds, concurrency };
+  return callsPerSecond === undefined
+    ? account
+    : { ...account, pace: paceOf(callsPerSecond, burst) };
+}
+
+/** Returns the time limit for an answer of the route's provider, in seconds. */
+export function timeoutSecondsOf(route: Route, { providers }: DialPlan): number {
+  return (providers[route.provider] ?? defaultAccount).timeoutSeconds;
+}
