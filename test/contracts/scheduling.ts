@@ -189,7 +189,7 @@ export function describeScheduling(platform: PlatformUnderTest): void {
       }));
       await bench.post(callsTo("backlog", 500));
       await new Promise((next) => setTimeout(next, 3000));
-      // Of the same client and agent: another backlog would have its share at once.
+      // The client and agent are the same: another backlog would have its share at once.
       await bench.post(callsTo("backlog", 501).slice(500));
       await until(() => bench.received.length >= 501, 90_000);
       await bench.end();
