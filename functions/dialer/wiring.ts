@@ -26,7 +26,7 @@ function ledgerSecondsFor(items: unknown): number {
   return ledgerSecondsMax * Math.max(1, Math.ceil(count / itemsPerLimit));
 }
 
-/** The same dependencies; each call to ledger, documents, queue and dead letters ends within its time limit. */
+/** Wraps the dependencies so that each call to ledger, documents, queue and dead letters has a time limit. */
 export function withPortLimits(deps: DialerDeps): DialerDeps {
   const { clock, memory } = deps;
   const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };

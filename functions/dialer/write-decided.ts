@@ -121,7 +121,7 @@ const events: Record<CallState, [LogLevel, string]> = {
   NEEDS_REVIEW: ["alarm", "call.needs_review"],
 };
 
-/** Writes one wide event a decision. */
+/** Logs one wide event per decision. */
 export function logDecision(
   { log }: Pick<DialerDeps, "log">,
   call: Pick<Call, "id" | "requestId" | "client"> & { request: { agent_id: string } },

@@ -8,8 +8,8 @@ export const functionNames = ["api", "dialer"] as const;
 export type FunctionName = (typeof functionNames)[number];
 
 /**
- * Bundles a Lambda function into `directory`/index.mjs, with chunks beside it for what only some requests
- * load. The SDK is bundled: pinned, and no slower than the one in the image. The API's generated files are built first.
+ * Bundles a Lambda function into `directory`/index.mjs, with chunks beside it for modules that only some
+ * requests load. The SDK is bundled: pinned, and no slower than the one in the image. The API's generated files are built first.
  */
 export async function bundleFunction(name: FunctionName, directory: string): Promise<void> {
   if (name === "api") await buildGenerated();

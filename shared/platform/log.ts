@@ -20,7 +20,7 @@ export interface LogFields {
   status?: number;
   /** True for a repeated request under an Idempotency-Key. */
   replayed?: boolean;
-  /** ISO 8601. */
+  /** Due time of a row, ISO 8601. */
   due_at?: string;
   /** Name of the circuit breaker of an account, a route or an agent. */
   breaker?: string;

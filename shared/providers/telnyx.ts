@@ -31,17 +31,18 @@ const routeSchema = z.strictObject({
  *  "assistant": {"id": "assistant-…", "dynamic_variables": {"first_name": "Ada"}}}
  * ```
  *
- * `client_state`, which every webhook of the call repeats, is JSON in base64: `call_id`, and without an assistant
- * `agent_id` and `context` too.
+ * `client_state` is repeated by every webhook of the call. It is JSON in base64: `call_id`, and without an
+ * assistant `agent_id` and `context` too.
  *
- * 200 with `data.call_control_id`: placed. Telnyx ignores a second command with one `command_id`, but for 60 s only,
- * which a clock cannot promise to keep: an unknown outcome is looked up and never sent again. A look-up is
- * `GET /v2/call_events` (https://developers.telnyx.com/api-reference/debugging/list-call-events), which has the last
- * 24 hours' webhooks, each with its `client_state`; the number that was called stands in no address.
- * Errors are `errors[].code`: 10009 authentication, 10011 and 90103 too many requests; 403 with "channel limit exceeded"
- * is the account's concurrency. 10010 is the code of every refusal: what is refused is told by a D-code, in
- * `telnyx_error.error_code` or at the end of `detail`. What is wrong with `from` or `connection_id`, by
- * `source.pointer`, is wrong with the route.
+ * 200 with `data.call_control_id`: placed. Telnyx ignores a repeated `command_id`, but for 60 s only, which no
+ * clock can guarantee to observe: an unknown outcome is looked up and never sent again. A look-up is
+ * `GET /v2/call_events` (https://developers.telnyx.com/api-reference/debugging/list-call-events), which has the
+ * webhooks of the last 24 hours, each with its `client_state`. The called number appears in no URL.
+ *
+ * Errors are `errors[].code`: 10009 authentication, 10011 and 90103 too many requests; 403 with "channel limit
+ * exceeded" is the account's concurrency. 10010 is the code of every refusal. A D-code, in
+ * `telnyx_error.error_code` or at the end of `detail`, names its subject. An error whose `source.pointer` is
+ * `from` or `connection_id` is an error of the route.
  */
 export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
   name: "telnyx",

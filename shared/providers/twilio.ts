@@ -47,22 +47,24 @@ const ownParameters = new Set(["call_id", "agent_id"]);
 
 /**
  * Twilio: `POST /2010-04-01/Accounts/{AccountSid}/Calls.json` (https://www.twilio.com/docs/voice/api/call-resource),
- * form-encoded, Basic authentication. Secrets: `TWILIO_ACCOUNT_SID` and `TWILIO_AUTH_TOKEN`, which with `apiKey` is that
- * key's secret.
+ * form-encoded, Basic authentication. Secrets: `TWILIO_ACCOUNT_SID` and `TWILIO_AUTH_TOKEN`. With `apiKey`, the
+ * latter is that key's secret.
  *
  * ```
  * To=+12025550123&From=+12025550100&Twiml=<Response><Connect><Stream url="wss://…">
  *   <Parameter name="first_name" value="Ada"/><Parameter name="call_id" value="call_…"/>…</Stream></Connect></Response>
  * ```
  *
- * With `answerUrl`, `Url` is sent instead of `Twiml`, with `call_id` in its query: a context cannot go along.
+ * With `answerUrl`, the request has `Url` instead of `Twiml`, with `call_id` in its query: it cannot carry a
+ * context.
  *
- * 201 with `sid`: placed, if only in Twilio's own queue: calls above the account's calls per second wait there for up to a
- * day, past all calling hours, so `callsPerSecond` must not be more than the account has. Errors are `{code, message}`:
- * see `exception`. The message may quote the number.
+ * 201 with `sid`: placed, possibly only in Twilio's own queue. Calls above the account's calls per second wait
+ * there for up to a day, past all calling hours, so `callsPerSecond` must not exceed the account's rate. Errors
+ * are `{code, message}`: see `exception`. The message may quote the number.
  *
- * No field of a call holds an id of ours, so a look-up finds calls by number and time. `StartTime>` takes a day, or a time as
- * Twilio's own SDK sends it, in UTC; `start_time` is empty while a call is queued, so those are listed apart.
+ * No field of a call holds an id of ours, so a look-up finds calls by number and time. `StartTime>` takes a day,
+ * or a time in UTC in the form of Twilio's own SDK. `start_time` is empty while a call is queued, so queued calls
+ * are listed separately.
  */
 export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
   name: "twilio",

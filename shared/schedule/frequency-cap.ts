@@ -26,7 +26,7 @@ export function freeAt(
 ): number {
   const newestFirst = times.toSorted((a, b) => b - a);
   const free = caps.map(({ count, days }) => {
-    const blocking = newestFirst[count - 1]; // once it has left the period, fewer than `count` are in it
+    const blocking = newestFirst[count - 1]; // once this call has left the period, fewer than `count` are in it
     return blocking === undefined ? at : Math.ceil(blocking + days * dayMs);
   });
   return Math.max(at, ...free);

@@ -68,7 +68,7 @@ const usFederal: HoursPreset = { weekly: weekly({ "mon-sun": ["08:00-21:00"] }) 
 /**
  * 8 to 20 o'clock every day, at most 3 calls in 24 hours on the same subject, whatever number calls:
  * Fla. Stat. 501.616(6). https://www.flsenate.gov/Laws/Statutes/2026/501.616
- * For Florida's area codes, whose holders Fla. Stat. 501.059 presumes to be residents.
+ * It applies to Florida's area codes, whose holders Fla. Stat. 501.059 presumes to be residents.
  */
 const usFlorida: HoursPreset = {
   weekly: weekly({ "mon-sun": ["08:00-20:00"] }),
@@ -121,7 +121,7 @@ const spain: HoursPreset = {
 /**
  * Monday to Friday 9 to 20 o'clock, Saturday 9 to 17, no Sundays, no national public holidays:
  * Telecommunications (Telemarketing and Research Calls) Industry Standard 2017, which lapses on 1 April 2027
- * unless it is made anew. https://www.legislation.gov.au/F2017L00323/latest/text
+ * unless it is renewed. https://www.legislation.gov.au/F2017L00323/latest/text
  * The holidays are those of every state, and the weekdays that stand in for them.
  */
 const australia: HoursPreset = {
@@ -140,7 +140,7 @@ const australia: HoursPreset = {
 
 /**
  * 9 to 21 o'clock every day: Telecom Commercial Communications Customer Preference Regulations 2010. Those of
- * 2018 go by the time bands that each customer chose, which this does not know: many dial from 10 o'clock on.
+ * 2018 go by the time bands that each customer chose, which this preset does not know: many dial from 10 o'clock on.
  * https://trai.gov.in/preference-registration
  */
 const india: HoursPreset = { weekly: weekly({ "mon-sun": ["09:00-21:00"] }) };

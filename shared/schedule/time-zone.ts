@@ -9,9 +9,9 @@ const intlBlocksMax = 32;
 /** A period, in milliseconds since the epoch, in which local time is UTC + `offsetMs`. */
 interface ClockSpan {
   offsetMs: number;
-  /** Inclusive. */
+  /** Start of the period, inclusive. */
   from: number;
-  /** Exclusive; the offset may stay the same after it. */
+  /** End of the period, exclusive. The offset may stay the same after it. */
   until: number;
 }
 

@@ -25,7 +25,7 @@ import { callRequest } from "./competitors/payload.ts";
 import { answer, ready } from "./competitors/side.ts";
 import { cpuOf } from "./measure.ts";
 
-/** Messages of 25 calls. */
+/** Messages per delivery, each with 25 calls. */
 const deliverySize = 4;
 const invocationMs = 600_000;
 const { PROVIDER_URL, CALLS, CONCURRENCY, CONNECTION, TABLE } = process.env;

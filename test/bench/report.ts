@@ -1,7 +1,7 @@
 /** The results of one part of the bench. */
 export interface Section {
   title: string;
-  /** Markdown. */
+  /** The results as Markdown. */
   text: string;
   targets: Target[];
   /** Quantities that other parts compute with, by name. */

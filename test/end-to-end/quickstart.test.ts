@@ -35,7 +35,7 @@ describe("the README's quickstart", () => {
 
   it.each(commands)("is answered 201 for what is pasted: %s", async (command) => {
     const [, token = ""] = /^Token: (oc_\w+)$/m.exec(service.output()) ?? [];
-    // On a port of the test's own, as 8787 may be taken.
+    // The test uses a port of its own, as 8787 may be taken.
     const pasted = command.replaceAll(":8787", `:${service.port}`);
     const env = { ...process.env, TOKEN: token };
     const { stdout } = await promisify(execFile)("sh", ["-c", pasted], { env });

@@ -17,7 +17,7 @@ const receiptMsMax = 25_000;
 /** Options of a load run on a platform. */
 export interface LoadOptions extends Omit<StreamOptions, "address" | "token"> {
   minutes: number;
-  /** 0: nothing is killed. */
+  /** Interval between kills; 0: nothing is killed. */
   killEverySeconds: number;
   /** Maximum time for accepted calls to end, once nothing more is posted. */
   settleSecondsMax: number;

@@ -10,7 +10,7 @@ export interface StreamOptions {
   /** Returns the current address of the service, which a restart changes. */
   address(): string;
   token: string;
-  /** Single calls a second. */
+  /** Single calls per second. */
   rate: number;
   batchEverySeconds: number;
   /** Range of a batch's number of calls, evenly distributed. */

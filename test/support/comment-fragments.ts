@@ -11,7 +11,7 @@ const foreign = ["test/bench/competitors/node_modules/", "functions/api/generate
 
 /** A comment that begins with a fragment. */
 export interface CommentFragment {
-  /** From 1. */
+  /** Number of the line, from 1. */
   line: number;
   text: string;
 }
