@@ -3,9 +3,9 @@
 -- Both tables are WITHOUT ROWID, because a text primary key of an ordinary table is an index of its own: D1 would bill
 -- each new row as two. Every index on a column that a write changes is one more row written.
 
--- The home of every call that waits or was tried. `row` is the whole row as JSON, but for its id, version and number's
--- hash (shared/calls/call-row.ts). The columns that change and are searched are generated from it. They are stored, and
--- stand ahead of it, so that a search by state and the list of what is due never load or parse the JSON.
+-- One row for every call that waits or was tried. `row` is the row as JSON without its id, version and number's hash
+-- (shared/calls/call-row.ts). The columns that change and are searched are generated from it. They are stored ahead of
+-- it, so that a search by state and the list of due rows never load or parse the JSON.
 CREATE TABLE calls (
   id TEXT PRIMARY KEY,
   version TEXT NOT NULL,
@@ -18,19 +18,19 @@ CREATE TABLE calls (
   row TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- What waits or is watched, each backlog in the order in which it is called up. A call leaves the index once it is
--- settled.
+-- Rows that wait or are watched, each backlog in the order in which it is called up. A call leaves the index once it
+-- is settled.
 CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL;
 
 -- All calls to a number. Only the first write of a call pays for it.
 CREATE INDEX calls_number ON calls (number_hash, id);
 
--- The states that operators look after. Rows of other states are listed by the primary key, which sorts by time: most
+-- Rows in the states that operators look after. Rows of other states are listed by the primary key, which sorts by time: most
 -- of them are PLACED, and a settlement would pay for the index.
 CREATE INDEX calls_attention ON calls (state, id)
   WHERE state IN ('UNKNOWN', 'NEEDS_REVIEW', 'REJECTED', 'EXPIRED');
 
--- Everything small that is not a call (shared/documents/kinds.ts). `value` is JSON. There is no index on `expires_at`:
+-- All small data other than calls (shared/documents/kinds.ts). `value` is JSON. There is no index on `expires_at`:
 -- it would double the price of every idempotency key, and an hourly scan deletes what has expired.
 CREATE TABLE documents (
   kind TEXT NOT NULL,
