@@ -1,21 +1,19 @@
-import { zValidator } from "@hono/zod-validator";
 import { Hono } from "hono";
-import { batchSchema, singleSchema } from "../../shared/calls/call.ts";
+import { callRequestSchema } from "../../shared/calls/call.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { authenticate } from "./middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv } from "./context.ts";
 import { createCalls } from "./calls/create-calls.ts";
+import { endpoints } from "./calls/endpoints.ts";
 import page from "./generated/console.json" with { type: "json" };
 import documents from "./generated/documents.json" with { type: "json" };
 import { createOperator } from "./operator/operator.ts";
 import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts";
-import { errorsOf, problem, unprocessable } from "./problem.ts";
+import { judge, problem } from "./problem.ts";
 import { readJson } from "./middleware/read-json.ts";
 
-/** Maximum body of one call: a context of 32 KiB, fully escaped, and the other fields. */
-const callBytesMax = 64 * 1024;
-/** Maximum body of a batch: passes API Gateway and Lambda (6 MB) as base64. */
-const batchBytesMax = 4 * 1024 * 1024;
+const names = Object.keys(callRequestSchema.shape);
+const unknownField = `is not a field of a call: ${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 
 const pageHeaders = {
   "content-security-policy": page.policy,
@@ -71,25 +69,11 @@ export function createApp(unlimited: ApiDeps) {
 /** Adds the two endpoints of clients. */
 function acceptCalls(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const authenticated = authenticate((token) => deps.callerOf(token, deps.clock.now()));
-  app.post(
-    "/v1/calls",
-    authenticated,
-    readJson(callBytesMax),
-    zValidator("json", singleSchema, (result, c) => {
-      if (!result.success) return unprocessable(c, errorsOf(result.error.issues));
-    }),
-    (c) => createCalls(c, deps, c.req.valid("json")),
-  );
-  app.post(
-    "/v1/calls/batch",
-    authenticated,
-    readJson(batchBytesMax),
-    zValidator("json", batchSchema, (result, c) => {
-      if (!result.success) return unprocessable(c, errorsOf(result.error.issues));
-    }),
-    (c) => createCalls(c, deps, c.req.valid("json")),
-  );
-  for (const path of ["/v1/calls", "/v1/calls/batch"]) {
+  for (const { path, bytesMax, body } of endpoints) {
+    app.post(path, authenticated, readJson(bytesMax), async (c) => {
+      const judged = judge(c, body, await c.req.json(), unknownField);
+      return judged instanceof Response ? judged : createCalls(c, deps, judged.data);
+    });
     app.all(path, (c) =>
       problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
     );

@@ -1,4 +1,4 @@
-import type { DialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import type { Log } from "../../shared/platform/log.ts";

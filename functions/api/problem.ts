@@ -5,7 +5,7 @@ import { errorsMax } from "../../shared/calls/call.ts";
 /** One error of a request: its place (a JSON Pointer, or a header's name) and its description. */
 export type ProblemError = { pointer: string; detail: string } | { header: string; detail: string };
 
-const titles = {
+export const titles = {
   401: "Unauthorized",
   404: "Not found",
   405: "Method not allowed",
@@ -37,18 +37,33 @@ export function unprocessable(c: Context, errors: ProblemError[]): Response {
   return problem(c, 422, "Nothing was accepted: see errors.", { errors });
 }
 
-/** Returns the errors of a body that does not fit its schema: the first hundred, in document order. */
-export function errorsOf(
-  issues: readonly z.core.$ZodIssue[],
-  unknownKey = "is not a field of a call: phone_number, agent_id, context or timezone",
-): ProblemError[] {
+/**
+ * Judges a value by a schema. Returns 422 if the value does not fit.
+ *
+ * @param schema accepts every value if undefined
+ * @param unknownField the error of a field that the schema does not have
+ */
+export function judge<Schema extends z.ZodType>(
+  c: Context,
+  schema: Schema | undefined,
+  value: unknown,
+  unknownField: string,
+): { data: z.output<Schema> } | Response {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody reads what has no schema
+  if (schema === undefined) return { data: undefined as z.output<Schema> };
+  const { data, error } = schema.safeParse(value);
+  return error === undefined ? { data } : unprocessable(c, errorsOf(error.issues, unknownField));
+}
+
+/** Returns the errors of a value that does not fit its schema: the first hundred, in document order. */
+function errorsOf(issues: readonly z.core.$ZodIssue[], unknownField: string): ProblemError[] {
   const errors = issues.slice(0, errorsMax).flatMap((issue): ProblemError[] => {
     if (issue.code !== "unrecognized_keys") {
       return [{ pointer: pointerOf(issue.path), detail: issue.message }];
     }
     return issue.keys.slice(0, errorsMax).map((key) => ({
       pointer: pointerOf([...issue.path, key]),
-      detail: unknownKey,
+      detail: unknownField,
     }));
   });
   return errors.slice(0, errorsMax);

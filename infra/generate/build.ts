@@ -6,15 +6,22 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { consoleParts } from "./console.ts";
-import { documents } from "./openapi.ts";
+import { readersPage, readersPolicy } from "./docs-page.ts";
+import { operatorDocument, publicDocument } from "./openapi.ts";
 
 const folder = resolve(import.meta.dirname, "../../functions/api/generated");
 
 /** Writes the generated files. A file that has not changed keeps its time, so that no watcher sees a change. */
 export async function build(): Promise<void> {
   await mkdir(folder, { recursive: true });
+  const readable = publicDocument();
   await Promise.all([
-    write("documents.json", documents()),
+    write("documents.json", {
+      public: readable,
+      page: readersPage(readable),
+      pagePolicy: readersPolicy,
+      operator: operatorDocument(),
+    }),
     write("console.json", await consoleParts()),
   ]);
 }

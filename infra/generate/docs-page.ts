@@ -1,18 +1,19 @@
-import type { publicDocument } from "./openapi.ts";
+import { createHash } from "node:crypto";
+import type { PublicDocument } from "./openapi.ts";
 
 const escaped = (text: unknown) =>
   String(text).replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 /** The page's only style sheet, inline, and permitted by its digest. */
-export const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
+const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
 code,pre{font:14px/1.4 ui-monospace,monospace}pre{overflow-x:auto;padding:.75rem;border:1px solid #8888;border-radius:.4rem}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.35rem .5rem;border-bottom:1px solid #8885}`;
 
+const digest = createHash("sha256").update(style).digest("base64");
+/** The Content-Security-Policy of the page. */
+export const readersPolicy = `default-src 'none'; style-src 'sha256-${digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
 /** Renders the public OpenAPI document as one page that loads nothing else. */
-export function readersPage({
-  info,
-  paths,
-  components,
-}: ReturnType<typeof publicDocument>): string {
+export function readersPage({ info, paths, components }: PublicDocument): string {
   const rows = (cells: [unknown, unknown][]) =>
     cells
       .map(
@@ -28,15 +29,11 @@ export function readersPage({
       const known = Object.entries(components.responses).find(([one]) => one === name);
       return [status, known?.[1].description ?? String(Object(answer).description)];
     });
-  const fields = Object.entries(components.schemas.Call.properties ?? {}).map(
-    ([name, field]): [string, string] => {
-      const isRequired = ["phone_number", "agent_id"].includes(name);
-      return [
-        name,
-        `${isRequired ? "required" : "optional"}: ${String(Object(field).description)}`,
-      ];
-    },
-  );
+  const { properties = {}, required = [] } = components.schemas.Call;
+  const fields = Object.entries(properties).map(([name, field]): [string, string] => {
+    const isRequired = required.includes(name);
+    return [name, `${isRequired ? "required" : "optional"}: ${String(Object(field).description)}`];
+  });
   const sections = Object.entries(paths).map(([path, { post }]) => {
     const body = JSON.stringify(post.requestBody.content["application/json"].example, null, 2);
     const curl = `curl -i "$URL${path}" \\

@@ -9,7 +9,7 @@ const contextBytesMax = 32 * 1024;
 /** Maximum errors that an answer names. */
 export const errorsMax = 100;
 /** Maximum calls of one batch. */
-const batchCallsMax = 10_000;
+export const batchCallsMax = 10_000;
 
 /** Maximum characters of an agent's id. */
 const agentIdCharactersMax = 128;
@@ -125,7 +125,7 @@ export const singleSchema = z.transform(
   (value: unknown, { issues }) => readCall(value, [], issues) ?? z.NEVER,
 );
 
-/** The body of `POST /v1/calls/batch`. */
+/** The body of `POST /v1/calls/batch`: calls by the rules of `callRequestSchema`. */
 export const batchSchema = z
   .array(z.unknown(), { error: "must be an array of calls" })
   .min(1, "must have at least one call")

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import * as schemas from "../../functions/api/operator/schemas.ts";
+import { cancelCursorOf } from "../../functions/api/operator/cancel.ts";
 import type { Call } from "../../shared/calls/call.ts";
 import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
 import { callIdOf, requestIdOf } from "../../shared/calls/ids.ts";
@@ -20,6 +20,7 @@ import { callsOf, type Message } from "../../shared/queue/messages.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
+import { expectDeclared } from "../support/operator-answers.ts";
 import { rowIn, writeRows } from "../support/rows.ts";
 import { requestIdPattern } from "./http-api.ts";
 
@@ -83,7 +84,9 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
         ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
       });
       const { status, headers } = response;
-      return { status, headers, text: await response.text() };
+      const text = await response.text();
+      expectDeclared(body === undefined ? "get" : "post", path, { status, text });
+      return { status, headers, text };
     }
     /** Puts a call into the ledger in this state. */
     async function callIn(state: CallState, more: Partial<Call> = {}): Promise<Call> {
@@ -178,9 +181,6 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       const listed = await ask(`/calls?state=NEEDS_REVIEW&agent_id=${agent}&limit=2`);
       expect(listed.status).toBe(200);
       expect(listed.body.calls).toHaveLength(2);
-      for (const one of listed.body.calls) {
-        expect(() => schemas.callViewSchema.parse(one)).not.toThrow();
-      }
       const next = await ask(
         `/calls?state=NEEDS_REVIEW&agent_id=${agent}&limit=2&cursor=${listed.body.cursor}`,
       );
@@ -257,7 +257,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect(await filtered({ agent_id: agent, provider: "vapi" })).toEqual([]);
     });
 
-    it("shows one call with its story", async () => {
+    it("shows one call with its history", async () => {
       const call = await callIn("NEEDS_REVIEW");
       const shown = await ask(`/calls/${call.id}`);
       expect(shown.body.history.map(({ state, reason }) => [state, reason])).toEqual([
@@ -265,7 +265,6 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
         ["DIALING", "claimed"],
         ["NEEDS_REVIEW", "r"],
       ]);
-      expect(() => schemas.callStorySchema.parse(shown.body)).not.toThrow();
       expect(JSON.stringify(shown.body)).not.toMatch(/2025550123|Zoë/);
       expect((await ask(`/calls/${aCall().id}`)).status).toBe(404);
       for (const id of ["x", "call_1", "constructor", `${call.id}0`, call.id.toLowerCase()]) {
@@ -289,7 +288,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect((await ask(`/calls/${placed.id}/reveal`, {})).status).toBe(409);
     });
 
-    it("has a call made in another's stead, once, however often it is asked", async () => {
+    it("redials a call once, however often it is asked", async () => {
       const call = await callIn("NEEDS_REVIEW");
       const redial = (body: object) => ask(`/calls/${call.id}/redial`, body);
       const unsure = await redial({});
@@ -361,7 +360,6 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     it("cancels what waits, and closes what needs review by what it was found to be", async () => {
       const [waiting, dialing] = [await callIn("WAITING"), await callIn("DIALING")];
       const cancelled = await ask(`/calls/${waiting.id}/cancel`, {});
-      expect(() => schemas.callViewSchema.parse(cancelled.body)).not.toThrow();
       expect(cancelled.body.state).toBe("CANCELLED");
       // The request is repeated, as after a lost answer.
       expect((await ask(`/calls/${waiting.id}/cancel`, {})).status).toBe(200);
@@ -411,7 +409,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect((await ask("/cancel", { agent_id: mine })).body.cancelled).toBe(2);
       for (const call of waiting) expect((await rowOf(call))?.state).toBe("CANCELLED");
       expect((await rowOf(other))?.state).toBe("WAITING");
-      const cursor = schemas.cancelCursorOf({ backlog: JSON.stringify(["crm", mine]) });
+      const cursor = cancelCursorOf({ backlog: JSON.stringify(["crm", mine]) });
       const noOrder = await ask("/cancel", { agent_id: `${mine}_x`, cursor });
       expect([noOrder.status, noOrder.body.errors[0]?.pointer]).toEqual([422, "/cursor"]);
       expect((await ask("/cancel", { request_id: requestId, cursor })).status).toBe(422);
@@ -447,7 +445,6 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
 
     it("pauses and resumes an agent or an account", async () => {
       const paused = await ask("/pause", { agent_id: "agent_sales" });
-      expect(() => schemas.pauseViewSchema.parse(paused.body)).not.toThrow();
       expect(paused.body).toMatchObject({ agent_id: "agent_sales", by: "operator" });
       expect((await ask("/pause", { agent_id: "agent_sales" })).body).toEqual(paused.body);
       expect((await ask("/pause", { account: "webhook" })).status).toBe(200);
@@ -456,7 +453,6 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
         expect(await documentOf(kind, key)).toMatchObject({ expiresAt: null });
       }
       const { body } = await ask("/pauses");
-      expect(() => schemas.pausesViewSchema.parse(body)).not.toThrow();
       expect(body).toMatchObject({
         agents: ["agent_sales", "agent_support"],
         other_agents: false,
@@ -483,7 +479,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect(pointers).toEqual(["/agent_id", "/account", "/agent_id"]);
     });
 
-    it("makes the marks of an account that is resumed count no more", async () => {
+    it("voids the marks of an account that is resumed", async () => {
       const value = { rowsRemain: true, servedLast: "b", restartedAt: 0, calledUpMax: 5000 };
       const restarted = async () => (await documentOf("account", hostAccount))?.value;
       for (const what of [{ account: "webhook" }, { agent_id: "agent_support" }]) {
@@ -514,7 +510,6 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       await putDocument("breaker", `${key}_closed`, { ...value, state: "closed" });
       await putDocument("failures", key, { http_404: 20 });
       const { body } = await ask("/pauses");
-      expect(() => schemas.pausesViewSchema.parse(body)).not.toThrow();
       expect(body.breakers).toContainEqual({
         key,
         kind: "agent",
@@ -535,7 +530,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       expect((await ask("/resume", {})).status).toBe(422);
     });
 
-    it("tells whose calls wait, those due first coming first, and what holds them", async () => {
+    it("lists the backlogs, those due first coming first, and what holds them", async () => {
       const first = await callIn("WAITING", { acceptedAt: Date.now() - 60_000 });
       await callIn("WAITING");
       const { kind, key } = pauseKeyOf({ agent });
@@ -546,7 +541,6 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
         const { body } = await ask(
           `/backlogs?limit=1${cursor === undefined ? "" : `&cursor=${cursor}`}`,
         );
-        expect(() => schemas.backlogsViewSchema.parse(body)).not.toThrow();
         expect(JSON.stringify(body)).not.toMatch(/2025550123|Zoë/);
         mine.push(...body.backlogs.filter(({ agent_id }) => agent_id === agent));
         cursor = body.cursor;
@@ -573,7 +567,6 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       await callIn("WAITING");
       await callIn("WAITING");
       const standing = (await ask("/counts")).body;
-      expect(() => schemas.countsViewSchema.parse(standing)).not.toThrow();
       expect(Object.keys(standing.standing)).toEqual([
         "WAITING",
         "DIALING",
@@ -641,7 +634,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       for (const mark of [any, own]) expect(await documentOf("do-not-call", mark)).toBeDefined();
     });
 
-    it("tells what operators did, newest first, without numbers", async () => {
+    it("lists the audit log, newest first, without numbers", async () => {
       const nextMoment = () => new Promise((next) => setTimeout(next, 3));
       await ask("/cancel", { request_id: requestId });
       await nextMoment();
@@ -649,9 +642,6 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       await nextMoment();
       await ask("/do-not-call", { remove: ["+13035550008"] });
       const first = (await ask("/audit?limit=2")).body;
-      for (const one of first.entries) {
-        expect(() => schemas.auditEntrySchema.parse(one)).not.toThrow();
-      }
       expect(first.entries.map(({ act, target }) => [act, target])).toEqual([
         ["do_not_call", "do-not-call list"],
         ["do_not_call", "do-not-call list"],

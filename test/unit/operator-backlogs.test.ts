@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { BacklogView } from "../../functions/api/operator/backlogs.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { timeOfId } from "../../shared/calls/ids.ts";
 import { aCall } from "../support/calls.ts";
 import { testPlan } from "../support/environment.ts";
 import { rowIn, writeRows } from "../support/rows.ts";
 import {
-  type Backlog,
   createOperatorBench as createBench,
   hostAccount,
   isoOf,
@@ -135,7 +135,7 @@ describe("GET /operator/backlogs", () => {
     const property = async (dueMs: number[], limit: number) => {
       const { ask, wait } = createBench();
       for (const [n, ms] of dueMs.entries()) await wait("agent_sales", ms, { client: `c${n}` });
-      const found: Backlog[] = [];
+      const found: BacklogView[] = [];
       let cursor: string | undefined;
       do {
         const place = cursor === undefined ? "" : `&cursor=${cursor}`;

@@ -1,6 +1,8 @@
 import type { Context } from "hono";
 import { type CallRequest, errorsMax } from "../../../shared/calls/call.ts";
-import { expiryOf, mayBeCalled, routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { mayBeCalled } from "../../../shared/dial-plan/destinations.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { contextProblem } from "../../../shared/providers/index.ts";
 import type { CallsMessage } from "../../../shared/queue/messages.ts";

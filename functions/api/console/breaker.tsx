@@ -1,8 +1,8 @@
-import type { Breaker, Failures } from "./client.ts";
+import type { BreakerView } from "../operator/breaker-views.ts";
 import { Time } from "./shared.tsx";
 
 /** An open circuit breaker: its subject, the code that opened it, and its next probe. */
-export function BreakerText({ breaker }: { breaker: Breaker }) {
+export function BreakerText({ breaker }: { breaker: BreakerView }) {
   const { kind, name, code, opened_at, probe_at, failures, agents = [] } = breaker;
   return (
     <span>
@@ -22,7 +22,7 @@ function agentsText(agents: readonly string[]): string {
   return `of ${names.join(", ")}`;
 }
 
-function failuresText(failures: Failures): string {
+function failuresText(failures: NonNullable<BreakerView["failures"]>): string {
   if ("unanswered" in failures) {
     return `${failures.unanswered} requests unanswered, ${failures.in_row} in a row`;
   }

@@ -1,5 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { CallView, Counts } from "./client.ts";
+import type { CallView } from "../operator/call-view.ts";
+import type { CallsPage } from "../operator/calls.ts";
+import type { Cancelled } from "../operator/cancel.ts";
+import type { Counts } from "../operator/counts.ts";
 import { type Ask, type Attempt, type Filter, names, states, textIn, Time } from "./shared.tsx";
 
 /** List of calls of a state, a request or a number, or of all calls. */
@@ -29,19 +32,14 @@ export function Calls({
   const load = useCallback(
     async (from: string | undefined) => {
       const { phone_number, ...query } = filter;
-      interface Page {
-        calls: CallView[];
-        cursor?: string;
-        unreadable?: number;
-      }
       if (phone_number !== "") {
         const place = from === undefined ? {} : { cursor: from };
-        return asking<Page>("/calls/search", { phone_number, limit: 50, ...place });
+        return asking<CallsPage>("/calls/search", { phone_number, limit: 50, ...place });
       }
       const words = new URLSearchParams({ limit: "50" });
       for (const [name, value] of Object.entries(query)) if (value !== "") words.set(name, value);
       if (from !== undefined) words.set("cursor", from);
-      return asking<Page>(`/calls?${words.toString()}`);
+      return asking<CallsPage>(`/calls?${words.toString()}`);
     },
     [filter, asking],
   );
@@ -82,7 +80,7 @@ export function Calls({
       let count = 0;
       let from: string | undefined;
       do {
-        const answer: { cancelled: number; cursor?: string } = await asking("/cancel", {
+        const answer: Cancelled = await asking("/cancel", {
           ...cancelled,
           ...(from === undefined ? {} : { cursor: from }),
         });

@@ -1,4 +1,4 @@
-import type { Counts } from "./client.ts";
+import type { Counts } from "../operator/counts.ts";
 import { names, states, Time } from "./shared.tsx";
 
 /**

@@ -1,3 +1,4 @@
+import type { NumberChecked } from "../operator/do-not-call.ts";
 import { type Ask, type Attempt, textIn } from "./shared.tsx";
 
 /** Form for the do-not-call list, one number at a time. */
@@ -6,7 +7,7 @@ export function DoNotCall({ ask: asking, attempt }: { ask: Ask; attempt: Attempt
     const phone_number = textIn(new FormData(form), "number");
     attempt(async () => {
       if (verb === "check") {
-        const { listed } = await asking<{ listed: boolean }>("/do-not-call/check", {
+        const { listed } = await asking<NumberChecked>("/do-not-call/check", {
           phone_number,
         });
         return listed

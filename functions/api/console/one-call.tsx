@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { meaningOf } from "../../../shared/calls/reasons.ts";
-import type { CallView, Revealed, Step } from "./client.ts";
+import type { CallStory } from "../operator/call-view.ts";
+import type { Revealed } from "../operator/calls.ts";
+import type { Redialed } from "../operator/redial.ts";
 import { type Ask, type Attempt, Fact, names, Time, timeText } from "./shared.tsx";
 
 /** One call, its history, and the decisions open to the operator. */
@@ -17,12 +19,12 @@ export function OneCall({
   changes: number;
   open(id: string | undefined): void;
 }) {
-  const [call, setCall] = useState<CallView & { history: Step[] }>();
+  const [call, setCall] = useState<CallStory>();
   const [revealed, setRevealed] = useState<Revealed>();
   const heading = useRef<HTMLHeadingElement>(null);
   const path = `/calls/${encodeURIComponent(id)}`;
   useEffect(() => {
-    asking<CallView & { history: Step[] }>(path).then(setCall, () => undefined);
+    asking<CallStory>(path).then(setCall, () => undefined);
   }, [asking, path, changes]);
   const isLoaded = call !== undefined;
   useEffect(() => heading.current?.focus(), [isLoaded]);
@@ -34,7 +36,7 @@ export function OneCall({
     });
   const redial = (body: object = {}) =>
     attempt(async () => {
-      const made = await asking<{ id: string }>(`${path}/redial`, body);
+      const made = await asking<Redialed>(`${path}/redial`, body);
       return `The call is made again as ${made.id}.`;
     });
   const needsReview = call.state === "NEEDS_REVIEW";

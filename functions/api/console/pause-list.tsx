@@ -1,5 +1,5 @@
 import { BreakerText } from "./breaker.tsx";
-import type { Paused, Pauses } from "./client.ts";
+import type { Pauses, PauseView } from "../operator/pauses.ts";
 import { type Ask, type Attempt, textIn, Time } from "./shared.tsx";
 
 /** The operators' pauses and the service's open circuit breakers. */
@@ -80,6 +80,6 @@ export function PauseList({
   );
 }
 
-function nameOf({ agent_id, account = "" }: Paused): string {
+function nameOf({ agent_id, account = "" }: Partial<PauseView>): string {
   return agent_id === undefined ? `account ${account}` : `agent ${agent_id}`;
 }

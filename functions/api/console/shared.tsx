@@ -1,7 +1,8 @@
 import { type ComponentChildren } from "preact";
+import type { CallStory, CallView } from "../operator/call-view.ts";
 
 /** The states of a call, in display order. */
-export const states = [
+export const states: readonly CallView["state"][] = [
   "WAITING",
   "DIALING",
   "UNKNOWN",
@@ -12,7 +13,7 @@ export const states = [
   "CANCELLED",
   "REDIALED",
 ];
-export const names: Record<string, string> = {
+export const names: Record<CallStory["history"][number]["state"], string> = {
   WAITING: "Waiting",
   DIALING: "Dialing",
   UNKNOWN: "Unknown",

@@ -1,4 +1,4 @@
-import type { Backlog, Backlogs } from "./client.ts";
+import type { Backlogs, BacklogView } from "../operator/backlogs.ts";
 import { Time, timeText } from "./shared.tsx";
 
 const minuteMs = 60_000;
@@ -62,7 +62,7 @@ function Row({
   most,
   show,
 }: {
-  backlog: Backlog;
+  backlog: BacklogView;
   most: number;
   show(agentId: string): void;
 }) {

@@ -1,18 +1,44 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import * as z from "zod";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
-import { timeOf } from "./call-views.ts";
-import { auditQuerySchema } from "./schemas.ts";
-import { query } from "./validate.ts";
+import { foreignCursor } from "./cursors.ts";
+import { limit, nextCursor, time, timeOf } from "./fields.ts";
+import { operatorRoute } from "./route.ts";
 
-/** The audit log: what operators did, newest first. */
-export function auditRoutes(deps: OperatorDeps) {
-  return new Hono<ApiEnv>().get("/", query(auditQuerySchema), async (c) => {
-    const { cursor, limit } = c.req.valid("query");
+const auditSchema = z.strictObject({
+  entries: z.array(
+    z.strictObject({
+      at: time,
+      by: z.string(),
+      act: z.string(),
+      target: z.string(),
+      count: z.int().nullable(),
+    }),
+  ),
+  cursor: nextCursor,
+});
+export type Audit = z.infer<typeof auditSchema>;
+
+const listAudit = operatorRoute({
+  operationId: "listAudit",
+  summary: "The audit log: what operators did, newest first",
+  method: "get",
+  path: "/audit",
+  query: z.strictObject({
+    /** The time and id of an entry, as in its key. */
+    cursor: z
+      .string()
+      .regex(/^\d{15}~\w{1,60}$/, foreignCursor)
+      .optional(),
+    limit,
+  }),
+  answer: auditSchema,
+  async handle({ deps, query }) {
     const documents = await deps.documents();
     const found = await documents.list("audit", {
-      after: cursor?.replace("~", "#"),
-      limit,
+      after: query.cursor?.replace("~", "#"),
+      limit: query.limit,
       descending: true,
     });
     const entries = found.map(({ value: { at, by, act, target, count = null } }) => ({
@@ -23,15 +49,17 @@ export function auditRoutes(deps: OperatorDeps) {
       count,
     }));
     const last = found.at(-1)?.key.replace("#", "~");
-    return c.json({ entries, ...(found.length < limit ? {} : { cursor: last }) });
-  });
-}
+    return { entries, ...(found.length < query.limit ? {} : { cursor: last }) };
+  },
+});
+
+export const auditRoutes = [listAudit];
 
 /**
- * Writes down what an operator is about to do: nothing is done that does not stand in the audit log.
+ * Writes an act into the audit log. It is called before the act: an act that is not in the log is not carried out.
  *
- * @param target the call, agent, account, request or breaker that it is done to; never a number
- * @param count how many it concerns
+ * @param target the call, agent, account, request or breaker of the act; never a number
+ * @param count calls or numbers that the act concerns
  */
 export async function record(
   c: Context<ApiEnv>,

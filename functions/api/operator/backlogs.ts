@@ -1,6 +1,6 @@
-import { Hono } from "hono";
+import * as z from "zod";
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import type {
   DocumentKey,
   Documents,
@@ -15,18 +15,18 @@ import {
 import { pauseKeyOf, pauseKeysOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { breakerKeysOf, openBreakers } from "../../../shared/documents/breakers.ts";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
-import { endOfTime, timeOf } from "./call-views.ts";
-import { sweepKey, sweptAtIn } from "./counts.ts";
-import { type BacklogsPlace, backlogsQuerySchema, backlogsCursorOf } from "./schemas.ts";
-import { query } from "./validate.ts";
+import type { OperatorDeps } from "../context.ts";
+import { sweepKey, sweptAt, sweptAtIn } from "./counts.ts";
+import { duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
+import { endOfTime, limit, nextCursor, time, timeOf } from "./fields.ts";
+import { operatorRoute } from "./route.ts";
 
-/** Documents of backlogs that are listed at once, and pages of them that one answer looks through. */
+/** Backlogs of one page, and pages of one window. */
 const pageBacklogs = 500;
 const windowPages = 2;
-/** Backlogs that are asked at once for their heads. */
+/** Backlogs whose heads are read at once. */
 const headsAtOnce = 100;
-/** Rows of a backlog are counted so far; of so many backlogs at once, which is 5,000 rows. */
+/** Maximum rows of a backlog that are counted, and backlogs that are counted at once: 5,000 rows. */
 const waitingMost = 500;
 const countedAtOnce = 10;
 
@@ -37,18 +37,68 @@ interface Waiting {
   route: Route | undefined;
 }
 
-/**
- * Backlogs in which calls wait, the one whose head is due first coming first, and what holds each. Heads are compared
- * within a window of 1,000 backlogs: where there are more, those of the next window follow.
- */
-export function backlogRoutes(deps: OperatorDeps) {
-  return new Hono<ApiEnv>().get("/", query(backlogsQuerySchema), async (c) => {
-    const { cursor: { from, after } = {}, limit } = c.req.valid("query");
+const backlogViewSchema = z
+  .strictObject({
+    client: z.string(),
+    agent_id: z.string(),
+    account: z
+      .string()
+      .nullable()
+      .describe("Where today's plan sends them; null where it has no route"),
+    head: z
+      .strictObject({ call_id: z.string(), due_at: time, accepted_at: time })
+      .describe(
+        "The call whose turn is first. It is late where `due_at` has passed; a later one waits for its hours or for a repeat",
+      ),
+    waiting: z.int().describe("How many calls wait, counted up to `waiting_most`"),
+    called_up_to: time
+      .nullable()
+      .describe("Up to when calls of the account are called up; null where that is not ahead"),
+    held_by: z
+      .array(z.string())
+      .describe(
+        "`agent_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers",
+      ),
+  })
+  .meta({ id: "Backlog", description: "The waiting calls of one client and one agent." });
+export type BacklogView = z.infer<typeof backlogViewSchema>;
+
+const backlogsSchema = z.strictObject({
+  backlogs: z
+    .array(backlogViewSchema)
+    .describe("By when their heads are due, earliest first; with more than 1,000, in windows"),
+  waiting_most: z.int(),
+  oldest_due_at: time
+    .nullable()
+    .describe("When the earliest head of this window is due, or was; null where none waits"),
+  swept_at: sweptAt,
+  cursor: nextCursor,
+});
+export type Backlogs = z.infer<typeof backlogsSchema>;
+
+/** The position at which the list goes on: after a head, in the window of backlogs after a document. */
+const placeSchema = z.strictObject({
+  /** The document before the window; absent for the first window. */
+  from: z.string().optional(),
+  after: duePlaceSchema.optional(),
+});
+type BacklogsPlace = z.infer<typeof placeSchema>;
+
+/** Heads are compared within a window of 1,000 backlogs. The backlogs of the next window follow. */
+const listBacklogs = operatorRoute({
+  operationId: "listBacklogs",
+  summary: "Whose calls wait, since when, and what holds them; those due first come first",
+  method: "get",
+  path: "/backlogs",
+  query: z.strictObject({ cursor: opaqueCursorTo(placeSchema).optional(), limit }),
+  answer: backlogsSchema,
+  async handle({ deps, query }) {
+    const { from, after } = query.cursor ?? {};
     const [ledger, documents] = await Promise.all([deps.ledger(), deps.documents()]);
     const window = await windowAfter(from, documents);
     const sorted = await waitingIn(window.backlogs, ledger, deps);
     const rest = sorted.filter(({ head }) => after === undefined || comparePlaces(head, after) > 0);
-    const page = rest.slice(0, limit);
+    const page = rest.slice(0, query.limit);
     const [read, counts] = await Promise.all([
       documents.read(keysFor(page)),
       countsOf(page, ledger),
@@ -56,17 +106,19 @@ export function backlogRoutes(deps: OperatorDeps) {
     const next = nextPlace(page, { from, last: window.last, isMore: rest.length > page.length });
     const oldest = sorted[0]?.head.dueAt ?? null;
     const now = deps.clock.now();
-    return c.json({
+    return {
       backlogs: page.map((one, index) => viewOf(one, counts[index] ?? 0, read, now)),
       waiting_most: waitingMost,
       oldest_due_at: timeOf(oldest),
       swept_at: sweptAtIn(read),
-      ...(next === undefined ? {} : { cursor: backlogsCursorOf(next) }),
-    });
-  });
-}
+      ...(next === undefined ? {} : { cursor: opaqueCursorOf(next) }),
+    };
+  },
+});
 
-/** Backlogs after one; `last` is where those begin that were not looked at, absent where there are none. */
+export const backlogRoutes = [listBacklogs];
+
+/** Reads a window of backlogs. More may follow after `last`; it is absent at the end. */
 async function windowAfter(
   from: string | undefined,
   documents: Documents,
@@ -81,7 +133,7 @@ async function windowAfter(
   return { backlogs, last: backlogs.at(-1)?.key };
 }
 
-/** Those of the backlogs in which a call waits, in the order of their heads. */
+/** Returns the backlogs in which a call waits, in the order of their heads. */
 async function waitingIn(
   backlogs: readonly StoredDocument<"backlog">[],
   ledger: CallLedger,
@@ -101,7 +153,7 @@ async function waitingIn(
   return waiting.toSorted((one, other) => comparePlaces(one.head, other.head));
 }
 
-/** How many calls wait in each of the backlogs. */
+/** Counts the waiting calls of each backlog. */
 async function countsOf(page: readonly Waiting[], ledger: CallLedger): Promise<number[]> {
   const counts: number[] = [];
   for (let start = 0; start < page.length; start += countedAtOnce) {
@@ -113,7 +165,7 @@ async function countsOf(page: readonly Waiting[], ledger: CallLedger): Promise<n
   return counts;
 }
 
-/** The documents that tell what holds these backlogs, each once, and when the sweep was last round. */
+/** Returns the keys of the documents that may hold these backlogs, each once, and of the sweep's. */
 function keysFor(page: readonly Waiting[]): DocumentKey[] {
   const keys = page.flatMap(({ document: { value }, route }): DocumentKey[] => [
     ...pauseKeysOf(value.agentId, route),
@@ -132,7 +184,7 @@ function calledUpKeyOf(route: Route): DocumentKey<"called-up"> {
   return { kind: "called-up", key: accountNameOf(route) };
 }
 
-/** Where the list goes on; undefined where it ends. */
+/** Returns the position of the next page; undefined at the end. */
 function nextPlace(
   page: readonly Waiting[],
   { from, last, isMore }: { from: string | undefined; last: string | undefined; isMore: boolean },
@@ -146,7 +198,7 @@ function viewOf(
   waiting: number,
   read: DocumentsRead,
   now: number,
-) {
+): BacklogView {
   const { client, agentId } = value;
   return {
     client,
@@ -157,21 +209,21 @@ function viewOf(
       due_at: timeOf(head.dueAt),
       accepted_at: timeOf(timeOfId(head.id)),
     },
-    // The head was read a moment before the count: a call that has gone meanwhile leaves one to be counted.
+    // The head was read before the count: it counts even if its call has gone meanwhile.
     waiting: Math.max(1, waiting),
     called_up_to: route === undefined ? null : calledUpTo(route, read, now),
     held_by: heldBy(agentId, route, read),
   };
 }
 
-/** Up to when calls of the route's account are called up; null where that is not ahead. */
+/** Returns the time up to which calls of the route's account are called up; null if it has passed. */
 function calledUpTo(route: Route, read: DocumentsRead, now: number): string | null {
   const { kind, key } = calledUpKeyOf(route);
-  const time = (read.get(kind, key)?.value.arrivalUs ?? 0) / 1000;
-  return time > now ? timeOf(time) : null;
+  const upTo = (read.get(kind, key)?.value.arrivalUs ?? 0) / 1000;
+  return upTo > now ? timeOf(upTo) : null;
 }
 
-/** What keeps an agent's calls from going: pauses, a plan without a route, open circuit breakers by their keys. */
+/** Returns the reasons that hold an agent's calls: pauses, no route in the plan, the keys of open circuit breakers. */
 function heldBy(agentId: string, route: Route | undefined, read: DocumentsRead): string[] {
   const stands = ({ kind, key }: DocumentKey) => read.get(kind, key) !== undefined;
   const pauses = stands(pauseKeyOf({ agent: agentId })) ? ["agent_paused"] : [];

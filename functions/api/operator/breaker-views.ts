@@ -1,18 +1,46 @@
-import type { DialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import * as z from "zod";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
 import type { ValueOf } from "../../../shared/documents/kinds.ts";
 import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
-import { timeOf } from "./call-views.ts";
-import { breakerKinds } from "./schemas.ts";
+import { time, timeOf } from "./fields.ts";
 
+/** Subjects of circuit breakers. */
+const breakerKinds = ["account", "route", "agent"] as const;
 type BreakerKind = (typeof breakerKinds)[number];
 
-/** The open ones of these circuit breakers as they are shown, with what is counted against each. */
+/** An open circuit breaker, as answers show it. */
+export const breakerViewSchema = z.strictObject({
+  key: z.string(),
+  kind: z.enum(breakerKinds),
+  name: z.string().describe("The account or the agent; of a route a hash"),
+  code: z.string(),
+  opened_at: time,
+  probe_at: time,
+  failures: z
+    .union([
+      z.strictObject({ unanswered: z.int(), in_row: z.int() }),
+      z.strictObject({ refusals: z.record(z.string(), z.int()) }),
+    ])
+    .nullable()
+    .describe(
+      "An account's unanswered requests, or an agent's refusals by code; null where none are counted",
+    ),
+  agents: z
+    .array(z.string())
+    .optional()
+    .describe(
+      "Of a route: its agents in today's plan; `*` stands for all that the plan does not name",
+    ),
+});
+export type BreakerView = z.infer<typeof breakerViewSchema>;
+
+/** Returns the views of the open circuit breakers among these. */
 export async function viewsOfOpen(
   breakers: readonly StoredDocument<"breaker">[],
   plan: DialPlan,
   documents: Documents,
-) {
+): Promise<BreakerView[]> {
   const open = breakers.filter(({ value }) => value.state === "open");
   if (open.length === 0) return [];
   const counted = await documents.read(open.map(({ key }) => ({ kind: "failures", key }) as const));
@@ -32,15 +60,18 @@ export async function viewsOfOpen(
   });
 }
 
-/** What the counters of a breaker say; null where they are reset or have expired, and of routes, which have none. */
-function failuresView(kind: BreakerKind, counters: ValueOf<"failures"> = {}) {
+/** Returns a breaker's counters; null if they are reset or have expired, and for a route, which has none. */
+function failuresView(
+  kind: BreakerKind,
+  counters: ValueOf<"failures"> = {},
+): BreakerView["failures"] {
   if (kind === "route" || Object.keys(counters).length === 0) return null;
   if (kind === "agent") return { refusals: counters };
   const { unanswered = 0, inRow = 0 } = counters;
   return { unanswered, in_row: inRow };
 }
 
-/** The agents of the plan whose route has this breaker: its key is a hash, which tells a person nothing. */
+/** Returns the agents of the plan whose route has this breaker. Its key is a hash, which tells people nothing. */
 function agentsOfRoute(key: string, { agents }: DialPlan): string[] {
   return Object.entries(agents).flatMap(([agent, route]) =>
     breakerKeysOf(agent, route).some((one) => one.kind === "breaker" && one.key === key)

@@ -1,86 +1,174 @@
-import { type Context, Hono } from "hono";
+import * as z from "zod";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { ListOf } from "../../../shared/ledger/call-ledger.ts";
+import { firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
+import type { CallLedger, ListOf } from "../../../shared/ledger/call-ledger.ts";
 import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
+import { keyLifetimeMs } from "../calls/idempotency.ts";
 import { problem } from "../problem.ts";
 import { record } from "./audit.ts";
-import { pageOf, storyOf, viewOf } from "./call-views.ts";
-import { cancelOne, resolve } from "./decisions.ts";
-import { redial } from "./redial.ts";
-import { isCallId, listQuerySchema, redialSchema, resolveSchema, searchSchema } from "./schemas.ts";
-import { body, query, read } from "./validate.ts";
+import { callStorySchema, callViewSchema, storyOf, viewOf } from "./call-view.ts";
+import { callCursor } from "./cursors.ts";
+import { instant, limit, anyName, nextCursor, phoneNumber, requestId, state } from "./fields.ts";
+import { findCall } from "./find-call.ts";
+import { operatorRoute } from "./route.ts";
 
-/** Calls: what became of them, and what an operator decides about one. */
-export function callRoutes(deps: OperatorDeps) {
-  const calls = new Hono<ApiEnv>();
+/** Maximum rows that one answer reads to apply its filters. */
+const scanRowsMax = 1000;
+const scanPageRows = 50;
+/** Rows that a short page counts as if more may follow: the ledger has skipped thousands of rows for it. */
+const shortPageRows = 250;
 
-  calls.get("/", query(listQuerySchema), async (c) => {
-    const filters = c.req.valid("query");
-    const { state, request_id } = filters;
+const filters = z.strictObject({
+  state: state.optional(),
+  request_id: requestId.optional(),
+  agent_id: anyName.optional(),
+  provider: anyName.optional(),
+  reason: anyName.optional(),
+  from: instant.optional().describe("Accepted then or later"),
+  until: instant.optional().describe("Accepted earlier"),
+  cursor: callCursor.optional(),
+  limit,
+});
+type Filters = z.output<typeof filters>;
+
+const callsSchema = z.strictObject({
+  calls: z.array(callViewSchema),
+  cursor: nextCursor,
+  unreadable: z
+    .int()
+    .optional()
+    .describe(
+      "Calls left out, as only a later version of the service can read them; absent where there are none",
+    ),
+});
+export type CallsPage = z.infer<typeof callsSchema>;
+
+const listCalls = operatorRoute({
+  operationId: "listCalls",
+  summary: "List calls of a state, of a request, or all, newest first",
+  method: "get",
+  path: "/calls",
+  query: filters,
+  answer: callsSchema,
+  async handle({ deps, query }) {
     let of: ListOf = { all: true };
-    if (request_id !== undefined) of = { requestId: request_id };
-    else if (state !== undefined) of = { state };
-    return c.json(await pageOf(await deps.ledger(), of, filters));
-  });
+    if (query.request_id !== undefined) of = { requestId: query.request_id };
+    else if (query.state !== undefined) of = { state: query.state };
+    return pageOf(await deps.ledger(), of, query);
+  },
+});
 
-  calls.post("/search", read, body(searchSchema), async (c) => {
-    const { phone_number, ...filters } = c.req.valid("json");
+/** Lists calls to a number. The number is in the body, since a log may keep addresses. */
+const searchCalls = operatorRoute({
+  operationId: "searchCalls",
+  summary: "List calls to a number",
+  method: "post",
+  path: "/calls/search",
+  body: z.strictObject({ phone_number: phoneNumber, ...filters.shape }),
+  answer: callsSchema,
+  async handle({ deps, body: { phone_number, ...rest } }) {
     const { numberHash } = traceOfNumber(phone_number, deps.hashKey);
-    return c.json(await pageOf(await deps.ledger(), { numberHash }, filters));
-  });
+    return pageOf(await deps.ledger(), { numberHash }, rest);
+  },
+});
 
-  calls.get("/:id", async (c) => {
-    const row = await rowOf(c, deps, c.req.param("id"));
+const showCall = operatorRoute({
+  operationId: "showCall",
+  summary: "One call and its story",
+  method: "get",
+  path: "/calls/:id",
+  answer: callStorySchema,
+  problems: [404],
+  async handle({ c, deps }) {
+    const row = await findCall(c, deps);
+    return row instanceof Response ? row : storyOf(row);
+  },
+});
+
+const revealedSchema = z
+  .strictObject({
+    phone_number: z.string(),
+    context: z.record(z.string(), z.string()),
+    timezone: z.string().nullable(),
+  })
+  .meta({ id: "Revealed" });
+export type Revealed = z.infer<typeof revealedSchema>;
+
+const revealCall = operatorRoute({
+  operationId: "revealCall",
+  summary: "Its number and context; recorded",
+  method: "post",
+  path: "/calls/:id/reveal",
+  answer: revealedSchema,
+  problems: [404, 409],
+  async handle({ c, deps }) {
+    const row = await findCall(c, deps);
     if (row instanceof Response) return row;
-    return c.json({ ...viewOf(row), history: storyOf(row) });
-  });
+    if (row.request === null) {
+      return problem(c, 409, "The call is placed: whom it was to is erased.");
+    }
+    await record(c, deps, "reveal", row.id);
+    const { phone_number, context = {}, timezone = null } = row.request;
+    return { phone_number, context, timezone };
+  },
+});
 
-  calls.post("/:id/reveal", async (c) => {
-    const row = await rowOf(c, deps, c.req.param("id"));
-    return row instanceof Response ? row : reveal(c, deps, row);
-  });
+export const callRoutes = [listCalls, searchCalls, showCall, revealCall];
 
-  calls.post("/:id/cancel", async (c) => {
-    const row = await rowOf(c, deps, c.req.param("id"));
-    return row instanceof Response ? row : cancelOne(c, deps, row);
-  });
-
-  calls.post("/:id/resolve", read, body(resolveSchema), async (c) => {
-    const row = await rowOf(c, deps, c.req.param("id"));
-    return row instanceof Response ? row : resolve(c, deps, row, c.req.valid("json").outcome);
-  });
-
-  calls.post("/:id/redial", read, body(redialSchema), async (c) => {
-    const row = await rowOf(c, deps, c.req.param("id"));
-    if (row instanceof Response) return row;
-    return redial(c, deps, row, c.req.valid("json").not_placed === true);
-  });
-  return calls;
+/** Returns a page of the rows that fit all filters, newest first. */
+async function pageOf(ledger: CallLedger, of: ListOf, query: Filters): Promise<CallsPage> {
+  const { request_id, agent_id, provider, reason, cursor, from = 0, until = Infinity } = query;
+  const fits = (row: CallRow) =>
+    row.acceptedAt >= from &&
+    row.acceptedAt < until &&
+    (query.state === undefined || row.state === query.state) &&
+    (request_id === undefined || requestIdOf(row.id) === request_id) &&
+    (agent_id === undefined || row.agentId === agent_id) &&
+    (provider === undefined || row.route?.provider === provider) &&
+    (reason === undefined || row.reason === reason);
+  const before = cursor ?? (until === Infinity ? undefined : firstCallIdAt(until));
+  const scanned = await scan(ledger, of, { before, from, fits, limit: query.limit });
+  const { rows, next, unreadable } = scanned;
+  return {
+    calls: rows.map(viewOf),
+    ...(next === undefined ? {} : { cursor: next }),
+    ...(unreadable === 0 ? {} : { unreadable }),
+  };
 }
 
-/** The row of a call, or the answer that there is none to be shown. */
-async function rowOf(
-  c: Context<ApiEnv>,
-  deps: OperatorDeps,
-  id: string,
-): Promise<CallRow | Response> {
-  const noCall = () => problem(c, 404, "There is no call of this id.");
-  if (!isCallId(id)) return noCall();
-  const { rows, unreadable } = await (await deps.ledger()).read([id]);
-  if (unreadable.has(id)) {
-    deps.log("alarm", "row.unreadable", { request_id: c.get("requestId"), call_id: id });
-    return problem(c, 503, "A later version of the service has written this call: deploy it here.");
-  }
-  return rows.get(id) ?? noCall();
+interface Scan {
+  /** The scan begins below this id; at the newest call if undefined. */
+  before: string | undefined;
+  /** Milliseconds since the epoch. No call that was accepted earlier fits. */
+  from: number;
+  fits(row: CallRow): boolean;
+  limit: number;
 }
 
-/** Shows whom a call is to and what its agent is told. */
-async function reveal(c: Context<ApiEnv>, deps: OperatorDeps, row: CallRow): Promise<Response> {
-  if (row.request === null) {
-    return problem(c, 409, "The call is placed: whom it was to is erased.");
+/**
+ * Reads rows until enough of them fit. More may follow below `next`. `unreadable` counts rows that only a later version
+ * of this code can read.
+ */
+async function scan(
+  ledger: CallLedger,
+  of: ListOf,
+  { before, from, fits, limit: rowsMax }: Scan,
+): Promise<{ rows: CallRow[]; unreadable: number; next?: string | undefined }> {
+  const rows: CallRow[] = [];
+  let unreadable = 0;
+  let next = before;
+  for (let looked = 0; looked < scanRowsMax;) {
+    const page = await ledger.list({ ...of, before: next, limit: scanPageRows });
+    unreadable += page.unreadable;
+    for (const row of page.rows) {
+      // A repeat under the same Idempotency-Key accepts a call later than the call's id says.
+      if (timeOfId(row.id) + keyLifetimeMs < from) return { rows, unreadable };
+      if (fits(row)) rows.push(row);
+      if (rows.length === rowsMax) return { rows, unreadable, next: row.id };
+    }
+    if (page.next === undefined) return { rows, unreadable };
+    next = page.next;
+    looked += page.rows.length < scanPageRows ? shortPageRows : scanPageRows;
   }
-  await record(c, deps, "reveal", row.id);
-  const { phone_number, context = {}, timezone = null } = row.request;
-  return c.json({ phone_number, context, timezone });
+  return { rows, unreadable, next };
 }

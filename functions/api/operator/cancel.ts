@@ -1,4 +1,5 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import * as z from "zod";
 import { acted } from "../../../shared/calls/state-machine.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Documents } from "../../../shared/documents/documents.ts";
@@ -10,30 +11,61 @@ import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { unprocessable } from "../problem.ts";
 import { record } from "./audit.ts";
 import { changeDocument } from "./change-document.ts";
-import { endOfTime } from "./call-views.ts";
+import { callCursor, duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
 import { countActs } from "./decisions.ts";
-import { type CancelPlace, cancelCursorOf, cancelSchema } from "./schemas.ts";
-import { body, read } from "./validate.ts";
+import { agentId, endOfTime, nextCursor, oneOf, requestId } from "./fields.ts";
+import { operatorRoute } from "./route.ts";
 
-/** Rows of one page, and pages of one answer. */
+/** Rows of one page, and maximum pages of one answer. */
 const pageRows = 50;
 const answerPages = 20;
-/** Backlogs of one page, and pages of one answer: whose an agent's are, each of them says. */
+/** Backlogs of one page, and maximum pages of one answer: each backlog must be read to know its agent. */
 const backlogsPage = 200;
 const backlogPages = 10;
 
-/** An order that stands, as the document of a cancellation has it. */
+/** An order to cancel, as in its document. */
 type Order = ValueOf<"cancellation">;
-/** How many calls one answer has cancelled, and where the next goes on; absent where all have been looked at. */
+/** Calls that one answer has cancelled, and the position of the next answer; absent at the end. */
 interface Progress {
   cancelled: number;
   next?: CancelPlace;
 }
 
-/** Cancels what waits of a request or an agent, some of it with each answer. */
-export function cancelRoutes(deps: OperatorDeps) {
-  return new Hono<ApiEnv>().post("/", read, body(cancelSchema), async (c) => {
-    const { request_id, agent_id = "", cursor } = c.req.valid("json");
+/** The position at which a cancellation goes on: below a call of the request, or in one of the agent's backlogs. */
+const placeSchema = z.union([
+  z.strictObject({ before: callCursor }),
+  z.strictObject({
+    backlog: z.string(),
+    after: duePlaceSchema.optional(),
+  }),
+]);
+type CancelPlace = z.infer<typeof placeSchema>;
+
+/** Encodes the position at which a cancellation goes on. */
+export function cancelCursorOf(place: CancelPlace): string {
+  return opaqueCursorOf(place);
+}
+
+const cancelledSchema = z.strictObject({ cancelled: z.int(), cursor: nextCursor });
+export type Cancelled = z.infer<typeof cancelledSchema>;
+
+/** Each answer cancels a part of the calls and has a cursor for the next. */
+const cancelCalls = operatorRoute({
+  operationId: "cancelCalls",
+  summary: "Cancel what waits of a request or an agent",
+  method: "post",
+  path: "/cancel",
+  body: z
+    .strictObject({
+      request_id: requestId.optional(),
+      agent_id: agentId.optional(),
+      cursor: opaqueCursorTo(placeSchema).optional(),
+    })
+    .refine(({ request_id, agent_id }) => oneOf({ request_id, agent_id }), {
+      error: "must have either request_id or agent_id",
+    }),
+  answer: cancelledSchema,
+  async handle({ c, deps, body: { request_id, agent_id = "", cursor } }) {
     const what = request_id === undefined ? { agent: agent_id } : { request: request_id };
     const target = request_id === undefined ? `agent ${agent_id}` : `request ${request_id}`;
     const refuse = (detail: string) => unprocessable(c, [{ pointer: "/cursor", detail }]);
@@ -50,11 +82,13 @@ export function cancelRoutes(deps: OperatorDeps) {
         ? await cancelRequest(c, deps, order, what.request, cursor)
         : await cancelAgent(c, deps, order, what.agent, cursor);
     if (cursor !== undefined) await record(c, deps, "cancel", target, cancelled);
-    return c.json({ cancelled, ...(next === undefined ? {} : { cursor: cancelCursorOf(next) }) });
-  });
-}
+    return { cancelled, ...(next === undefined ? {} : { cursor: cancelCursorOf(next) }) };
+  },
+});
 
-/** Writes the order for calls that have no row yet to be cancelled: the dialer ends them when it meets them. */
+export const cancelRoutes = [cancelCalls];
+
+/** Writes the order, by which the dialer cancels calls that have no row yet. */
 async function give(
   c: Context<ApiEnv>,
   deps: OperatorDeps,
@@ -81,14 +115,14 @@ async function cancelRequest(
   c: Context<ApiEnv>,
   deps: OperatorDeps,
   order: Order,
-  requestId: string,
+  ofRequest: string,
   cursor: CancelPlace | undefined,
 ): Promise<Progress> {
   const ledger = await deps.ledger();
   let before = cursor !== undefined && "before" in cursor ? cursor.before : undefined;
   let cancelled = 0;
   for (let page = 0; page < answerPages; page++) {
-    const { rows, next } = await ledger.list({ requestId, before, limit: pageRows });
+    const { rows, next } = await ledger.list({ requestId: ofRequest, before, limit: pageRows });
     cancelled += await cancelRows(c, deps, order, rows, ledger);
     if (next === undefined) return { cancelled };
     before = next;
@@ -101,12 +135,12 @@ async function cancelAgent(
   c: Context<ApiEnv>,
   deps: OperatorDeps,
   order: Order,
-  agentId: string,
+  ofAgent: string,
   cursor: CancelPlace | undefined,
 ): Promise<Progress> {
   const ledger = await deps.ledger();
   const from = cursor !== undefined && "backlog" in cursor ? cursor : undefined;
-  const { keys, rest } = await backlogsOf(agentId, from?.backlog, await deps.documents());
+  const { keys, rest } = await backlogsOf(ofAgent, from?.backlog, await deps.documents());
   let cancelled = 0;
   let pages = 0;
   for (const key of keys) {
@@ -130,31 +164,31 @@ async function cancelAgent(
 }
 
 /**
- * The keys of an agent's backlogs, the one of `from` first; `rest` is where to go on looking for more of them.
+ * Returns the keys of an agent's backlogs, the one of `from` first. More may follow after `rest`.
  *
- * @param from where an earlier answer ended
+ * @param from the backlog at which an earlier answer ended
  */
 async function backlogsOf(
-  agentId: string,
+  ofAgent: string,
   from: string | undefined,
   documents: Documents,
 ): Promise<{ keys: string[]; rest?: string | undefined }> {
   const keys: string[] = [];
   if (from !== undefined) {
     const found = (await documents.read([{ kind: "backlog", key: from }])).get("backlog", from);
-    if (found?.value.agentId === agentId) keys.push(from);
+    if (found?.value.agentId === ofAgent) keys.push(from);
   }
   let rest = from;
   for (let page = 0; page < backlogPages; page++) {
     const listed = await documents.list("backlog", { after: rest, limit: backlogsPage });
     if (listed.length === 0) return { keys };
-    for (const { key, value } of listed) if (value.agentId === agentId) keys.push(key);
+    for (const { key, value } of listed) if (value.agentId === ofAgent) keys.push(key);
     rest = listed.at(-1)?.key;
   }
   return { keys, rest };
 }
 
-/** Cancels those of the rows that wait and that the order is for; answers with how many it has. */
+/** Cancels the rows that wait and are older than the order. Returns the number of cancelled rows. */
 async function cancelRows(
   c: Context<ApiEnv>,
   deps: OperatorDeps,
@@ -171,7 +205,7 @@ async function cancelRows(
     return next === undefined ? [] : [{ next, seen: row.version }];
   });
   if (changes.length === 0) return 0;
-  // Where somebody else wrote first, the row is theirs: should it wait again, the order ends it when it is due.
+  // A row that another write has changed is left alone: if it waits again, the order cancels it when it is due.
   const done = await ledger.write(changes);
   const written = changes.flatMap(({ next }, index) => (done[index] === true ? [next] : []));
   await countActs(written, deps);

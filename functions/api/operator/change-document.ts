@@ -11,11 +11,11 @@ import type { OperatorDeps } from "../context.ts";
 const tries = 3;
 
 /**
- * Changes a document over what was read, and reads again where somebody else has changed it meanwhile.
+ * Changes a document, and reads it again if another write has changed it meanwhile.
  *
- * @param change answers with the value that is to stand, or undefined where nothing is to be written
- * @returns what stands thereafter; undefined where there is no document
- * @throws where others came first three times
+ * @param change returns the new value, or undefined to write nothing
+ * @returns the value that stands thereafter; undefined if there is no document
+ * @throws UnreachableError if other writes came first three times
  */
 export async function changeDocument<K extends Kind>(
   { kind, key }: DocumentKey<K>,

@@ -1,36 +1,59 @@
-import { Hono } from "hono";
+import * as z from "zod";
 import { type CallState, callStates, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { countsKeyOf } from "../../../shared/documents/counts.ts";
 import type { Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
-import { endOfTime, timeOf } from "./call-views.ts";
-import { countsQuerySchema } from "./schemas.ts";
-import { query } from "./validate.ts";
+import { endOfTime, state, time, timeOf } from "./fields.ts";
+import { operatorRoute } from "./route.ts";
 
-/** The document that tells when the sweep was last round. */
+/** The document of the last full round of the sweep. */
 export const sweepKey = { kind: "sweep", key: "sweep" } as const;
 
 const hourMs = 3_600_000;
-/** Rows of a state are counted so far. */
+/** Maximum rows of a state that are counted. */
 const standingMost = 500;
 const pageRows = 100;
-/** Backlogs that are asked at once for what waits in them, and of all backlogs how many are. */
+/** Backlogs whose waiting calls are read at once, and maximum backlogs that are read. */
 const backlogsAtOnce = 20;
 const backlogsMost = 1000;
 
-/** How many calls came into each state by hour, how many stand in one now, and when the sweep was last round. */
-export function countsRoutes(deps: OperatorDeps) {
-  return new Hono<ApiEnv>().get("/", query(countsQuerySchema), async (c) => {
-    const { hours } = c.req.valid("query");
+/** The time of the last sweep, in answers. */
+export const sweptAt = time
+  .nullable()
+  .describe("When the last full round of the sweep began; null before the first");
+
+const countsSchema = z.strictObject({
+  counts: z
+    .array(z.strictObject({ hour: time, state, count: z.int() }))
+    .describe("Calls that came into a state in an hour"),
+  standing: z
+    .record(z.string(), z.int())
+    .describe("Calls that stand in a state now, counted up to `standing_most`"),
+  standing_most: z.int(),
+  swept_at: sweptAt,
+});
+export type Counts = z.infer<typeof countsSchema>;
+
+const countCalls = operatorRoute({
+  operationId: "countCalls",
+  summary: "Calls by state and hour, and what stands now",
+  method: "get",
+  path: "/counts",
+  query: z.strictObject({
+    hours: z.coerce.number().int().min(1).max(168).default(24).describe("So many hours up to now"),
+  }),
+  answer: countsSchema,
+  async handle({ deps, query }) {
     const documents = await deps.documents();
     const [byHour, standing] = await Promise.all([
-      countsOf(hours, deps.clock.now(), documents),
+      countsOf(query.hours, deps.clock.now(), documents),
       standingNow(await deps.ledger(), documents),
     ]);
-    return c.json({ ...byHour, standing, standing_most: standingMost });
-  });
-}
+    return { ...byHour, standing, standing_most: standingMost };
+  },
+});
+
+export const countRoutes = [countCalls];
 
 async function countsOf(hours: number, now: number, documents: Documents) {
   const keys = Array.from({ length: hours }, (_, n) => countsKeyOf(now - (hours - 1 - n) * hourMs));
@@ -38,26 +61,26 @@ async function countsOf(hours: number, now: number, documents: Documents) {
   const counts = keys.flatMap(({ kind, key }) => {
     const counted = read.get(kind, key)?.value ?? {};
     const hour = timeOf(Number(key) * hourMs);
-    return callStates.flatMap((state) => {
-      const count = counted[state] ?? 0;
-      return count === 0 ? [] : [{ hour, state, count }];
+    return callStates.flatMap((reached) => {
+      const count = counted[reached] ?? 0;
+      return count === 0 ? [] : [{ hour, state: reached, count }];
     });
   });
   return { counts, swept_at: sweptAtIn(read) };
 }
 
-/** When the last full round of the sweep began; null before the first one. */
+/** Returns the time at which the last full round of the sweep began; null before the first one. */
 export function sweptAtIn(read: DocumentsRead): string | null {
   const { fullRoundAt = 0 } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
   return fullRoundAt === 0 ? null : timeOf(fullRoundAt);
 }
 
-/** Calls in the states in which something may yet happen to them, or has to: each counted up to 500. */
+/** Counts the calls in each state that is not final, up to 500 each. */
 async function standingNow(
   ledger: CallLedger,
   documents: Documents,
 ): Promise<Record<string, number>> {
-  // No index has DIALING: those are what is watched and not UNKNOWN. Where more are watched it is an estimate.
+  // No index has DIALING: these are the watched calls that are not UNKNOWN. The count is an estimate beyond 1,000.
   const watched = { backlogs: [{ key: watchBacklog }], until: endOfTime, each: 2 * standingMost };
   const [waiting, [watch = []], unknown, reviewed] = await Promise.all([
     waitingNow(ledger, documents),
@@ -69,12 +92,12 @@ async function standingNow(
   return { WAITING: waiting, DIALING: dialing, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
 }
 
-/** Counts rows page by page, as each comes with all of its call. */
-async function countIn(state: CallState, ledger: CallLedger): Promise<number> {
+/** Counts rows page by page, since the ledger reads each with its whole call. */
+async function countIn(counted: CallState, ledger: CallLedger): Promise<number> {
   let count = 0;
   let before: string | undefined;
   for (let page = 0; page < standingMost / pageRows; page++) {
-    const { rows, next } = await ledger.list({ state, before, limit: pageRows });
+    const { rows, next } = await ledger.list({ state: counted, before, limit: pageRows });
     count += rows.length;
     if (next === undefined) break;
     before = next;
@@ -82,7 +105,7 @@ async function countIn(state: CallState, ledger: CallLedger): Promise<number> {
   return count;
 }
 
-/** How many calls wait in all backlogs: counted until there are 500, or 1,000 backlogs have been asked. */
+/** Counts the waiting calls of all backlogs, up to 500 calls or 1,000 backlogs. */
 async function waitingNow(ledger: CallLedger, documents: Documents): Promise<number> {
   let count = 0;
   let after: string | undefined;

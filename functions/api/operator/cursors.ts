@@ -1,19 +1,25 @@
 import * as z from "zod";
 
-/** What is wrong with a cursor that no answer had. */
+/** The error of a cursor that is from no answer. */
 export const foreignCursor = "must be a cursor of an earlier answer";
-const cursorMax = 3000;
+const cursorCharactersMax = 3000;
 
-/** A place as a cursor: opaque to clients. */
+/** A cursor in a list of calls: the `next` of the ledger. */
+export const callCursor = z.string().regex(/^call_\w{1,60}$/, foreignCursor);
+
+/** A position in a backlog: the due time and id of its last call that has been read. */
+export const duePlaceSchema = z.strictObject({ dueAt: z.number(), id: z.string() });
+
+/** Encodes a position as a cursor, opaque to clients. */
 export function opaqueCursorOf(place: object): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
-/** Reads a cursor that `opaqueCursorOf` made of such a place. */
+/** Returns a schema that decodes the cursors of `opaqueCursorOf` for positions of the given schema. */
 export function opaqueCursorTo<Place>(schema: z.ZodType<Place>) {
   return z
     .string()
-    .max(cursorMax)
+    .max(cursorCharactersMax)
     .transform((text, { addIssue }): Place => {
       const json = Buffer.from(text, "base64url").toString();
       const { data } = schema.safeParse(jsonIn(json));

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import * as z from "zod";
 import type { CallRow, CallState } from "../../../shared/calls/call-row.ts";
 import { acted, actedFrom, type OperatorAct } from "../../../shared/calls/state-machine.ts";
 import { addCounts } from "../../../shared/documents/counts.ts";
@@ -8,46 +9,61 @@ import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { causeForLog } from "../port-limits.ts";
 import { problem } from "../problem.ts";
 import { record } from "./audit.ts";
-import { viewOf } from "./call-views.ts";
+import { type CallView, callViewSchema, viewOf } from "./call-view.ts";
+import { findCall } from "./find-call.ts";
+import { operatorRoute } from "./route.ts";
 
-/** Cancels a call that waits; one that is NEEDS_REVIEW is resolved, as it may have been placed. */
-export async function cancelOne(
-  c: Context<ApiEnv>,
-  deps: OperatorDeps,
-  row: CallRow,
-): Promise<Response> {
-  return answer(c, deps, row, { to: "CANCELLED", from: ["WAITING"], name: "cancel" });
-}
+/** Cancels a waiting call. A call that is NEEDS_REVIEW is resolved instead, as it may have been placed. */
+const cancelCall = operatorRoute({
+  operationId: "cancelCall",
+  summary: "Cancel a waiting call",
+  method: "post",
+  path: "/calls/:id/cancel",
+  answer: callViewSchema,
+  problems: [404, 409],
+  async handle({ c, deps }) {
+    const row = await findCall(c, deps);
+    if (row instanceof Response) return row;
+    return decide(c, deps, row, { to: "CANCELLED", from: ["WAITING"], name: "cancel" });
+  },
+});
 
-/** Says what a call that is NEEDS_REVIEW was. */
-export async function resolve(
-  c: Context<ApiEnv>,
-  deps: OperatorDeps,
-  row: CallRow,
-  outcome: "placed" | "not_placed",
-): Promise<Response> {
-  const isPlaced = outcome === "placed";
-  const to = isPlaced ? "PLACED" : "CANCELLED";
-  const name = isPlaced ? "mark_placed" : "close";
-  return answer(c, deps, row, { to, from: actedFrom.PLACED, name });
-}
+const resolveCall = operatorRoute({
+  operationId: "resolveCall",
+  summary: "Say what a call that is NEEDS_REVIEW was",
+  method: "post",
+  path: "/calls/:id/resolve",
+  body: z.strictObject({ outcome: z.enum(["placed", "not_placed"]) }),
+  answer: callViewSchema,
+  problems: [404, 409],
+  async handle({ c, deps, body }) {
+    const row = await findCall(c, deps);
+    if (row instanceof Response) return row;
+    const isPlaced = body.outcome === "placed";
+    const to = isPlaced ? "PLACED" : "CANCELLED";
+    const name = isPlaced ? "mark_placed" : "close";
+    return decide(c, deps, row, { to, from: actedFrom.PLACED, name });
+  },
+});
 
-/** Does what an operator decided, or says what stands in the way. Asked again, it answers as before. */
-async function answer(
+export const decisionRoutes = [cancelCall, resolveCall];
+
+/** Carries an operator's decision out, or returns the conflict. A repeated request has the same answer. */
+async function decide(
   c: Context<ApiEnv>,
   deps: OperatorDeps,
   row: CallRow,
   { to, from, name }: { to: "PLACED" | "CANCELLED"; from: readonly CallState[]; name: string },
-): Promise<Response> {
-  if (row.state === to) return c.json(viewOf(row));
+): Promise<CallView | Response> {
+  if (row.state === to) return viewOf(row);
   if (!from.includes(row.state)) return conflict(c, row, from);
   const now = await act(c, deps, row, { to }, name);
-  return now.state === to ? c.json(viewOf(now)) : conflict(c, now, from);
+  return now.state === to ? viewOf(now) : conflict(c, now, from);
 }
 
 /**
- * Writes what an operator decided over the row as it was read, and answers with the row that stands thereafter: where
- * another write came first, that one's.
+ * Writes an operator's decision over the row as it was read. Returns the row that stands thereafter: if another write
+ * came first, the row of that write.
  */
 export async function act(
   c: Context<ApiEnv>,
@@ -69,7 +85,7 @@ export async function act(
   return (await ledger.read([row.id])).rows.get(row.id) ?? row;
 }
 
-/** Writes one row; where the answer is lost, whether it was written is read. */
+/** Writes one row. If the answer of the write is lost, the row is read. */
 async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
   const { id, version } = change.next;
   try {
@@ -82,7 +98,7 @@ async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
   }
 }
 
-/** Adds rows that have been written to the counts by hour. Where that fails the counts are too low, and no more. */
+/** Adds written rows to the counts by hour. A failure leaves the counts too low, and has no other effect. */
 export async function countActs(rows: readonly CallRow[], deps: OperatorDeps): Promise<void> {
   const states = rows.map(({ state }) => state);
   try {
@@ -92,7 +108,7 @@ export async function countActs(rows: readonly CallRow[], deps: OperatorDeps): P
   }
 }
 
-/** 409: the call stands otherwise. */
+/** Returns 409: the call is in another state. */
 export function conflict(c: Context, { state }: CallRow, from: readonly CallState[]): Response {
   return problem(c, 409, `The call is ${state}; this is for calls that are ${from.join(" or ")}.`);
 }

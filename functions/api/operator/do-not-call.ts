@@ -1,26 +1,52 @@
-import { Hono } from "hono";
+import * as z from "zod";
 import type { Documents, DocumentKey } from "../../../shared/documents/documents.ts";
 import { doNotCallKeyOf, doNotCallKeysOf, listMarks } from "../../../shared/documents/orders.ts";
 import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
+import type { OperatorDeps } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
 import { problem } from "../problem.ts";
 import { record } from "./audit.ts";
-import { checkSchema, doNotCallSchema } from "./schemas.ts";
-import { body, read } from "./validate.ts";
+import { phoneNumber } from "./fields.ts";
+import { operatorRoute } from "./route.ts";
 
+/** Maximum numbers that one request adds or removes. */
+const numbersMax = 10_000;
 /** Entries of one write, so that each ends within its time limit. */
 const entriesAtOnce = 500;
 const tries = 3;
 
-/** The list of numbers that are never to be called, kept by their hashes. */
-export function doNotCallRoutes(deps: OperatorDeps) {
-  const routes = new Hono<ApiEnv>();
-  const keyOf = (number: string) => doNotCallKeyOf(traceOfNumber(number, deps.hashKey).numberHash);
+const changedSchema = z.strictObject({ added: z.int(), removed: z.int() });
 
-  routes.post("/", read, body(doNotCallSchema), async (c) => {
-    const { add, remove, renew, more } = c.req.valid("json");
+/** The list has numbers by their hashes. */
+const changeDoNotCall = operatorRoute({
+  operationId: "changeDoNotCall",
+  summary: "Add numbers to the do-not-call list, or take them from it",
+  method: "post",
+  path: "/do-not-call",
+  body: z
+    .strictObject({
+      add: z.array(phoneNumber).max(numbersMax).default([]),
+      remove: z.array(phoneNumber).max(numbersMax).default([]),
+      renew: z
+        .boolean()
+        .default(false)
+        .describe("The list was made under another HASH_KEY, and all of it is sent anew"),
+      more: z
+        .boolean()
+        .default(false)
+        .describe("More of the same list follows: it is whole with the request without `more`"),
+    })
+    .refine(({ add, renew }) => !renew || add.length > 0, {
+      path: ["renew"],
+      error: "is for a list that is sent anew: there is nothing to add",
+    })
+    .refine(({ add, remove }) => add.length + remove.length > 0, {
+      error: "must have numbers to add or to remove",
+    }),
+  answer: changedSchema,
+  problems: [409],
+  async handle({ c, deps, body: { add, remove, renew, more } }) {
     const documents = await deps.documents();
     const marks = listMarks(deps.hashKey);
     const [any, own] = [doNotCallKeyOf(marks.any), doNotCallKeyOf(marks.own)];
@@ -33,22 +59,39 @@ export function doNotCallRoutes(deps: OperatorDeps) {
     }
     await record(c, deps, "do_not_call", "do-not-call list", add.length + remove.length);
     if (!isList) await put([own, any], documents, deps);
+    const keyOf = (number: string) => keyOfNumber(number, deps);
     await drop(remove.map(keyOf), documents);
     await put(add.map(keyOf), documents, deps);
-    // Until all of it is there, a list that was made under another key lets nobody be dialed.
+    // A list that was made under another key lets nobody be dialed until all of it has been sent.
     if (isOfOtherKey && !more) await put([own], documents, deps);
-    return c.json({ added: add.length, removed: remove.length });
-  });
+    return { added: add.length, removed: remove.length };
+  },
+});
 
-  routes.post("/check", read, body(checkSchema), async (c) => {
-    const key = keyOf(c.req.valid("json").phone_number);
+const checkedSchema = z.strictObject({ listed: z.boolean() });
+export type NumberChecked = z.infer<typeof checkedSchema>;
+
+const checkDoNotCall = operatorRoute({
+  operationId: "checkDoNotCall",
+  summary: "Whether a number is on it",
+  method: "post",
+  path: "/do-not-call/check",
+  body: z.strictObject({ phone_number: phoneNumber }),
+  answer: checkedSchema,
+  async handle({ deps, body }) {
+    const key = keyOfNumber(body.phone_number, deps);
     const found = await (await deps.documents()).read([key]);
-    return c.json({ listed: found.get(key.kind, key.key) !== undefined });
-  });
-  return routes;
+    return { listed: found.get(key.kind, key.key) !== undefined };
+  },
+});
+
+export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
+
+function keyOfNumber(number: string, { hashKey }: OperatorDeps): DocumentKey<"do-not-call"> {
+  return doNotCallKeyOf(traceOfNumber(number, hashKey).numberHash);
 }
 
-/** Writes entries that do not stand yet. An entry that is refused is looked for, and written again where it is not there. */
+/** Writes entries that are not in the list yet. A refused entry is read, and written again if it is missing. */
 async function put(
   keys: readonly DocumentKey<"do-not-call">[],
   documents: Documents,

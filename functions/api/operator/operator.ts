@@ -4,17 +4,12 @@ import { authenticate } from "../middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv, OperatorDeps } from "../context.ts";
 import documents from "../generated/documents.json" with { type: "json" };
 import { problem } from "../problem.ts";
-import { auditRoutes } from "./audit.ts";
-import { backlogRoutes } from "./backlogs.ts";
-import { callRoutes } from "./calls.ts";
-import { cancelRoutes } from "./cancel.ts";
-import { countsRoutes } from "./counts.ts";
-import { doNotCallRoutes } from "./do-not-call.ts";
-import { pauseRoutes } from "./pauses.ts";
+import { addRoutes } from "./route.ts";
+import { operatorRoutes } from "./routes.ts";
 
 /**
- * What operators see and decide, under `/operator`: JSON, with tokens of their own. Numbers and contexts are shown to
- * who asks for one call's, and that is recorded, as is every change.
+ * Creates the operator's API, below `/operator`: JSON, with tokens of its own. An operator sees a number and a context
+ * only by revealing one call, which is recorded in the audit log, as is every change.
  */
 export function createOperator(
   deps: ApiDeps,
@@ -24,7 +19,7 @@ export function createOperator(
   operator.use(authenticate((token) => operatorOf(token, deps.clock.now())));
   const { settings } = deps;
   if ("problem" in settings) {
-    // Without its settings the service knows neither how long to keep what is written, nor whose a number's hash is.
+    // The settings have the time for which documents are kept, and the key for the hashes of numbers.
     const detail = "The service is not configured; its log says what is missing.";
     operator.all("*", (c) => problem(c, 503, detail));
     return operator;
@@ -36,13 +31,7 @@ export function createOperator(
   const { plan, hashKey } = settings.value;
   const retentionMs = Math.ceil(plan.retentionDays * 86_400_000);
   const ready: OperatorDeps = { ...deps, plan, hashKey, retentionMs };
-  operator.route("/calls", callRoutes(ready));
-  operator.route("/cancel", cancelRoutes(ready));
-  operator.route("/", pauseRoutes(ready));
-  operator.route("/backlogs", backlogRoutes(ready));
-  operator.route("/counts", countsRoutes(ready));
-  operator.route("/do-not-call", doNotCallRoutes(ready));
-  operator.route("/audit", auditRoutes(ready));
+  addRoutes(operator, operatorRoutes, ready);
   operator.get("/openapi.json", (c) => c.json(documents.operator));
   operator.all("*", (c) => problem(c, 404, "There is nothing of this name for operators."));
   return operator;

@@ -1,74 +1,133 @@
-import { type Context, Hono } from "hono";
-import { routeOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { Context } from "hono";
+import * as z from "zod";
+import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
 import { type Pausable, pauseKeyOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { problem, unprocessable } from "../problem.ts";
 import { record } from "./audit.ts";
-import { viewsOfOpen } from "./breaker-views.ts";
-import { timeOf } from "./call-views.ts";
+import { breakerViewSchema, viewsOfOpen } from "./breaker-views.ts";
 import { changeDocument } from "./change-document.ts";
-import { pauseSchema, resumeSchema } from "./schemas.ts";
-import { body, read } from "./validate.ts";
+import { agentId, anyName, oneOf, time, timeOf } from "./fields.ts";
+import { operatorRoute } from "./route.ts";
 
-/** Pauses, or breakers, of one page, and pages of one answer. */
+/** Pauses, or breakers, of one page, and maximum pages of one answer. */
 const pageDocuments = 500;
 const answerPages = 4;
 const breakerLifeMs = 7 * 86_400_000;
 
-/** What operators keep waiting and what the service keeps waiting by itself; both are resumed here. */
-export function pauseRoutes(deps: OperatorDeps) {
-  const routes = new Hono<ApiEnv>();
-  routes.get("/pauses", async (c) => c.json(await standing(deps)));
+const pauseFields = {
+  agent_id: z.string().optional(),
+  account: z.string().optional(),
+};
+/** A pause: exactly one of `agent_id` and `account` is present. */
+const pauseViewSchema = z.strictObject({ ...pauseFields, at: time, by: z.string() });
+export type PauseView = z.infer<typeof pauseViewSchema>;
 
-  routes.post("/pause", read, body(pauseSchema), async (c) => {
-    const { agent_id, account } = c.req.valid("json");
+const pausesSchema = z.strictObject({
+  pauses: z.array(pauseViewSchema).describe("What operators keep waiting"),
+  breakers: z.array(breakerViewSchema).describe("The service's own that are open"),
+  agents: z.array(z.string()),
+  other_agents: z.boolean().describe("Whether there are agents that the plan does not name"),
+  accounts: z.array(z.string()),
+});
+export type Pauses = z.infer<typeof pausesSchema>;
+
+const listPauses = operatorRoute({
+  operationId: "listPauses",
+  summary: "What operators have paused, and which circuit breakers are open",
+  method: "get",
+  path: "/pauses",
+  answer: pausesSchema,
+  async handle({ deps }) {
     const { agents } = deps.plan;
+    const documents = await deps.documents();
+    const [pauses, breakers] = await Promise.all([
+      allOf("pause", documents),
+      allOf("breaker", documents),
+    ]);
+    return {
+      pauses: pauses.flatMap(({ key, value }) => {
+        const [kind, name]: unknown[] = JSON.parse(key);
+        if (typeof name !== "string") return [];
+        const what = kind === "agent" ? { agent: name } : { account: name };
+        return [{ ...fieldsOf(what), at: timeOf(value.at), by: value.by }];
+      }),
+      breakers: await viewsOfOpen(breakers, deps.plan, documents),
+      agents: Object.keys(agents).filter((name) => name !== "*"),
+      other_agents: Object.hasOwn(agents, "*"),
+      accounts: [...new Set(Object.values(agents).map(({ provider }) => provider))].toSorted(),
+    };
+  },
+});
+
+const pause = operatorRoute({
+  operationId: "pause",
+  summary: "Keep the calls of an agent or an account waiting",
+  method: "post",
+  path: "/pause",
+  body: z
+    .strictObject({
+      agent_id: agentId.optional(),
+      account: anyName.optional().describe("A provider of the dial plan"),
+    })
+    .refine(({ agent_id, account }) => oneOf({ agent_id, account }), {
+      error: "must have either agent_id or account",
+    }),
+  answer: pauseViewSchema,
+  async handle({ c, deps, body: { agent_id, account } }) {
     if (agent_id !== undefined && routeOf(agent_id, deps.plan) === undefined) {
       return unprocessable(c, [{ pointer: "/agent_id", detail: "is no agent of the dial plan" }]);
     }
-    const accounts = Object.values(agents).map(({ provider }) => provider);
+    const accounts = Object.values(deps.plan.agents).map(({ provider }) => provider);
     if (account !== undefined && !accounts.includes(account)) {
       const detail = "is no account that an agent of the dial plan goes through";
       return unprocessable(c, [{ pointer: "/account", detail }]);
     }
-    return c.json(await pause(c, deps, pausable(agent_id, account)));
-  });
+    const what = pausable(agent_id, account);
+    await record(c, deps, "pause", targetOf(what));
+    const order = { at: deps.clock.now(), by: c.get("caller").tokenId };
+    // A pause that stands already keeps its time and operator.
+    const change = (paused: object | undefined) => (paused === undefined ? order : undefined);
+    const key = pauseKeyOf(what);
+    const documents = await deps.documents();
+    const { at, by } = (await changeDocument(key, null, change, documents, deps)) ?? order;
+    return { ...fieldsOf(what), at: timeOf(at), by };
+  },
+});
 
-  routes.post("/resume", read, body(resumeSchema), async (c) => {
-    const { agent_id, account, breaker } = c.req.valid("json");
+const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.string().optional() });
+export type Resumed = z.infer<typeof resumedSchema>;
+
+const resume = operatorRoute({
+  operationId: "resume",
+  summary: "Let them go, or close a circuit breaker",
+  method: "post",
+  path: "/resume",
+  body: z
+    .strictObject({
+      agent_id: anyName.optional(),
+      account: anyName.optional(),
+      breaker: anyName.optional().describe("The key of an open circuit breaker"),
+    })
+    .refine(({ agent_id, account, breaker }) => oneOf({ agent_id, account, breaker }), {
+      error: "must have one of agent_id, account and breaker",
+    }),
+  answer: resumedSchema,
+  problems: [404],
+  async handle({ c, deps, body: { agent_id, account, breaker } }) {
     if (breaker !== undefined) return closeBreaker(c, deps, breaker);
     const what = pausable(agent_id, account);
     await record(c, deps, "resume", targetOf(what));
     const documents = await deps.documents();
     await documents.remove([pauseKeyOf(what)]);
     await restartMarks(accountsOf(what, deps), documents, deps);
-    return c.json(fieldsOf(what));
-  });
-  return routes;
-}
+    return fieldsOf(what);
+  },
+});
 
-/** The pauses and the open breakers, and what of the dial plan may be paused. */
-async function standing({ plan, ...deps }: OperatorDeps) {
-  const documents = await deps.documents();
-  const [pauses, breakers] = await Promise.all([
-    allOf("pause", documents),
-    allOf("breaker", documents),
-  ]);
-  return {
-    pauses: pauses.flatMap(({ key, value }) => {
-      const [kind, name]: unknown[] = JSON.parse(key);
-      if (typeof name !== "string") return [];
-      const what = kind === "agent" ? { agent: name } : { account: name };
-      return [{ ...fieldsOf(what), at: timeOf(value.at), by: value.by }];
-    }),
-    breakers: await viewsOfOpen(breakers, plan, documents),
-    agents: Object.keys(plan.agents).filter((name) => name !== "*"),
-    other_agents: Object.hasOwn(plan.agents, "*"),
-    accounts: [...new Set(Object.values(plan.agents).map(({ provider }) => provider))].toSorted(),
-  };
-}
+export const pauseRoutes = [listPauses, pause, resume];
 
 async function allOf<K extends "pause" | "breaker">(
   kind: K,
@@ -83,28 +142,21 @@ async function allOf<K extends "pause" | "breaker">(
   return found;
 }
 
-/** Keeps calls waiting. A pause that stands already stays whose it is. */
-async function pause(c: Context<ApiEnv>, deps: OperatorDeps, what: Pausable) {
-  await record(c, deps, "pause", targetOf(what));
-  const order = { at: deps.clock.now(), by: c.get("caller").tokenId };
-  const change = (paused: object | undefined) => (paused === undefined ? order : undefined);
-  const key = pauseKeyOf(what);
-  const { at, by } =
-    (await changeDocument(key, null, change, await deps.documents(), deps)) ?? order;
-  return { ...fieldsOf(what), at: timeOf(at), by };
-}
-
-/** Closes a breaker and forgets what was counted, as the first answer would. */
-async function closeBreaker(c: Context<ApiEnv>, deps: OperatorDeps, key: string) {
+/** Closes a breaker and resets its counters, as a successful probe would. */
+async function closeBreaker(
+  c: Context<ApiEnv>,
+  deps: OperatorDeps,
+  key: string,
+): Promise<Resumed | Response> {
   const documents = await deps.documents();
   const now = deps.clock.now();
-  const name = { kind: "breaker", key } as const;
-  if ((await documents.read([name])).get("breaker", key) === undefined) {
+  const breakerKey = { kind: "breaker", key } as const;
+  if ((await documents.read([breakerKey])).get("breaker", key) === undefined) {
     return problem(c, 404, "There is no breaker of this key.");
   }
   await record(c, deps, "resume", `breaker ${key}`);
   await changeDocument(
-    name,
+    breakerKey,
     now + breakerLifeMs,
     (breaker) =>
       breaker?.value.state === "open"
@@ -116,10 +168,10 @@ async function closeBreaker(c: Context<ApiEnv>, deps: OperatorDeps, key: string)
   await documents.remove([{ kind: "failures", key }]);
   const account = /^account:(.*)$/s.exec(key)?.[1];
   if (account !== undefined) await restartMarks([account], documents, deps);
-  return c.json({ breaker: key });
+  return { breaker: key };
 }
 
-/** Accounts, by their own names, along which the calls go that were paused. */
+/** Returns the own names of the accounts that the paused calls go through. */
 function accountsOf(what: Pausable, { plan }: OperatorDeps): string[] {
   const routes =
     "agent" in what
@@ -128,7 +180,7 @@ function accountsOf(what: Pausable, { plan }: OperatorDeps): string[] {
   return [...new Set(routes.flatMap((route) => (route === undefined ? [] : accountNameOf(route))))];
 }
 
-/** Makes marks that were set before now count no more: what they say is called up found its calls paused. */
+/** Invalidates the marks that were set before now: the calls that they report as called up were paused. */
 async function restartMarks(accounts: string[], documents: Documents, deps: OperatorDeps) {
   const restartedAt = deps.clock.now();
   for (const key of accounts) {
@@ -142,8 +194,8 @@ async function restartMarks(accounts: string[], documents: Documents, deps: Oper
   }
 }
 
-function pausable(agentId: string | undefined, account: string | undefined): Pausable {
-  return agentId === undefined ? { account: account ?? "" } : { agent: agentId };
+function pausable(agent: string | undefined, account: string | undefined): Pausable {
+  return agent === undefined ? { account: account ?? "" } : { agent };
 }
 
 function fieldsOf(what: Pausable): { agent_id: string } | { account: string } {

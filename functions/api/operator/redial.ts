@@ -1,55 +1,73 @@
-import type { Context } from "hono";
+import * as z from "zod";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callIdOf, requestIdOf } from "../../../shared/calls/ids.ts";
 import { actedFrom } from "../../../shared/calls/state-machine.ts";
 import type { CallsMessage } from "../../../shared/queue/messages.ts";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { causeForLog, enqueue } from "../port-limits.ts";
 import { problem, unprocessable } from "../problem.ts";
 import { act, conflict } from "./decisions.ts";
+import { findCall } from "./find-call.ts";
+import { operatorRoute } from "./route.ts";
+
+const redialedSchema = z
+  .strictObject({ id: z.string(), redial_of: z.string() })
+  .meta({ id: "Redialed" });
+export type Redialed = z.infer<typeof redialedSchema>;
 
 /**
- * Has another call made in a call's stead. The row is written first, with the id of the new call: whoever asks again
- * has that same call enqueued again, which is made once.
- *
- * @param isNotPlaced the operator knows that a call that is NEEDS_REVIEW was not placed
+ * Has a new call made in place of a call. The row is written first, with the id of the new call. A repeated request
+ * enqueues that same call again, which is dialed once.
  */
-export async function redial(
-  c: Context<ApiEnv>,
-  deps: OperatorDeps,
-  row: CallRow,
-  isNotPlaced: boolean,
-): Promise<Response> {
-  if (row.state === "NEEDS_REVIEW" && !isNotPlaced) {
-    const detail = "must be true: the call may have been placed, and would be made twice";
-    return unprocessable(c, [{ pointer: "/not_placed", detail }]);
-  }
-  // The new call belongs to this request: whoever has the X-Request-Id of the 201 knows the id of its call.
-  const redialedAs = callIdOf(c.get("requestId"), 0);
-  const redialed =
-    row.state === "REDIALED"
-      ? row
-      : await act(c, deps, row, { to: "REDIALED", redialedAs }, "redial");
-  const message = messageOf(redialed);
-  if (message === undefined) return conflict(c, redialed, actedFrom.REDIALED);
-  try {
-    await enqueue(deps.queue, message);
-  } catch (error) {
-    const fields = { request_id: c.get("requestId"), call_id: row.id };
-    deps.log("alarm", "queue.unreachable", { ...fields, error: causeForLog(error) });
-    const detail = "The queue did not confirm the call. Redial it again: it will be made once.";
-    return problem(c, 503, detail, { headers: { "retry-after": "5" } });
-  }
-  if (message.requestId !== c.get("requestId")) {
-    c.header("x-request-id", message.requestId);
-    c.header("idempotency-replayed", "true");
-  }
-  return c.json({ id: callIdOf(message.requestId, 0), redial_of: row.id }, 201);
-}
+const redialCall = operatorRoute({
+  operationId: "redialCall",
+  summary: "Have another call made in its stead",
+  method: "post",
+  path: "/calls/:id/redial",
+  body: z.strictObject({
+    not_placed: z
+      .boolean()
+      .optional()
+      .describe("Of a call that is NEEDS_REVIEW: the operator knows that it was not placed"),
+  }),
+  answer: redialedSchema,
+  status: 201,
+  problems: [404, 409],
+  async handle({ c, deps, body }) {
+    const row = await findCall(c, deps);
+    if (row instanceof Response) return row;
+    if (row.state === "NEEDS_REVIEW" && body.not_placed !== true) {
+      const detail = "must be true: the call may have been placed, and would be made twice";
+      return unprocessable(c, [{ pointer: "/not_placed", detail }]);
+    }
+    // The new call belongs to this request: whoever has the X-Request-Id of the 201 knows the id of its call.
+    const redialedAs = callIdOf(c.get("requestId"), 0);
+    const redialed =
+      row.state === "REDIALED"
+        ? row
+        : await act(c, deps, row, { to: "REDIALED", redialedAs }, "redial");
+    const message = messageOf(redialed);
+    if (message === undefined) return conflict(c, redialed, actedFrom.REDIALED);
+    try {
+      await enqueue(deps.queue, message);
+    } catch (error) {
+      const fields = { request_id: c.get("requestId"), call_id: row.id };
+      deps.log("alarm", "queue.unreachable", { ...fields, error: causeForLog(error) });
+      const detail = "The queue did not confirm the call. Redial it again: it will be made once.";
+      return problem(c, 503, detail, { headers: { "retry-after": "5" } });
+    }
+    if (message.requestId !== c.get("requestId")) {
+      c.header("x-request-id", message.requestId);
+      c.header("idempotency-replayed", "true");
+    }
+    return { id: callIdOf(message.requestId, 0), redial_of: row.id };
+  },
+});
+
+export const redialRoutes = [redialCall];
 
 /**
- * The message that brings the call made in a row's stead: the same whenever it is asked for. Weeks later it is too old
- * to be dialed, though the ledger may have forgotten that call.
+ * Returns the message of the call that a row was redialed as, always the same. After weeks the message is too old to be
+ * dialed, though the ledger may have forgotten the call.
  */
 function messageOf(row: CallRow): CallsMessage | undefined {
   const { id, state, redialedAs, request, ancestors, client, updatedAt } = row;

@@ -1,9 +1,13 @@
 import Table from "cli-table3";
 import { meaningOf } from "../../../shared/calls/reasons.ts";
+import type { CallStory, CallView } from "../../../functions/api/operator/call-view.ts";
+import type { Revealed } from "../../../functions/api/operator/calls.ts";
+import type { Cancelled } from "../../../functions/api/operator/cancel.ts";
+import type { Redialed } from "../../../functions/api/operator/redial.ts";
 import { callsOf, forEach, pageCallsMax } from "./chosen-calls.ts";
 import type { Command } from "./command.ts";
 import { Failure } from "./failures.ts";
-import { type Json, listIn, textOf } from "./json.ts";
+import { textOf } from "./json.ts";
 import { chosen, numberOf } from "./options.ts";
 import { say, show } from "./terminal.ts";
 
@@ -24,7 +28,7 @@ const storyColumns = ["at", "state", "reason", "due_at", "by"];
 export const callCommands: Record<string, Command> = {
   async list(_rest, values, ask, terminal) {
     const limit = numberOf(values.limit ?? "50", "--limit");
-    const calls: Json[] = [];
+    const calls: CallView[] = [];
     for await (const call of callsOf(values, ask, terminal, Math.min(limit, pageCallsMax))) {
       calls.push(call);
       if (calls.length >= limit) break;
@@ -35,10 +39,12 @@ export const callCommands: Record<string, Command> = {
 
   async show([id], values, ask, terminal) {
     if (id === undefined) throw new Failure("show needs a call's id.");
-    const { history, ...call } = await ask(`/calls/${encodeURIComponent(id)}`);
+    const { history, ...call } = await ask<CallStory>(`/calls/${encodeURIComponent(id)}`);
     const revealed =
-      values.reveal === true ? await ask(`/calls/${encodeURIComponent(id)}/reveal`, {}) : {};
-    const meaning = meaningOf(textOf(call["reason"])) ?? null;
+      values.reveal === true
+        ? await ask<Revealed>(`/calls/${encodeURIComponent(id)}/reveal`, {})
+        : {};
+    const meaning = meaningOf(call.reason) ?? null;
     const whole = { ...call, ...revealed, meaning };
     if (values.json === true) {
       terminal.print(JSON.stringify({ ...whole, history }));
@@ -49,20 +55,20 @@ export const callCommands: Record<string, Command> = {
       if (value !== null) table.push({ [name]: textOf(value) });
     }
     terminal.print(table.toString());
-    show(listIn({ history }, "history"), storyColumns, values, terminal);
+    show(history, storyColumns, values, terminal);
     return 0;
   },
 
   redial: (ids, values, ask, terminal) => {
     const body = { not_placed: values["not-placed"] === true };
-    return forEach(ids, values, ask, terminal, (id) => ask(`/calls/${id}/redial`, body));
+    return forEach(ids, values, ask, terminal, (id) => ask<Redialed>(`/calls/${id}/redial`, body));
   },
 
   resolve(ids, values, ask, terminal) {
     const { placed = false, "not-placed": not = false } = values;
     if (placed === not) throw new Failure("resolve needs either --placed or --not-placed.");
     const body = { outcome: placed ? "placed" : "not_placed" };
-    return forEach(ids, values, ask, terminal, (id) => ask(`/calls/${id}/resolve`, body));
+    return forEach(ids, values, ask, terminal, (id) => ask<CallView>(`/calls/${id}/resolve`, body));
   },
 
   async cancel(ids, values, ask, terminal) {
@@ -70,18 +76,19 @@ export const callCommands: Record<string, Command> = {
       if (Object.keys(values).some((name) => name !== "json")) {
         throw new Failure("cancel takes either ids, or --request or --agent.");
       }
-      return forEach(ids, values, ask, terminal, (id) => ask(`/calls/${id}/cancel`, {}));
+      return forEach(ids, values, ask, terminal, (id) => ask<CallView>(`/calls/${id}/cancel`, {}));
     }
     const what = chosen(
       { request_id: values.request, agent_id: values.agent },
       "--request or --agent",
     );
     let cancelled = 0;
-    let cursor: unknown;
+    let cursor: string | undefined;
     do {
-      const answer = await ask("/cancel", { ...what, ...(cursor === undefined ? {} : { cursor }) });
-      cancelled += Number(answer["cancelled"]);
-      cursor = answer["cursor"];
+      const place = cursor === undefined ? {} : { cursor };
+      const answer = await ask<Cancelled>("/cancel", { ...what, ...place });
+      cancelled += answer.cancelled;
+      cursor = answer.cursor;
     } while (cursor !== undefined);
     say(
       `${cancelled} waiting calls cancelled; what is still on the queue will be.`,

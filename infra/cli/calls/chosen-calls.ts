@@ -1,6 +1,7 @@
+import type { CallView } from "../../../functions/api/operator/call-view.ts";
+import type { CallsPage } from "../../../functions/api/operator/calls.ts";
 import type { Client } from "./client.ts";
 import { Failure, Refusal } from "./failures.ts";
-import { type Json, listIn, textOf } from "./json.ts";
 import type { Values } from "./options.ts";
 import { barOf, type Terminal } from "./terminal.ts";
 
@@ -13,7 +14,7 @@ export async function* callsOf(
   ask: Client,
   { complain }: Terminal,
   pageCalls = pageCallsMax,
-): AsyncGenerator<Json> {
+): AsyncGenerator<CallView> {
   const { state, request, number, agent, provider, reason, from, until } = values;
   const filters = { state, request_id: request, agent_id: agent, provider, reason, from, until };
   const given = Object.entries(filters).flatMap(([name, value]): [string, string][] =>
@@ -23,16 +24,15 @@ export async function* callsOf(
   do {
     const place: [string, string][] = cursor === undefined ? [] : [["cursor", cursor]];
     const query = new URLSearchParams([...given, ...place, ["limit", String(pageCalls)]]);
-    const page =
+    const page: CallsPage =
       number === undefined
         ? await ask(`/calls?${query.toString()}`)
         : await ask("/calls/search", { phone_number: number, ...Object.fromEntries(query) });
-    const unreadable = page["unreadable"];
-    if (unreadable !== undefined) {
-      complain(`${textOf(unreadable)} calls left out: a later version of the service wrote them.`);
+    if (page.unreadable !== undefined) {
+      complain(`${page.unreadable} calls left out: a later version of the service wrote them.`);
     }
-    yield* listIn(page, "calls");
-    cursor = page["cursor"] === undefined ? undefined : textOf(page["cursor"]);
+    yield* page.calls;
+    cursor = page.cursor;
   } while (cursor !== undefined);
 }
 
@@ -45,7 +45,7 @@ export async function forEach(
   values: Values,
   ask: Client,
   terminal: Terminal,
-  perform: (id: string) => Promise<Json>,
+  perform: (id: string) => Promise<object>,
 ): Promise<number> {
   const chosenIds = [...ids];
   if (ids.length === 0) {
@@ -54,7 +54,7 @@ export async function forEach(
       throw new Failure("Name calls by their ids, or choose them by --state or --request.");
     }
     // All ids are read first: an action on a call removes it from the list that is being read.
-    for await (const call of callsOf(values, ask, terminal)) chosenIds.push(textOf(call["id"]));
+    for await (const call of callsOf(values, ask, terminal)) chosenIds.push(call.id);
   }
   const bar = barOf(chosenIds.length, values, terminal);
   const refused: string[] = [];

@@ -1,13 +1,14 @@
+import { problemSchema } from "../../../functions/api/problem-schema.ts";
 import { Failure, Refusal } from "./failures.ts";
-import { type Json, jsonIn, listIn, textOf } from "./json.ts";
+import { jsonIn } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Creates a client of the operator's API. */
+/** Creates a client of the operator's API. Its callers name the type of the answer, which the route declares. */
 export function createClient({ environment, fetch }: Terminal) {
   const { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: token } = environment;
   if (!url || !URL.canParse(url)) throw new Failure("OUTBOUND_CALLS_URL is not set to a URL.");
   if (!token) throw new Failure("OUTBOUND_CALLS_OPERATOR_TOKEN is not set.");
-  return async (path: string, body?: object): Promise<Json> => {
+  return async <Answer extends object>(path: string, body?: object): Promise<Answer> => {
     const request = {
       headers: {
         authorization: `Bearer ${token}`,
@@ -27,14 +28,15 @@ export function createClient({ environment, fetch }: Terminal) {
       throw new Failure(`${url} cannot be reached: ${why}`, { cause: error });
     }
     const answer = jsonIn(text);
-    if (response.ok && answer !== undefined) return answer;
-    const errors = listIn(answer, "errors").map(
-      (error) => `\n  ${textOf(error["pointer"])} ${textOf(error["detail"])}`,
-    );
-    const detail = textOf(answer?.["detail"]);
-    const message = `${response.status} ${detail}${errors.join("")}`.trim();
-    const isRefused = response.status === 404 || response.status === 409 || response.status === 422;
-    if (isRefused && answer !== undefined) throw new Refusal(message);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the API answers as its routes declare
+    if (response.ok && answer !== undefined) return answer as Answer;
+    // A gateway in front answers in its own words: this is a failure, whatever its status.
+    const problem = problemSchema.safeParse(answer).data;
+    if (problem === undefined) throw new Failure(String(response.status));
+    const { detail, errors = [] } = problem;
+    const lines = errors.map((error) => `\n  ${error.pointer ?? error.header} ${error.detail}`);
+    const message = `${response.status} ${detail}${lines.join("")}`;
+    if ([404, 409, 422].includes(response.status)) throw new Refusal(message);
     throw new Failure(message);
   };
 }

@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
+import type { Audit } from "../../../functions/api/operator/audit.ts";
+import type { NumberChecked } from "../../../functions/api/operator/do-not-call.ts";
 import type { Command } from "./command.ts";
 import { Failure } from "./failures.ts";
-import { type Json, listIn } from "./json.ts";
+import type { Json } from "./json.ts";
 import { numberOf } from "./options.ts";
 import { barOf, say, show } from "./terminal.ts";
 
@@ -17,7 +19,8 @@ export const listCommands: Record<string, Command> = {
     if (verb === "check") {
       const answers: Json[] = [];
       for (const phone_number of all) {
-        answers.push({ phone_number, ...(await ask("/do-not-call/check", { phone_number })) });
+        const answer = await ask<NumberChecked>("/do-not-call/check", { phone_number });
+        answers.push({ phone_number, ...answer });
       }
       show(answers, ["phone_number", "listed"], values, terminal);
       return 0;
@@ -39,7 +42,7 @@ export const listCommands: Record<string, Command> = {
 
   async audit(_rest, values, ask, terminal) {
     const limit = numberOf(values.limit ?? "50", "--limit");
-    const entries = listIn(await ask(`/audit?limit=${Math.min(limit, 200)}`), "entries");
+    const { entries } = await ask<Audit>(`/audit?limit=${Math.min(limit, 200)}`);
     show(entries, ["at", "by", "act", "target", "count"], values, terminal);
     return 0;
   },

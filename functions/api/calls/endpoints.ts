@@ -1,0 +1,37 @@
+import type * as z from "zod";
+import {
+  batchCallsMax,
+  batchSchema,
+  type CallRequest,
+  singleSchema,
+} from "../../../shared/calls/call.ts";
+
+/** The description of an endpoint, from which its route and the OpenAPI document are made. */
+interface Endpoint {
+  path: "/v1/calls" | "/v1/calls/batch";
+  operationId: string;
+  summary: string;
+  body: z.ZodType<CallRequest | CallRequest[]>;
+  /** Maximum bytes of the body. */
+  bytesMax: number;
+}
+
+/** The two endpoints of clients. */
+export const endpoints: readonly Endpoint[] = [
+  {
+    path: "/v1/calls",
+    operationId: "createCall",
+    summary: "Accept one call",
+    body: singleSchema,
+    // A context of 32 KiB, fully escaped, and the other fields.
+    bytesMax: 64 * 1024,
+  },
+  {
+    path: "/v1/calls/batch",
+    operationId: "createCalls",
+    summary: `Accept up to ${batchCallsMax.toLocaleString("en")} calls`,
+    body: batchSchema,
+    // This passes API Gateway and Lambda (6 MB) as base64.
+    bytesMax: 4 * 1024 * 1024,
+  },
+];

@@ -1,0 +1,77 @@
+import * as z from "zod";
+import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
+import { requestIdOf } from "../../../shared/calls/ids.ts";
+import { state, time, timeOf } from "./fields.ts";
+
+/** A call as answers show it: the last two digits of its number, and nothing of its context. */
+export const callViewSchema = z
+  .strictObject({
+    id: z.string(),
+    state,
+    reason: z.string(),
+    agent_id: z.string(),
+    provider: z.string().nullable(),
+    request_id: z.string(),
+    client: z.string(),
+    number_tail: z.string(),
+    attempt: z.int(),
+    due_at: time.nullable(),
+    accepted_at: time,
+    updated_at: time,
+    provider_call_id: z.string().nullable(),
+    redial_of: z.string().nullable(),
+    redialed_as: z.string().nullable(),
+    can_be_revealed: z.boolean(),
+  })
+  .meta({ id: "Call" });
+export type CallView = z.infer<typeof callViewSchema>;
+
+/** A call and its history from its acceptance on. */
+export const callStorySchema = z
+  .strictObject({
+    ...callViewSchema.shape,
+    history: z.array(
+      z.strictObject({
+        at: time,
+        state: z.enum(["ACCEPTED", ...callStates]),
+        reason: z.string(),
+        due_at: time.nullable(),
+        by: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: "CallWithHistory" });
+export type CallStory = z.infer<typeof callStorySchema>;
+
+export function viewOf(row: CallRow): CallView {
+  return {
+    id: row.id,
+    state: row.state,
+    reason: row.reason,
+    agent_id: row.agentId,
+    provider: row.route?.provider ?? null,
+    request_id: requestIdOf(row.id),
+    client: row.client,
+    number_tail: row.numberTail,
+    attempt: row.attempt,
+    due_at: timeOf(row.dueAt),
+    accepted_at: timeOf(row.acceptedAt),
+    updated_at: timeOf(row.updatedAt),
+    provider_call_id: row.providerCallId,
+    redial_of: row.ancestors.at(-1) ?? null,
+    redialed_as: row.redialedAs,
+    can_be_revealed: row.request !== null,
+  };
+}
+
+export function storyOf(row: CallRow): CallStory {
+  const steps = row.history.map(({ at, state: reached, reason, dueAt = null, by = null }) => ({
+    at: timeOf(at),
+    state: reached,
+    reason,
+    due_at: timeOf(dueAt),
+    by,
+  }));
+  const accepted = { at: timeOf(row.acceptedAt), state: "ACCEPTED", reason: "accepted" } as const;
+  return { ...viewOf(row), history: [{ ...accepted, due_at: null, by: null }, ...steps] };
+}

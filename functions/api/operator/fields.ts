@@ -1,0 +1,49 @@
+import * as z from "zod";
+import { callRequestSchema } from "../../../shared/calls/call.ts";
+import { callStates } from "../../../shared/calls/call-row.ts";
+
+/** Maximum items of one page. */
+const pageItemsMax = 200;
+
+// Fields of requests.
+
+export const phoneNumber = callRequestSchema.shape.phone_number.meta({ description: "E.164" });
+export const instant = z.iso
+  .datetime({ offset: true, error: "must be an instant such as 2026-11-21T09:00:00Z" })
+  .transform((text) => Date.parse(text));
+export const limit = z.coerce.number().int().min(1).max(pageItemsMax).default(50);
+export const anyName = z.string().min(1).max(300);
+/** The `X-Request-Id` of a 201. */
+export const requestId = z
+  .string()
+  .regex(/^[0-9A-HJKMNP-TV-Z]{26}$/, "must be a request's id, such as 01KAJ6Y5G0QZ3N4T7V8W9XABCD");
+/** The name of one agent: `*` in a plan stands for every agent that the plan does not name. */
+export const agentId = anyName.refine(
+  (text) => text !== "*",
+  "must name one agent; an account may be paused instead",
+);
+
+/** True if exactly one of the fields has a value. */
+export function oneOf(fields: Record<string, unknown>): boolean {
+  return Object.values(fields).filter(Boolean).length === 1;
+}
+
+// Fields of answers.
+
+export const state = z.enum(callStates);
+/** A time in ISO 8601. */
+export const time = z.iso.datetime();
+export const nextCursor = z
+  .string()
+  .optional()
+  .describe("Where to go on from; absent where there is no more");
+
+/** Converts milliseconds since the epoch to the ISO 8601 of answers. */
+export function timeOf(milliseconds: number): string;
+export function timeOf(milliseconds: number | null): string | null;
+export function timeOf(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : new Date(milliseconds).toISOString();
+}
+
+/** A time after every time in the ledger, in milliseconds since the epoch. */
+export const endOfTime = 9_999_999_999_999;

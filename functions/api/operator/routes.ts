@@ -1,0 +1,23 @@
+import { auditRoutes } from "./audit.ts";
+import { backlogRoutes } from "./backlogs.ts";
+import { callRoutes } from "./calls.ts";
+import { cancelRoutes } from "./cancel.ts";
+import { countRoutes } from "./counts.ts";
+import { decisionRoutes } from "./decisions.ts";
+import { doNotCallRoutes } from "./do-not-call.ts";
+import { pauseRoutes } from "./pauses.ts";
+import { redialRoutes } from "./redial.ts";
+import type { Route } from "./route.ts";
+
+/** Every route of the operator's API, in the order of the OpenAPI document. */
+export const operatorRoutes: readonly Route[] = [
+  ...callRoutes,
+  ...redialRoutes,
+  ...decisionRoutes,
+  ...cancelRoutes,
+  ...pauseRoutes,
+  ...backlogRoutes,
+  ...countRoutes,
+  ...auditRoutes,
+  ...doNotCallRoutes,
+];
