@@ -46,7 +46,6 @@ export function fragmentsIn(source: string): CommentFragment[] {
  * Finds the comments of this project that begin with a fragment, each as `path:line: comment`.
  *
  * @param root folder of the project
- * @param skipped beginnings of paths that are not read
  */
 export async function commentFragments(
   root: string,
@@ -61,7 +60,7 @@ export async function commentFragments(
   );
   const paths = inFolder
     .flat()
-    .filter((path) => /\.tsx?$/.test(path) && !ignored.some((start) => path.startsWith(start)));
+    .filter((path) => /\.tsx?$/.test(path) && !foreign.some((start) => path.startsWith(start)));
   const fragments = await Promise.all(
     paths.map(async (path) =>
       fragmentsIn(await readFile(join(root, path), "utf8")).map(
