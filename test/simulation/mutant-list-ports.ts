@@ -1,11 +1,10 @@
-import { mutantsIn, type Mutant } from "./mutant.ts";
+import { mutantsOf, type Mutant } from "./mutant.ts";
 
 const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
 
 /** Rules about rows as they are read, and about the ports' adapters. */
 export const portMutants: readonly Mutant[] = [
-  ...mutantsIn(
-    "shared/calls/call-row.ts",
+  ...mutantsOf(
     ["test/unit/dialer/unreadable.test.ts", ...rules],
     [
       [
@@ -20,8 +19,7 @@ export const portMutants: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsIn(
-    ["test/support/memory-ledger.ts", "shared/ledger/call-ledger.ts"],
+  ...mutantsOf(
     ["test/unit/memory-ledger.test.ts"],
     [
       [
@@ -52,8 +50,7 @@ export const portMutants: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsIn(
-    "test/support/memory-documents.ts",
+  ...mutantsOf(
     ["test/unit/memory-documents.test.ts"],
     [
       [

@@ -1,14 +1,11 @@
-import { mutantsIn, type Mutant } from "./mutant.ts";
+import { mutantsOf, type Mutant } from "./mutant.ts";
 
 const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
-const breakers = ["circuit-breaker", "breaker-counts", "probes"]
-  .map((name) => `functions/dialer/breakers/${name}.ts`)
-  .concat("shared/documents/breakers.ts");
 const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
 
 /** Rules about splitting, waiting, pacing, breakers, sweeps and dead letters. */
 export const waitingMutants: readonly Mutant[] = [
-  ...mutantsIn("functions/dialer/split-request.ts", unit("split"), [
+  ...mutantsOf(unit("split"), [
     [
       "what the queue did not take of a request is sent again",
       'if (sent === messages.length) return "ack";',
@@ -25,7 +22,7 @@ export const waitingMutants: readonly Mutant[] = [
       'decision.kind === "dial" && decision.dialAt < 0',
     ],
   ]),
-  ...mutantsIn("functions/dialer/handle-messages.ts", unit("delivery", "unreadable", "claims"), [
+  ...mutantsOf(unit("delivery", "unreadable", "claims"), [
     [
       "a ledger that cannot be read hands the delivery back",
       "return new Set(wanted.map(({ id }) => id));",
@@ -42,8 +39,7 @@ export const waitingMutants: readonly Mutant[] = [
       'void settleOutcome(settlement, deps).catch(() => undefined);\n    return "ack";',
     ],
   ]),
-  ...mutantsIn(
-    "functions/dialer/dial-calls.ts",
+  ...mutantsOf(
     [...rules, ...unit("delivery", "unreadable", "claims")],
     [
       [
@@ -63,7 +59,7 @@ export const waitingMutants: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsIn("functions/dialer/dead-letters.ts", unit("dead-letters"), [
+  ...mutantsOf(unit("dead-letters"), [
     [
       "a dead letter's call without a row comes to a person",
       'const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";',
@@ -89,11 +85,11 @@ export const waitingMutants: readonly Mutant[] = [
       ],
     ],
   ]),
-  ...mutantsIn("functions/dialer/purge.ts", rules, [
+  ...mutantsOf(rules, [
     [
       "rows stand for the plan's retention",
-      "settings.plan.retentionDays * 86_400_000",
-      "settings.plan.retentionDays * 3_600_000",
+      "clock.now() - settings.plan.retentionDays * 86_400_000",
+      "clock.now() - settings.plan.retentionDays * 3_600_000",
     ],
     [
       "what nobody has resolved is said before it is purged",
@@ -101,7 +97,7 @@ export const waitingMutants: readonly Mutant[] = [
       'if (state === "UNKNOWN") {',
     ],
   ]),
-  ...mutantsIn("functions/dialer/delivery/permits.ts", rules, [
+  ...mutantsOf(rules, [
     [
       "a moment of the pace that has passed is void",
       "return late >= 0 && late <= permitAgeMsMax && late < pace.intervalUs / 1000;",
@@ -111,7 +107,7 @@ export const waitingMutants: readonly Mutant[] = [
       "a request does not leave before its moment",
       "return late >= 0 && late <= permitAgeMsMax && late < pace.intervalUs / 1000;",
       "return late >= -5_000 && late <= permitAgeMsMax;",
-      ["moments[index]", "(moments[index] ?? 0) - 4_000"],
+      ["resolve(moments[index])", "resolve((moments[index] ?? 0) - 4_000)"],
     ],
     [
       "permits that are asked for together are as many",
@@ -119,7 +115,7 @@ export const waitingMutants: readonly Mutant[] = [
       "takePermits(key, pace, 1, window).then(([one]) => all.map(() => one ?? 0))",
     ],
   ]),
-  ...mutantsIn(breakers, rules, [
+  ...mutantsOf(rules, [
     [
       "five unanswered in a row open the account's breaker",
       "inRow >= unansweredInRowMax || isHalf",
@@ -156,11 +152,10 @@ export const waitingMutants: readonly Mutant[] = [
       "a probe's time has come before it is taken",
       "probeAt > now ? [false] : await",
       "await",
-      ["dialAt: Math.max(dialAt, probeAt) }", "dialAt }", "functions/dialer/decide.ts"],
+      ["dialAt: Math.max(dialAt, probeAt) }", "dialAt }"],
       [
         "if (open.every(({ value }) => value.probeAt <= dialAt)) return undefined;",
         "return undefined;",
-        "functions/dialer/dial-call.ts",
       ],
     ],
     ["one caller wins a probe", "if (isTaken !== true) {", "if (isTaken === undefined) {"],
@@ -176,7 +171,7 @@ export const waitingMutants: readonly Mutant[] = [
       "`route:${accountNameOf(route)}`",
     ],
   ]),
-  ...mutantsIn("functions/dialer/waiting/backlogs.ts", rules, [
+  ...mutantsOf(rules, [
     [
       "a row is written once sweeps will visit its backlog",
       'if (tries === writeTries) throw new Error("a backlog\'s document could not be written");',
@@ -188,7 +183,7 @@ export const waitingMutants: readonly Mutant[] = [
       "value,",
     ],
   ]),
-  ...mutantsIn("functions/dialer/sweep.ts", rules, [
+  ...mutantsOf(rules, [
     [
       "one sweep runs at a time",
       "if (standing !== undefined && standing.value.leaseUntil > now) return undefined;",
@@ -196,8 +191,8 @@ export const waitingMutants: readonly Mutant[] = [
     ],
     [
       "a claim past its time becomes an unknown outcome",
-      "const written = await ledger.write(changes);",
-      "const written: boolean[] = [];",
+      "const written = await ledger.write(changes);\nconst made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));\nfor (const row of made) {",
+      "const written: boolean[] = [];\nconst made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));\nfor (const row of made) {",
     ],
     [
       "an unknown outcome that is due is called up",
@@ -210,14 +205,7 @@ export const waitingMutants: readonly Mutant[] = [
       "fullRoundAt: roundBeganAt,",
     ],
   ]),
-  ...mutantsIn(
-    [
-      "functions/dialer/waiting/call-up.ts",
-      "functions/dialer/waiting/serve-account.ts",
-      "functions/dialer/waiting/call-up-rows.ts",
-      "functions/dialer/waiting/marks.ts",
-      "functions/dialer/waiting/write-backlogs.ts",
-    ],
+  ...mutantsOf(
     [...rules, "test/simulation/opening.test.ts", "test/simulation/long/rates.test.ts"],
     [
       ["what waits is called up", "sent = await send(mine);", "sent = mine;"],
@@ -278,16 +266,7 @@ export const waitingMutants: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsIn(
-    [
-      "functions/dialer/settle.ts",
-      "functions/dialer/waiting/call-up.ts",
-      "functions/dialer/waiting/serve-account.ts",
-      "functions/dialer/delivery/places.ts",
-      "functions/dialer/decide.ts",
-      "functions/dialer/breakers/circuit-breaker.ts",
-      "functions/dialer/dial-call.ts",
-    ],
+  ...mutantsOf(
     [...rules, "test/simulation/long/trouble.test.ts"],
     [
       [
@@ -312,8 +291,7 @@ export const waitingMutants: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsIn(
-    ["functions/dialer/delivery/window.ts", "functions/dialer/delivery/request-gate.ts"],
+  ...mutantsOf(
     [...rules, ...unit("delivery")],
     [
       [

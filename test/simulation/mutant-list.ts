@@ -1,11 +1,11 @@
 import { portMutants } from "./mutant-list-ports.ts";
 import { waitingMutants } from "./mutant-list-waiting.ts";
-import { mutantsIn, type Mutant } from "./mutant.ts";
+import { mutantsOf, type Mutant } from "./mutant.ts";
 
 const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
 const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
 
-const ofRows = mutantsIn("shared/calls/state-machine.ts", unit("state-machine", "claims"), [
+const ofRows = mutantsOf(unit("state-machine", "claims"), [
   [
     "a decision is written over a WAITING row alone",
     'if (row !== undefined && row.state !== "WAITING") return undefined;',
@@ -129,8 +129,7 @@ const ofRows = mutantsIn("shared/calls/state-machine.ts", unit("state-machine", 
 ]);
 
 const ofDialing = [
-  ...mutantsIn(
-    "functions/dialer/decide.ts",
+  ...mutantsOf(
     [...unit("orders", "hours", "unknown", "a-call", "delivery", "redials"), ...rules],
     [
       [
@@ -140,8 +139,8 @@ const ofDialing = [
       ],
       [
         "a row's own call is dialed, and not what a message says",
-        "const call = row === undefined ? delivered : callOf(row);",
-        "const call = delivered ?? (row && callOf(row));",
+        "const call = row === undefined ? delivered : callOf(row);\nif (call === undefined ||",
+        "const call = delivered ?? (row && callOf(row));\nif (call === undefined ||",
       ],
       [
         "a call whose time is over is not dialed",
@@ -152,11 +151,7 @@ const ofDialing = [
         "a cancelled call is not dialed",
         'if (isCancelled(call, documents)) return { state: "CANCELLED", reason: "operator" };',
         "",
-        [
-          'if (isCancelled(call, read)) return { state: "CANCELLED", reason: "operator" };',
-          "",
-          "functions/dialer/delivery/check-claimed.ts",
-        ],
+        ['if (isCancelled(call, read)) return { state: "CANCELLED", reason: "operator" };', ""],
       ],
       [
         "who is on the do-not-call list is never claimed",
@@ -170,13 +165,8 @@ const ofDialing = [
         [
           "if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;",
           "if (settings.plan !== undefined) return undefined;",
-          "functions/dialer/delivery/send-in-time.ts",
         ],
-        [
-          "  return closed;\n",
-          "  void closed;\n  return undefined;\n",
-          "functions/dialer/dial-call.ts",
-        ],
+        ["  return closed;\n", "  void closed;\n  return undefined;\n"],
       ],
       [
         "what is paused waits",
@@ -185,7 +175,6 @@ const ofDialing = [
         [
           'return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;',
           "return undefined;",
-          "functions/dialer/delivery/check-claimed.ts",
         ],
       ],
       [
@@ -205,10 +194,7 @@ const ofDialing = [
       ],
     ],
   ),
-  ...mutantsIn(
-    ["dial-call", "delivery/check-claimed", "delivery/send-in-time"].map(
-      (name) => `functions/dialer/${name}.ts`,
-    ),
+  ...mutantsOf(
     [...unit("claims", "settlement", "redials", "orders", "hours", "caps", "a-call"), ...rules],
     [
       [
@@ -273,8 +259,7 @@ const ofDialing = [
       ],
     ],
   ),
-  ...mutantsIn(
-    "functions/dialer/settle.ts",
+  ...mutantsOf(
     [...unit("settlement", "unknown", "claims"), ...rules],
     [
       [
@@ -314,8 +299,7 @@ const ofDialing = [
       ],
     ],
   ),
-  ...mutantsIn(
-    "functions/dialer/delivery/caps.ts",
+  ...mutantsOf(
     [...unit("caps"), ...rules],
     [
       [

@@ -1,39 +1,78 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
-/** A load-bearing line, and a change that breaks it. */
+/** A load-bearing piece of code, and a change that breaks it. */
 export interface Mutant {
   /** The rule that no longer holds. */
   breaks: string;
-  edits: { file: string; line: string; becomes: string }[];
-  /** Unit tests of this line. */
+  edits: { code: string; becomes: string }[];
+  /** Tests of this code. */
   tests: readonly string[];
 }
 
-type Edit = [line: string, becomes: string, file?: string];
-/** The broken rule, a line that appears once in its file, its replacement, and further edits if needed. */
-type Row = [breaks: string, line: string, becomes: string, ...further: Edit[]];
+type Edit = [code: string, becomes: string];
+/** The broken rule, code that appears once in the core, its replacement, and further edits if needed. */
+type Row = [breaks: string, code: string, becomes: string, ...further: Edit[]];
 
-/** @param files files of which one contains the line */
-export function mutantsIn(
-  files: string | readonly string[],
-  tests: readonly string[],
-  rows: readonly Row[],
-): Mutant[] {
-  return rows.map(([breaks, line, becomes, ...further]) => {
-    const edits: Edit[] = [[line, becomes], ...further];
-    return {
-      breaks,
-      tests,
-      edits: edits.map(([text, into, where]) => ({
-        file: where ?? fileWith(text, [files].flat()),
-        line: text,
-        becomes: into,
-      })),
-    };
-  });
+export function mutantsOf(tests: readonly string[], rows: readonly Row[]): Mutant[] {
+  return rows.map(([breaks, code, becomes, ...further]) => ({
+    breaks,
+    tests,
+    edits: [[code, becomes] satisfies Edit, ...further].map(([one, other]) => ({
+      code: one,
+      becomes: other,
+    })),
+  }));
 }
 
-function fileWith(line: string, files: readonly string[]): string {
-  const found = files.find((file) => readFileSync(file, "utf8").includes(line));
-  return found ?? files[0] ?? "";
+const folders = ["functions/dialer", "shared", "test/support"];
+/** True for core files. In test/support only the ports in memory count, which follow the rules of the engines' adapters. */
+const isCore = (file: string) => !file.startsWith("test/") || file.includes("/memory-");
+
+/** The place of a piece of code: offsets in the text of a file. */
+export interface FoundCode {
+  file: string;
+  text: string;
+  start: number;
+  end: number;
+}
+
+/**
+ * Finds a piece of code wherever it stands in the core and however it is formatted, so that moving or formatting it
+ * changes no list.
+ *
+ * @param root folder of the project or of a copy of it
+ * @throws if the code does not appear exactly once
+ */
+export function findCode(root: string, code: string): FoundCode {
+  const sought = compact(code).text;
+  const found = folders
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) =>
+        join(folder, name),
+      ),
+    )
+    .filter((file) => file.endsWith(".ts") && isCore(file))
+    .flatMap((file) => {
+      const text = readFileSync(join(root, file), "utf8");
+      const { text: all, offsets } = compact(text);
+      const places: FoundCode[] = [];
+      for (let at = all.indexOf(sought); at >= 0; at = all.indexOf(sought, at + 1)) {
+        const start = offsets[at] ?? 0;
+        places.push({ file, text, start, end: (offsets[at + sought.length - 1] ?? 0) + 1 });
+      }
+      return places;
+    });
+  const [one, ...others] = found;
+  if (one === undefined) throw new Error(`nowhere in the core: ${code}`);
+  if (others.length > 0) {
+    throw new Error(`in ${found.map(({ file }) => file).join(" and ")}: ${code}`);
+  }
+  return one;
+}
+
+/** The text without white space and trailing commas, and the offset of each character that is left. */
+function compact(text: string): { text: string; offsets: number[] } {
+  const kept = [...text.matchAll(/[^\s,]|,(?!\s*(?:[)\]}]|$))/g)];
+  return { text: kept.map(([one]) => one).join(""), offsets: kept.map(({ index }) => index) };
 }

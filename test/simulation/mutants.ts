@@ -1,5 +1,5 @@
 /**
- * `npm run mutants [-- --only "claim|cap" --seeds 100 --quick]`: breaks one load-bearing line at a time, in a
+ * `npm run mutants [-- --only "claim|cap" --seeds 100 --quick]`: breaks one load-bearing piece of code at a time, in a
  * copy of the project, and runs its unit tests, then simulations, directed schedules and explorations on the
  * copy. One of them must fail; exits with 1 if a mutant survives.
  *
@@ -8,13 +8,13 @@
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { inTurns } from "../../functions/dialer/delivery/in-turns.ts";
 import { mutants } from "./mutant-list.ts";
-import type { Mutant } from "./mutant.ts";
+import { findCode, type Mutant } from "./mutant.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const { values } = parseArgs({
@@ -48,14 +48,9 @@ async function copyWith(edits: Mutant["edits"]): Promise<string> {
   const copy = await copyOf(first);
   const config = 'export default { test: { include: ["test/**/*.test.ts"] } };\n';
   await writeFile(join(copy, "vitest.config.js"), config);
-  for (const { file, line, becomes } of edits) {
-    const path = join(copy, file);
-    const text = await readFile(path, "utf8");
-    if (text.split(line).length !== 2) throw new Error(`${file} has not once: ${line}`);
-    await writeFile(
-      path,
-      text.replace(line, () => becomes),
-    );
+  for (const { code, becomes } of edits) {
+    const { file, text, start, end } = findCode(copy, code);
+    await writeFile(join(copy, file), text.slice(0, start) + becomes + text.slice(end));
   }
   return copy;
 }
@@ -123,14 +118,12 @@ async function passing(): Promise<ReadonlySet<string>> {
 }
 
 const only = new RegExp(values.only);
+// All code is looked for before anything runs, so that changed code is reported at once.
 const chosen = mutants.filter(
-  ({ breaks, edits }) => only.test(breaks) || edits.some(({ file }) => only.test(file)),
+  ({ breaks, edits }) =>
+    edits.map(({ code }) => findCode(first, code)).some(({ file }) => only.test(file)) ||
+    only.test(breaks),
 );
-// All lines are checked before anything runs, so that a changed line is reported at once.
-for (const { file, line } of chosen.flatMap(({ edits }) => edits)) {
-  const text = await readFile(join(first, file), "utf8");
-  if (text.split(line).length !== 2) throw new Error(`${file} has not once: ${line}`);
-}
 const passed = await passing();
 const survivors: string[] = [];
 await inTurns(chosen, { total: 2, groupOf: () => "", limitOf: () => 2 }, async (mutant) => {
