@@ -47,11 +47,7 @@ export function fragmentsIn(source: string): CommentFragment[] {
  *
  * @param root folder of the project
  */
-export async function commentFragments(
-  root: string,
-  skipped: readonly string[],
-): Promise<string[]> {
-  const ignored = [...foreign, ...skipped];
+export async function commentFragments(root: string): Promise<string[]> {
   const inFolder = await Promise.all(
     folders.map(async (folder) => {
       const names = await readdir(join(root, folder), { recursive: true });
