@@ -47,7 +47,7 @@ export default defineConfig({
       },
       // One worker a platform; the second after the first, as services that are busy disturb one another's time.
       ...[
-        { name: "first-run", include: ["test/end-to-end/*-first-run.test.ts"] },
+        { name: "first-run", include: ["test/end-to-end/{*-first-run,quickstart}.test.ts"] },
         { name: "end-to-end", include: ["test/end-to-end/{aws,cloudflare}.test.ts"] },
         { name: "scheduling", include: ["test/end-to-end/{*-schedule,operator-page}.test.ts"] },
         { name: "trouble", include: ["test/end-to-end/*-trouble.test.ts"] },

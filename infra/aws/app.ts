@@ -1,4 +1,4 @@
-/** The CDK app: `npm run synth:aws`, or `npx cdk deploy` with the same `--app` (see README.md). */
+/** The CDK app: `npm run synth:aws`, or `npx cdk deploy` with the same `--app` (see docs/deploy-aws.md). */
 import { resolve } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";

@@ -21,7 +21,6 @@ export const reasons = {
   max_calls: "The number has been called as often as the plan's maxCalls allow.",
   no_capacity:
     "The account had as many requests under way as it may, or the delivery no time left.",
-  no_route: "The dial plan had no route for the agent when the call was to be dialed.",
   not_checked: "What bears on the call could not be read in time, so nothing was sent.",
   not_found: "The provider was asked for the call and has no record of it yet.",
   operator: "An operator decided this.",
@@ -31,7 +30,6 @@ export const reasons = {
   permit_void: "The request could not leave at the moment that its account's pace had given it.",
   placed: "The provider took the call.",
   placed_before: "The call in whose stead this one was to be made has been placed after all.",
-  rate_limited: "The provider asked to be sent fewer calls.",
   resent: "The request was sent once more, to a provider that drops what it has seen.",
   route_gone: "The dial plan no longer has a route for the agent: the call waits for one.",
 } as const satisfies Record<string, string>;

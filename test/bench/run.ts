@@ -80,15 +80,15 @@ if (chosen.length === 0) {
     "Costs are CPU time, in turns in one run: medians, and the range in brackets.";
   const text = `# Speed and cost\n\n${lead}\n\n## Targets\n\n${targets}\n\n${sections.map(markdownOf).join("\n")}`;
   await writeFile(join(here, "results.md"), text);
-  const readme = join(here, "../../README.md");
-  const old = await readFile(readme, "utf8");
+  const page = join(here, "../../docs/performance.md");
+  const old = await readFile(page, "utf8");
   await writeFile(
-    readme,
+    page,
     old.replace(/(<!-- bench -->\n)[^]*?(<!-- \/bench -->)/, `$1\n${targets}\n\n$2`),
   );
   run(
     "oxfmt",
-    ["-c", ".config/oxfmt.json", "README.md", "test/bench/results.md"],
+    ["-c", ".config/oxfmt.json", "docs/performance.md", "test/bench/results.md"],
     join(here, "../.."),
   );
 }

@@ -9,7 +9,9 @@ import {
   startService,
 } from "../../support/service.ts";
 
-export const { token, sha256 } = createToken();
+const made = createToken();
+export const { token } = made;
+const { sha256 } = made;
 export const operator = createToken();
 export const reviewAfterSeconds = 8;
 
