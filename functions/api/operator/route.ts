@@ -81,7 +81,7 @@ export function addRoutes(app: Hono<ApiEnv>, routes: readonly Route[], deps: Ope
   }
 }
 
-/** The query by its names. A name that is sent twice has an array, which no schema takes. */
+/** Returns the query by name. A name that is sent twice has an array, which no schema accepts. */
 function queryOf(c: Context<ApiEnv>): object {
   const entries = Object.entries(c.req.queries());
   return Object.fromEntries(
