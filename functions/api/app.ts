@@ -1,3 +1,4 @@
+import { zValidator } from "@hono/zod-validator";
 import { Hono } from "hono";
 import { callRequestSchema } from "../../shared/calls/call.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
@@ -9,7 +10,7 @@ import page from "./generated/console.json" with { type: "json" };
 import documents from "./generated/documents.json" with { type: "json" };
 import { createOperator } from "./operator/operator.ts";
 import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts";
-import { judge, problem } from "./problem.ts";
+import { problem, refuse } from "./problem.ts";
 import { readJson } from "./middleware/read-json.ts";
 
 const names = Object.keys(callRequestSchema.shape);
@@ -70,10 +71,10 @@ export function createApp(unlimited: ApiDeps) {
 function acceptCalls(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const authenticated = authenticate((token) => deps.callerOf(token, deps.clock.now()));
   for (const { path, bytesMax, body } of endpoints) {
-    app.post(path, authenticated, readJson(bytesMax), async (c) => {
-      const judged = judge(c, body, await c.req.json(), unknownField);
-      return judged instanceof Response ? judged : createCalls(c, deps, judged.data);
-    });
+    const valid = zValidator("json", body, refuse(unknownField));
+    app.post(path, authenticated, readJson(bytesMax), valid, (c) =>
+      createCalls(c, deps, c.req.valid("json")),
+    );
     app.all(path, (c) =>
       problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
     );

@@ -38,21 +38,16 @@ export function unprocessable(c: Context, errors: ProblemError[]): Response {
 }
 
 /**
- * Judges a value by a schema. Returns 422 if the value does not fit.
+ * Returns a hook for `zValidator`: a request that does not fit its schema is answered 422.
  *
- * @param schema accepts every value if undefined
  * @param unknownField the error of a field that the schema does not have
  */
-export function judge<Schema extends z.ZodType>(
-  c: Context,
-  schema: Schema | undefined,
-  value: unknown,
-  unknownField: string,
-): { data: z.output<Schema> } | Response {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody reads what has no schema
-  if (schema === undefined) return { data: undefined as z.output<Schema> };
-  const { data, error } = schema.safeParse(value);
-  return error === undefined ? { data } : unprocessable(c, errorsOf(error.issues, unknownField));
+export function refuse(unknownField: string) {
+  return (
+    result: { success: true } | { success: false; error: z.core.$ZodError },
+    c: Context,
+  ): Response | undefined =>
+    result.success ? undefined : unprocessable(c, errorsOf(result.error.issues, unknownField));
 }
 
 /** Returns the errors of a value that does not fit its schema: the first hundred, in document order. */

@@ -1,8 +1,9 @@
+import { zValidator } from "@hono/zod-validator";
 import type { Context, Hono } from "hono";
 import type * as z from "zod";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { readJson } from "../middleware/read-json.ts";
-import { judge } from "../problem.ts";
+import { refuse } from "../problem.ts";
 
 /** Maximum body of a request: the do-not-call list's ten thousand numbers, and room. */
 const bodyBytesMax = 512 * 1024;
@@ -58,16 +59,18 @@ export function operatorRoute<
   answer: Answer;
   handle(request: Request<z.output<Query>, z.output<Body>>): Promise<z.output<Answer> | Response>;
 }): Route {
-  const { query: querySchema, body: bodySchema, status } = operation;
   return {
     ...operation,
     async respond(c, deps) {
-      const query = judge(c, querySchema, queryOf(c), unknownField);
-      if (query instanceof Response) return query;
-      const body = judge(c, bodySchema, bodySchema && (await c.req.json()), unknownField);
-      if (body instanceof Response) return body;
-      const answer = await handle({ c, deps, query: query.data, body: body.data });
-      return answer instanceof Response ? answer : c.json(answer, status);
+      // The validators of `addRoutes` have parsed both by this route's own schemas.
+      const valid: Context<
+        ApiEnv,
+        string,
+        { out: { query: z.output<Query>; json: z.output<Body> } }
+      > = c;
+      const request = { c, deps, query: valid.req.valid("query"), body: valid.req.valid("json") };
+      const answer = await handle(request);
+      return answer instanceof Response ? answer : c.json(answer, operation.status);
     },
   };
 }
@@ -75,16 +78,10 @@ export function operatorRoute<
 /** Adds routes to an app. */
 export function addRoutes(app: Hono<ApiEnv>, routes: readonly Route[], deps: OperatorDeps): void {
   const readBody = readJson(bodyBytesMax);
-  for (const { method, path, body, respond } of routes) {
-    if (body !== undefined) app.on(method, path, readBody);
+  const hook = refuse(unknownField);
+  for (const { method, path, query, body, respond } of routes) {
+    if (query !== undefined) app.on(method, path, zValidator("query", query, hook));
+    if (body !== undefined) app.on(method, path, readBody, zValidator("json", body, hook));
     app.on(method, path, (c) => respond(c, deps));
   }
-}
-
-/** Returns the query by name. A name that is sent twice has an array, which no schema accepts. */
-function queryOf(c: Context<ApiEnv>): object {
-  const entries = Object.entries(c.req.queries());
-  return Object.fromEntries(
-    entries.map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-  );
 }
