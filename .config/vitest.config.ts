@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
@@ -9,6 +10,8 @@ export default defineConfig({
   root,
   test: {
     silent: "passed-only",
+    // Vitest would leave a core idle.
+    maxWorkers: availableParallelism(),
     globalSetup: `${root}/test/support/build.ts`,
     projects: [
       {
@@ -47,7 +50,10 @@ export default defineConfig({
       },
       // One worker a platform; the second after the first, as services that are busy disturb one another's time.
       ...[
-        { name: "first-run", include: ["test/end-to-end/{*-first-run,quickstart}.test.ts"] },
+        {
+          name: "first-run",
+          include: ["test/end-to-end/{*-first-run,quickstart,clean-clone}.test.ts"],
+        },
         { name: "end-to-end", include: ["test/end-to-end/{aws,cloudflare}.test.ts"] },
         { name: "scheduling", include: ["test/end-to-end/{*-schedule,operator-page}.test.ts"] },
         { name: "trouble", include: ["test/end-to-end/*-trouble.test.ts"] },

@@ -12,12 +12,10 @@ let app: ReturnType<typeof createApp> | undefined;
 
 function wire(env: WorkerEnv) {
   const environment = stringsOf(env);
-  const ledger = createD1Ledger(env.LEDGER);
-  const documents = createD1Documents(env.LEDGER, Date.now, () => randomVersion());
   return createApp({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
-    ledger: async () => ledger,
-    documents: async () => documents,
+    ledger: createD1Ledger(env.LEDGER),
+    documents: createD1Documents(env.LEDGER, Date.now, () => randomVersion()),
     settings: readApiSettings(environment, dialPlan, log),
     callerOf: readTokens(environment, log),
     operatorOf: readOperators(environment, log),

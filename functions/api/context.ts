@@ -9,10 +9,8 @@ import type { Caller } from "../../shared/platform/tokens.ts";
 /** Dependencies of the API on the platform it runs on. */
 export interface ApiDeps {
   queue: CallQueue;
-  /** Created by the first request that needs it. */
-  ledger(): Promise<CallLedger>;
-  /** Created by the first request that needs them. */
-  documents(): Promise<Documents>;
+  ledger: CallLedger;
+  documents: Documents;
   settings: Settings<ApiSettings>;
   /** Resolves a client's token; `now` is in milliseconds since the epoch. */
   callerOf(token: string, now: number): Caller | undefined;

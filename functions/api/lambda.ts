@@ -3,6 +3,7 @@ import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "../../shared/platform/aws-platform.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import { lazyPort } from "../../shared/platform/lazy-port.ts";
 import { consoleLog as log } from "../../shared/platform/log.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
@@ -12,7 +13,6 @@ import { adaptEvent } from "./lambda-event.ts";
 
 const platform = createAwsPlatform(process.env, log);
 
-/** Loads the clients of ledger and documents for the first request that has an Idempotency-Key or is an operator's. */
 async function createLedger(retentionMs: number): Promise<CallLedger> {
   const { createDynamoLedger } = await import("../../shared/ledger/dynamodb-ledger.ts");
   return createDynamoLedger(await platform.dynamo(), platform.table, retentionMs);
@@ -30,8 +30,9 @@ const wire = everyFiveMinutes(async () => {
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;
   const app = createApp({
     queue: createSqsQueue(platform),
-    ledger: () => createLedger(retentionMs),
-    documents: createDocuments,
+    // Few requests need them: one with an Idempotency-Key, and an operator's.
+    ledger: lazyPort(() => createLedger(retentionMs)),
+    documents: lazyPort(createDocuments),
     settings,
     callerOf: readTokens(environment, log),
     operatorOf: readOperators(environment, log),

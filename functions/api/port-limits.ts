@@ -19,8 +19,8 @@ export class UnreachableError extends Error {}
 export function withPortLimits(deps: ApiDeps): ApiDeps {
   return {
     ...deps,
-    ledger: () => limited(deps.ledger()),
-    documents: () => limited(deps.documents()),
+    ledger: limited(deps.ledger),
+    documents: limited(deps.documents),
   };
 }
 
@@ -30,8 +30,7 @@ export async function enqueue(queue: CallQueue, message: Message): Promise<void>
   await send().catch(send);
 }
 
-async function limited<Port extends object>(making: Promise<Port>): Promise<Port> {
-  const port = await reached(withTimeLimit(making, ledgerSecondsMax));
+function limited<Port extends object>(port: Port): Port {
   return new Proxy(withTimeLimits(port, ledgerSecondsMax), {
     get(target, name, receiver) {
       const method: unknown = Reflect.get(target, name, receiver);

@@ -72,12 +72,20 @@ const kinds = {
   cap: z.looseObject({
     entries: z.array(z.looseObject({ call: z.string(), claim: z.string(), at: time })),
   }),
-  /** Key: see orders.ts. An operator's pause. */
-  pause: z.looseObject({ at: time, by: z.string() }),
+  /** Key: see orders.ts. An operator's pause of an agent's or an account's calls. */
+  pause: z.looseObject({
+    of: z.union([z.object({ agent: z.string() }), z.object({ account: z.string() })]),
+    at: time,
+    by: z.string(),
+  }),
   /** Key: the number's hash. */
   "do-not-call": z.looseObject({ at: time }),
-  /** Key: see orders.ts. Ends calls accepted up to `at`. */
-  cancellation: z.looseObject({ at: time, by: z.string() }),
+  /** Key: see orders.ts. Ends calls of an agent or a request that were accepted up to `at`. */
+  cancellation: z.looseObject({
+    of: z.union([z.object({ agent: z.string() }), z.object({ request: z.string() })]),
+    at: time,
+    by: z.string(),
+  }),
   /** Key: account and the provider's id of a call. */
   "provider-id": z.looseObject({ call: z.string() }),
   /** Key: time and id. One entry of the audit log. */

@@ -3,11 +3,12 @@ import type { Call } from "../calls/call.ts";
 import { requestIdOf } from "../calls/ids.ts";
 import type { DocumentKey, DocumentsRead } from "./documents.ts";
 import type { Route } from "../providers/index.ts";
+import type { ValueOf } from "./kinds.ts";
 
 /** The target of a pause: an agent's calls, or those of an account of the dial plan's `providers`. */
-export type Pausable = { agent: string } | { account: string };
+export type Pausable = ValueOf<"pause">["of"];
 /** The target of a cancellation: the waiting calls of an agent or of a request. */
-export type Cancellable = { agent: string } | { request: string };
+export type Cancellable = ValueOf<"cancellation">["of"];
 
 /** Names the document of a pause, such as that of `["agent","agent_sales"]`. */
 export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {

@@ -45,7 +45,7 @@ describe("D1 as documents: D1's bill", () => {
   it("is as many rows read for a document, a list and permits however many there are", async () => {
     const { database, cost } = countingD1(LEDGER);
     const documents = await createDocuments(() => suiteNow, database);
-    const pause = aDocument("pause", "agent a", { at: 1, by: "ops" });
+    const pause = aDocument("pause", "agent a", { of: { agent: "a" }, at: 1, by: "ops" });
     await documents.write(anew(pause));
     const window = { notBefore: suiteNow, notAfter: suiteNow + 5000 };
     const reads = async () => {
@@ -69,7 +69,7 @@ describe("D1 as documents: D1's bill", () => {
   it("purges what has expired with one look through the table, some thousands at a time", async () => {
     const { database, cost } = countingD1(LEDGER);
     const documents = await createDocuments(() => suiteNow, database);
-    const pause = aDocument("pause", "agent a", { at: 1, by: "ops" });
+    const pause = aDocument("pause", "agent a", { of: { agent: "a" }, at: 1, by: "ops" });
     await documents.write(anew(pause));
     await fill(5000);
     const { read, statements } = await cost(() => documents.purge());

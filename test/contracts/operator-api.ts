@@ -534,7 +534,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
       const first = await callIn("WAITING", { acceptedAt: Date.now() - 60_000 });
       await callIn("WAITING");
       const { kind, key } = pauseKeyOf({ agent });
-      await putDocument(kind, key, { at: Date.now(), by: "operator" });
+      await putDocument(kind, key, { of: { agent }, at: Date.now(), by: "operator" });
       const mine: Answer["body"]["backlogs"] = [];
       let cursor: string | undefined;
       do {

@@ -37,38 +37,47 @@ export interface FoundCode {
   end: number;
 }
 
+interface Source {
+  file: string;
+  text: string;
+  compacted: ReturnType<typeof compact>;
+}
+
 /**
- * Finds a piece of code wherever it stands in the core and however it is formatted, so that moving or formatting it
- * changes no list.
+ * Reads the core, and returns a search for a piece of code wherever it stands and however it is formatted, so that
+ * moving or formatting it changes no list. The search throws if the code does not appear exactly once.
  *
  * @param root folder of the project or of a copy of it
- * @throws if the code does not appear exactly once
  */
-export function findCode(root: string, code: string): FoundCode {
-  const sought = compact(code).text;
-  const found = folders
+export function searchIn(root: string): (code: string) => FoundCode {
+  const sources = folders
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) =>
         join(folder, name),
       ),
     )
     .filter((file) => file.endsWith(".ts") && isCore(file))
-    .flatMap((file) => {
+    .map((file): Source => {
       const text = readFileSync(join(root, file), "utf8");
-      const { text: all, offsets } = compact(text);
-      const places: FoundCode[] = [];
-      for (let at = all.indexOf(sought); at >= 0; at = all.indexOf(sought, at + 1)) {
-        const start = offsets[at] ?? 0;
-        places.push({ file, text, start, end: (offsets[at + sought.length - 1] ?? 0) + 1 });
-      }
-      return places;
+      return { file, text, compacted: compact(text) };
     });
-  const [one, ...others] = found;
-  if (one === undefined) throw new Error(`nowhere in the core: ${code}`);
-  if (others.length > 0) {
+  return (code) => {
+    const found = sources.flatMap((source) => placesOf(compact(code).text, source));
+    const [one, ...others] = found;
+    if (one === undefined) throw new Error(`nowhere in the core: ${code}`);
+    if (others.length === 0) return one;
     throw new Error(`in ${found.map(({ file }) => file).join(" and ")}: ${code}`);
+  };
+}
+
+function placesOf(sought: string, { file, text, compacted }: Source): FoundCode[] {
+  const { text: all, offsets } = compacted;
+  const places: FoundCode[] = [];
+  for (let at = all.indexOf(sought); at >= 0; at = all.indexOf(sought, at + 1)) {
+    const start = offsets[at] ?? 0;
+    places.push({ file, text, start, end: (offsets[at + sought.length - 1] ?? 0) + 1 });
   }
-  return one;
+  return places;
 }
 
 /** The text without white space and trailing commas, and the offset of each character that is left. */

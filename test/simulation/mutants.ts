@@ -14,7 +14,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { inTurns } from "../../functions/dialer/delivery/in-turns.ts";
 import { mutants } from "./mutant-list.ts";
-import { findCode, type Mutant } from "./mutant.ts";
+import { type Mutant, searchIn } from "./mutant.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const { values } = parseArgs({
@@ -49,7 +49,8 @@ async function copyWith(edits: Mutant["edits"]): Promise<string> {
   const config = 'export default { test: { include: ["test/**/*.test.ts"] } };\n';
   await writeFile(join(copy, "vitest.config.js"), config);
   for (const { code, becomes } of edits) {
-    const { file, text, start, end } = findCode(copy, code);
+    // Two edits may be of one file.
+    const { file, text, start, end } = searchIn(copy)(code);
     await writeFile(join(copy, file), text.slice(0, start) + becomes + text.slice(end));
   }
   return copy;
@@ -119,10 +120,10 @@ async function passing(): Promise<ReadonlySet<string>> {
 
 const only = new RegExp(values.only);
 // All code is looked for before anything runs, so that changed code is reported at once.
+const search = searchIn(first);
 const chosen = mutants.filter(
   ({ breaks, edits }) =>
-    edits.map(({ code }) => findCode(first, code)).some(({ file }) => only.test(file)) ||
-    only.test(breaks),
+    edits.map(({ code }) => search(code)).some(({ file }) => only.test(file)) || only.test(breaks),
 );
 const passed = await passing();
 const survivors: string[] = [];

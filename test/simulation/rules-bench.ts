@@ -68,7 +68,7 @@ export async function waitingRows(
 ) {
   const agent = more.agent ?? "agent_sales";
   const key = pauseKeyOf({ agent });
-  const value = { at: bench.now(), by: "operator" };
+  const value = { of: { agent }, at: bench.now(), by: "operator" };
   await bench.documents.write([
     { next: { ...key, version: randomId(), value, expiresAt: null }, seen: null },
   ]);

@@ -155,8 +155,8 @@ export async function simulate(
   );
   const app = createApp({
     queue: queue.queue,
-    ledger: async () => ledger.reach(faultsOf("ledger")),
-    documents: async () => documents.reach(faultsOf("ledger")),
+    ledger: ledger.reach(faultsOf("ledger")),
+    documents: documents.reach(faultsOf("ledger")),
     settings: readApiSettings(variables, undefined, log),
     callerOf: readTokens(variables, log),
     operatorOf: readOperators(variables, log),

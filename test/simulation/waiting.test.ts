@@ -110,7 +110,7 @@ describe("a sweep", () => {
   it("calls up only expired rows of a paused backlog", async () => {
     const bench = benchOf({ plan: { expireAfterHours: 2, retentionDays: 60 } });
     const key = pauseKeyOf({ agent: "agent_sales" });
-    const value = { at: bench.now(), by: "operator" };
+    const value = { of: { agent: "agent_sales" }, at: bench.now(), by: "operator" };
     await bench.documents.write([
       { next: { ...key, version: randomId(), value, expiresAt: null }, seen: null },
     ]);
@@ -220,7 +220,7 @@ describe("a call that must not be made", () => {
     const bench = benchOf();
     const [id = ""] = await post(bench, 1);
     const key = cancellationKeyOf({ agent: "agent_sales" });
-    const value = { at: bench.now() + 1, by: "operator" };
+    const value = { of: { agent: "agent_sales" }, at: bench.now() + 1, by: "operator" };
     const next = { ...key, version: randomId(), value, expiresAt: null };
     await bench.documents.write([{ next, seen: null }]);
     await bench.deliver();

@@ -25,8 +25,8 @@ export function createTestApi(
   const queue = createMemoryQueue(Date.now);
   const deps: ApiDeps = {
     queue,
-    ledger: async () => ledger,
-    documents: async () => documents,
+    ledger,
+    documents,
     settings: readApiSettings(environment, {}, log),
     callerOf: readTokens(environment, log),
     operatorOf: readOperators(environment, log),

@@ -145,12 +145,11 @@ export async function putDocument<K extends Kind>(
   await bench.documents.write([{ next, seen }]);
 }
 
-const order = (bench: Bench) => ({ at: bench.now(), by: "ops" });
 export const pause = (bench: Bench, what: Pausable) =>
-  putDocument(bench, pauseKeyOf(what), order(bench));
+  putDocument(bench, pauseKeyOf(what), { of: what, at: bench.now(), by: "ops" });
 export const resume = (bench: Bench, what: Pausable) => bench.documents.remove([pauseKeyOf(what)]);
 export const cancel = (bench: Bench, what: Cancellable) =>
-  putDocument(bench, cancellationKeyOf(what), order(bench));
+  putDocument(bench, cancellationKeyOf(what), { of: what, at: bench.now(), by: "ops" });
 
 export const hashOf = (number: string) => traceOfNumber(number, hashKey).numberHash;
 

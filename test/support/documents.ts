@@ -20,7 +20,7 @@ export function aDocument<K extends Kind>(
 
 /** Returns an order by `ops` that keeps an agent waiting. */
 export const aPause = (key: string, at = 1, expiresAt: number | null = null) =>
-  aDocument("pause", key, { at, by: "ops" }, expiresAt);
+  aDocument("pause", key, { of: { agent: key }, at, by: "ops" }, expiresAt);
 
 /** Returns first writes of documents. */
 export const anew = (...documents: StoredDocument[]): DocumentChange[] =>

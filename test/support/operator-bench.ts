@@ -61,7 +61,7 @@ export function createOperatorBench(agents: object = testPlan.agents) {
   }
   const pause = (what: Parameters<typeof pauseKeyOf>[0]) => {
     const { kind, key } = pauseKeyOf(what);
-    return put(kind, key, { at: now, by: "operator" });
+    return put(kind, key, { of: what, at: now, by: "operator" });
   };
   const open = (key: string, more: Partial<ValueOf<"breaker">> = {}, expiresAt?: number) =>
     put("breaker", key, { ...breaker, ...more }, expiresAt);

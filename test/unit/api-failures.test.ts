@@ -7,6 +7,7 @@ import { callsOf, messageSchema } from "../../shared/queue/messages.ts";
 import { readApiSettings } from "../../shared/platform/settings.ts";
 import { aCall } from "../support/calls.ts";
 import { rowIn, writeRows } from "../support/rows.ts";
+import { lazyPort } from "../../shared/platform/lazy-port.ts";
 import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 
@@ -38,7 +39,7 @@ function createBench(environment: Record<string, string | undefined> = apiEnviro
     });
   /** Replaces some methods of the API's documents. */
   const replace = (methods: Partial<Documents>) => {
-    deps.documents = async () => ({ ...documents, ...methods });
+    deps.documents = { ...documents, ...methods };
   };
   return { deps, queue, ledger, documents, events, wait, post, ask, replace };
 }
@@ -151,11 +152,11 @@ describe("the API, when something fails", () => {
   it("answers 503 where the documents cannot be made, and makes them with the next request", async () => {
     vi.useFakeTimers();
     const { deps, documents, post } = createBench();
-    deps.documents = hang;
+    let creations = 0;
+    deps.documents = lazyPort(() => (creations++ === 0 ? hang() : Promise.resolve(documents)));
     const answered = post({ "idempotency-key": "k" });
     await vi.advanceTimersByTimeAsync(10_000);
     expect((await answered).status).toBe(503);
-    deps.documents = async () => documents;
     expect((await post({ "idempotency-key": "k" })).status).toBe(201);
   });
 
@@ -166,14 +167,14 @@ describe("the API, when something fails", () => {
     await writeRows([rowIn("WAITING", call)], ledger, documents);
     const cancel = () => ask(`/calls/${call.id}/cancel`, {});
     for (const write of [hang, boom]) {
-      deps.ledger = async () => ({ ...ledger, write });
+      deps.ledger = { ...ledger, write };
       const answered = cancel();
       await vi.advanceTimersByTimeAsync(10_000);
       expect((await answered).status).toBe(503);
     }
     expect(events).toContainEqual(expect.objectContaining({ event: "ledger.unreachable" }));
     expect(JSON.stringify(events)).not.toContain("2025550123");
-    deps.ledger = async () => ledger;
+    deps.ledger = ledger;
     expect((await cancel()).status).toBe(200);
   });
 
@@ -185,7 +186,7 @@ describe("the API, when something fails", () => {
       await ledger.write(changes);
       return boom();
     };
-    deps.ledger = async () => ({ ...ledger, write });
+    deps.ledger = { ...ledger, write };
     const first = await ask(`/calls/${call.id}/redial`, {});
     const again = await ask(`/calls/${call.id}/redial`, {});
     expect([first.status, again.status]).toEqual([201, 201]);

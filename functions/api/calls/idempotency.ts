@@ -53,7 +53,7 @@ export async function originOf(
   const fingerprint = fingerprintOf(path, c.get("body"), hashKey);
   let standing: KeyValue | undefined;
   try {
-    const documents = await deps.documents();
+    const { documents } = deps;
     standing =
       refusals.length > 0
         ? await readKey(documents, key)

@@ -35,7 +35,7 @@ const listAudit = operatorRoute({
   }),
   answer: auditSchema,
   async handle({ deps, query }) {
-    const documents = await deps.documents();
+    const { documents } = deps;
     const found = await documents.list("audit", {
       after: query.cursor?.replace("~", "#"),
       limit: query.limit,
@@ -73,7 +73,7 @@ export async function record(
   const by = c.get("caller").tokenId;
   const id = deps.randomId();
   const counted = count === undefined ? {} : { count };
-  const documents = await deps.documents();
+  const { documents } = deps;
   const next = {
     kind: "audit" as const,
     key: `${String(at).padStart(15, "0")}#${id}`,

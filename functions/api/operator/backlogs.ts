@@ -94,7 +94,7 @@ const listBacklogs = operatorRoute({
   answer: backlogsSchema,
   async handle({ deps, query }) {
     const { from, after } = query.cursor ?? {};
-    const [ledger, documents] = await Promise.all([deps.ledger(), deps.documents()]);
+    const { ledger, documents } = deps;
     const window = await windowAfter(from, documents);
     const sorted = await waitingIn(window.backlogs, ledger, deps);
     const rest = sorted.filter(({ head }) => after === undefined || comparePlaces(head, after) > 0);

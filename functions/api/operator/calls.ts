@@ -54,7 +54,7 @@ const listCalls = operatorRoute({
     let of: ListOf = { all: true };
     if (query.request_id !== undefined) of = { requestId: query.request_id };
     else if (query.state !== undefined) of = { state: query.state };
-    return pageOf(await deps.ledger(), of, query);
+    return pageOf(deps.ledger, of, query);
   },
 });
 
@@ -68,7 +68,7 @@ const searchCalls = operatorRoute({
   answer: callsSchema,
   async handle({ deps, body: { phone_number, ...rest } }) {
     const { numberHash } = traceOfNumber(phone_number, deps.hashKey);
-    return pageOf(await deps.ledger(), { numberHash }, rest);
+    return pageOf(deps.ledger, { numberHash }, rest);
   },
 });
 

@@ -73,7 +73,7 @@ const cancelCalls = operatorRoute({
       return refuse("must be of an answer to this very order");
     }
     if (cursor === undefined) await record(c, deps, "cancel", target);
-    const documents = await deps.documents();
+    const { documents } = deps;
     const order =
       cursor === undefined ? await give(c, deps, what, documents) : await standing(what, documents);
     if (order === undefined) return refuse("must be of an answer to this very order");
@@ -99,6 +99,7 @@ async function give(
   const by = c.get("caller").tokenId;
   const expiresAt = at + deps.retentionMs;
   const change = (earlier: { value: Order } | undefined) => ({
+    of: what,
     at: Math.max(at, earlier?.value.at ?? 0),
     by,
   });
@@ -118,7 +119,7 @@ async function cancelRequest(
   ofRequest: string,
   cursor: CancelPlace | undefined,
 ): Promise<Progress> {
-  const ledger = await deps.ledger();
+  const { ledger } = deps;
   let before = cursor !== undefined && "before" in cursor ? cursor.before : undefined;
   let cancelled = 0;
   for (let page = 0; page < answerPages; page++) {
@@ -138,9 +139,9 @@ async function cancelAgent(
   ofAgent: string,
   cursor: CancelPlace | undefined,
 ): Promise<Progress> {
-  const ledger = await deps.ledger();
+  const { ledger } = deps;
   const from = cursor !== undefined && "backlog" in cursor ? cursor : undefined;
-  const { keys, rest } = await backlogsOf(ofAgent, from?.backlog, await deps.documents());
+  const { keys, rest } = await backlogsOf(ofAgent, from?.backlog, deps.documents);
   let cancelled = 0;
   let pages = 0;
   for (const key of keys) {

@@ -44,10 +44,10 @@ const countCalls = operatorRoute({
   }),
   answer: countsSchema,
   async handle({ deps, query }) {
-    const documents = await deps.documents();
+    const { documents } = deps;
     const [byHour, standing] = await Promise.all([
       countsOf(query.hours, deps.clock.now(), documents),
-      standingNow(await deps.ledger(), documents),
+      standingNow(deps.ledger, documents),
     ]);
     return { ...byHour, standing, standing_most: standingMost };
   },

@@ -77,7 +77,7 @@ export async function act(
   const next = acted(row, decision, c.get("caller").tokenId, write);
   if (next === undefined) return row;
   await record(c, deps, name, row.id);
-  const ledger = await deps.ledger();
+  const { ledger } = deps;
   if (await isWritten({ next, seen: row.version }, ledger)) {
     await countActs([next], deps);
     return next;
@@ -102,7 +102,7 @@ async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
 export async function countActs(rows: readonly CallRow[], deps: OperatorDeps): Promise<void> {
   const states = rows.map(({ state }) => state);
   try {
-    await addCounts(await deps.documents(), states, deps.clock.now(), deps.retentionMs);
+    await addCounts(deps.documents, states, deps.clock.now(), deps.retentionMs);
   } catch (error) {
     deps.log("warning", "counts.lost", { count: states.length, error: causeForLog(error) });
   }

@@ -47,7 +47,7 @@ const changeDoNotCall = operatorRoute({
   answer: changedSchema,
   problems: [409],
   async handle({ c, deps, body: { add, remove, renew, more } }) {
-    const documents = await deps.documents();
+    const { documents } = deps;
     const marks = listMarks(deps.hashKey);
     const [any, own] = [doNotCallKeyOf(marks.any), doNotCallKeyOf(marks.own)];
     const standing = await documents.read(doNotCallKeysOf([], deps.hashKey));
@@ -80,7 +80,7 @@ const checkDoNotCall = operatorRoute({
   answer: checkedSchema,
   async handle({ deps, body }) {
     const key = keyOfNumber(body.phone_number, deps);
-    const found = await (await deps.documents()).read([key]);
+    const found = await deps.documents.read([key]);
     return { listed: found.get(key.kind, key.key) !== undefined };
   },
 });

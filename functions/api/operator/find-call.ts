@@ -14,7 +14,7 @@ export async function findCall(
   const id = c.req.param("id") ?? "";
   const noCall = () => problem(c, 404, "There is no call of this id.");
   if (!callIdPattern.test(id)) return noCall();
-  const { rows, unreadable } = await (await deps.ledger()).read([id]);
+  const { rows, unreadable } = await deps.ledger.read([id]);
   if (unreadable.has(id)) {
     deps.log("alarm", "row.unreadable", { request_id: c.get("requestId"), call_id: id });
     return problem(c, 503, "A later version of the service has written this call: deploy it here.");

@@ -42,18 +42,17 @@ const listPauses = operatorRoute({
   answer: pausesSchema,
   async handle({ deps }) {
     const { agents } = deps.plan;
-    const documents = await deps.documents();
+    const { documents } = deps;
     const [pauses, breakers] = await Promise.all([
       allOf("pause", documents),
       allOf("breaker", documents),
     ]);
     return {
-      pauses: pauses.flatMap(({ key, value }) => {
-        const [kind, name]: unknown[] = JSON.parse(key);
-        if (typeof name !== "string") return [];
-        const what = kind === "agent" ? { agent: name } : { account: name };
-        return [{ ...fieldsOf(what), at: timeOf(value.at), by: value.by }];
-      }),
+      pauses: pauses.map(({ value: { of, at, by } }) => ({
+        ...fieldsOf(of),
+        at: timeOf(at),
+        by,
+      })),
       breakers: await viewsOfOpen(breakers, deps.plan, documents),
       agents: Object.keys(agents).filter((name) => name !== "*"),
       other_agents: Object.hasOwn(agents, "*"),
@@ -87,11 +86,11 @@ const pause = operatorRoute({
     }
     const what = pausable(agent_id, account);
     await record(c, deps, "pause", targetOf(what));
-    const order = { at: deps.clock.now(), by: c.get("caller").tokenId };
+    const order = { of: what, at: deps.clock.now(), by: c.get("caller").tokenId };
     // A pause that stands already keeps its time and operator.
     const change = (paused: object | undefined) => (paused === undefined ? order : undefined);
     const key = pauseKeyOf(what);
-    const documents = await deps.documents();
+    const { documents } = deps;
     const { at, by } = (await changeDocument(key, null, change, documents, deps)) ?? order;
     return { ...fieldsOf(what), at: timeOf(at), by };
   },
@@ -120,7 +119,7 @@ const resume = operatorRoute({
     if (breaker !== undefined) return closeBreaker(c, deps, breaker);
     const what = pausable(agent_id, account);
     await record(c, deps, "resume", targetOf(what));
-    const documents = await deps.documents();
+    const { documents } = deps;
     await documents.remove([pauseKeyOf(what)]);
     await restartMarks(accountsOf(what, deps), documents, deps);
     return fieldsOf(what);
@@ -148,7 +147,7 @@ async function closeBreaker(
   deps: OperatorDeps,
   key: string,
 ): Promise<Resumed | Response> {
-  const documents = await deps.documents();
+  const { documents } = deps;
   const now = deps.clock.now();
   const breakerKey = { kind: "breaker", key } as const;
   if ((await documents.read([breakerKey])).get("breaker", key) === undefined) {

@@ -80,7 +80,7 @@ describe("a purge", () => {
 
   it("deletes documents that have expired", async () => {
     const bench = createBench();
-    const order = { at: 1, by: "ops" };
+    const order = { of: { agent: "stays" }, at: 1, by: "ops" };
     await putDocument(bench, { kind: "pause", key: "stays" }, order);
     await putDocument(bench, { kind: "cancellation", key: "ends" }, order, bench.now() + 1000);
     let isAsked = false;

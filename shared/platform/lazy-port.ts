@@ -1,0 +1,31 @@
+import { withTimeLimit } from "./time-limit.ts";
+
+/** Time limit of a creation. A creation that hangs would otherwise hold every later call. */
+const createSecondsMax = 3;
+
+/**
+ * Returns a port whose adapter is created by its first call, such as one whose client takes long to load. All its
+ * methods return promises. `create` runs again if it failed.
+ */
+export function lazyPort<Port extends object>(create: () => Promise<Port>): Port {
+  let creating: Promise<Port> | undefined;
+  const port = () => {
+    creating ??= withTimeLimit(create(), createSecondsMax).catch((error: unknown) => {
+      creating = undefined;
+      throw error;
+    });
+    return creating;
+  };
+  const call = async (name: PropertyKey, values: unknown[]): Promise<unknown> => {
+    const target = await port();
+    const method: unknown = Reflect.get(target, name);
+    if (typeof method !== "function") throw new TypeError(`${String(name)} is no method`);
+    return Reflect.apply(method, target, values);
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every property is read by `get`
+  const none = {} as Port;
+  return new Proxy(none, {
+    get: (_target, name) =>
+      name === "then" ? undefined : (...values: unknown[]) => call(name, values),
+  });
+}
