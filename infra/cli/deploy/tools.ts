@@ -1,0 +1,85 @@
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+
+/** The result of a command of the platform. */
+export interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** The surroundings of a deploy command, replaced in tests. */
+export interface Tools {
+  environment: Record<string, string | undefined>;
+  /**
+   * Runs a command of this project's packages, such as `wrangler`, from the project's root, and resolves to its output.
+   *
+   * @param input text for its stdin, such as a secret, which no argument and no file holds
+   */
+  run(command: string, args: readonly string[], input?: string): Promise<Ran>;
+  fetch: typeof fetch;
+  /** Prints a line of progress to stdout. */
+  print(line: string): void;
+  /** Asks a person for a line that is not shown; undefined if nobody is there to answer. */
+  askSecret(question: string): Promise<string | undefined>;
+}
+
+/** A problem that a person can solve; its message says how. */
+export class DeployError extends Error {}
+
+const root = resolve(import.meta.dirname, "../../..");
+/** Time limit of one command: a deployment of the stack takes minutes. */
+const commandMsMax = 30 * 60_000;
+
+/** The surroundings of a command that a person runs. */
+export const processTools: Tools = {
+  environment: process.env,
+  fetch,
+  print: (line) => console.log(line),
+  run: (command, args, input) =>
+    new Promise((done, failed) => {
+      const child = spawn(command, args, { cwd: root, stdio: ["pipe", "pipe", "pipe"] });
+      const timer = setTimeout(() => child.kill("SIGKILL"), commandMsMax);
+      let stdout = "";
+      let stderr = "";
+      child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+      child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+      child.once("error", failed);
+      child.once("close", (code) => {
+        clearTimeout(timer);
+        done({ code: code ?? 1, stdout, stderr });
+      });
+      child.stdin.end(input ?? "");
+    }),
+  async askSecret(question) {
+    if (!process.stdin.isTTY) return undefined;
+    const terminal = createInterface({
+      input: process.stdin,
+      output: process.stderr,
+      terminal: true,
+    });
+    // The answer is not echoed: readline writes what is typed through this method.
+    Reflect.set(terminal, "_writeToOutput", () => undefined);
+    process.stderr.write(`${question}: `);
+    try {
+      return (await terminal.question("")).trim();
+    } finally {
+      terminal.close();
+      process.stderr.write("\n");
+    }
+  },
+};
+
+/** Runs a command that must succeed. @throws DeployError with what the command said */
+export async function mustRun(
+  tools: Tools,
+  command: string,
+  args: readonly string[],
+  input?: string,
+): Promise<string> {
+  const { code, stdout, stderr } = await tools.run(command, args, input);
+  if (code === 0) return stdout;
+  const said = `${stdout}\n${stderr}`.trim().split("\n").slice(-15).join("\n");
+  throw new DeployError(`${command} ${args.join(" ")} failed:\n${said}`);
+}
