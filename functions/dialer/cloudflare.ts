@@ -1,7 +1,7 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import { consoleLog as log } from "../../shared/platform/log.ts";
+import { workerLog as log } from "../../shared/platform/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import {
   createCloudflareDeadLetters,

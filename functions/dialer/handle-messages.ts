@@ -17,6 +17,8 @@ import { watchHeartbeat } from "./sweep.ts";
 
 /** Calls that one delivery splits, approximately. Messages beyond that come again soon, unopened. */
 const splitCallsMax = 20_000;
+/** Minimum time for a split: opening the message, and the first write. */
+const splitMsMin = 60_000;
 
 /**
  * Handles one delivery of the call queue and decides, here alone, whether each message is acknowledged or
@@ -33,10 +35,11 @@ export async function handleMessages(
   const wanted = new Map<string, WantedCall>();
   const idsOf: string[][] = [];
   const answers: (AckOrRetry | undefined)[] = [];
-  let splitCalls = 0;
-  for (const [index, { attempt, large, open }] of delivered.entries()) {
-    if (large && splitCalls >= splitCallsMax) {
-      answers[index] = { retryAfterSeconds: 1 };
+  const splits: Split[] = [];
+  for (const [index, one] of delivered.entries()) {
+    const { attempt, large, open } = one;
+    if (large) {
+      splits.push({ index, attempt, open: () => openMessage(open, attempt, ready) });
       continue;
     }
     const message = await openMessage(open, attempt, ready);
@@ -44,29 +47,63 @@ export async function handleMessages(
     else if (message.kind === "outcome") {
       answers[index] = await settle(message, attempt, ready);
     } else if (message.kind === "calls" && message.calls.length > messageCallsMax) {
-      // Requests are split one at a time: each is up to 4 MiB, and a Worker has 128 MB.
-      splitCalls += message.calls.length;
-      answers[index] = await splitRequest(message, attempt, ready);
+      splits.push({ index, attempt, open: () => Promise.resolve(message) });
     } else {
       const calls: WantedCall[] =
         message.kind === "due"
           ? message.ids.map((id) => ({ id }))
           : callsOf(message).map((call) => ({ id: call.id, call }));
       idsOf[index] = calls.map(({ id }) => id);
-      // Each id appears once, with its call if any of its messages carries that.
+      // Each id once, with its call if any of its messages brings it.
       for (const { id, call } of calls) {
         wanted.set(id, { id, call: call ?? wanted.get(id)?.call });
       }
     }
   }
-  const [again] = await Promise.all([
+  const [again, splitAnswers] = await Promise.all([
     dial([...wanted.values()], ready, deadline),
-    watchHeartbeat(ready).catch(() => undefined), // the deliveries report a ledger that fails
+    splitAll(splits, ready, deadline),
+    watchHeartbeat(ready).catch(() => undefined), // the ledger's trouble is logged elsewhere
   ]);
   return delivered.map(({ attempt }, index) => {
     const isAgain = idsOf[index]?.some((id) => again.has(id)) === true;
-    return answers[index] ?? (isAgain ? retryLater(attempt) : "ack");
+    const answer = answers[index] ?? splitAnswers.get(index);
+    return answer ?? (isAgain ? retryLater(attempt) : "ack");
   });
+}
+
+/** A message to be split: one of more than 25 calls, or one that is kept in the object store. */
+interface Split {
+  index: number;
+  attempt: number;
+  open(): Promise<Message | undefined>;
+}
+
+/**
+ * Splits requests one after another, beside the other calls of the delivery, so that a slow split delays nobody else. One
+ * request at a time is open, as it is up to 4 MiB, and a Worker has 128 MB.
+ */
+async function splitAll(
+  splits: readonly Split[],
+  deps: DialerDeps,
+  deadline: number,
+): Promise<Map<number, AckOrRetry>> {
+  const answers = new Map<number, AckOrRetry>();
+  let splitCalls = 0;
+  for (const { index, attempt, open } of splits) {
+    if (splitCalls >= splitCallsMax || deps.clock.now() + splitMsMin > deadline) {
+      answers.set(index, { retryAfterSeconds: 1 });
+      continue;
+    }
+    const message = await open();
+    if (message === undefined) answers.set(index, retryLater(attempt));
+    else if (message.kind === "outcome") answers.set(index, await settle(message, attempt, deps));
+    else if (message.kind === "calls") {
+      splitCalls += message.calls.length;
+      answers.set(index, await splitRequest(message, attempt, deps, deadline));
+    } else answers.set(index, "ack"); // hints are never large; their rows are due, and sweeps find them
+  }
+  return answers;
 }
 
 async function dial(

@@ -8,7 +8,7 @@ import {
 } from "../../shared/platform/aws-platform.ts";
 import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { consoleLog as log } from "../../shared/platform/log.ts";
+import { lambdaLog as log } from "../../shared/platform/lambda-log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
 import {
   createS3DeadLetters,

@@ -21,12 +21,16 @@ const messageBytesMax = 100_000;
 /**
  * Splits a request of more than 25 calls. Calls that can go now travel on in messages of up to 25. Calls that
  * must wait, and those that have ended, are written to the ledger at once and cost no message. Splitting
- * twice is harmless: the ids are fixed, and an existing row is not overwritten.
+ * twice is harmless: the ids are fixed, and an existing row is not overwritten. A split that ran out of time is
+ * continued by the message's next delivery.
+ *
+ * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export async function splitRequest(
   message: CallsMessage,
   attempt: number,
   deps: DialerDeps,
+  deadline: number,
 ): Promise<AckOrRetry> {
   const { queue, log, clock } = deps;
   const request_id = message.requestId;
@@ -41,7 +45,9 @@ export async function splitRequest(
     const known = knownBy(documents, clock.now(), deps);
     const going: Call[] = [];
     const writes: ToWrite[] = [];
+    const written = attempt === 1 ? new Set<string>() : await writtenOf(calls, deps);
     for (const call of calls) {
+      if (written.has(call.id)) continue;
       const decision = decide(call, undefined, known);
       if (decision.kind === "write") {
         writes.push({ call, row: undefined, decided: decision.decided });
@@ -51,7 +57,7 @@ export async function splitRequest(
         writes.push({ call, row: undefined, decided: waits });
       } else going.push(call);
     }
-    await writeDecided(writes, deps);
+    await writeDecided(writes, deps, deadline);
     const messages = inMessages(going);
     const sent = await queue.sendMany(messages.map((one) => ({ message: one })));
     log("info", "request.split", { request_id, client: message.client, count: calls.length });
@@ -61,6 +67,20 @@ export async function splitRequest(
     log("alarm", "ledger.unreachable", { request_id, error: errorForLog(error) });
   }
   return retryLater(attempt);
+}
+
+/** Maximum ids per read. */
+const idsPerRead = 500;
+
+/** Returns the ids of calls that have a row: an earlier delivery of their request has come that far. */
+async function writtenOf(calls: readonly Call[], { ledger }: DialerDeps): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let start = 0; start < calls.length; start += idsPerRead) {
+    const some = calls.slice(start, start + idsPerRead).map(({ id }) => id);
+    const { rows, unreadable } = await ledger.read(some);
+    for (const id of [...rows.keys(), ...unreadable]) ids.add(id);
+  }
+  return ids;
 }
 
 function inMessages(calls: readonly Call[]): CallsMessage[] {

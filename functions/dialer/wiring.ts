@@ -13,17 +13,20 @@ export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
 }
 
 const ledgerSecondsMax = 5;
-/** Maximum rows or documents per time limit: a store that is slow takes some round trips for 500 of them. */
+/** Maximum rows or documents per time limit of a write: a slow store takes some round trips for 500 of them. */
 const itemsPerLimit = 100;
+const ledgerWriteSecondsMax = 15;
 /**
  * Time limit of a queue call: many messages are sent by a hundred or ten per request, and a body may go to
  * the object store.
  */
 export const queueSecondsMax = 30;
 
-function ledgerSecondsFor(items: unknown): number {
-  const count = Array.isArray(items) ? items.length : 1;
-  return ledgerSecondsMax * Math.max(1, Math.ceil(count / itemsPerLimit));
+function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
+  const isWrite = method === "write" || method === "purge" || method === "remove";
+  const count = isWrite && Array.isArray(items) ? items.length : 1;
+  const seconds = ledgerSecondsMax * Math.max(1, Math.ceil(count / itemsPerLimit));
+  return Math.min(seconds, ledgerWriteSecondsMax);
 }
 
 /** Wraps the dependencies so that each call to ledger, documents, queue and dead letters has a time limit. */

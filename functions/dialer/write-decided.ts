@@ -12,6 +12,8 @@ import type { DialerDeps } from "./context.ts";
 /** Maximum rows per write, and the minimum interval between writes. */
 const rowsPerWrite = 500;
 const writeEveryMs = 1000;
+/** Time that one write and its follow-up may take. */
+const writeMsMax = 30_000;
 
 /** A decision to be written over the row as read. */
 export interface ToWrite {
@@ -24,9 +26,14 @@ export interface ToWrite {
  * Writes decisions made without a claim, and calls up rows that are due soon. A row that has moved on since
  * it was read stays unchanged.
  *
- * @throws if a write failed: any part may have taken effect, and all of it may be decided again
+ * @param deadline end of the invocation, in milliseconds since the epoch: no write begins less than 30 s before it
+ * @throws if a write failed or no time is left: any part may have taken effect, and all of it may be decided again
  */
-export async function writeDecided(writes: readonly ToWrite[], deps: DialerDeps): Promise<void> {
+export async function writeDecided(
+  writes: readonly ToWrite[],
+  deps: DialerDeps,
+  deadline = Infinity,
+): Promise<void> {
   const { clock } = deps;
   /** The follow-up of one write runs beside the next write, so that a slow ledger delays only once. */
   let told = Promise.resolve();
@@ -36,6 +43,7 @@ export async function writeDecided(writes: readonly ToWrite[], deps: DialerDeps)
       // DynamoDB takes a thousand writes a second per index key, and a split fills one backlog.
       await clock.sleep(begunAt + writeEveryMs - clock.now());
       begunAt = clock.now();
+      if (begunAt + writeMsMax > deadline) throw new Error("no time is left to write the rest");
       const made = await writeSome(writes.slice(start, start + rowsPerWrite), deps);
       const writtenAt = clock.now();
       told = told.then(() => tell(made, writtenAt, deps));

@@ -14,12 +14,12 @@ export function withTimeLimit<Result>(work: Promise<Result>, seconds: number): P
  * Wraps a port so that each of its calls fails after `seconds` without an answer. All its methods return
  * promises.
  *
- * @param seconds the limit, or a function of a call's first argument
+ * @param seconds the limit, or a function of a call's method and first argument
  * @param timed receives the duration of each answered call in milliseconds
  */
 export function withTimeLimits<Port extends object>(
   port: Port,
-  seconds: number | ((argument: unknown) => number),
+  seconds: number | ((method: PropertyKey, argument: unknown) => number),
   timed?: { now(): number; note(ms: number): void },
 ): Port {
   return new Proxy(port, {
@@ -29,7 +29,7 @@ export function withTimeLimits<Port extends object>(
       return (...values: unknown[]) => {
         // An error thrown by a method before its first await becomes a rejection too.
         const work = Promise.resolve().then(() => Reflect.apply(method, target, values) as unknown);
-        const limit = typeof seconds === "number" ? seconds : seconds(values[0]);
+        const limit = typeof seconds === "number" ? seconds : seconds(name, values[0]);
         if (timed === undefined) return withTimeLimit(work, limit);
         const askedAt = timed.now();
         return withTimeLimit(work, limit).then((answer) => {

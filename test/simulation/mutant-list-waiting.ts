@@ -13,7 +13,7 @@ export const waitingMutants: readonly Mutant[] = [
     ],
     [
       "calls that must wait are written before the message is acknowledged",
-      "await writeDecided(writes, deps);",
+      "await writeDecided(writes, deps, deadline);",
       "",
     ],
     [

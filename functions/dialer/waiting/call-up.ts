@@ -68,10 +68,15 @@ async function serveAll(
   const still: Seen[] = [];
   for (const seen of visited) {
     const { route, document } = seen;
-    if (route === undefined || isPaused(document.value.agentId, route, read)) still.push(seen);
-    else {
-      const account = accountNameOf(route);
-      accounts.set(account, [...(accounts.get(account) ?? []), seen]);
+    try {
+      if (route === undefined || isPaused(document.value.agentId, route, read)) still.push(seen);
+      else {
+        const account = accountNameOf(route);
+        accounts.set(account, [...(accounts.get(account) ?? []), seen]);
+      }
+    } catch (error) {
+      // A pause that only a later version can read keeps its own backlog waiting, and no other.
+      deps.log("alarm", "sweep.failed", { error: errorForLog(error) });
     }
   }
   let left = accounts.size + still.length;

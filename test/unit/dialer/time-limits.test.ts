@@ -62,24 +62,54 @@ afterEach(() => {
 });
 
 describe("a slow ledger", () => {
-  it("is given 5 s for each hundred rows of a write, so that a large list is split", async () => {
-    const { bench } = createBench({
-      plan: { providers: { webhook: { callsPerSecond: 1 } } },
-    });
-    const slowMs = 40; // per row: 500 rows take 20 s
+  const plan = { providers: { webhook: { callsPerSecond: 1 } } };
+  /** Creates a bench whose ledger takes a time per row to write, and a request of as many calls. */
+  async function createSlowBench(msPerRow: number, count: number) {
+    const { bench } = createBench({ plan });
     bench.breakLedger({
       write: async (changes) => {
-        await new Promise((wake) => setTimeout(wake, changes.length * slowMs));
+        await new Promise((wake) => setTimeout(wake, changes.length * msPerRow));
         return bench.rows.write(changes);
       },
     });
-    const calls = callsNow(bench, 500);
+    const calls = callsNow(bench, count);
     const requestId = calls[0]?.requestId ?? "";
-    const acceptedAt = bench.now();
     const all = calls.map(({ request }, index) => ({ index, request }));
+    const acceptedAt = bench.now();
     await bench.send({ kind: "calls", requestId, client: "crm", acceptedAt, calls: all });
+    return bench;
+  }
+
+  it("is given 5 s for each hundred rows of a write, so that a large list is split", async () => {
+    const bench = await createSlowBench(25, 500);
     expect(await within(60, bench.deliver())).toEqual(["ack"]);
     expect(await rowsIn(bench, "WAITING")).toHaveLength(500);
+  });
+
+  it("has a split end in time, and the next delivery go on with it", async () => {
+    const bench = await createSlowBench(25, 6000); // 150 s in all
+    expect(await within(119, bench.deliver(120_000))).toEqual([again]);
+    const written = (await rowsIn(bench, "WAITING")).length;
+    expect(written).toBeGreaterThan(1000);
+    expect(written).toBeLessThan(6000);
+    bench.advance(Date.now() - bench.now() + 5000); // the bench has a clock of its own
+    expect(await within(100, bench.deliver(120_000))).toEqual(["ack"]);
+    expect(await rowsIn(bench, "WAITING")).toHaveLength(6000);
+  });
+
+  it("delays no other call of a delivery that splits", async () => {
+    const bench = await createSlowBench(25, 4000);
+    const [other] = callsNow(bench, 1);
+    if (other === undefined) throw new Error("no call");
+    await sendEach(bench, other);
+    const startedAt = Date.now();
+    let dialedAt = Infinity;
+    bench.answer = async () => {
+      dialedAt = Date.now();
+      return { kind: "placed" };
+    };
+    await within(100, bench.deliver(120_000));
+    expect(dialedAt - startedAt).toBeLessThan(5000);
   });
 });
 
