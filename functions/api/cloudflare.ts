@@ -1,7 +1,7 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import { consoleLog as log } from "../../shared/platform/log.ts";
+import { workerLog as log } from "../../shared/platform/log.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";

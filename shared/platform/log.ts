@@ -40,9 +40,18 @@ export type LogLevel = "info" | "warning" | "alarm";
 export type Log = (level: LogLevel, event: string, fields: LogFields) => void;
 
 /** Writes one line of JSON per event to the console, which the platform collects. */
-export const consoleLog: Log = (level, event, fields) => {
-  console.log(JSON.stringify({ time: new Date().toISOString(), level, event, ...fields }));
+export const consoleLog: Log = (...event) => console.log(lineOf(...event));
+
+/** Writes like `consoleLog`, but alarms as errors: Cloudflare gathers a Worker's errors as issues and notifies of them. */
+export const workerLog: Log = (level, ...event) => {
+  const line = lineOf(level, ...event);
+  if (level === "alarm") console.error(line);
+  else console.log(line);
 };
+
+function lineOf(level: LogLevel, event: string, fields: LogFields): string {
+  return JSON.stringify({ time: new Date().toISOString(), level, event, ...fields });
+}
 
 /** Returns the loggable part of an error: its class and where it was thrown. */
 export function errorForLog(error: unknown): string {
