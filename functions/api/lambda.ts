@@ -4,7 +4,7 @@ import { createAwsPlatform, everyFiveMinutes } from "../../shared/platform/aws-p
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { lazyPort } from "../../shared/platform/lazy-port.ts";
-import { consoleLog as log } from "../../shared/platform/log.ts";
+import { lambdaLog as log } from "../../shared/platform/lambda-log.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";

@@ -2,24 +2,60 @@ import {
   type aws_apigatewayv2 as apigateway,
   aws_cloudwatch as cloudwatch,
   aws_cloudwatch_actions as actions,
+  type aws_dynamodb as dynamodb,
   aws_iam as iam,
-  aws_logs as logs,
   aws_sns as sns,
   aws_sns_subscriptions as subscriptions,
   Duration,
   type Stack,
 } from "aws-cdk-lib";
 import type { Functions } from "./functions.ts";
+import type { LogMetrics } from "./log-metrics.ts";
 import type { Storage } from "./storage.ts";
 
-interface Watched extends Pick<Storage, "queue" | "deadQueue">, Functions {
+/** The resources and metrics that alarms and the dashboard show. */
+export interface Watched extends Pick<Storage, "queue" | "deadQueue" | "table">, Functions {
   alarmEmail?: string | undefined;
   httpApi: apigateway.HttpApi;
+  logged: LogMetrics;
 }
 
-/** Creates alarms for conditions that a person must act on, and a dashboard. */
+interface Condition {
+  metric: cloudwatch.IMetric;
+  /** The alarm is raised above this value. */
+  above?: number;
+  /** Minutes in a row above it, 1 by default. */
+  minutes?: number;
+  description: string;
+}
+
+const minute = { period: Duration.minutes(1) };
+
+/** Creates alarms for conditions that a person must act on. */
 export function createAlarms(stack: Stack, watched: Watched): void {
-  const { alarmEmail, queue, deadQueue, api, dialer, httpApi } = watched;
+  const action = new actions.SnsAction(createTopic(stack, watched.alarmEmail));
+  for (const [name, condition] of Object.entries(conditionsOf(watched))) {
+    const { metric, above = 0, minutes = 1, description } = condition;
+    new cloudwatch.Alarm(stack, name, {
+      metric,
+      threshold: above,
+      evaluationPeriods: minutes,
+      comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+      treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
+      alarmDescription: description,
+    }).addAlarmAction(action);
+  }
+  new cloudwatch.Alarm(stack, "SweepLate", {
+    metric: watched.logged.fullSweeps.with({ period: Duration.minutes(5) }),
+    threshold: 1,
+    evaluationPeriods: 1,
+    comparisonOperator: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+    treatMissingData: cloudwatch.TreatMissingData.BREACHING,
+    alarmDescription: "no sweep has looked through everything for five minutes",
+  }).addAlarmAction(action);
+}
+
+function createTopic(stack: Stack, alarmEmail: string | undefined): sns.Topic {
   const topic = new sns.Topic(stack, "Alarms", { enforceSSL: true });
   // `enforceSSL` replaces the topic's default policy, which allowed CloudWatch to publish.
   topic.grantPublish(
@@ -29,99 +65,89 @@ export function createAlarms(stack: Stack, watched: Watched): void {
   );
   if (alarmEmail !== undefined)
     topic.addSubscription(new subscriptions.EmailSubscription(alarmEmail));
+  return topic;
+}
 
-  /** Counts log lines that name an event. The pattern matches text, as console output has a prefix. */
-  const logged = (event: string) => {
-    const filter = new logs.MetricFilter(stack, `${event}-count`, {
-      logGroup: dialer.logGroup,
-      filterPattern: logs.FilterPattern.allTerms(event),
-      metricNamespace: "OutboundCalls",
-      metricName: event,
-    });
-    return filter.metric({ statistic: "Sum", period: Duration.minutes(1) });
+function conditionsOf(watched: Watched): Record<string, Condition> {
+  const { queue, deadQueue, table, api, dialer, httpApi, logged } = watched;
+  return {
+    DeadLetters: {
+      metric: deadQueue.metricApproximateNumberOfMessagesVisible(minute),
+      description: "messages failed a hundred times",
+    },
+    OldestMessage: {
+      metric: queue.metricApproximateAgeOfOldestMessage(minute),
+      above: 900,
+      description: "the dialer does not keep up, or cannot dial",
+    },
+    BreakerOpened: {
+      metric: logged.breakersOpened,
+      description: "an account, a route or an agent of the dial plan is in trouble",
+    },
+    CallsNeedReview: {
+      metric: logged.review,
+      description: "calls wait for a person's decision",
+    },
+    DialerAlarms: {
+      metric: logged.dialerAlarms,
+      description: "the dialer's log has an event of level alarm",
+    },
+    ApiAlarms: {
+      metric: logged.apiAlarms,
+      description: "the API's log has an event of level alarm",
+    },
+    DialerErrors: {
+      metric: dialer.made.metricErrors(minute),
+      description: "the dialer's function fails",
+    },
+    ApiErrors: { metric: api.made.metricErrors(minute), description: "the API's function fails" },
+    DialerThrottles: {
+      metric: dialer.made.metricThrottles(minute),
+      minutes: 5,
+      description: "Lambda throttles the dialer: no invocation is free in its concurrency",
+    },
+    ApiThrottles: {
+      metric: api.made.metricThrottles(minute),
+      description: "Lambda throttles the API: requests are not let in",
+    },
+    LedgerThrottles: {
+      metric: throttlesOf(table),
+      minutes: 3,
+      description: "DynamoDB throttles the ledger's table or one of its indexes",
+    },
+    ServerErrors: {
+      metric: httpApi.metricServerError(minute),
+      description: "requests are answered 5XX",
+    },
   };
-  const minute = { period: Duration.minutes(1) };
-  /** Counts all events of level `alarm`, which a person must act on. */
-  const raised = (name: string, logGroup: logs.LogGroup) =>
-    new logs.MetricFilter(stack, `${name}-alarm-count`, {
-      logGroup,
-      filterPattern: logs.FilterPattern.allTerms("level", "alarm"),
-      metricNamespace: "OutboundCalls",
-      metricName: `${name}.alarm`,
-    }).metric({ statistic: "Sum", ...minute });
-  const opened = logged("breaker.opened");
-  const review = logged("call.needs_review");
-  const fullRounds = logged("sweep.full");
-  const alarms: [string, cloudwatch.IMetric, number, string][] = [
-    [
-      "DeadLetters",
-      deadQueue.metricApproximateNumberOfMessagesVisible(minute),
-      0,
-      "messages failed a hundred times",
-    ],
-    [
-      "OldestMessage",
-      queue.metricApproximateAgeOfOldestMessage(minute),
-      900,
-      "the dialer does not keep up, or cannot dial",
-    ],
-    ["BreakerOpened", opened, 0, "an account, a route or an agent of the dial plan is in trouble"],
-    [
-      "DialerAlarms",
-      raised("dialer", dialer.logGroup),
-      0,
-      "the dialer's log has an event of level alarm",
-    ],
-    ["ApiAlarms", raised("api", api.logGroup), 0, "the API's log has an event of level alarm"],
-    ["CallsNeedReview", review, 0, "calls wait for a person's decision"],
-    ["DialerErrors", dialer.made.metricErrors(minute), 0, "the dialer's function fails"],
-    ["ApiErrors", api.made.metricErrors(minute), 0, "the API's function fails"],
-    ["ServerErrors", httpApi.metricServerError(minute), 0, "requests are answered 5XX"],
-  ];
-  for (const [name, metric, threshold, alarmDescription] of alarms) {
-    new cloudwatch.Alarm(stack, name, {
-      metric,
-      threshold,
-      evaluationPeriods: 1,
-      comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-      treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
-      alarmDescription,
-    }).addAlarmAction(new actions.SnsAction(topic));
-  }
+}
 
-  new cloudwatch.Alarm(stack, "SweepLate", {
-    metric: fullRounds.with({ period: Duration.minutes(5) }),
-    threshold: 1,
-    evaluationPeriods: 1,
-    comparisonOperator: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
-    treatMissingData: cloudwatch.TreatMissingData.BREACHING,
-    alarmDescription: "no sweep has looked through everything for five minutes",
-  }).addAlarmAction(new actions.SnsAction(topic));
-
-  const graph = (title: string, left: cloudwatch.IMetric[]) =>
-    new cloudwatch.GraphWidget({ title, left, width: 12 });
-  new cloudwatch.Dashboard(stack, "Dashboard", {
-    widgets: [
-      [
-        graph("Requests", [httpApi.metricCount(minute), httpApi.metricServerError(minute)]),
-        graph("Acceptance, p99", [httpApi.metricLatency({ ...minute, statistic: "p99" })]),
-      ],
-      [
-        graph("Calls", [
-          logged("call.placed"),
-          logged("call.waiting"),
-          logged("call.rejected"),
-          review,
-        ]),
-        graph("Queue", [
-          queue.metricApproximateNumberOfMessagesVisible(minute),
-          queue.metricApproximateAgeOfOldestMessage(minute),
-        ]),
-      ],
-      [
-        graph("Dialer", [dialer.made.metricErrors(minute), dialer.made.metricThrottles(minute)]),
-        graph("Breakers opened", [opened]),
-      ],
-    ],
+/**
+ * Counts throttled reads and writes of the table. A write that an index throttles counts only among the
+ * requests of its operation.
+ */
+function throttlesOf(table: dynamodb.TableV2): cloudwatch.IMetric {
+  const count = (metricName: string, Operation?: string) =>
+    table.metric(metricName, {
+      ...minute,
+      statistic: "Sum",
+      ...(Operation === undefined
+        ? {}
+        : { dimensionsMap: { TableName: table.tableName, Operation } }),
+    });
+  const usingMetrics = {
+    reads: count("ReadThrottleEvents"),
+    writes: count("WriteThrottleEvents"),
+    puts: count("ThrottledRequests", "PutItem"),
+    updates: count("ThrottledRequests", "UpdateItem"),
+    deletes: count("ThrottledRequests", "DeleteItem"),
+    queries: count("ThrottledRequests", "Query"),
+  };
+  const terms = Object.keys(usingMetrics).map((name) => `FILL(${name}, 0)`);
+  return new cloudwatch.MathExpression({
+    expression: terms.join(" + "),
+    usingMetrics,
+    label: "throttled",
+    ...minute,
   });
 }

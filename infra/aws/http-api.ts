@@ -1,4 +1,5 @@
 import {
+  aws_apigateway as restApis,
   aws_apigatewayv2 as apigateway,
   aws_logs as logs,
   CfnOutput,
@@ -12,16 +13,43 @@ import type { OutboundCallsProps } from "./props.ts";
 /** Limits above the design load: a request refused here with 429 never reaches the application. */
 const throttle = { rateLimit: 2000, burstLimit: 4000 };
 
+/** Routes that the access log tells apart; any other request is `$default`. The function routes by itself. */
+const routes = {
+  "/v1/calls": apigateway.HttpMethod.POST,
+  "/v1/calls/batch": apigateway.HttpMethod.POST,
+  "/healthz": apigateway.HttpMethod.GET,
+  "/operator/{proxy+}": apigateway.HttpMethod.ANY,
+};
+
+/**
+ * Fields of a line of the access log: the route's pattern, never the path, which a client may fill with
+ * anything, and no address of a client.
+ */
+const accessLogFields = {
+  requestId: "$context.requestId",
+  requestTime: "$context.requestTime",
+  stage: "$context.stage",
+  routeKey: "$context.routeKey",
+  status: "$context.status",
+  responseLatencyMs: "$context.responseLatency",
+  integrationLatencyMs: "$context.integrationLatency",
+  integrationStatus: "$context.integrationStatus",
+  integrationError: "$context.integrationErrorMessage",
+};
+
 /** The address of the API, with its stages and its access log. */
 export function createHttpApi(
   stack: Stack,
   props: OutboundCallsProps,
   { api }: Functions,
 ): apigateway.HttpApi {
+  const integration = new HttpLambdaIntegration("Api", api.made);
   const httpApi = new apigateway.HttpApi(stack, "HttpApi", {
-    defaultIntegration: new HttpLambdaIntegration("Api", api.made),
+    defaultIntegration: integration,
     createDefaultStage: false,
   });
+  for (const [path, method] of Object.entries(routes))
+    httpApi.addRoutes({ path, methods: [method], integration });
   const accessLog = new logs.LogGroup(stack, "access-log", {
     retention: logRetention,
     removalPolicy: RemovalPolicy.DESTROY,
@@ -33,7 +61,10 @@ export function createHttpApi(
       stageName,
       autoDeploy: true,
       throttle,
-      accessLogSettings: { destination: new apigateway.LogGroupLogDestination(accessLog) },
+      accessLogSettings: {
+        destination: new apigateway.LogGroupLogDestination(accessLog),
+        format: restApis.AccessLogFormat.custom(JSON.stringify(accessLogFields)),
+      },
     });
     new CfnOutput(stack, `${name}Url`, { value: stage.url });
   }

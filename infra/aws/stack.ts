@@ -2,8 +2,10 @@ import { CfnOutput, Stack } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import { acknowledgeRules } from "./acknowledged-rules.ts";
 import { createAlarms } from "./alarms.ts";
+import { createDashboard } from "./dashboard.ts";
 import { createFunctions } from "./functions.ts";
 import { createHttpApi } from "./http-api.ts";
+import { countLoggedEvents } from "./log-metrics.ts";
 import type { OutboundCallsProps } from "./props.ts";
 import { createStorage } from "./storage.ts";
 
@@ -14,7 +16,10 @@ export class OutboundCallsStack extends Stack {
     const storage = createStorage(this, id);
     const functions = createFunctions(this, props, storage);
     const httpApi = createHttpApi(this, props, functions);
-    createAlarms(this, { ...storage, ...functions, ...props, httpApi });
+    const logged = countLoggedEvents(this, functions);
+    const watched = { ...storage, ...functions, ...props, httpApi, logged };
+    createAlarms(this, watched);
+    createDashboard(this, watched);
     acknowledgeRules(this, storage.bucket);
     const { settings, providerSecrets, table } = storage;
     new CfnOutput(this, "SettingsSecret", { value: settings.secretName });

@@ -58,7 +58,8 @@ export function createStorage(stack: Stack, id: string) {
     })),
     removalPolicy: RemovalPolicy.RETAIN,
   });
-  // Secrets Manager generates HASH_KEY: 64 hex digits that no template and no person has seen.
+  // Secrets Manager generates HASH_KEY: 64 hex digits that no template and no person has seen. It stays with
+  // the table, whose hashes of numbers and do-not-call list mean nothing without it.
   const settings = new secretsmanager.Secret(stack, "Settings", {
     description: "API_TOKENS and HASH_KEY, as a JSON object",
     generateSecretString: {
@@ -70,6 +71,7 @@ export function createStorage(stack: Stack, id: string) {
       excludeCharacters: "ghijklmnopqrstuvwxyz",
       requireEachIncludedType: false,
     },
+    removalPolicy: RemovalPolicy.RETAIN,
   });
 
   const providerSecrets = new secretsmanager.Secret(stack, "ProviderSecrets", {

@@ -16,6 +16,17 @@ const described = (error: unknown) => ({
   errorMessage: error instanceof Error ? error.message : "",
 });
 
+// Lambda's JSON format prints an object as JSON on one line, which the console of Node would spread over several.
+for (const method of ["log", "warn", "error"] as const) {
+  const printAsNode = console[method];
+  console[method] = (...values: unknown[]) => {
+    const [value] = values;
+    const isEvent = values.length === 1 && typeof value === "object" && !(value instanceof Error);
+    if (isEvent) process.stdout.write(`${JSON.stringify(value)}\n`);
+    else printAsNode(...values);
+  };
+}
+
 const { handler } = await import(bundle)
   .then((module: LambdaModule) => module)
   .catch(async (error: unknown) => {

@@ -184,6 +184,25 @@ describe("the AWS stack", () => {
     expect(secret).not.toHaveProperty("SecretString");
   });
 
+  it("has HASH_KEY made once, 64 hex digits that no template holds, and keeps it with the table", () => {
+    // Secrets Manager generates anew whenever this object changes, and every hash of a number would be lost.
+    template.hasResource("AWS::SecretsManager::Secret", {
+      DeletionPolicy: "Retain",
+      UpdateReplacePolicy: "Retain",
+      Properties: {
+        GenerateSecretString: {
+          SecretStringTemplate: '{"API_TOKENS":[]}',
+          GenerateStringKey: "HASH_KEY",
+          PasswordLength: 64,
+          ExcludePunctuation: true,
+          ExcludeUppercase: true,
+          ExcludeCharacters: "ghijklmnopqrstuvwxyz",
+          RequireEachIncludedType: false,
+        },
+      },
+    });
+  });
+
   it("serves the default stage and the named one, with access logs and a throttle", () => {
     const stages = resources("AWS::ApiGatewayV2::Stage");
     expect(stages.map(({ StageName }) => StageName)).toEqual(["$default", "prod"]);
