@@ -9,8 +9,8 @@ import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
-import { describeHttpApi } from "../contracts/http-api.ts";
-import { describeOperatorApi } from "../contracts/operator-api.ts";
+import { describeHttpApi } from "../contracts/http-api/index.ts";
+import { describeOperatorApi } from "../contracts/operator-api/index.ts";
 import { apiEnvironment } from "../support/environment.ts";
 
 const bucket = "outbound-calls";

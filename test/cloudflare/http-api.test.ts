@@ -5,8 +5,8 @@ import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
-import { describeHttpApi } from "../contracts/http-api.ts";
-import { describeOperatorApi } from "../contracts/operator-api.ts";
+import { describeHttpApi } from "../contracts/http-api/index.ts";
+import { describeOperatorApi } from "../contracts/operator-api/index.ts";
 import { testEnv } from "./env.ts";
 import worker, { delivered } from "./worker.ts";
 

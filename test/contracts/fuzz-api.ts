@@ -2,14 +2,14 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type CallRequest, errorsMax } from "../../shared/calls/call.ts";
 import type { Message } from "../../shared/queue/messages.ts";
+import { secretMark } from "../support/arbitrary-calls.ts";
 import {
   arbitraryPosting,
   type PostedRequest,
   type Posting,
-  secretMark,
 } from "../support/arbitrary-requests.ts";
 import { answerBytesMax, hostileRequests } from "./hostile-requests.ts";
-import { type ApiUnderTest, requestIdPattern } from "./http-api.ts";
+import { type ApiUnderTest, requestIdPattern } from "./http-api/setup.ts";
 
 export interface FuzzedApi extends ApiUnderTest {
   /** Logged events, if they do not go to the console. */

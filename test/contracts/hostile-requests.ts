@@ -1,4 +1,5 @@
-import { type PostedRequest, secretMark } from "../support/arbitrary-requests.ts";
+import { secretMark } from "../support/arbitrary-calls.ts";
+import type { PostedRequest } from "../support/arbitrary-requests.ts";
 import { tokens } from "../support/environment.ts";
 import { nested } from "../support/nested.ts";
 

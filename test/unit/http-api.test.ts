@@ -1,7 +1,7 @@
 import { messageSchema } from "../../shared/queue/messages.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
-import { describeHttpApi } from "../contracts/http-api.ts";
-import { describeOperatorApi } from "../contracts/operator-api.ts";
+import { describeHttpApi } from "../contracts/http-api/index.ts";
+import { describeOperatorApi } from "../contracts/operator-api/index.ts";
 import { createTestApi } from "../support/api.ts";
 
 const createApi = () => {

@@ -1,0 +1,75 @@
+import { expect, it } from "vitest";
+import { tokens } from "../../support/environment.ts";
+import { requestIdPattern } from "../http-api/setup.ts";
+import type { OperatorApiBench } from "./setup.ts";
+
+/** Describes the requests that are let in. */
+export function itLetsOperatorsIn(api: OperatorApiBench): void {
+  const { ask } = api;
+
+  it("lets in operators' tokens alone, and a client's nowhere", async () => {
+    const { agent } = api;
+    for (const token of [tokens.crm, "oc_wrong", ""]) {
+      expect((await ask("/calls", undefined, token)).status).toBe(401);
+      expect((await ask("/cancel", { agent_id: agent }, token)).status).toBe(401);
+      expect((await ask("/nothing", undefined, token)).status).toBe(401);
+    }
+    const asClient = await api.request("/v1/calls", {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${tokens.operator}`,
+        "content-type": "application/json",
+      },
+      body: "{}",
+    });
+    expect(asClient.status).toBe(401);
+    const nothing = await ask("/nothing");
+    expect(nothing.status).toBe(404);
+    expect(nothing.headers.get("x-request-id")).toMatch(requestIdPattern);
+  });
+
+  it("does nothing for another site's page, nor for a token in an address", async () => {
+    // A browser sends cookies and forms by itself. The API ignores both.
+    const bearer = { authorization: `Bearer ${tokens.operator}` };
+    const origin = { origin: "https://elsewhere.example" };
+    const withoutToken = [
+      api.request(`/operator/calls?state=NEEDS_REVIEW&token=${tokens.operator}`),
+      api.request(`/operator/calls?state=NEEDS_REVIEW&access_token=${tokens.operator}`),
+      api.request("/operator/calls?state=NEEDS_REVIEW", {
+        headers: { cookie: `token=${tokens.operator}` },
+      }),
+    ];
+    for (const response of await Promise.all(withoutToken)) expect(response.status).toBe(401);
+    for (const type of [
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+      "text/plain",
+    ]) {
+      const response = await api.request("/operator/pause", {
+        method: "POST",
+        headers: { ...bearer, ...origin, "content-type": type },
+        body: JSON.stringify({ agent_id: "agent_support" }),
+      });
+      expect([type, response.status]).toEqual([type, 422]);
+    }
+    // No answer permits another site to read it, or to send requests that need permission.
+    const asked = await Promise.all([
+      api.request("/operator/pause", {
+        method: "OPTIONS",
+        headers: {
+          ...origin,
+          "access-control-request-method": "POST",
+          "access-control-request-headers": "authorization, content-type",
+        },
+      }),
+      api.request("/operator/calls?state=NEEDS_REVIEW", { headers: { ...bearer, ...origin } }),
+    ]);
+    for (const { headers } of asked) {
+      expect([...headers.keys()].filter((one) => one.startsWith("access-control"))).toEqual([]);
+    }
+    expect(asked[0].ok).toBe(false);
+    expect((await ask("/pauses")).body.pauses).not.toContainEqual(
+      expect.objectContaining({ agent_id: "agent_support" }),
+    );
+  });
+}

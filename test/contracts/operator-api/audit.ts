@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import type { OperatorApiBench } from "./setup.ts";
+
+/** Describes the audit log. */
+export function itListsTheAuditLog(api: OperatorApiBench): void {
+  const { ask } = api;
+
+  it("lists the audit log, newest first, without numbers", async () => {
+    const { requestId } = api;
+    const nextMoment = () => new Promise((next) => setTimeout(next, 3));
+    await ask("/cancel", { request_id: requestId });
+    await nextMoment();
+    await ask("/do-not-call", { add: ["+13035550008"] });
+    await nextMoment();
+    await ask("/do-not-call", { remove: ["+13035550008"] });
+    const first = (await ask("/audit?limit=2")).body;
+    expect(first.entries.map(({ act, target }) => [act, target])).toEqual([
+      ["do_not_call", "do-not-call list"],
+      ["do_not_call", "do-not-call list"],
+    ]);
+    const second = (await ask(`/audit?limit=1&cursor=${first.cursor}`)).body;
+    expect(second.entries[0]).toMatchObject({
+      act: "cancel",
+      target: `request ${requestId}`,
+      by: "operator",
+    });
+    expect(JSON.stringify([first, second])).not.toContain("303555");
+    const [entry] = await api.documents.list("audit", { limit: 1, descending: true });
+    expect(entry?.key).toMatch(/^\d{15}#\w+$/);
+    expect(entry?.expiresAt).toBe((entry?.value.at ?? 0) + 60 * 86_400_000);
+  });
+}

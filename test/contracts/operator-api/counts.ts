@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import type { OperatorApiBench } from "./setup.ts";
+
+/** Describes the counts of calls. */
+export function itCountsCalls(api: OperatorApiBench): void {
+  const { ask, callIn } = api;
+
+  it("counts what operators did by state and hour, and what stands", async () => {
+    const { agent } = api;
+    const count = async (state: string) => {
+      const { counts } = (await ask("/counts")).body;
+      return counts.filter((one) => one.state === state).reduce((sum, one) => sum + one.count, 0);
+    };
+    const before = [await count("CANCELLED"), await count("PLACED")];
+    const [one, two] = [await callIn("NEEDS_REVIEW"), await callIn("NEEDS_REVIEW")];
+    await callIn("WAITING");
+    await callIn("WAITING");
+    const standing = (await ask("/counts")).body;
+    expect(Object.keys(standing.standing)).toEqual([
+      "WAITING",
+      "DIALING",
+      "UNKNOWN",
+      "NEEDS_REVIEW",
+    ]);
+    expect(standing.standing["WAITING"]).toBeGreaterThanOrEqual(2);
+    expect(standing.standing["NEEDS_REVIEW"]).toBeGreaterThanOrEqual(2);
+    await ask(`/calls/${one.id}/resolve`, { outcome: "placed" });
+    await ask(`/calls/${two.id}/resolve`, { outcome: "not_placed" });
+    await ask("/cancel", { agent_id: agent });
+    expect([await count("CANCELLED"), await count("PLACED")]).toEqual([
+      (before[0] ?? 0) + 3,
+      (before[1] ?? 0) + 1,
+    ]);
+  });
+}

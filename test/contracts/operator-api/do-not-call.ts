@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import {
+  doNotCallKeyOf,
+  doNotCallKeysOf,
+  isOnDoNotCallList,
+  listMarks,
+} from "../../../shared/documents/orders.ts";
+import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
+import { hashKey, type OperatorApiBench } from "./setup.ts";
+
+/** Describes the do-not-call list. */
+export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
+  const { ask, documentOf } = api;
+
+  it("keeps the do-not-call list, by hashes", async () => {
+    const numbers = Array.from({ length: 1200 }, (_, n) => `+1303555${String(n).padStart(4, "0")}`);
+    const added = await ask("/do-not-call", { add: numbers });
+    expect([added.status, added.body]).toEqual([200, { added: 1200, removed: 0 }]);
+    expect((await ask("/do-not-call", { add: numbers.slice(0, 3) })).status).toBe(200);
+    const [first = "", last = ""] = [numbers[0], numbers.at(-1)].map(
+      (number = "") => traceOfNumber(number, hashKey).numberHash,
+    );
+    const read = await api.documents.read(doNotCallKeysOf([first, last], hashKey));
+    for (const hash of [first, last]) expect(isOnDoNotCallList(hash, read, hashKey)).toBe(true);
+    const check = (phone_number: string) => ask("/do-not-call/check", { phone_number });
+    expect((await check("+13035550007")).body).toEqual({ listed: true });
+    await ask("/do-not-call", { remove: ["+13035550007"] });
+    expect((await check("+13035550007")).body).toEqual({ listed: false });
+    const wrong = await ask("/do-not-call", { add: ["+13035550007", "555"] });
+    expect([wrong.status, wrong.body.errors[0]?.pointer]).toEqual([422, "/add/1"]);
+    expect((await ask("/do-not-call", {})).status).toBe(422);
+    await ask("/do-not-call", { remove: numbers });
+    expect((await check("+13035551199")).body).toEqual({ listed: false });
+  }, 60_000);
+
+  it("takes a list that was made under another HASH_KEY for whole with its last part", async () => {
+    await ask("/do-not-call", { add: ["+13035550001"] });
+    const { any, own } = listMarks(hashKey);
+    await api.documents.remove([doNotCallKeyOf(own)]);
+    const dialing = async () => {
+      const read = await api.documents.read(doNotCallKeysOf([], hashKey));
+      try {
+        isOnDoNotCallList("", read, hashKey);
+        return "goes on";
+      } catch {
+        return "stands";
+      }
+    };
+    expect(await dialing()).toBe("stands");
+    expect((await ask("/do-not-call", { add: ["+13035550001"] })).status).toBe(409);
+    expect((await ask("/do-not-call", { remove: ["+13035550001"], renew: true })).status).toBe(422);
+    expect((await ask("/do-not-call", { add: ["+13035550001"], more: true })).status).toBe(200);
+    expect(await dialing()).toBe("stands");
+    expect((await ask("/do-not-call", { add: ["+13035550002"], renew: true })).status).toBe(200);
+    expect(await dialing()).toBe("goes on");
+    await ask("/do-not-call", { remove: ["+13035550001", "+13035550002"] });
+    for (const mark of [any, own]) expect(await documentOf("do-not-call", mark)).toBeDefined();
+  });
+}

@@ -1,0 +1,23 @@
+import { describe } from "vitest";
+import { itLetsOperatorsIn } from "./access.ts";
+import { itListsTheAuditLog } from "./audit.ts";
+import { itShowsCalls } from "./calls.ts";
+import { itCountsCalls } from "./counts.ts";
+import { itActsOnCalls } from "./decisions.ts";
+import { itKeepsTheDoNotCallList } from "./do-not-call.ts";
+import { itPausesCalls } from "./pauses.ts";
+import { type OperatorApiUnderTest, useOperatorApi } from "./setup.ts";
+
+/** Describes the operator's API on any platform, under `apiEnvironment`. Each test has calls of its own. */
+export function describeOperatorApi(name: string, create: () => OperatorApiUnderTest): void {
+  describe(`the operator's API on ${name}`, () => {
+    const api = useOperatorApi(create);
+    itLetsOperatorsIn(api);
+    itShowsCalls(api);
+    itActsOnCalls(api);
+    itPausesCalls(api);
+    itCountsCalls(api);
+    itKeepsTheDoNotCallList(api);
+    itListsTheAuditLog(api);
+  });
+}

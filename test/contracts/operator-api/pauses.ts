@@ -1,0 +1,124 @@
+import { expect, it } from "vitest";
+import { pauseKeyOf } from "../../../shared/documents/orders.ts";
+import { type Answer, hostAccount, type OperatorApiBench } from "./setup.ts";
+
+/** Describes pauses, breakers, and the backlogs that they hold. */
+export function itPausesCalls(api: OperatorApiBench): void {
+  const { ask, callIn, documentOf, putDocument } = api;
+
+  it("pauses and resumes an agent or an account", async () => {
+    const paused = await ask("/pause", { agent_id: "agent_sales" });
+    expect(paused.body).toMatchObject({ agent_id: "agent_sales", by: "operator" });
+    expect((await ask("/pause", { agent_id: "agent_sales" })).body).toEqual(paused.body);
+    expect((await ask("/pause", { account: "webhook" })).status).toBe(200);
+    for (const what of [{ agent: "agent_sales" }, { account: "webhook" }]) {
+      const { kind, key } = pauseKeyOf(what);
+      expect(await documentOf(kind, key)).toMatchObject({ expiresAt: null });
+    }
+    const { body } = await ask("/pauses");
+    expect(body).toMatchObject({
+      agents: ["agent_sales", "agent_support"],
+      other_agents: false,
+      accounts: ["webhook"],
+    });
+    expect(body.pauses).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ agent_id: "agent_sales" }),
+        expect.objectContaining({ account: "webhook" }),
+      ]),
+    );
+    for (const what of [{ agent_id: "agent_sales" }, { account: "webhook" }]) {
+      const resumed = await ask("/resume", what);
+      expect([resumed.status, resumed.body]).toEqual([200, what]);
+    }
+    const after = (await ask("/pauses")).body;
+    expect(after.pauses).toEqual([]);
+    expect(await documentOf("account", hostAccount)).toBeUndefined(); // there was no document to restart
+    const refused = [{ agent_id: "nobody" }, { account: "vapi" }, { agent_id: "*" }];
+    const pointers: (string | undefined)[] = [];
+    for (const what of refused) {
+      pointers.push((await ask("/pause", what)).body.errors[0]?.pointer);
+    }
+    expect(pointers).toEqual(["/agent_id", "/account", "/agent_id"]);
+  });
+
+  it("voids the marks of an account that is resumed", async () => {
+    const value = { rowsRemain: true, servedLast: "b", restartedAt: 0, calledUpMax: 5000 };
+    const restarted = async () => (await documentOf("account", hostAccount))?.value;
+    for (const what of [{ account: "webhook" }, { agent_id: "agent_support" }]) {
+      await putDocument("account", hostAccount, value);
+      const before = Date.now();
+      await ask("/pause", what);
+      expect(await restarted()).toEqual(value);
+      await ask("/resume", what);
+      expect(await restarted()).toEqual({ ...value, restartedAt: expect.any(Number) });
+      expect((await restarted())?.restartedAt).toBeGreaterThanOrEqual(before);
+    }
+    await api.documents.remove([{ kind: "account", key: hostAccount }]);
+  });
+
+  it("tells which breakers are open, and closes one", async () => {
+    const { agent } = api;
+    const key = `agent:${agent}`;
+    const now = Date.now();
+    const value = {
+      state: "open" as const,
+      code: "http_404",
+      trouble: "agent",
+      openedAt: now,
+      probeAt: now + 8000,
+      intervalMs: 8000,
+      closedAt: 0,
+    };
+    await putDocument("breaker", key, value);
+    await putDocument("breaker", `${key}_closed`, { ...value, state: "closed" });
+    await putDocument("failures", key, { http_404: 20 });
+    const { body } = await ask("/pauses");
+    expect(body.breakers).toContainEqual({
+      key,
+      kind: "agent",
+      name: agent,
+      failures: { refusals: { http_404: 20 } },
+      code: "http_404",
+      opened_at: new Date(now).toISOString(),
+      probe_at: new Date(now + 8000).toISOString(),
+    });
+    expect(body.breakers.map((one) => one.key)).not.toContain(`${key}_closed`);
+    expect((await ask("/resume", { breaker: key })).body).toEqual({ breaker: key });
+    const closed = (await documentOf("breaker", key))?.value;
+    expect(closed).toEqual({ ...value, state: "closed", closedAt: expect.any(Number) });
+    expect(closed?.closedAt).toBeGreaterThanOrEqual(now);
+    expect(await documentOf("failures", key)).toBeUndefined();
+    expect((await ask("/pauses")).body.breakers.map((one) => one.key)).not.toContain(key);
+    expect((await ask("/resume", { breaker: `${key}_none` })).status).toBe(404);
+    expect((await ask("/resume", {})).status).toBe(422);
+  });
+
+  it("lists the backlogs, those due first coming first, and what holds them", async () => {
+    const { agent } = api;
+    const first = await callIn("WAITING", { acceptedAt: Date.now() - 60_000 });
+    await callIn("WAITING");
+    const { kind, key } = pauseKeyOf({ agent });
+    await putDocument(kind, key, { of: { agent }, at: Date.now(), by: "operator" });
+    const mine: Answer["body"]["backlogs"] = [];
+    let cursor: string | undefined;
+    do {
+      const { body } = await ask(
+        `/backlogs?limit=1${cursor === undefined ? "" : `&cursor=${cursor}`}`,
+      );
+      expect(JSON.stringify(body)).not.toMatch(/2025550123|Zoë/);
+      mine.push(...body.backlogs.filter(({ agent_id }) => agent_id === agent));
+      cursor = body.cursor;
+    } while (cursor !== undefined);
+    expect(mine).toMatchObject([
+      {
+        client: "crm",
+        account: null,
+        head: { call_id: first.id },
+        waiting: 2,
+        held_by: ["agent_paused", "route_gone"],
+      },
+    ]);
+    await api.documents.remove([{ kind, key }]);
+  });
+}

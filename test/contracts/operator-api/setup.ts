@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import { beforeEach, expect } from "vitest";
+import type { Call } from "../../../shared/calls/call.ts";
+import type { CallState } from "../../../shared/calls/call-row.ts";
+import type { Documents } from "../../../shared/documents/documents.ts";
+import type { Kind, ValueOf } from "../../../shared/documents/kinds.ts";
+import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import { randomVersion } from "../../../shared/platform/random-id.ts";
+import type { Message } from "../../../shared/queue/messages.ts";
+import { aCall, aRequestId } from "../../support/calls.ts";
+import { apiEnvironment, tokens } from "../../support/environment.ts";
+import { expectDeclared } from "../../support/operator-answers.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
+
+export interface OperatorApiUnderTest {
+  request(path: string, init?: RequestInit): Promise<Response>;
+  queued(count: number): Promise<Message[]>;
+  /** The ledger that the API uses. */
+  ledger(): CallLedger;
+  documents(): Documents;
+}
+
+export const hashKey = apiEnvironment.HASH_KEY;
+/** The account of both agents of the tests' plan, named by the webhook's host. */
+export const hostAccount = "webhook:http://127.0.0.1:9";
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: Record<string, never> & {
+    calls: { id: string; state: string; number_tail: string }[];
+    entries: { act: string; target: string; by: string; count: number | null }[];
+    history: { state: string; reason: string; by: string | null }[];
+    errors: { pointer: string }[];
+    counts: { state: string; count: number }[];
+    standing: Record<string, number>;
+    pauses: { agent_id?: string; account?: string }[];
+    breakers: { key: string }[];
+    backlogs: { agent_id: string; head: { call_id: string }; held_by: string[] }[];
+    id: string;
+    state: string;
+    cursor: string;
+    cancelled: number;
+    detail: string;
+  };
+}
+
+/** The API of the tests of one `describe`, and their helpers. */
+export type OperatorApiBench = ReturnType<typeof useOperatorApi>;
+
+/** Creates an API before each test of a `describe`. */
+export function useOperatorApi(create: () => OperatorApiUnderTest) {
+  let api: OperatorApiUnderTest;
+  let ledger: CallLedger;
+  let documents: Documents;
+  let agent: string;
+  let requestId: string;
+  beforeEach(() => {
+    api = create();
+    ledger = api.ledger();
+    documents = api.documents();
+    agent = `agent_${randomBytes(6).toString("hex")}`;
+    requestId = aRequestId(Date.now());
+  });
+
+  async function ask(path: string, body?: unknown, token = tokens.operator): Promise<Answer> {
+    const { status, headers, text } = await send(path, body, token);
+    return { status, headers, body: JSON.parse(text === "" ? "{}" : text) };
+  }
+  async function send(path: string, body?: unknown, token = tokens.operator) {
+    const response = await api.request(`/operator${path}`, {
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    });
+    const { status, headers } = response;
+    const text = await response.text();
+    expectDeclared(body === undefined ? "get" : "post", path, { status, text });
+    return { status, headers, text };
+  }
+  /** Puts a call into the ledger in this state. */
+  async function callIn(
+    state: CallState,
+    more: Partial<Call> = {},
+    agent_id = agent,
+  ): Promise<Call> {
+    const call = aCall({
+      requestId,
+      acceptedAt: Date.now(),
+      ...more,
+      request: { phone_number: "+12025550123", agent_id, context: { name: "Zoë" } },
+    });
+    await writeRows([rowIn(state, call)], ledger, documents);
+    return call;
+  }
+  const rowOf = async ({ id }: { id: string }) => (await ledger.read([id])).rows.get(id);
+  const documentOf = async <K extends Kind>(kind: K, key: string) =>
+    (await documents.read([{ kind, key }])).get(kind, key);
+  async function putDocument<K extends Kind>(kind: K, key: string, value: ValueOf<K>) {
+    const seen = (await documentOf(kind, key))?.version ?? null;
+    const expiresAt = Date.now() + 3_600_000;
+    const next = { kind, key, version: randomVersion(), value, expiresAt };
+    expect(await documents.write([{ next, seen }])).toEqual([true]);
+  }
+
+  return {
+    request: (path: string, init?: RequestInit) => api.request(path, init),
+    queued: (count: number) => api.queued(count),
+    get ledger() {
+      return ledger;
+    },
+    get documents() {
+      return documents;
+    },
+    /** An agent that no other test uses. */
+    get agent() {
+      return agent;
+    },
+    /** A request that no other test uses. */
+    get requestId() {
+      return requestId;
+    },
+    ask,
+    callIn,
+    rowOf,
+    documentOf,
+    putDocument,
+  };
+}

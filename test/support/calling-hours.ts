@@ -1,0 +1,35 @@
+import {
+  dayOf,
+  type HoursRule,
+  nextOpening,
+  weeklyHoursSchema,
+} from "../../shared/schedule/calling-hours.ts";
+import { zoneOf } from "../../shared/schedule/time-zone.ts";
+
+export const minuteMs = 60_000;
+export const dayMs = 86_400_000;
+export const searchedMs = 10 * dayMs;
+
+/** A rule as written in a dial plan. */
+export interface Written {
+  hours: Record<string, string[]>;
+  dates: string[];
+}
+
+export const ruleOf = ({ hours, dates }: Written, name = "rule"): HoursRule => {
+  const days = new Set(dates.map(dayOf));
+  const weekly = weeklyHoursSchema.parse(hours);
+  return { name, weekly, ...(dates.length > 0 ? { closedOn: (day) => days.has(day) } : {}) };
+};
+export const zones = (...names: string[]) =>
+  names.map(zoneOf).filter((zone): zone is NonNullable<typeof zone> => zone !== undefined);
+export const opening = (
+  written: Written[],
+  names: string[],
+  from: number,
+  { until = from + searchedMs, marginMs = 0 } = {},
+) =>
+  nextOpening(
+    { rules: written.map((one, index) => ruleOf(one, `rule ${index}`)), zones: zones(...names) },
+    { from, until, marginMs },
+  );
