@@ -5,13 +5,14 @@ import { workerLog as log } from "../../shared/platform/log.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
+import { withGatheredTokens } from "../../shared/platform/token-secrets.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
 import { createApp } from "./app.ts";
 
 let app: ReturnType<typeof createApp> | undefined;
 
 function wire(env: WorkerEnv) {
-  const environment = stringsOf(env);
+  const environment = withGatheredTokens(stringsOf(env));
   return createApp({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     ledger: createD1Ledger(env.LEDGER),

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { readOperators } from "../../shared/platform/settings.ts";
+import { withGatheredTokens } from "../../shared/platform/token-secrets.ts";
 import { callerOf, createToken, parseTokens } from "../../shared/platform/tokens.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -77,6 +78,35 @@ describe("tokens", () => {
   ])("are refused for %s, without being quoted", (_, json) => {
     expect(() => parseTokens(json)).toThrow(/^API_TOKENS/);
     expect(() => parseTokens(json)).not.toThrow(/oc_secret/);
+  });
+});
+
+describe("tokens that have a secret each", () => {
+  const entry = (id: string, token: string) => ({ id, sha256: sha256(token) });
+  const gathered = (environment: Record<string, string>) =>
+    withGatheredTokens(environment)["API_TOKENS"] ?? "";
+
+  it("are gathered into the list, where each replaces one of its id", () => {
+    const tokens = parseTokens(
+      gathered({
+        API_TOKENS: JSON.stringify([entry("crm", "old"), entry("shop", "s")]),
+        API_TOKENS_CRM: JSON.stringify(entry("crm", "new")),
+        API_TOKENS_B: JSON.stringify(entry("b", "b")),
+      }),
+    );
+    const ids = ["old", "new", "s", "b"].map((token) => callerOf(token, tokens, 0)?.tokenId);
+    expect(ids).toEqual([undefined, "crm", "shop", "b"]);
+  });
+
+  it("need no list beside them, and leave a list alone where there are none", () => {
+    expect(gathered({ OPERATOR_TOKENS_ADA: "{}", API_TOKENS: " [ ] " })).toBe(" [ ] ");
+    expect(gathered({ API_TOKENS_B: '{"id":"b"}' })).toBe('[{"id":"b"}]');
+    expect(gathered({})).toBe("");
+  });
+
+  it.each(["oc_secret", "{}", "[1]"])("let nobody in where one is wrong: %s", (wrong) => {
+    const list = gathered({ API_TOKENS_A: wrong, API_TOKENS_B: JSON.stringify(entry("b", "b")) });
+    expect(() => parseTokens(list)).toThrow(/^API_TOKENS/);
   });
 });
 
