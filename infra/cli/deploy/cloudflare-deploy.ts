@@ -1,0 +1,201 @@
+import { randomBytes } from "node:crypto";
+import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
+import { createToken } from "../../../shared/platform/tokens.ts";
+import { checkService } from "./check-service.ts";
+import { creations, isLedgerEmpty, lookForResources, migration } from "./cloudflare-resources.ts";
+import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
+import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
+import { checkLogin, wrangler } from "./cloudflare-wrangler.ts";
+import { type FunctionName, providerSecretsOf, tokenVariables } from "./secret-names.ts";
+import { DeployError, type Tools } from "./tools.ts";
+
+/** Options of the command. */
+export interface DeployOptions {
+  /** Name of a deployment beside the first. */
+  name?: string | undefined;
+  /** Hint of the place of D1 and R2, such as `weur`, where they are created. */
+  location?: string | undefined;
+  /** Place of the data by law, such as `eu`, where it is created. */
+  jurisdiction?: string | undefined;
+}
+
+type Names = Record<FunctionName, string[]>;
+
+/**
+ * Brings the service onto Cloudflare, or up to date. It may be run again at any time, after an interruption too: it
+ * creates what is absent, and overwrites no secret. Everything that may be refused is looked at before anything is
+ * created, and what cannot be undone comes in an order in which every beginning of it is harmless: resources, the
+ * ledger's tables, secrets, the dialer, and the API, which alone lets calls in, last.
+ *
+ * @param bundledPlan content of infra/dial-plan.json
+ * @throws DeployError with what to do
+ */
+export async function deployToCloudflare(
+  tools: Tools,
+  bundledPlan: unknown,
+  { name, location, jurisdiction }: DeployOptions,
+): Promise<void> {
+  const asked = targetOf(name, jurisdiction);
+  const plan = planOf(bundledPlan);
+  await checkLogin(tools);
+  const standing = await lookForResources(tools, asked);
+  const names = await secretNamesOf(tools, asked);
+  const providerSecrets = await askForSecrets(tools, plan, names.dialer);
+
+  const target = targetOf(name, standing.jurisdiction);
+  await writeConfigs(target);
+  const absent = creations(target, standing, location);
+  if (absent.length === 0) tools.print("Queues, database and bucket are there.");
+  for (const args of absent) {
+    await wrangler(tools, args);
+    tools.print(`Created: wrangler ${args.join(" ")}`);
+  }
+  await wrangler(tools, migration(target));
+  tools.print("The ledger's tables are up to date.");
+
+  const hashKey = await hashKeyFor(tools, target, names);
+  const hasTokens = names.api.some((one) => one.startsWith(tokenVariables[0]));
+  await putSecrets(tools, target, {
+    dialer: { ...providerSecrets, ...hashKey.dialer },
+    api: { ...hashKey.api, ...(hasTokens ? {} : firstToken(tools)) },
+  });
+
+  await wrangler(tools, ["deploy", "--config", target.configs.dialer]);
+  tools.print(`Deployed ${target.workers.dialer}.`);
+  const url = addressIn(await wrangler(tools, ["deploy", "--config", target.configs.api]));
+  tools.print(`Deployed ${target.workers.api}.`);
+  await checkService(tools, url);
+  tools.print(farewell(url));
+}
+
+/** Prints what the command would do, without an account and without network access. */
+export async function describeDeployment(
+  tools: Tools,
+  bundledPlan: unknown,
+  { name, location, jurisdiction }: DeployOptions,
+): Promise<void> {
+  const target = targetOf(name, jurisdiction);
+  const secrets = providerSecretsOf(planOf(bundledPlan));
+  await writeConfigs(target);
+  const nothing = { queues: [], hasDatabase: false, rules: undefined, jurisdiction };
+  tools.print("Would create, each only if it is not there:");
+  for (const args of creations(target, nothing, location)) {
+    tools.print(`  wrangler ${args.join(" ")}`);
+  }
+  tools.print(`Then: wrangler ${migration(target).join(" ")}`);
+  tools.print("Would set, each only if it is not there:");
+  tools.print(`  of ${target.workers.dialer}: ${["HASH_KEY", ...secrets].join(", ")}`);
+  tools.print(`  of ${target.workers.api}: HASH_KEY, a first token`);
+  for (const config of [target.configs.dialer, target.configs.api]) {
+    await wrangler(tools, ["deploy", "--dry-run", "--config", config]);
+    tools.print(`Then: wrangler deploy --config ${config} (its bundle was made, and is valid)`);
+  }
+  tools.print("Then ask /healthz, and look whether a request without a token is answered 401.");
+}
+
+function planOf(bundledPlan: unknown) {
+  try {
+    return parseDialPlan(bundledPlan, {});
+  } catch (error) {
+    throw new DeployError(`infra/dial-plan.json: ${error instanceof Error ? error.message : ""}`);
+  }
+}
+
+/** Takes the secrets that the plan needs and the dialer lacks from the environment, or asks for them. */
+async function askForSecrets(
+  tools: Tools,
+  plan: ReturnType<typeof planOf>,
+  standing: readonly string[],
+): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const missing: string[] = [];
+  for (const name of providerSecretsOf(plan).filter((one) => !standing.includes(one))) {
+    const value = tools.environment[name] ?? (await tools.askSecret(`${name}, for the dialer`));
+    if (value) found[name] = value;
+    else missing.push(name);
+  }
+  if (missing.length > 0) {
+    throw new DeployError(
+      `infra/dial-plan.json needs ${missing.join(", ")}. Put each into the environment for this one run. ` +
+        "For your own webhook, npm run secrets -- webhook makes a secret.",
+    );
+  }
+  const malformed = malformedSecrets(plan, found);
+  if (malformed.length > 0) {
+    throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
+  }
+  return found;
+}
+
+/**
+ * Decides which Workers are given HASH_KEY. Under another key the do-not-call list cannot be read, so a key that is
+ * in use is never overwritten, and as a secret is never shown again, the second Worker cannot be given the first
+ * one's. A Worker that lacks it is therefore one of two cases, which the ledger tells apart:
+ *
+ * - the ledger is empty, as in a first run that was interrupted: nothing was ever hashed, and one new key for both
+ *   Workers is harmless;
+ * - the ledger holds something: a Worker was deleted, and only a person may still have its key.
+ */
+async function hashKeyFor(
+  tools: Tools,
+  target: Target,
+  names: Names,
+): Promise<Partial<Record<FunctionName, { HASH_KEY: string }>>> {
+  const lacking = (["dialer", "api"] as const).filter((one) => !names[one].includes("HASH_KEY"));
+  if (lacking.length === 0) return {};
+  const given = tools.environment["HASH_KEY"];
+  if (given !== undefined && !/^[0-9a-f]{64}$/i.test(given)) {
+    throw new DeployError("HASH_KEY must be 32 bytes in hex.");
+  }
+  if (await isLedgerEmpty(tools, target)) {
+    const both = { HASH_KEY: given ?? randomBytes(32).toString("hex") };
+    return { dialer: both, api: both };
+  }
+  if (given === undefined) {
+    throw new DeployError(
+      `The ledger holds calls or orders, but ${lacking.map((one) => target.workers[one]).join(" and ")} ` +
+        "lost its HASH_KEY, which keys the do-not-call list. Run this again with HASH_KEY in the environment, from where " +
+        "you keep it. If it is lost, make a new one (docs/deploy-cloudflare.md, Keep HASH_KEY): the do-not-call list " +
+        "must then be sent again before anybody is dialed.",
+    );
+  }
+  return Object.fromEntries(lacking.map((one) => [one, { HASH_KEY: given }]));
+}
+
+/**
+ * Makes the first token and prints it, before it is set: an interruption may leave a token that is not valid, never
+ * a valid one that nobody has seen. Where the output is kept, as in CI, none is made.
+ */
+function firstToken({ environment, print }: Tools): Record<string, string> {
+  if (environment["CI"]) {
+    print(
+      "No token is made here, as this output is kept: npm run token -- --id NAME --install does.",
+    );
+    return {};
+  }
+  const { token, sha256 } = createToken();
+  print(`First token, shown only now and valid once this has ended: ${token}`);
+  return { [`${tokenVariables[0]}_FIRST`]: JSON.stringify({ id: "first", sha256 }) };
+}
+
+/** Finds the API's address in the output of `wrangler deploy`, which lists a custom domain or a route by its host. */
+function addressIn(output: string): string {
+  const found =
+    /https:\/\/\S+\.workers\.dev/.exec(output)?.[0] ??
+    /^ {2}((?:[\w-]+\.)+[a-z]{2,})(?:\/\*)?(?: \(.*)?$/m
+      .exec(output)?.[1]
+      ?.replace(/^/, "https://");
+  if (found === undefined) {
+    throw new DeployError(
+      "Deployed, but wrangler named no address: set workers_dev or a custom domain in wrangler.toml and run this again.",
+    );
+  }
+  return found;
+}
+
+const farewell = (url: string) => `
+The service is at ${url}. With a token in TOKEN:
+
+curl -i ${url}/v1/calls -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{"phone_number": "+12025550123", "agent_id": "agent_sales"}'`;

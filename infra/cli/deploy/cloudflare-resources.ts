@@ -1,0 +1,107 @@
+import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
+import type { Target } from "./cloudflare-target.ts";
+import { DeployError, type Tools } from "./tools.ts";
+
+/** The longest time that a queue may keep a message: 14 days, with Workers Paid. */
+const retentionSeconds = "1209600";
+const lifecycleRules = [
+  { name: "expire-messages", prefix: "messages/" },
+  { name: "expire-dead-letters", prefix: "dead-letters/" },
+];
+const jurisdictions = ["eu", "fedramp"];
+
+/** Parts of a deployment that are there already. */
+export interface Standing {
+  queues: string[];
+  hasDatabase: boolean;
+  /** Names of the bucket's lifecycle rules; undefined: there is no bucket. */
+  rules: string[] | undefined;
+  /** Place of the bucket by law: of an earlier run, or as asked for. */
+  jurisdiction: string | undefined;
+}
+
+/**
+ * Looks for a deployment's queues, database and bucket, and changes nothing. Each is asked for by its name, as
+ * wrangler lists only the first page of an account's queues and buckets.
+ *
+ * @throws DeployError if R2 or the queues cannot be used
+ */
+export async function lookForResources(tools: Tools, target: Target): Promise<Standing> {
+  const bucket = await lookForBucket(tools, target);
+  const queues: string[] = [];
+  for (const queue of [target.queue, target.deadQueue]) {
+    const info = await wranglerUnless(/Queue ".*" does not exist/, tools, [
+      "queues",
+      "info",
+      queue,
+    ]);
+    if (info !== undefined) queues.push(queue);
+  }
+  const listed = await wrangler(tools, ["d1", "list", "--json"]);
+  const databases = parseJson<{ name: string }[]>(listed);
+  if (databases === undefined) throw new DeployError(`wrangler d1 list said:\n${listed}`);
+  const hasDatabase = databases.some(({ name }) => name === target.database);
+  return { queues, hasDatabase, ...bucket };
+}
+
+/** The bucket stands in one place by law. Without `--jurisdiction`, that of an earlier run is found again. */
+async function lookForBucket(tools: Tools, { bucket, jurisdiction }: Target) {
+  const absent = /\[code: 10006\]/; // The specified bucket does not exist.
+  const rulesIn = async (place: string | undefined, isAbsent: RegExp) => {
+    const args = ["r2", "bucket", "lifecycle", "list", bucket, ...placeOf(place)];
+    const listed = await wranglerUnless(isAbsent, tools, args);
+    return listed === undefined
+      ? undefined
+      : [...listed.matchAll(/^name:\s+(\S+)/gm)].map(([, name = ""]) => name);
+  };
+  const rules = await rulesIn(jurisdiction, absent);
+  if (rules !== undefined || jurisdiction !== undefined) return { rules, jurisdiction };
+  for (const place of jurisdictions) {
+    const inPlace = await rulesIn(place, /./); // an account without the jurisdiction answers an error
+    if (inPlace !== undefined) return { rules: inPlace, jurisdiction: place };
+  }
+  return { rules, jurisdiction };
+}
+
+const placeOf = (jurisdiction: string | undefined) =>
+  jurisdiction === undefined ? [] : ["--jurisdiction", jurisdiction];
+
+/** Returns the commands that create what is absent. Repeated after an interruption they create the rest. */
+export function creations(
+  target: Target,
+  { queues, hasDatabase, rules, jurisdiction }: Standing,
+  location: string | undefined,
+): string[][] {
+  // A jurisdiction decides the place alone: R2 refuses both, and D1 ignores the location.
+  const near = jurisdiction === undefined && location !== undefined ? ["--location", location] : [];
+  const place = [...placeOf(jurisdiction), ...near];
+  const absentQueues = [target.queue, target.deadQueue].filter((name) => !queues.includes(name));
+  const absentRules = lifecycleRules.filter(({ name }) => !rules?.includes(name));
+  return [
+    ...absentQueues.map((name) => [
+      ...["queues", "create", name, "--message-retention-period-secs", retentionSeconds],
+      ...placeOf(jurisdiction),
+    ]),
+    ...(hasDatabase ? [] : [["d1", "create", target.database, ...place]]),
+    ...(rules === undefined ? [["r2", "bucket", "create", target.bucket, ...place]] : []),
+    ...absentRules.map(({ name, prefix }) => [
+      ...["r2", "bucket", "lifecycle", "add", target.bucket, name, prefix, "--expire-days", "30"],
+      ...placeOf(jurisdiction),
+    ]),
+  ];
+}
+
+/** Returns the command that brings the ledger's tables up to date. */
+export const migration = ({ configs }: Target) => [
+  ...["d1", "migrations", "apply", "LEDGER", "--remote", "--config", configs.dialer],
+];
+
+/** True if the ledger holds neither a call nor a document, and so no hash under any HASH_KEY. */
+export async function isLedgerEmpty(tools: Tools, { database }: Target): Promise<boolean> {
+  const query = "SELECT EXISTS (SELECT 1 FROM calls) OR EXISTS (SELECT 1 FROM documents) AS used";
+  const args = ["d1", "execute", database, "--remote", "--json", "--command", query];
+  const said = await wrangler(tools, args);
+  const used = parseJson<{ results?: { used?: number }[] }[]>(said)?.[0]?.results?.[0]?.used;
+  if (used === undefined) throw new DeployError(`wrangler d1 execute said:\n${said}`);
+  return used === 0;
+}

@@ -1,0 +1,43 @@
+/**
+ * `npm run deploy:cloudflare -- [--name NAME] [--location PLACE] [--jurisdiction PLACE] [--dry-run]` and
+ * `npm run destroy:cloudflare -- [--name NAME] [--yes]`.
+ */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { deployToCloudflare, describeDeployment } from "./cloudflare-deploy.ts";
+import { destroyOnCloudflare } from "./cloudflare-destroy.ts";
+import { DeployError, processTools } from "./tools.ts";
+
+// Wrangler's output is read here: without colours, without a banner, and without sending what is done.
+Object.assign(process.env, {
+  FORCE_COLOR: "0",
+  WRANGLER_HIDE_BANNER: "true",
+  WRANGLER_SEND_METRICS: "false",
+});
+
+async function run(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      name: { type: "string" },
+      location: { type: "string" },
+      jurisdiction: { type: "string" },
+      "dry-run": { type: "boolean" },
+      destroy: { type: "boolean" },
+      yes: { type: "boolean" },
+    },
+  });
+  if (values.destroy === true) return destroyOnCloudflare(processTools, values);
+  const path = resolve(import.meta.dirname, "../../dial-plan.json");
+  const plan: unknown = JSON.parse(await readFile(path, "utf8"));
+  const deploy = values["dry-run"] === true ? describeDeployment : deployToCloudflare;
+  return deploy(processTools, plan, values);
+}
+
+try {
+  await run();
+} catch (error) {
+  const isExpected = error instanceof DeployError || error instanceof TypeError;
+  console.error(isExpected ? error.message : error);
+  process.exit(1);
+}

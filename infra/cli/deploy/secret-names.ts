@@ -1,0 +1,32 @@
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { missingSecrets } from "../../../shared/dial-plan/secrets.ts";
+
+/** The two functions of the service. */
+export type FunctionName = "api" | "dialer";
+
+/** Variables that hold the entries of tokens. */
+export const tokenVariables = ["API_TOKENS", "OPERATOR_TOKENS"] as const;
+export type TokenVariable = (typeof tokenVariables)[number];
+
+/** Returns the functions that read a secret: each is given no other. */
+export function readersOf(secret: string): FunctionName[] {
+  if (secret === "HASH_KEY") return ["dialer", "api"];
+  return tokenVariables.some((name) => secret.startsWith(name)) ? ["api"] : ["dialer"];
+}
+
+/** Returns the names of the secrets that the accounts of a dial plan need. */
+export function providerSecretsOf(plan: DialPlan): string[] {
+  return missingSecrets(plan, {});
+}
+
+/** The secrets of one deployment, wherever its platform keeps them. */
+export interface SecretStore {
+  /** Returns the names of the secrets that are set. */
+  names(): Promise<string[]>;
+  /** Returns a secret's value; a platform that never shows a secret lacks this method. */
+  read?(name: string): Promise<string | undefined>;
+  /** Sets these secrets for every function that reads them. */
+  set(values: Record<string, string>): Promise<void>;
+  /** Deletes secrets; a platform whose tokens share one secret lacks this method. */
+  remove?(names: readonly string[]): Promise<void>;
+}

@@ -1,0 +1,221 @@
+import type { Ran, Tools } from "../../infra/cli/deploy/tools.ts";
+
+/** An account on Cloudflare, as wrangler 4.155.0 shows and changes it. */
+export interface FakeAccount {
+  loggedIn: boolean;
+  hasR2: boolean;
+  isPaid: boolean;
+  failsMigration: boolean;
+  ledgerIsUsed: boolean;
+  queues: Map<string, string>;
+  databases: Set<string>;
+  /** Lifecycle rules by bucket, whose name is followed by its jurisdiction, if any. */
+  buckets: Map<string, Set<string>>;
+  migrated: Set<string>;
+  /** Secrets by Worker. A Worker that is here is there. */
+  secrets: Map<string, Map<string, string>>;
+  /** Settings with which Workers were deployed, in order. */
+  deployed: string[];
+}
+
+export const createFakeAccount = (): FakeAccount => ({
+  loggedIn: true,
+  hasR2: true,
+  isPaid: true,
+  failsMigration: false,
+  ledgerIsUsed: false,
+  queues: new Map(),
+  databases: new Set(),
+  buckets: new Map(),
+  migrated: new Set(),
+  secrets: new Map(),
+  deployed: [],
+});
+
+/** An end of the process in the middle of its work. */
+export class Killed extends Error {}
+
+const readers = [
+  "whoami",
+  "queues info",
+  "d1 list",
+  "d1 execute",
+  "r2 bucket lifecycle list",
+  "secret list",
+];
+const ok = (stdout: string): Ran => ({ code: 0, stdout, stderr: "" });
+const failed = (text: string): Ran => ({ code: 1, stdout: "", stderr: `✘ [ERROR] ${text}` });
+const refusedBy = (path: string, message: string, code: number) =>
+  failed(`A request to the Cloudflare API (${path}) failed.\n\n  ${message} [code: ${code}]`);
+
+/** Surroundings of the deploy command, over an account in memory. */
+export interface FakeTools extends Tools {
+  /** Words of each command, and what it was given on stdin. */
+  ran: { words: string; input: string | undefined }[];
+  /** Words of the commands that change something. */
+  changes(): string[];
+  printed: string[];
+  /** Statuses that the service answers. */
+  answers: { health: number; withoutToken: number };
+  /** Number of changing commands after which the process is killed, before or after the last one has worked. */
+  killedAt: { changes: number; isDone: boolean } | undefined;
+}
+
+/**
+ * Creates surroundings whose wrangler keeps an account in memory. Its wording is that of the handlers in
+ * wrangler-dist/cli.js: queuesInfoCommand, d1ListCommand, r2BucketLifecycleListCommand, secretListCommand,
+ * secretBulkCommand, d1MigrationsApplyCommand, whoami and throwFetchError; the codes 10006, 10042 and 10007 are those
+ * that it compares with, or that its issues quote.
+ */
+export function createFakeTools(account: FakeAccount): FakeTools {
+  const tools: FakeTools = {
+    environment: { WEBHOOK_SECRET: "whsec_environment-secret" },
+    ran: [],
+    printed: [],
+    answers: { health: 200, withoutToken: 401 },
+    killedAt: undefined,
+    changes: () => tools.ran.map(({ words }) => words).filter((words) => !isReading(words)),
+    run(command, args, input) {
+      const words = args.join(" ");
+      tools.ran.push({ words, input });
+      if (command !== "wrangler") throw new Error(`no command ${command}`);
+      const { killedAt } = tools;
+      const isLast = !isReading(words) && tools.changes().length === killedAt?.changes;
+      if (isLast && killedAt?.isDone === false) return Promise.reject(new Killed());
+      const answer = answerOf(account, args, input);
+      return isLast ? Promise.reject(new Killed()) : Promise.resolve(answer);
+    },
+    fetch: (url) =>
+      Promise.resolve(
+        new Response(null, {
+          status: String(url).endsWith("/healthz")
+            ? tools.answers.health
+            : tools.answers.withoutToken,
+        }),
+      ),
+    print: (line) => void tools.printed.push(line),
+    askSecret: () => Promise.resolve(undefined),
+  };
+  return tools;
+}
+
+const isReading = (words: string) =>
+  readers.some((reader) => words.startsWith(reader)) || words.includes("--dry-run");
+
+function answerOf(account: FakeAccount, args: readonly string[], input = ""): Ran {
+  const words = args.join(" ");
+  const option = (name: string) => args[args.indexOf(name) + 1] ?? "";
+  if (words === "whoami --json") {
+    return account.loggedIn
+      ? ok(JSON.stringify({ loggedIn: true, accounts: [{ id: "a1", name: "Ada" }] }, null, 2))
+      : { ...failed(""), stdout: '{\n  "loggedIn": false\n}' };
+  }
+  const [kind = "", verb = ""] = args;
+  if (kind === "queues")
+    return queuesAnswer(account, args, option("--message-retention-period-secs"));
+  if (kind === "d1") return d1Answer(account, args);
+  if (kind === "r2")
+    return r2Answer(account, args, args.includes("--jurisdiction") ? option("--jurisdiction") : "");
+  if (kind === "secret") return secretAnswer(account, verb, option("--name"), input);
+  if (kind === "deploy") return deployAnswer(account, args, option("--config"));
+  if (kind === "delete") {
+    const isThere = account.secrets.delete(option("--name"));
+    return isThere
+      ? ok(`Successfully deleted ${option("--name")}`)
+      : refusedBy("/workers/services", "This Worker does not exist on your account.", 10007);
+  }
+  throw new Error(`no command ${words}`);
+}
+
+function queuesAnswer(account: FakeAccount, args: readonly string[], retention: string): Ran {
+  const [, verb, name = "", third = ""] = args;
+  if (verb === "create") {
+    if (!account.isPaid) return failed("The specified queue settings are invalid.");
+    if (account.queues.has(name)) return refusedBy("/queues", "Queue name already taken", 11009);
+    account.queues.set(name, retention);
+    return ok(`🌀 Creating queue '${name}'\n✅ Created queue '${name}'`);
+  }
+  const queue = verb === "consumer" ? third : name;
+  if (!account.queues.has(queue)) {
+    return failed(
+      `Queue "${queue}" does not exist. To create it, run: wrangler queues create ${queue}`,
+    );
+  }
+  if (verb === "delete") account.queues.delete(queue);
+  return ok(`Queue Name: ${queue}`);
+}
+
+function d1Answer(account: FakeAccount, args: readonly string[]): Ran {
+  const [, verb, name = ""] = args;
+  if (verb === "list") {
+    return ok(JSON.stringify([...account.databases].map((one) => ({ uuid: "u", name: one }))));
+  }
+  if (verb === "create") {
+    if (account.databases.has(name)) return failed("A database with that name already exists");
+    account.databases.add(name);
+    return ok(`✅ Successfully created DB '${name}'`);
+  }
+  if (verb === "execute") {
+    return ok(
+      JSON.stringify([{ results: [{ used: account.ledgerIsUsed ? 1 : 0 }], success: true }]),
+    );
+  }
+  if (account.failsMigration) {
+    return failed(
+      "Migration 0001_ledger.sql failed with the following errors:\nnear: syntax error",
+    );
+  }
+  account.migrated.add(args.at(-1) ?? "");
+  return ok("✅ No migrations to apply!");
+}
+
+function r2Answer(account: FakeAccount, args: readonly string[], jurisdiction: string): Ran {
+  if (!account.hasR2) {
+    return refusedBy("/r2/buckets", "Please enable R2 through the Cloudflare Dashboard.", 10042);
+  }
+  const [, , verb, third = "", fourth = "", rule = ""] = args;
+  const key = (name: string) => [name, jurisdiction].join(" ").trim();
+  if (verb === "create") {
+    if (account.buckets.has(key(third))) return refusedBy("/r2/buckets", "already exists", 10004);
+    account.buckets.set(key(third), new Set());
+    return ok(`✅ Created bucket '${third}' with default storage class of Standard.`);
+  }
+  const rules = account.buckets.get(key(fourth));
+  if (rules === undefined) {
+    return refusedBy("/r2/buckets", "The specified bucket does not exist.", 10006);
+  }
+  if (third === "add") {
+    if (rules.has(rule)) return failed("a lifecycle rule of this name is there already");
+    rules.add(rule);
+    return ok(`✨ Added lifecycle rule '${rule}' to bucket '${fourth}'.`);
+  }
+  const listed = [...rules].map((one) => `name:     ${one}\nenabled:  Yes\nprefix:   messages/`);
+  return ok(
+    rules.size === 0
+      ? `There are no lifecycle rules for bucket '${fourth}'.`
+      : `Listing lifecycle rules for bucket '${fourth}'...\n${listed.join("\n\n")}`,
+  );
+}
+
+function secretAnswer(account: FakeAccount, verb: string, worker: string, input: string): Ran {
+  const secrets = account.secrets.get(worker);
+  if (verb === "list") {
+    return secrets === undefined
+      ? failed(`Worker "${worker}" not found.\n\nIf this is a new Worker, run \`wrangler deploy\``)
+      : ok(JSON.stringify([...secrets.keys()].map((name) => ({ name, type: "secret_text" }))));
+  }
+  const next = new Map(secrets);
+  for (const [name, value] of Object.entries(JSON.parse(input) as Record<string, string | null>)) {
+    if (value === null) next.delete(name);
+    else next.set(name, value);
+  }
+  account.secrets.set(worker, next);
+  return ok("Finished processing secrets file:");
+}
+
+function deployAnswer(account: FakeAccount, args: readonly string[], config: string): Ran {
+  if (args.includes("--dry-run")) return ok("--dry-run: exiting now.");
+  account.deployed.push(config);
+  const isApi = !/dialer/.test(config);
+  return ok(isApi ? "Deployed\n  https://outbound-calls-api.ada.workers.dev\n" : "Deployed\n");
+}
