@@ -1,25 +1,22 @@
-/** The CDK app: `npm run synth:aws`, or `npx cdk deploy` with the same `--app` (see docs/deploy-aws.md). */
+/** The CDK app, which cdk.json names: `npm run synth:aws`, `npm run deploy:aws`, or `npx cdk` (see docs/deploy-aws.md). */
 import { resolve } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { bundleFunction, functionNames } from "./bundle.ts";
+import { readDeployment, settingNames } from "./settings.ts";
 import { OutboundCallsStack } from "./stack.ts";
 
-const bundles = resolve(import.meta.dirname, "../../dist/aws");
-for (const name of functionNames) await bundleFunction(name, resolve(bundles, name));
-
 const app = new App();
-const text = (name: string): string | undefined => {
-  const value: unknown = app.node.tryGetContext(name);
-  return typeof value === "string" && value !== "" ? value : undefined;
-};
-const concurrency = text("dialerConcurrency");
-new OutboundCallsStack(app, "OutboundCalls", {
-  bundles,
-  stage: text("stage"),
-  basePath: text("basePath"),
-  operator: text("operator") === "true",
-  alarmEmail: text("alarmEmail"),
-  dialerConcurrency: concurrency === undefined ? undefined : Number(concurrency),
-});
+const misplaced = settingNames.filter((name) => app.node.tryGetContext(name) !== undefined);
+if (misplaced.length > 0) {
+  throw new Error(
+    `${misplaced.join(", ")}: settings stand in infra/aws/settings.json, not behind -c`,
+  );
+}
+const name: unknown = app.node.tryGetContext("name");
+const { stackName, settings } = readDeployment(name === undefined ? undefined : String(name));
+
+const bundles = resolve(import.meta.dirname, "../../dist/aws");
+for (const one of functionNames) await bundleFunction(one, resolve(bundles, one));
+new OutboundCallsStack(app, stackName, { bundles, ...settings });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

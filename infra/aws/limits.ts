@@ -6,6 +6,9 @@ const deliveriesAtOnce = 20;
 export const deadDeliveriesAtOnce = 2;
 /** Reserved invocations kept free for the sweep and the purge, which must not wait for deliveries. */
 const scheduledAtOnce = 2;
+const others = deadDeliveriesAtOnce + scheduledAtOnce;
+/** Least reservation of the dialer. Lambda accepts no maximum of concurrent deliveries below two. */
+export const reservationMin = others + 2;
 
 /**
  * Returns the maximum concurrent deliveries of the call queue: the reservation less the invocations kept for
@@ -13,9 +16,8 @@ const scheduledAtOnce = 2;
  */
 export function deliveriesOf(dialerConcurrency: number | undefined): number {
   if (dialerConcurrency === undefined) return deliveriesAtOnce;
-  const others = deadDeliveriesAtOnce + scheduledAtOnce;
-  const deliveries = dialerConcurrency - others;
-  // Lambda accepts no maximum below two.
-  if (Number.isInteger(deliveries) && deliveries >= 2) return deliveries;
-  throw new Error(`dialerConcurrency must be a whole number, at least ${others + 2}`);
+  if (Number.isInteger(dialerConcurrency) && dialerConcurrency >= reservationMin) {
+    return dialerConcurrency - others;
+  }
+  throw new Error(`dialerConcurrency must be a whole number, at least ${reservationMin}`);
 }

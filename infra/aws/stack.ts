@@ -22,8 +22,8 @@ export class OutboundCallsStack extends Stack {
     createDashboard(this, watched);
     acknowledgeRules(this, storage.bucket);
     const { settings, providerSecrets, table } = storage;
-    new CfnOutput(this, "SettingsSecret", { value: settings.secretName });
-    new CfnOutput(this, "ProviderSecretsSecret", { value: providerSecrets.secretName });
+    new CfnOutput(this, "SettingsSecret", { value: settings.secretArn });
+    new CfnOutput(this, "ProviderSecretsSecret", { value: providerSecrets.secretArn });
     new CfnOutput(this, "LedgerTable", { value: table.tableName });
   }
 }

@@ -6,9 +6,11 @@ import {
   Duration,
   RemovalPolicy,
   type Stack,
+  Tags,
 } from "aws-cdk-lib";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 import { dialerTimeoutSeconds } from "./limits.ts";
+import { secretTags } from "./secret-tags.ts";
 
 /** Six times the function's timeout, as Lambda's documentation asks of a queue that it polls. */
 const visibilityTimeout = Duration.seconds(6 * dialerTimeoutSeconds);
@@ -78,6 +80,13 @@ export function createStorage(stack: Stack, id: string) {
     description: "The dialing providers' secrets, such as WEBHOOK_SECRET, as a JSON object",
     generateSecretString: { secretStringTemplate: "{}", generateStringKey: "UNUSED" },
   });
+  for (const [kind, secret] of [
+    ["settings", settings],
+    ["providers", providerSecrets],
+  ] as const) {
+    Tags.of(secret).add(secretTags.stack, stack.stackName);
+    Tags.of(secret).add(secretTags.kind, kind);
+  }
   return { queue, deadQueue, table, bucket, settings, providerSecrets };
 }
 export type Storage = ReturnType<typeof createStorage>;

@@ -1,0 +1,82 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import * as z from "zod";
+import { reservationMin } from "./limits.ts";
+
+/** First parts of the API's own paths: under a stage of that name they could not be told from the stage. */
+const reservedStages = ["v1", "operator", "docs", "healthz", "openapi.json"];
+
+const deploymentSchema = z.strictObject({
+  /** A named stage beside the default one. */
+  stage: z
+    .string()
+    .refine((stage) => !reservedStages.includes(stage), {
+      error: `must not be ${reservedStages.join(", ")}, which the API's own paths begin with`,
+    })
+    .regex(/^[\w-]{1,128}$/, "must be letters, digits, hyphens and underscores")
+    .optional(),
+  /** Base path that a custom domain puts in front. */
+  basePath: z
+    .string()
+    .regex(/^\/[\w.~-]+(?:\/[\w.~-]+)*$/, "must be a path such as /phone")
+    .optional(),
+  /** True to enable the operator API, which lets the API's function read and write calls. */
+  operator: z.boolean().default(false),
+  /** E-mail address that receives alarms. */
+  alarmEmail: z.email().optional(),
+  /** Concurrent invocations of the dialer that are reserved to it. */
+  dialerConcurrency: z.int().min(reservationMin).optional(),
+});
+
+/** Name of a deployment: it becomes part of the stack's name. */
+const nameSchema = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,29}$/, "a name must be at most 30 small letters, digits and hyphens");
+const settingsSchema = z.record(nameSchema, deploymentSchema);
+
+/** Settings of one deployment. */
+export type DeploymentSettings = z.infer<typeof deploymentSchema>;
+
+const settingsFile = "infra/aws/settings.json";
+const firstName = "default";
+
+/** A deployment: its stack and its settings. */
+export interface Deployment {
+  stackName: string;
+  settings: DeploymentSettings;
+}
+
+/**
+ * Returns a deployment with the settings that infra/aws/settings.json has for it; without any, the defaults.
+ *
+ * @param name of a deployment beside the first, such as `staging`
+ * @throws an Error that names each wrong setting
+ */
+export function readDeployment(name?: string): Deployment {
+  return deploymentOf(
+    name,
+    readFileSync(resolve(import.meta.dirname, "../..", settingsFile), "utf8"),
+  );
+}
+
+/** Returns the deployment of this name from the text of the settings' file. @throws an Error as `readDeployment` */
+export function deploymentOf(name: string | undefined, json: string): Deployment {
+  if (name !== undefined && !nameSchema.safeParse(name).success) {
+    throw new Error("--name must be at most 30 small letters, digits and hyphens");
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw new Error(`${settingsFile} is not JSON`);
+  }
+  const parsed = settingsSchema.safeParse(value);
+  if (!parsed.success) throw new Error(`${settingsFile}:\n${z.prettifyError(parsed.error)}`);
+  return {
+    stackName: name === undefined ? "OutboundCalls" : `OutboundCalls-${name}`,
+    settings: parsed.data[name ?? firstName] ?? { operator: false },
+  };
+}
+
+/** Names of the settings, which stand in the file alone: `-c name=value` would last for one deployment. */
+export const settingNames = Object.keys(deploymentSchema.shape);

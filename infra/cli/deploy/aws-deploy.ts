@@ -1,0 +1,145 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import * as z from "zod";
+import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
+import { createToken } from "../../../shared/platform/tokens.ts";
+import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
+import { deploymentNamed } from "./aws-deployment.ts";
+import type { AwsSecretStore } from "./aws-secrets.ts";
+import { checkService } from "./check-service.ts";
+import { providerSecretsOf } from "./secret-names.ts";
+import { DeployError, type Tools } from "./tools.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+
+/** Options of the command. */
+export interface DeployOptions {
+  /** Name of a deployment beside the first. */
+  name?: string | undefined;
+  /** Replaces the pauses between looks at the deployed service, in tests. */
+  looks?: Parameters<typeof checkService>[2];
+}
+
+/**
+ * Brings the service onto AWS, or up to date. It may be run again at any time, after an interruption too: the
+ * stack is brought to what it should be, and only secrets that are absent are set. Everything that a person may
+ * have forgotten is asked for before anything is created.
+ *
+ * @param bundledPlan content of infra/dial-plan.json
+ * @throws DeployError with what to do
+ */
+export async function deployToAws(
+  tools: Tools,
+  store: AwsSecretStore,
+  bundledPlan: unknown,
+  { name, looks }: DeployOptions,
+): Promise<void> {
+  const { stackName } = deploymentNamed(name);
+  const plan = planOf(bundledPlan);
+  tools.print("Looking for credentials and secrets …");
+  const standing = (await store.exists()) ? await store.names() : [];
+  const providerSecrets = await askForSecrets(tools, plan, standing);
+
+  tools.print(
+    `Deploying the stack ${stackName}: minutes the first time, seconds if nothing changed …`,
+  );
+  const outputsFile = `dist/deploy/${stackName}.json`;
+  await mkdir(dirname(resolve(root, outputsFile)), { recursive: true });
+  await rm(resolve(root, outputsFile), { force: true }); // an earlier deployment's would be read for this one's
+  await cdkDeploy(tools, name, outputsFile);
+  const url = await readUrl(outputsFile, stackName);
+  tools.print(`Deployed ${stackName}.`);
+
+  const hasTokens = (await store.names()).some((one) => one.startsWith("API_TOKENS"));
+  const absent = { ...providerSecrets, ...(hasTokens ? {} : firstToken(tools)) };
+  if (Object.keys(absent).length > 0) await store.set(absent);
+  else tools.print("The secrets are there.");
+  await checkService(tools, url, looks);
+  tools.print(farewell(url));
+}
+
+/** Prints what the command would do, without an account and without network access. */
+export async function describeDeployment(
+  tools: Tools,
+  bundledPlan: unknown,
+  { name }: DeployOptions,
+): Promise<void> {
+  const { stackName, settings } = deploymentNamed(name);
+  const secrets = providerSecretsOf(planOf(bundledPlan));
+  await cdkSynth(tools, name);
+  tools.print(`The template of ${stackName} is made and checked, in dist/cdk.out.`);
+  tools.print(`Its settings, of infra/aws/settings.json: ${JSON.stringify(settings)}`);
+  tools.print("Would run, only where the account and region lack it: cdk bootstrap");
+  tools.print(`Would run: cdk deploy, which creates or updates ${stackName}, HASH_KEY with it`);
+  tools.print("Would set, each only if it is not there:");
+  for (const one of secrets) tools.print(`  ${one}, for the dialer`);
+  tools.print("  a first token in API_TOKENS, for the API");
+  tools.print("Then ask /healthz, and look whether a request without a token is answered 401.");
+}
+
+function planOf(bundledPlan: unknown): DialPlan {
+  try {
+    return parseDialPlan(bundledPlan, {});
+  } catch (error) {
+    throw new DeployError(`infra/dial-plan.json: ${error instanceof Error ? error.message : ""}`);
+  }
+}
+
+/** Takes the secrets that the plan needs and the store lacks from the environment, or asks for them. */
+async function askForSecrets(
+  tools: Tools,
+  plan: DialPlan,
+  standing: readonly string[],
+): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const missing: string[] = [];
+  for (const name of providerSecretsOf(plan).filter((one) => !standing.includes(one))) {
+    const value = tools.environment[name] ?? (await tools.askSecret(`${name}, for the dialer`));
+    if (value) found[name] = value;
+    else missing.push(name);
+  }
+  if (missing.length > 0) {
+    throw new DeployError(
+      `infra/dial-plan.json needs ${missing.join(", ")}. Put each into the environment for this one run.`,
+    );
+  }
+  const malformed = malformedSecrets(plan, found);
+  if (malformed.length > 0) {
+    throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
+  }
+  return found;
+}
+
+/**
+ * Makes the first token and prints it, before it is set: an interruption may leave a token that is not valid,
+ * never a valid one that nobody has seen. Where the output is kept, as in CI, none is made.
+ */
+function firstToken({ environment, print }: Tools): Record<string, string> {
+  if (environment["CI"]) {
+    print("No token is made here, as this output is kept: npm run token -- --install makes one.");
+    return {};
+  }
+  const { token, sha256 } = createToken();
+  print(`First token, shown only now and valid once this has ended: ${token}`);
+  return { API_TOKENS: JSON.stringify([{ id: "first", sha256 }]) };
+}
+
+const outputsSchema = z.record(z.string(), z.object({ DefaultStageUrl: z.url() }));
+
+/** Returns the root URL of the API from the outputs that cdk wrote, without a slash at its end. */
+async function readUrl(outputsFile: string, stackName: string): Promise<string> {
+  const text = await readFile(resolve(root, outputsFile), "utf8").catch(() => "{}");
+  const outputs = outputsSchema.safeParse(JSON.parse(text));
+  const url = outputs.data?.[stackName]?.DefaultStageUrl;
+  if (url === undefined)
+    throw new DeployError(`cdk wrote no URL of ${stackName} to ${outputsFile}.`);
+  return url.replace(/\/$/, "");
+}
+
+const farewell = (url: string) => `
+The service is at ${url}. With a token in TOKEN:
+
+curl -i ${url}/v1/calls -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{"phone_number": "+12025550123", "agent_id": "agent_sales"}'`;

@@ -1,0 +1,25 @@
+import { cdkDestroy } from "./aws-cdk.ts";
+import { deploymentNamed } from "./aws-deployment.ts";
+import { DeployError, type Tools } from "./tools.ts";
+
+/**
+ * Destroys the stack. Says first what stays and why, and does nothing without `yes`.
+ *
+ * @throws DeployError without `yes`, or with what cdk said
+ */
+export async function destroyOnAws(
+  tools: Tools,
+  { name, yes }: { name?: string | undefined; yes?: boolean | undefined },
+): Promise<void> {
+  const { stackName } = deploymentNamed(name);
+  tools.print(`To go: the API's address, the functions, the queues of ${stackName} and every message on them,
+the logs, the alarms and the providers' secrets. Calls that wait are not dialed any more.
+To stay, until you delete each:
+  the table, which holds what became of every call (delete its deletion protection first);
+  the bucket, which may hold calls for 30 days;
+  the secret with HASH_KEY, without which the table's hashes and its do-not-call list mean nothing.
+A later deployment begins with a new table and a new HASH_KEY.`);
+  if (yes !== true) throw new DeployError("Nothing was destroyed: --yes is required.");
+  await cdkDestroy(tools, name);
+  tools.print(`Destroyed ${stackName}.`);
+}

@@ -1,0 +1,212 @@
+import { randomUUID } from "node:crypto";
+import {
+  GetSecretValueCommand,
+  InvalidParameterException,
+  ListSecretsCommand,
+  PutSecretValueCommand,
+  SecretsManagerClient,
+  UpdateSecretVersionStageCommand,
+} from "@aws-sdk/client-secrets-manager";
+import { type SecretKind, secretTags } from "../../aws/secret-tags.ts";
+import { orCredentialsError } from "./aws-cdk.ts";
+import { deploymentNamed } from "./aws-deployment.ts";
+import { readersOf, type SecretStore } from "./secret-names.ts";
+import { DeployError, type Tools } from "./tools.ts";
+
+/** Label of a version that is written but not current yet. */
+const nextStage = "OUTBOUND_CALLS_NEXT";
+const triesMax = 5;
+
+type Values = Record<string, unknown>;
+
+/** Returns a client of Secrets Manager in the region that cdk deploys to. */
+export function createSecretsClient({ environment }: Pick<Tools, "environment">) {
+  const region = environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"];
+  return new SecretsManagerClient(region === undefined ? {} : { region });
+}
+
+/** Secrets of a stack in Secrets Manager, which also tells whether they are there yet. */
+export interface AwsSecretStore extends SecretStore {
+  /** Returns a secret's value, as JSON if it is no string. */
+  read(name: string): Promise<string | undefined>;
+  /** Resolves to false before the first deployment. @throws DeployError without valid credentials */
+  exists(): Promise<boolean>;
+}
+
+/**
+ * The secrets of a deployment on AWS: two JSON objects in Secrets Manager, one of which only the dialer reads.
+ *
+ * @param name of a deployment beside the first, such as `staging`
+ */
+export function createAwsSecretStore(
+  tools: Pick<Tools, "environment" | "print">,
+  name?: string,
+  client: SecretsManagerClient = createSecretsClient(tools),
+): AwsSecretStore {
+  const { stackName } = deploymentNamed(name);
+  const find = (kind: SecretKind) => findSecret(client, stackName, kind);
+  async function idOf(kind: SecretKind): Promise<string> {
+    const id = await find(kind);
+    if (id === undefined) {
+      throw new DeployError(
+        `The stack ${stackName} has no secrets here: npm run deploy:aws first.`,
+      );
+    }
+    return id;
+  }
+  async function everything(): Promise<Values> {
+    const ids = [await idOf("settings"), await idOf("providers")];
+    const read = await Promise.all(ids.map((id) => readValues(client, id)));
+    return Object.assign({}, ...read.map(({ values }) => values));
+  }
+  return {
+    exists: async () => (await find("providers")) !== undefined,
+    async names() {
+      const values = Object.entries(await everything());
+      return values.filter(([one, value]) => isSet(one, value)).map(([one]) => one);
+    },
+    async read(one) {
+      const value = (await everything())[one];
+      if (!isSet(one, value)) return undefined;
+      return typeof value === "string" ? value : JSON.stringify(value);
+    },
+    async set(values) {
+      for (const kind of ["providers", "settings"] as const) {
+        const own = Object.entries(values).filter(([one]) => kindOf(one) === kind);
+        if (own.length === 0) continue;
+        await merge(client, await idOf(kind), (standing) => merged(standing, own));
+        tools.print(`Set ${own.map(([one]) => one).join(", ")} of ${stackName}.`);
+      }
+    },
+    async remove(names) {
+      if (names.includes("HASH_KEY")) throw new DeployError(keptHashKey);
+      for (const kind of ["providers", "settings"] as const) {
+        const own = names.filter((one) => kindOf(one) === kind);
+        if (own.length === 0) continue;
+        await merge(client, await idOf(kind), (standing) =>
+          Object.fromEntries(Object.entries(standing).filter(([one]) => !own.includes(one))),
+        );
+      }
+    },
+  };
+}
+
+const keptHashKey =
+  "HASH_KEY is made once and never overwritten: hashes of numbers and the do-not-call list mean nothing under another.";
+
+const kindOf = (name: string): SecretKind =>
+  readersOf(name).includes("api") ? "settings" : "providers";
+
+/** The template generates a value that nobody uses in the secret of the providers. */
+function isSet(name: string, value: unknown): boolean {
+  if (name === "UNUSED" || value === undefined || value === "") return false;
+  return !Array.isArray(value) || value.length > 0;
+}
+
+function merged(standing: Values, own: [string, string][]): Values {
+  const hashKey = standing["HASH_KEY"];
+  const given = own.find(([one]) => one === "HASH_KEY")?.[1];
+  if (hashKey !== undefined && given !== undefined && given !== hashKey) {
+    throw new DeployError(keptHashKey);
+  }
+  // An array, such as the entries of tokens, stays one inside the object, as a person would write it.
+  const values = own.map(([one, text]): [string, unknown] => [one, arrayIn(text) ?? text]);
+  return { ...standing, ...Object.fromEntries(values) };
+}
+
+function arrayIn(text: string): unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Finds a stack's secret by its tags. An older stack of this name may have left its own: the newest counts. */
+async function findSecret(
+  client: SecretsManagerClient,
+  stackName: string,
+  kind: SecretKind,
+): Promise<string | undefined> {
+  const found: { arn: string; at: number }[] = [];
+  let NextToken: string | undefined;
+  do {
+    const command = new ListSecretsCommand({
+      Filters: [
+        { Key: "tag-key", Values: [secretTags.stack] },
+        { Key: "tag-value", Values: [stackName] },
+      ],
+      ...(NextToken === undefined ? {} : { NextToken }),
+    });
+    const page = await orCredentialsError(() => client.send(command));
+    for (const { ARN, Tags = [], CreatedDate } of page.SecretList ?? []) {
+      const tag = (key: string) => Tags.find(({ Key }) => Key === key)?.Value;
+      // A filter also finds values that only begin like the stack's name.
+      if (tag(secretTags.stack) !== stackName || tag(secretTags.kind) !== kind) continue;
+      if (ARN !== undefined) found.push({ arn: ARN, at: CreatedDate?.getTime() ?? 0 });
+    }
+    NextToken = page.NextToken;
+  } while (NextToken !== undefined);
+  return found.toSorted((one, other) => other.at - one.at)[0]?.arn;
+}
+
+async function readValues(
+  client: SecretsManagerClient,
+  SecretId: string,
+): Promise<{ values: Values; version: string | undefined }> {
+  const { SecretString = "{}", VersionId } = await orCredentialsError(() =>
+    client.send(new GetSecretValueCommand({ SecretId })),
+  );
+  let values: unknown;
+  try {
+    values = JSON.parse(SecretString);
+  } catch {
+    values = undefined; // the parser's own message would quote the secret
+  }
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    throw new DeployError(
+      `The secret ${SecretId} is no JSON object. Mend it in the console first.`,
+    );
+  }
+  return { values: { ...values }, version: VersionId };
+}
+
+/**
+ * Changes a secret unless somebody else has changed it since it was read: a version is written beside the
+ * current one, and the label AWSCURRENT moves to it only from the version that was read. Otherwise it is read again.
+ */
+async function merge(
+  client: SecretsManagerClient,
+  SecretId: string,
+  change: (standing: Values) => Values,
+): Promise<void> {
+  for (let tries = 1; tries <= triesMax; tries += 1) {
+    const { values, version } = await readValues(client, SecretId);
+    const token = randomUUID(); // the SDK may repeat the write, which then makes no second version
+    const { VersionId = token } = await client.send(
+      new PutSecretValueCommand({
+        SecretId,
+        ClientRequestToken: token,
+        SecretString: JSON.stringify(change(values)),
+        VersionStages: [nextStage],
+      }),
+    );
+    try {
+      await client.send(
+        new UpdateSecretVersionStageCommand({
+          SecretId,
+          VersionStage: "AWSCURRENT",
+          MoveToVersionId: VersionId,
+          RemoveFromVersionId: version,
+        }),
+      );
+      return;
+    } catch (error) {
+      if (!(error instanceof InvalidParameterException)) throw error;
+      // The SDK may have repeated a request that had moved the label already.
+      if ((await readValues(client, SecretId)).version === VersionId) return;
+    }
+  }
+  throw new DeployError(`${SecretId} keeps changing: run this again.`);
+}

@@ -1,0 +1,34 @@
+/** `npm run deploy:aws -- [--name NAME] [--dry-run]` and `npm run destroy:aws -- [--name NAME] [--yes]`. */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { deployToAws, describeDeployment } from "./aws-deploy.ts";
+import { deploymentNamed } from "./aws-deployment.ts";
+import { destroyOnAws } from "./aws-destroy.ts";
+import { DeployError, processTools } from "./tools.ts";
+
+async function run(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      name: { type: "string" },
+      "dry-run": { type: "boolean" },
+      destroy: { type: "boolean" },
+      yes: { type: "boolean" },
+    },
+  });
+  if (values.destroy === true) return destroyOnAws(processTools, values);
+  const path = resolve(import.meta.dirname, "../../dial-plan.json");
+  const plan: unknown = JSON.parse(await readFile(path, "utf8"));
+  if (values["dry-run"] === true) return describeDeployment(processTools, plan, values);
+  deploymentNamed(values.name);
+  const { createAwsSecretStore } = await import("./aws-secrets.ts");
+  return deployToAws(processTools, createAwsSecretStore(processTools, values.name), plan, values);
+}
+
+try {
+  await run();
+} catch (error) {
+  const isExpected = error instanceof DeployError || error instanceof TypeError;
+  console.error(isExpected ? error.message : error);
+  process.exit(1);
+}
