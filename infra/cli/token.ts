@@ -1,33 +1,53 @@
 /**
- * `npm run token -- --id NAME [--client C] [--agents a,b] [--not-after DATE]`: prints a new token, for a
- * client of the API, and its entry for API_TOKENS, which holds only the token's hash.
+ * `npm run token`: prints a new token, for a client of the API, and its entry for API_TOKENS, which holds only the
+ * token's hash. With --install it adds the entry to a deployment; with --revoke it takes one away.
  */
 import { parseArgs } from "node:util";
-import { createToken, parseTokens } from "../../shared/platform/tokens.ts";
+import { deploymentOptions, openSecretStore } from "./deploy/open-secret-store.ts";
+import { createEntry, installToken, revokeToken } from "./deploy/secret-commands.ts";
+import { processTools as tools } from "./deploy/tools.ts";
 
-const usage = "npm run token -- --id NAME [--client C] [--agents a,b] [--not-after DATE]";
+const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--not-after DATE] [--operator]
+npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
+npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]`;
 
-function read() {
+async function run(): Promise<void> {
   const { values } = parseArgs({
     options: {
+      ...deploymentOptions,
       id: { type: "string" },
       client: { type: "string" },
       agents: { type: "string" },
       "not-after": { type: "string" },
+      operator: { type: "boolean" },
+      install: { type: "boolean" },
+      revoke: { type: "string" },
     },
   });
-  const { id, client, agents, "not-after": notAfter } = values;
+  const { id, client, agents, "not-after": notAfter, revoke } = values;
+  const variable = values.operator === true ? "OPERATOR_TOKENS" : "API_TOKENS";
+  if (revoke !== undefined) {
+    await revokeToken(await openSecretStore(tools, values), variable, revoke);
+    console.log(`${revoke} lets nobody in any more.`);
+    return;
+  }
   if (id === undefined) throw new Error("--id is required");
-  const { token, sha256 } = createToken();
-  const entry = { id, sha256, client, agents: agents?.split(","), notAfter };
-  parseTokens(JSON.stringify([entry]));
-  return { token, entry };
+  const { token, entry } = createEntry(
+    { id, client, agents: agents?.split(","), notAfter },
+    variable,
+  );
+  const show = () => console.log(`Token, shown only now: ${token}`);
+  if (values.install === true) {
+    await installToken(await openSecretStore(tools, values), variable, entry, show);
+    console.log(`${id} is let in.`);
+    return;
+  }
+  show();
+  console.log(`Entry of ${variable}:`.padEnd(22), JSON.stringify(entry));
 }
 
 try {
-  const { token, entry } = read();
-  console.log(`Token, shown only now: ${token}`);
-  console.log(`Entry of API_TOKENS:   ${JSON.stringify(entry)}`);
+  await run();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   console.error(usage);

@@ -1,6 +1,5 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import type { FunctionName } from "./secret-names.ts";
 import { DeployError } from "./tools.ts";
 
@@ -53,7 +52,7 @@ export async function writeConfigs(target: Target): Promise<void> {
     if (target.configs[worker] === tracked[worker]) continue;
     const path = join(root, target.configs[worker]);
     await mkdir(dirname(path), { recursive: true });
-    const made = JSON.stringify(configOf(target, worker), null, 2);
+    const made = JSON.stringify(await configOf(target, worker), null, 2);
     const before = await readFile(path, "utf8").catch(() => "");
     if (made !== before) await writeFile(path, made);
   }
@@ -62,7 +61,9 @@ export async function writeConfigs(target: Target): Promise<void> {
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 /** Returns a Worker's settings under a deployment's names. Paths begin at the file that is to hold them. */
-function configOf(target: Target, worker: FunctionName): Json {
+async function configOf(target: Target, worker: FunctionName): Promise<Json> {
+  // Loaded only here: wrangler's own code takes a second.
+  const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
   const source = join(root, tracked[worker]);
   const toFolder = dirname(join(root, target.configs[worker]));
   const renamed = (value: Json, key = ""): Json => {

@@ -1,4 +1,17 @@
+import { stripVTControlCharacters } from "node:util";
 import { DeployError, mustRun, type Ran, type Tools } from "./tools.ts";
+
+/** Makes wrangler's output readable here: without colours and a banner. What is done is not sent to its makers. */
+export function quietWrangler(): void {
+  Object.assign(process.env, {
+    FORCE_COLOR: "0",
+    WRANGLER_HIDE_BANNER: "true",
+    WRANGLER_SEND_METRICS: "false",
+  });
+}
+
+const notLoggedIn =
+  "Not logged in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.";
 
 /** Runs wrangler, which must succeed. @throws DeployError with what wrangler said, and what to do where that is known */
 export async function wrangler(
@@ -10,7 +23,8 @@ export async function wrangler(
     return await mustRun(tools, "wrangler", args, input);
   } catch (error) {
     if (!(error instanceof DeployError)) throw error;
-    throw new DeployError(`${error.message}${adviceOn(error.message)}`, { cause: error });
+    const said = stripVTControlCharacters(error.message); // errors are coloured always
+    throw new DeployError(`${said}${adviceOn(said)}`, { cause: error });
   }
 }
 
@@ -27,11 +41,12 @@ export async function wranglerUnless(
   throw new DeployError(`wrangler ${args.join(" ")} failed:\n${said}${adviceOn(said)}`);
 }
 
-const textOf = ({ stdout, stderr }: Ran) => `${stdout}\n${stderr}`.trim();
+const textOf = ({ stdout, stderr }: Ran) => stripVTControlCharacters(`${stdout}\n${stderr}`).trim();
 
 /** Returns the advice on an error that Cloudflare's API is known to answer with; otherwise an empty text. */
 function adviceOn(said: string): string {
   const known: [RegExp, string][] = [
+    [/necessary to set a CLOUDFLARE_API_TOKEN/, notLoggedIn],
     [
       /\[code: 10042\]/,
       "R2 is switched on once in an account: in the dashboard under Storage & databases, R2. Then run this again.",
@@ -61,9 +76,7 @@ export async function checkLogin(tools: Tools): Promise<void> {
   const { stdout } = await tools.run("wrangler", ["whoami", "--json"]);
   const { loggedIn = false, accounts = [] } = parseJson<Whoami>(stdout) ?? {};
   if (!loggedIn) {
-    throw new DeployError(
-      "Not logged in: run npx wrangler login, or set CLOUDFLARE_API_TOKEN and CLOUDFLARE_ACCOUNT_ID.",
-    );
+    throw new DeployError(notLoggedIn);
   }
   const chosen = tools.environment["CLOUDFLARE_ACCOUNT_ID"];
   if (accounts.length > 1 && !chosen) {

@@ -7,14 +7,8 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { deployToCloudflare, describeDeployment } from "./cloudflare-deploy.ts";
 import { destroyOnCloudflare } from "./cloudflare-destroy.ts";
+import { quietWrangler } from "./cloudflare-wrangler.ts";
 import { DeployError, processTools } from "./tools.ts";
-
-// Wrangler's output is read here: without colours, without a banner, and without sending what is done.
-Object.assign(process.env, {
-  FORCE_COLOR: "0",
-  WRANGLER_HIDE_BANNER: "true",
-  WRANGLER_SEND_METRICS: "false",
-});
 
 async function run(): Promise<void> {
   const { values } = parseArgs({
@@ -27,6 +21,7 @@ async function run(): Promise<void> {
       yes: { type: "boolean" },
     },
   });
+  quietWrangler();
   if (values.destroy === true) return destroyOnCloudflare(processTools, values);
   const path = resolve(import.meta.dirname, "../../dial-plan.json");
   const plan: unknown = JSON.parse(await readFile(path, "utf8"));

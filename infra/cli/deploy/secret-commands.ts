@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import { createToken, parseTokens } from "../../../shared/platform/tokens.ts";
+import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
+import { DeployError } from "./tools.ts";
+
+/** An entry of API_TOKENS or OPERATOR_TOKENS, which holds a token's hash. */
+export interface TokenEntry {
+  id: string;
+  sha256: string;
+  client?: string | undefined;
+  agents?: string[] | undefined;
+  notAfter?: string | undefined;
+}
+
+/**
+ * Sets a secret of a deployment.
+ *
+ * @param replaces true if HASH_KEY may be overwritten, with which the do-not-call list cannot be read any more
+ * @throws DeployError if the value cannot be right, or there is no such deployment
+ */
+export async function setSecret(
+  store: SecretStore,
+  name: string,
+  value: string,
+  replaces: boolean,
+): Promise<void> {
+  if (!/^[A-Z][A-Z0-9_]*$/.test(name)) {
+    throw new DeployError("A secret's name is in capitals, such as WEBHOOK_SECRET.");
+  }
+  if (value === "") throw new DeployError(`${name} is empty: give its value on stdin.`);
+  if (name === "HASH_KEY" && !/^[0-9a-f]{64}$/i.test(value)) {
+    throw new DeployError("HASH_KEY must be 32 bytes in hex, as by openssl rand -hex 32.");
+  }
+  const variable = tokenVariables.find((one) => name.startsWith(one));
+  if (variable !== undefined) checkEntries(variable, name === variable ? value : `[${value}]`);
+  const standing = await namesOf(store);
+  if (name === "HASH_KEY" && standing.includes(name) && !replaces) {
+    throw new DeployError(
+      "HASH_KEY is set. With another one nobody is dialed until the do-not-call list is sent anew, and caps are counted " +
+        "anew. To do that, add --replace.",
+    );
+  }
+  await store.set({ [name]: value });
+}
+
+/** Returns the names of a deployment's secrets. @throws DeployError if there are none: it is not there */
+async function namesOf(store: SecretStore): Promise<string[]> {
+  const names = await store.names();
+  if (names.length === 0) {
+    throw new DeployError("There is no deployment of this name with secrets: deploy it first.");
+  }
+  return names;
+}
+
+/** Parses entries. @throws DeployError with what is wrong, which quotes none of them */
+function checkEntries(variable: TokenVariable, json: string): void {
+  try {
+    parseTokens(json, variable);
+  } catch (error) {
+    throw new DeployError(error instanceof Error ? error.message : "wrong entries");
+  }
+}
+
+/** Creates a token and its entry. @throws DeployError if a field of it is wrong */
+export function createEntry(
+  fields: Omit<TokenEntry, "sha256">,
+  variable: TokenVariable,
+): { token: string; entry: TokenEntry } {
+  const { token, sha256 } = createToken();
+  const { id, ...others } = fields;
+  const entry = { id, sha256, ...others };
+  checkEntries(variable, JSON.stringify([entry]));
+  return { token, entry };
+}
+
+/** Name of the secret that holds one entry, on a platform that never shows a secret again. */
+const secretOf = (variable: TokenVariable, id: string) =>
+  `${variable}_${id.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}`;
+
+/**
+ * Lets a token in: its entry is added to the others.
+ *
+ * @param show prints the token. It is called last before the token is valid: an interruption may leave one that is
+ * not valid, never a valid one that nobody has seen
+ * @throws DeployError if one of its id is there
+ */
+export async function installToken(
+  store: SecretStore,
+  variable: TokenVariable,
+  entry: TokenEntry,
+  show: () => void,
+): Promise<void> {
+  const names = await namesOf(store);
+  if (store.read === undefined) {
+    const name = secretOf(variable, entry.id);
+    if (names.includes(name)) {
+      throw new DeployError(
+        `${name} is set: choose another --id, with the same --client, and revoke the old one later.`,
+      );
+    }
+    show();
+    await store.set({ [name]: JSON.stringify(entry) });
+    return;
+  }
+  const entries = [...(await entriesIn(store, variable)), entry];
+  checkEntries(variable, JSON.stringify(entries));
+  show();
+  await store.set({ [variable]: JSON.stringify(entries) });
+}
+
+/** Lets a token in no longer. @throws DeployError if no token has this id */
+export async function revokeToken(
+  store: SecretStore,
+  variable: TokenVariable,
+  id: string,
+): Promise<void> {
+  const names = await namesOf(store);
+  if (store.read === undefined) {
+    const name = secretOf(variable, id);
+    if (!names.includes(name)) throw new DeployError(`There is no ${name}.`);
+    await store.remove?.([name]);
+    return;
+  }
+  const entries = await entriesIn(store, variable);
+  const others = entries.filter((entry) => entry.id !== id);
+  if (others.length === entries.length) throw new DeployError(`${variable} has no token ${id}.`);
+  await store.set({ [variable]: JSON.stringify(others) });
+}
+
+async function entriesIn(store: SecretStore, variable: TokenVariable): Promise<TokenEntry[]> {
+  const text = (await store.read?.(variable)) ?? "";
+  return text === "" ? [] : (JSON.parse(text) as TokenEntry[]);
+}
+
+/** Creates the secret of a webhook, as Standard Webhooks have it: `whsec_` and 32 random bytes in base64. */
+export function createWebhookSecret(): string {
+  return `whsec_${randomBytes(32).toString("base64")}`;
+}

@@ -1,0 +1,40 @@
+/**
+ * `npm run secrets`: sets a secret of a deployment, whose value comes on stdin or is asked for, so that no shell
+ * keeps it and no file holds it; lists the names of those that are set; makes the secret of a webhook.
+ */
+import { text } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import { deploymentOptions, openSecretStore } from "./deploy/open-secret-store.ts";
+import { createWebhookSecret, setSecret } from "./deploy/secret-commands.ts";
+import { processTools as tools } from "./deploy/tools.ts";
+
+const usage = `npm run secrets -- set NAME [--platform cloudflare|aws] [--name NAME] [--replace]   the value on stdin
+npm run secrets -- list [--platform cloudflare|aws] [--name NAME]
+npm run secrets -- webhook`;
+
+async function run(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    options: { ...deploymentOptions, replace: { type: "boolean", default: false } },
+    allowPositionals: true,
+  });
+  const [command, name, ...others] = positionals;
+  if (others.length > 0)
+    throw new Error("A secret's value is given on stdin, never as an argument.");
+  if (command === "webhook") {
+    console.log(createWebhookSecret());
+  } else if (command === "list") {
+    const names = await (await openSecretStore(tools, values)).names();
+    for (const one of names.toSorted()) console.log(one);
+  } else if (command === "set" && name !== undefined) {
+    const value = (await tools.askSecret(name)) ?? (await text(process.stdin)).trim();
+    await setSecret(await openSecretStore(tools, values), name, value, values.replace);
+  } else throw new Error("Wrong usage.");
+}
+
+try {
+  await run();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  console.error(usage);
+  process.exit(1);
+}

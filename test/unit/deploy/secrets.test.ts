@@ -1,0 +1,140 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
+import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
+import {
+  createEntry,
+  createWebhookSecret,
+  installToken,
+  revokeToken,
+  setSecret,
+} from "../../../infra/cli/deploy/secret-commands.ts";
+import type { SecretStore } from "../../../infra/cli/deploy/secret-names.ts";
+import { withGatheredTokens } from "../../../shared/platform/token-secrets.ts";
+import { callerOf, parseTokens } from "../../../shared/platform/tokens.ts";
+import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
+
+const key = "0".repeat(64);
+
+interface Kind {
+  store: SecretStore;
+  /** Returns the secrets as the API sees them. */
+  seen(): Record<string, string | undefined>;
+}
+
+function cloudflare(): Kind {
+  const account = createFakeAccount();
+  account.secrets.set("outbound-calls-api", new Map([["HASH_KEY", key]]));
+  return {
+    store: createCloudflareSecretStore(createFakeTools(account), targetOf(undefined)),
+    seen: () => Object.fromEntries(account.secrets.get("outbound-calls-api") ?? []),
+  };
+}
+
+/** A platform that shows its secrets, as Secrets Manager does. */
+function readable(): Kind {
+  const secrets = new Map([["HASH_KEY", key]]);
+  return {
+    store: {
+      names: () => Promise.resolve([...secrets.keys()]),
+      read: (name) => Promise.resolve(secrets.get(name)),
+      set: (values) => {
+        for (const [name, value] of Object.entries(values)) secrets.set(name, value);
+        return Promise.resolve();
+      },
+    },
+    seen: () => Object.fromEntries(secrets),
+  };
+}
+
+describe.each([
+  ["Cloudflare, which shows no secret", cloudflare],
+  ["a platform that shows secrets", readable],
+])("tokens on %s", (_, create) => {
+  let kind: Kind;
+  beforeEach(() => (kind = create()));
+  const idOf = (token: string) => {
+    const json = withGatheredTokens(kind.seen())["API_TOKENS"];
+    return json === undefined ? undefined : callerOf(token, parseTokens(json), 0)?.tokenId;
+  };
+  const install = async (id: string) => {
+    const { token, entry } = createEntry({ id, client: "acme" }, "API_TOKENS");
+    const shown: (string | undefined)[] = [];
+    const show = () => void shown.push(idOf(token));
+    await installToken(kind.store, "API_TOKENS", entry, show);
+    expect(shown).toEqual([undefined]); // once, and before it is valid
+    return token;
+  };
+
+  it("are installed and revoked one by one", async () => {
+    const [first, second] = [await install("crm-1"), await install("crm-2")];
+    expect([idOf(first), idOf(second)]).toEqual(["crm-1", "crm-2"]);
+    await revokeToken(kind.store, "API_TOKENS", "crm-1");
+    expect([idOf(first), idOf(second)]).toEqual([undefined, "crm-2"]);
+  });
+
+  it("are never replaced by one of the same id", async () => {
+    const token = await install("crm");
+    await expect(install("crm")).rejects.toThrow(/API_TOKENS/);
+    expect(idOf(token)).toBe("crm");
+  });
+
+  it("are not revoked where there is none of the id", async () => {
+    await install("crm");
+    await expect(revokeToken(kind.store, "API_TOKENS", "shop")).rejects.toThrow(/no/);
+    await expect(revokeToken(kind.store, "OPERATOR_TOKENS", "crm")).rejects.toThrow(/no/);
+  });
+});
+
+describe("npm run secrets -- set", () => {
+  const set = (name: string, value: string, replaces = false, kind = cloudflare()) =>
+    setSecret(kind.store, name, value, replaces).then(() => kind.seen());
+
+  it("sets a secret", async () => {
+    const entry = JSON.stringify({ id: "ada", sha256: "a".repeat(64) });
+    expect(await set("OPERATOR_TOKENS_ADA", entry)).toMatchObject({ OPERATOR_TOKENS_ADA: entry });
+  });
+
+  it("overwrites HASH_KEY only if told to", async () => {
+    const other = "1".repeat(64);
+    await expect(set("HASH_KEY", other)).rejects.toThrow(/--replace/);
+    expect(await set("HASH_KEY", other, true)).toMatchObject({ HASH_KEY: other });
+  });
+
+  it.each([
+    ["webhook_secret", "x", /capitals/],
+    ["WEBHOOK_SECRET", "", /stdin/],
+    ["HASH_KEY", "oc_secret", /32 bytes/],
+    ["API_TOKENS", "oc_secret", /not JSON/],
+    ["API_TOKENS_CRM", '{"id":"crm","sha256":"oc_secret"}', /64 hex/],
+  ])("refuses %s of %j, and quotes no value", async (name, value, message) => {
+    const refused = set(name, value, true);
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.not.toThrow(/oc_secret/);
+  });
+
+  it("makes no Worker where there is no deployment", async () => {
+    const tools = createFakeTools(createFakeAccount());
+    const store = createCloudflareSecretStore(tools, targetOf("stagging"));
+    await expect(setSecret(store, "WEBHOOK_SECRET", "x", false)).rejects.toThrow(/no deployment/);
+    expect(tools.changes()).toEqual([]);
+  });
+});
+
+describe("npm run secrets", () => {
+  const run = (...words: string[]) =>
+    promisify(execFile)(process.execPath, [resolve("infra/cli/secrets.ts"), ...words]);
+
+  it("prints a webhook's secret of 32 random bytes", async () => {
+    const { stdout } = await run("webhook");
+    expect(stdout).toMatch(/^whsec_[A-Za-z0-9+/]{43}=\n$/);
+    expect(createWebhookSecret()).not.toBe(createWebhookSecret());
+  });
+
+  it("takes no value as an argument", async () => {
+    const refused = run("set", "WEBHOOK_SECRET", "oc_secret");
+    await expect(refused).rejects.toMatchObject({ code: 1, stderr: /on stdin/ });
+  });
+});
