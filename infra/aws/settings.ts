@@ -28,11 +28,14 @@ const deploymentSchema = z.strictObject({
   dialerConcurrency: z.int().min(reservationMin).optional(),
 });
 
-/** Name of a deployment: it becomes part of the stack's name. */
-const nameSchema = z
-  .string()
-  .regex(/^[a-z][a-z0-9-]{0,29}$/, "a name must be at most 30 small letters, digits and hyphens");
-const settingsSchema = z.record(nameSchema, deploymentSchema);
+/** A deployment's name becomes part of its stack's name. */
+const isName = (name: string): boolean => /^[a-z][a-z0-9-]{0,29}$/.test(name);
+const nameRule = "at most 30 small letters, digits and hyphens";
+const settingsSchema = z
+  .record(z.string(), deploymentSchema)
+  .refine((deployments) => Object.keys(deployments).every(isName), {
+    error: `the name of a deployment must be ${nameRule}`,
+  });
 
 /** Settings of one deployment. */
 export type DeploymentSettings = z.infer<typeof deploymentSchema>;
@@ -49,7 +52,7 @@ export interface Deployment {
 /**
  * Returns a deployment with the settings that infra/aws/settings.json has for it; without any, the defaults.
  *
- * @param name of a deployment beside the first, such as `staging`
+ * @param name the deployment beside the first, such as `staging`
  * @throws an Error that names each wrong setting
  */
 export function readDeployment(name?: string): Deployment {
@@ -61,8 +64,8 @@ export function readDeployment(name?: string): Deployment {
 
 /** Returns the deployment of this name from the text of the settings' file. @throws an Error as `readDeployment` */
 export function deploymentOf(name: string | undefined, json: string): Deployment {
-  if (name !== undefined && !nameSchema.safeParse(name).success) {
-    throw new Error("--name must be at most 30 small letters, digits and hyphens");
+  if (name !== undefined && !isName(name)) {
+    throw new Error(`--name must be ${nameRule}`);
   }
   let value: unknown;
   try {

@@ -36,7 +36,7 @@ export interface AwsSecretStore extends SecretStore {
 /**
  * The secrets of a deployment on AWS: two JSON objects in Secrets Manager, one of which only the dialer reads.
  *
- * @param name of a deployment beside the first, such as `staging`
+ * @param name the deployment beside the first, such as `staging`
  */
 export function createAwsSecretStore(
   tools: Pick<Tools, "environment" | "print">,

@@ -1,0 +1,231 @@
+import { readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { deployToAws, describeDeployment } from "../../../infra/cli/deploy/aws-deploy.ts";
+import { destroyOnAws } from "../../../infra/cli/deploy/aws-destroy.ts";
+import { createAwsSecretStore } from "../../../infra/cli/deploy/aws-secrets.ts";
+import type { Ran, Tools } from "../../../infra/cli/deploy/tools.ts";
+import plan from "../../../infra/dial-plan.json" with { type: "json" };
+import { secretTags } from "../../../infra/aws/secret-tags.ts";
+import { callerOf, parseTokens } from "../../../shared/platform/tokens.ts";
+import { type FakeSecretsManager, startSecretsManager } from "./aws-secrets-manager.ts";
+
+const hashKey = "ab".repeat(32);
+const url = "https://abc123.execute-api.us-east-1.amazonaws.com";
+const secret = "whsec_c2VjcmV0";
+
+/** Words of aws-cdk 2.1148.1, lib/index.js. */
+const words = {
+  credentials:
+    "Unable to resolve AWS account to use. It must be either configured when you define your CDK Stack, or through the environment",
+  bootstrap:
+    "\n ❌  OutboundCalls failed: OutboundCalls: SSM parameter /cdk-bootstrap/hnb659fds/version not found in aws://111122223333/us-east-1. Has the environment been bootstrapped? Please run 'cdk bootstrap' (see https://docs.aws.amazon.com/cdk/latest/guide/bootstrapping.html)",
+  failed:
+    "\n ❌  OutboundCalls failed: ToolkitError: The stack named OutboundCalls failed creation",
+};
+
+let aws: FakeSecretsManager;
+let ran: string[][];
+let printed: string[];
+let account: { hasCredentials: boolean; isBootstrapped: boolean; isFailing: boolean };
+let answers: { health: number; withoutToken: number };
+let environment: Record<string, string | undefined>;
+
+beforeEach(async () => {
+  aws = await startSecretsManager();
+  ran = [];
+  printed = [];
+  account = { hasCredentials: true, isBootstrapped: true, isFailing: false };
+  answers = { health: 200, withoutToken: 401 };
+  environment = { WEBHOOK_SECRET: secret };
+});
+afterEach(() => aws.stop());
+
+/** Creates what the stack consists of, as far as the command looks at it, unless it is there. */
+async function createStack(args: readonly string[]): Promise<void> {
+  const name = args.find((one) => one.startsWith("name="))?.slice("name=".length);
+  const stackName = name === undefined ? "OutboundCalls" : `OutboundCalls-${name}`;
+  if (!aws.secrets.has(`arn:${stackName}:settings`)) {
+    for (const [kind, values] of [
+      ["settings", { API_TOKENS: [], HASH_KEY: hashKey }],
+      ["providers", { UNUSED: "x1" }],
+    ] as const) {
+      const tags = { [secretTags.stack]: stackName, [secretTags.kind]: kind };
+      aws.create(`arn:${stackName}:${kind}`, tags, values);
+    }
+  }
+  const outputs = { [stackName]: { DefaultStageUrl: `${url}/`, LedgerTable: "Ledger" } };
+  await mkdir("dist/deploy", { recursive: true });
+  await writeFile(args[args.indexOf("--outputs-file") + 1] ?? "", JSON.stringify(outputs));
+}
+
+async function runCdk(args: readonly string[]): Promise<Ran> {
+  const failed = (stderr: string): Ran => ({ code: 1, stdout: "", stderr });
+  const [command] = args;
+  if (command === "synth") return { code: 0, stdout: "", stderr: "" };
+  if (!account.hasCredentials) return failed(words.credentials);
+  if (command === "bootstrap") account.isBootstrapped = true;
+  if (command !== "deploy") return { code: 0, stdout: "", stderr: "" };
+  if (!account.isBootstrapped) return failed(words.bootstrap);
+  if (account.isFailing) return failed(words.failed);
+  await createStack(args);
+  return { code: 0, stdout: "", stderr: "\n ✅  OutboundCalls\n" };
+}
+
+function createTools(): Tools {
+  return {
+    environment,
+    run(command, args, input) {
+      expect([command, input]).toEqual(["cdk", undefined]);
+      ran.push([...args]);
+      return runCdk(args);
+    },
+    fetch: (asked) =>
+      Promise.resolve(
+        new Response(null, {
+          status: String(asked) === `${url}/healthz` ? answers.health : answers.withoutToken,
+        }),
+      ),
+    print: (line) => void printed.push(line),
+    askSecret: () => Promise.resolve(undefined),
+  };
+}
+
+const deploy = async (name?: string) => {
+  const tools = createTools();
+  const store = createAwsSecretStore(tools, name, aws.client);
+  return deployToAws(tools, store, plan, { name, looks: { pauseMs: 1, looks: 2 } });
+};
+const commands = () => ran.map(([command]) => command);
+const tokenIn = (lines: string[]) => /oc_\w+/.exec(lines.join("\n"))?.[0] ?? "";
+const tokensOf = (stack = "OutboundCalls") =>
+  JSON.stringify(aws.current(`arn:${stack}:settings`)["API_TOKENS"]);
+
+describe("npm run deploy:aws", () => {
+  it("deploys, sets what is absent, and looks at the service", async () => {
+    await deploy();
+    expect(commands()).toEqual(["deploy"]);
+    expect(ran[0]).toEqual(expect.arrayContaining(["--require-approval", "never"]));
+    expect(aws.current("arn:OutboundCalls:providers")).toMatchObject({ WEBHOOK_SECRET: secret });
+    expect(aws.current("arn:OutboundCalls:settings")["HASH_KEY"]).toBe(hashKey);
+    const token = tokenIn(printed);
+    expect(callerOf(token, parseTokens(tokensOf()), 0)?.tokenId).toBe("first");
+    expect(printed.join("\n")).toContain(`curl -i ${url}/v1/calls -H`);
+  });
+
+  it("makes nothing twice when it is run again", async () => {
+    await deploy();
+    const [tokens, settings] = [tokensOf(), aws.current("arn:OutboundCalls:settings")];
+    aws.asked.length = 0;
+    printed = [];
+    environment = {}; // the secrets are there: nothing is asked for
+    await deploy();
+    expect(tokensOf()).toBe(tokens);
+    expect(aws.current("arn:OutboundCalls:settings")).toEqual(settings);
+    expect(aws.asked.filter((action) => !/^(?:List|Get)/.test(action))).toEqual([]);
+    expect(tokenIn(printed)).toBe("");
+  });
+
+  it("says what is missing before it creates anything", async () => {
+    environment = {};
+    await expect(deploy()).rejects.toThrow(/needs WEBHOOK_SECRET/);
+    expect(ran).toEqual([]);
+    environment = { WEBHOOK_SECRET: "with space" };
+    await expect(deploy()).rejects.toThrow(/printable ASCII/);
+    expect(ran).toEqual([]);
+  });
+
+  it("asks a person for a secret that the environment lacks", async () => {
+    environment = {};
+    const tools = { ...createTools(), askSecret: () => Promise.resolve("asked-secret") };
+    const store = createAwsSecretStore(tools, undefined, aws.client);
+    await deployToAws(tools, store, plan, {});
+    expect(aws.current("arn:OutboundCalls:providers")["WEBHOOK_SECRET"]).toBe("asked-secret");
+  });
+
+  it("tells how to sign in without credentials, whoever notices", async () => {
+    account.hasCredentials = false;
+    await expect(deploy()).rejects.toThrow(/no valid AWS credentials/);
+    aws.refusal = "ExpiredTokenException";
+    await expect(deploy()).rejects.toThrow(/no valid AWS credentials/);
+    expect(commands()).toEqual(["deploy"]);
+  });
+
+  it("bootstraps an account and region where cdk was never used, and only there", async () => {
+    account.isBootstrapped = false;
+    await deploy();
+    expect(commands()).toEqual(["deploy", "bootstrap", "deploy"]);
+    await deploy();
+    expect(commands()).toEqual(["deploy", "bootstrap", "deploy", "deploy"]);
+  });
+
+  it("shows why a deployment failed, sets nothing, and can be run again", async () => {
+    account.isFailing = true;
+    await expect(deploy()).rejects.toThrow(/failed creation/);
+    expect(aws.secrets.size).toBe(0);
+    account.isFailing = false;
+    await deploy();
+    expect(callerOf(tokenIn(printed), parseTokens(tokensOf()), 0)?.tokenId).toBe("first");
+  });
+
+  it("goes on where an earlier run was interrupted", async () => {
+    await createStack(["--outputs-file", "dist/deploy/OutboundCalls.json"]);
+    await deploy();
+    expect(parseTokens(tokensOf())).toHaveLength(1);
+    expect(aws.current("arn:OutboundCalls:settings")["HASH_KEY"]).toBe(hashKey);
+    expect(aws.current("arn:OutboundCalls:providers")["WEBHOOK_SECRET"]).toBe(secret);
+  });
+
+  it("keeps a deployment of another name apart", async () => {
+    await deploy();
+    await deploy("staging");
+    expect(ran[1]).toEqual(expect.arrayContaining(["--context", "name=staging"]));
+    expect(tokensOf("OutboundCalls-staging")).not.toBe(tokensOf());
+    await expect(deploy("Staging")).rejects.toThrow(/--name/);
+  });
+
+  it.each([
+    [{ health: 503, withoutToken: 401 }, /healthz answered 503/],
+    [{ health: 200, withoutToken: 201 }, /answered 201 instead of 401/],
+  ])("fails loudly where the service answers %j", async (wrong, message) => {
+    answers = wrong;
+    await expect(deploy()).rejects.toThrow(message);
+    expect(printed.join("\n")).not.toContain("curl");
+  });
+
+  it("makes no token where its output is kept", async () => {
+    environment["CI"] = "true";
+    await deploy();
+    expect(tokenIn(printed)).toBe("");
+    expect(tokensOf()).toBe("[]");
+  });
+
+  it("puts no secret into an argument, a line or the file of outputs", async () => {
+    await deploy();
+    const [token] = [tokenIn(printed)];
+    const said = JSON.stringify([ran, printed]);
+    for (const hidden of [secret, hashKey]) expect(said).not.toContain(hidden);
+    expect(said.split(token)).toHaveLength(2); // the one line that shows it
+    expect(readFileSync("dist/deploy/OutboundCalls.json", "utf8")).not.toMatch(/oc_|whsec/);
+  });
+});
+
+describe("npm run deploy:aws -- --dry-run", () => {
+  it("says what it would do, and asks nobody", async () => {
+    account.hasCredentials = false;
+    await describeDeployment(createTools(), plan, {});
+    expect(commands()).toEqual(["synth"]);
+    expect(aws.asked).toEqual([]);
+    expect(printed.join("\n")).toMatch(/cdk bootstrap[^]*cdk deploy[^]*WEBHOOK_SECRET/);
+  });
+});
+
+describe("npm run destroy:aws", () => {
+  it("says what stays, and destroys nothing without --yes", async () => {
+    await expect(destroyOnAws(createTools(), {})).rejects.toThrow(/--yes/);
+    expect(printed.join("\n")).toMatch(/To stay[^]*table[^]*bucket[^]*HASH_KEY/);
+    expect(ran).toEqual([]);
+    await destroyOnAws(createTools(), { name: "staging", yes: true });
+    expect(ran).toEqual([expect.arrayContaining(["destroy", "--force", "name=staging"])]);
+  });
+});

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  type AwsSecretStore,
+  createAwsSecretStore,
+} from "../../../infra/cli/deploy/aws-secrets.ts";
+import { secretTags } from "../../../infra/aws/secret-tags.ts";
+import { type FakeSecretsManager, startSecretsManager } from "./aws-secrets-manager.ts";
+
+const hashKey = "ab".repeat(32);
+const tagsOf = (stack: string, kind: string) => ({
+  [secretTags.stack]: stack,
+  [secretTags.kind]: kind,
+});
+let aws: FakeSecretsManager;
+let printed: string[];
+let store: AwsSecretStore;
+
+beforeEach(async () => {
+  aws = await startSecretsManager();
+  printed = [];
+  const tools = { environment: {}, print: (line: string) => void printed.push(line) };
+  store = createAwsSecretStore(tools, undefined, aws.client);
+});
+afterEach(() => aws.stop());
+
+function createStack(): void {
+  aws.create("arn:settings", tagsOf("OutboundCalls", "settings"), {
+    API_TOKENS: [],
+    HASH_KEY: hashKey,
+  });
+  aws.create("arn:providers", tagsOf("OutboundCalls", "providers"), { UNUSED: "x1" });
+}
+
+describe("the secrets of a deployment on AWS", () => {
+  it("are not there before the first deployment, nor those of another one", async () => {
+    aws.create("arn:other", tagsOf("OutboundCalls-staging", "settings"), {});
+    aws.create("arn:more", tagsOf("OutboundCalls-staging", "providers"), {});
+    expect(await store.exists()).toBe(false);
+    await expect(store.names()).rejects.toThrow(/deploy:aws first/);
+    createStack();
+    expect(await store.exists()).toBe(true);
+  });
+
+  it("count as set only with a value: no empty list of tokens, nothing that the template generates", async () => {
+    createStack();
+    expect(await store.names()).toEqual(["HASH_KEY"]);
+    expect(await store.read("API_TOKENS")).toBeUndefined();
+    expect(await store.read("HASH_KEY")).toBe(hashKey);
+  });
+
+  it("go each to the functions that read it, and leave the others as they are", async () => {
+    createStack();
+    const tokens = [{ id: "crm", sha256: "a".repeat(64) }];
+    await store.set({ WEBHOOK_SECRET: "whsec_x", API_TOKENS: JSON.stringify(tokens) });
+    expect(aws.current("arn:settings")).toEqual({ API_TOKENS: tokens, HASH_KEY: hashKey });
+    expect(aws.current("arn:providers")).toEqual({ UNUSED: "x1", WEBHOOK_SECRET: "whsec_x" });
+    expect(await store.read("API_TOKENS")).toBe(JSON.stringify(tokens));
+    expect(printed.join()).not.toMatch(/whsec_x|aaaa/);
+    await store.remove?.(["WEBHOOK_SECRET"]);
+    expect(aws.current("arn:providers")).toEqual({ UNUSED: "x1" });
+  });
+
+  it("never lose HASH_KEY", async () => {
+    createStack();
+    await expect(store.set({ HASH_KEY: "cd".repeat(32) })).rejects.toThrow(/never overwritten/);
+    await expect(store.remove?.(["HASH_KEY"])).rejects.toThrow(/never overwritten/);
+    expect(aws.current("arn:settings")["HASH_KEY"]).toBe(hashKey);
+  });
+
+  it("keep what somebody else sets between the reading and the writing", async () => {
+    createStack();
+    aws.beforeMove = () => {
+      const secret = aws.secrets.get("arn:providers");
+      secret?.versions.set("version-of-somebody", '{"VAPI_API_KEY":"theirs"}');
+      if (secret !== undefined) secret.current = "version-of-somebody";
+    };
+    await store.set({ WEBHOOK_SECRET: "whsec_x" });
+    expect(aws.current("arn:providers")).toEqual({
+      VAPI_API_KEY: "theirs",
+      WEBHOOK_SECRET: "whsec_x",
+    });
+  });
+
+  it("are those of the newest stack of a name, as a destroyed one leaves its HASH_KEY", async () => {
+    aws.create("arn:left", tagsOf("OutboundCalls", "settings"), { HASH_KEY: "old" });
+    createStack();
+    expect(await store.read("HASH_KEY")).toBe(hashKey);
+  });
+
+  it("cannot be read where a secret is no JSON object, which is not quoted", async () => {
+    createStack();
+    aws.create("arn:providers", tagsOf("OutboundCalls", "providers"), "whsec_private");
+    await expect(store.names()).rejects.toThrow(/arn:providers is no JSON object/);
+    await expect(store.names()).rejects.not.toThrow(/whsec/);
+  });
+
+  it.each(["ExpiredTokenException", "UnrecognizedClientException"])(
+    "cannot be read with credentials that are refused: %s",
+    async (refusal) => {
+      aws.refusal = refusal;
+      await expect(store.exists()).rejects.toThrow(/no valid AWS credentials/);
+    },
+  );
+});
