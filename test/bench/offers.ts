@@ -42,7 +42,7 @@ export function counted(name: string): number {
   return count;
 }
 
-const memoryMb = await numberIn("infra/aws/stack.ts", /memorySize: (\d+)/);
+const memoryMb = await numberIn("infra/aws/functions.ts", /memorySize: (\d+)/);
 const concurrency = await numberIn("functions/dialer/lambda.ts", /concurrency: (\d+)/);
 /** Maximum wait of a write in a large delivery for others to share its round trip. */
 const shareMs = await numberIn(
