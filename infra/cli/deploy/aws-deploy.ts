@@ -52,7 +52,7 @@ export async function deployToAws(
   const url = await readUrl(outputsFile, stackName);
   tools.print(`Deployed ${stackName}.`);
 
-  const hasTokens = (await store.names()).some((one) => one.startsWith("API_TOKENS"));
+  const hasTokens = (await store.names()).includes("API_TOKENS");
   const absent = { ...providerSecrets, ...(hasTokens ? {} : firstToken(tools)) };
   if (Object.keys(absent).length > 0) await store.set(absent);
   else tools.print("The secrets are there.");

@@ -78,16 +78,6 @@ export function createAwsSecretStore(
         tools.print(`Set ${own.map(([one]) => one).join(", ")} of ${stackName}.`);
       }
     },
-    async remove(names) {
-      if (names.includes("HASH_KEY")) throw new DeployError(keptHashKey);
-      for (const kind of ["providers", "settings"] as const) {
-        const own = names.filter((one) => kindOf(one) === kind);
-        if (own.length === 0) continue;
-        await merge(client, await idOf(kind), (standing) =>
-          Object.fromEntries(Object.entries(standing).filter(([one]) => !own.includes(one))),
-        );
-      }
-    },
   };
 }
 

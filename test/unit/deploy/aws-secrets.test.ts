@@ -3,6 +3,11 @@ import {
   type AwsSecretStore,
   createAwsSecretStore,
 } from "../../../infra/cli/deploy/aws-secrets.ts";
+import {
+  createEntry,
+  installToken,
+  revokeToken,
+} from "../../../infra/cli/deploy/secret-commands.ts";
 import { secretTags } from "../../../infra/aws/secret-tags.ts";
 import { type FakeSecretsManager, startSecretsManager } from "./aws-secrets-manager.ts";
 
@@ -56,14 +61,23 @@ describe("the secrets of a deployment on AWS", () => {
     expect(aws.current("arn:providers")).toEqual({ UNUSED: "x1", WEBHOOK_SECRET: "whsec_x" });
     expect(await store.read("API_TOKENS")).toBe(JSON.stringify(tokens));
     expect(printed.join()).not.toMatch(/whsec_x|aaaa/);
-    await store.remove?.(["WEBHOOK_SECRET"]);
-    expect(aws.current("arn:providers")).toEqual({ UNUSED: "x1" });
+  });
+
+  it("let tokens in and out by the commands for both platforms", async () => {
+    createStack();
+    const entryOf = (id: string) => createEntry({ id, client: "acme" }, "API_TOKENS").entry;
+    const install = (id: string) => installToken(store, "API_TOKENS", entryOf(id), () => undefined);
+    await install("crm-1");
+    await install("crm-2");
+    await expect(install("crm-2")).rejects.toThrow(/two tokens of one id/);
+    await revokeToken(store, "API_TOKENS", "crm-1");
+    expect(aws.current("arn:settings")["API_TOKENS"]).toMatchObject([{ id: "crm-2" }]);
+    expect(aws.current("arn:settings")["HASH_KEY"]).toBe(hashKey);
   });
 
   it("never lose HASH_KEY", async () => {
     createStack();
     await expect(store.set({ HASH_KEY: "cd".repeat(32) })).rejects.toThrow(/never overwritten/);
-    await expect(store.remove?.(["HASH_KEY"])).rejects.toThrow(/never overwritten/);
     expect(aws.current("arn:settings")["HASH_KEY"]).toBe(hashKey);
   });
 
