@@ -23,7 +23,7 @@ export async function secretNamesOf(
 }
 
 /**
- * Sets secrets of each Worker, all of one Worker in one request. They travel on stdin: no argument and no file
+ * Sets secrets of each Worker, or deletes those that are null, all of one Worker in one request. They travel on stdin: no argument and no file
  * holds them. A Worker that is not there yet is created by it, empty.
  */
 export async function putSecrets(
@@ -35,7 +35,9 @@ export async function putSecrets(
     const values = secrets[worker] ?? {};
     if (Object.keys(values).length === 0) continue;
     await wrangler(tools, ["secret", "bulk", "--name", workers[worker]], JSON.stringify(values));
-    tools.print(`Set ${Object.keys(values).join(", ")} of ${workers[worker]}.`);
+    for (const [name, value] of Object.entries(values)) {
+      tools.print(`${value === null ? "Deleted" : "Set"} ${name} of ${workers[worker]}.`);
+    }
   }
 }
 
