@@ -14,7 +14,8 @@ if (misplaced.length > 0) {
   );
 }
 const name: unknown = app.node.tryGetContext("name");
-const { stackName, settings } = readDeployment(name === undefined ? undefined : String(name));
+if (name !== undefined && typeof name !== "string") throw new Error("-c name takes a name");
+const { stackName, settings } = readDeployment(name);
 
 const bundles = resolve(import.meta.dirname, "../../dist/aws");
 for (const one of functionNames) await bundleFunction(one, resolve(bundles, one));

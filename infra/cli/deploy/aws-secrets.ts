@@ -20,7 +20,7 @@ const triesMax = 5;
 type Values = Record<string, unknown>;
 
 /** Returns a client of Secrets Manager in the region that cdk deploys to. */
-export function createSecretsClient({ environment }: Pick<Tools, "environment">) {
+function createSecretsClient({ environment }: Pick<Tools, "environment">) {
   const region = environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"];
   return new SecretsManagerClient(region === undefined ? {} : { region });
 }
