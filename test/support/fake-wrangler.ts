@@ -1,3 +1,4 @@
+import * as z from "zod";
 import type { Ran, Tools } from "../../infra/cli/deploy/tools.ts";
 
 /** An account on Cloudflare, as wrangler 4.155.0 shows and changes it. */
@@ -81,14 +82,14 @@ export function createFakeTools(account: FakeAccount): FakeTools {
       if (command !== "wrangler") throw new Error(`no command ${command}`);
       const { killedAt } = tools;
       const isLast = !isReading(words) && tools.changes().length === killedAt?.changes;
-      if (isLast && killedAt?.isDone === false) return Promise.reject(new Killed());
+      if (isLast && !killedAt?.isDone) return Promise.reject(new Killed());
       const answer = answerOf(account, args, input);
       return isLast ? Promise.reject(new Killed()) : Promise.resolve(answer);
     },
     fetch: (url) =>
       Promise.resolve(
         new Response(null, {
-          status: String(url).endsWith("/healthz")
+          status: new Request(url).url.endsWith("/healthz")
             ? tools.answers.health
             : tools.answers.withoutToken,
         }),
@@ -197,6 +198,8 @@ function r2Answer(account: FakeAccount, args: readonly string[], jurisdiction: s
   );
 }
 
+const valuesSchema = z.record(z.string(), z.string().nullable());
+
 function secretAnswer(account: FakeAccount, verb: string, worker: string, input: string): Ran {
   const secrets = account.secrets.get(worker);
   if (verb === "list") {
@@ -205,7 +208,7 @@ function secretAnswer(account: FakeAccount, verb: string, worker: string, input:
       : ok(JSON.stringify([...secrets.keys()].map((name) => ({ name, type: "secret_text" }))));
   }
   const next = new Map(secrets);
-  for (const [name, value] of Object.entries(JSON.parse(input) as Record<string, string | null>)) {
+  for (const [name, value] of Object.entries(valuesSchema.parse(JSON.parse(input)))) {
     if (value === null) next.delete(name);
     else next.set(name, value);
   }

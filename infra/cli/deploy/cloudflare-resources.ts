@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import type { Target } from "./cloudflare-target.ts";
 import { DeployError, type Tools } from "./tools.ts";
@@ -38,7 +39,7 @@ export async function lookForResources(tools: Tools, target: Target): Promise<St
     if (info !== undefined) queues.push(queue);
   }
   const listed = await wrangler(tools, ["d1", "list", "--json"]);
-  const databases = parseJson<{ name: string }[]>(listed);
+  const databases = parseJson(z.array(z.object({ name: z.string() })), listed);
   if (databases === undefined) throw new DeployError(`wrangler d1 list said:\n${listed}`);
   const hasDatabase = databases.some(({ name }) => name === target.database);
   return { queues, hasDatabase, ...bucket };
@@ -78,30 +79,35 @@ export function creations(
   const absentQueues = [target.queue, target.deadQueue].filter((name) => !queues.includes(name));
   const absentRules = lifecycleRules.filter(({ name }) => !rules?.includes(name));
   return [
-    ...absentQueues.map((name) => [
-      ...["queues", "create", name, "--message-retention-period-secs", retentionSeconds],
-      ...placeOf(jurisdiction),
-    ]),
+    ...absentQueues.map((name) =>
+      ["queues", "create", name].concat(
+        ["--message-retention-period-secs", retentionSeconds],
+        placeOf(jurisdiction),
+      ),
+    ),
     ...(hasDatabase ? [] : [["d1", "create", target.database, ...place]]),
     ...(rules === undefined ? [["r2", "bucket", "create", target.bucket, ...place]] : []),
-    ...absentRules.map(({ name, prefix }) => [
-      ...["r2", "bucket", "lifecycle", "add", target.bucket, name, prefix, "--expire-days", "30"],
-      ...placeOf(jurisdiction),
-    ]),
+    ...absentRules.map(({ name, prefix }) =>
+      ["r2", "bucket", "lifecycle", "add", target.bucket, name, prefix].concat(
+        ["--expire-days", "30"],
+        placeOf(jurisdiction),
+      ),
+    ),
   ];
 }
 
 /** Returns the command that brings the ledger's tables up to date. */
-export const migration = ({ configs }: Target) => [
-  ...["d1", "migrations", "apply", "LEDGER", "--remote", "--config", configs.dialer],
-];
+export const migration = ({ configs }: Target) =>
+  "d1 migrations apply LEDGER --remote --config".split(" ").concat(configs.dialer);
+
+const usedSchema = z.array(z.object({ results: z.array(z.object({ used: z.number() })) }));
 
 /** True if the ledger holds neither a call nor a document, and so no hash under any HASH_KEY. */
 export async function isLedgerEmpty(tools: Tools, { database }: Target): Promise<boolean> {
   const query = "SELECT EXISTS (SELECT 1 FROM calls) OR EXISTS (SELECT 1 FROM documents) AS used";
   const args = ["d1", "execute", database, "--remote", "--json", "--command", query];
   const said = await wrangler(tools, args);
-  const used = parseJson<{ results?: { used?: number }[] }[]>(said)?.[0]?.results?.[0]?.used;
+  const used = parseJson(usedSchema, said)?.[0]?.results[0]?.used;
   if (used === undefined) throw new DeployError(`wrangler d1 execute said:\n${said}`);
   return used === 0;
 }

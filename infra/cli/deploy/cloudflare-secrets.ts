@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import type { Target } from "./cloudflare-target.ts";
 import { type FunctionName, readersOf, type SecretStore } from "./secret-names.ts";
@@ -15,7 +16,7 @@ export async function secretNamesOf(
     const args = ["secret", "list", "--name", workers[worker]];
     const said = await wranglerUnless(/Worker ".*" not found/, tools, args);
     if (said === undefined) return [];
-    const secrets = parseJson<{ name: string }[]>(said);
+    const secrets = parseJson(z.array(z.object({ name: z.string() })), said);
     if (secrets === undefined) throw new DeployError(`wrangler ${args.join(" ")} said:\n${said}`);
     return secrets.map(({ name }) => name);
   };

@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
+import * as z from "zod";
 import type { FunctionName } from "./secret-names.ts";
 import { DeployError } from "./tools.ts";
 
@@ -58,7 +59,8 @@ export async function writeConfigs(target: Target): Promise<void> {
   }
 }
 
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+const configSchema = z.record(z.string(), z.json());
+type Json = z.infer<ReturnType<typeof z.json>>;
 
 /** Returns a Worker's settings under a deployment's names. Paths begin at the file that is to hold them. */
 async function configOf(target: Target, worker: FunctionName): Promise<Json> {
@@ -77,9 +79,8 @@ async function configOf(target: Target, worker: FunctionName): Promise<Json> {
       Object.entries(value).map(([name, one]) => [name, renamed(one, name)]),
     );
   };
-  const raw = structuredClone(readRawConfig({ config: source }).rawConfig) as {
-    [key: string]: Json;
-  };
+  const { rawConfig } = readRawConfig({ config: source });
+  const raw = configSchema.parse(JSON.parse(JSON.stringify(rawConfig)));
   if (target.queue !== family) {
     // An address of the first deployment is not taken over by a second one, which answers at workers.dev.
     delete raw["routes"];

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import * as z from "zod";
 import { DeployError, mustRun, type Ran, type Tools } from "./tools.ts";
 
 /** Makes wrangler's output readable here: without colours and a banner. What is done is not sent to its makers. */
@@ -66,15 +67,15 @@ function adviceOn(said: string): string {
   return advice === undefined ? "" : `\n\n${advice}`;
 }
 
-interface Whoami {
-  loggedIn?: boolean;
-  accounts?: { id: string; name: string }[];
-}
+const whoamiSchema = z.object({
+  loggedIn: z.boolean().default(false),
+  accounts: z.array(z.object({ id: z.string(), name: z.string() })).default([]),
+});
 
 /** Checks that wrangler may act for one account. @throws DeployError if it is not logged in, or has several accounts */
 export async function checkLogin(tools: Tools): Promise<void> {
   const { stdout } = await tools.run("wrangler", ["whoami", "--json"]);
-  const { loggedIn = false, accounts = [] } = parseJson<Whoami>(stdout) ?? {};
+  const { loggedIn = false, accounts = [] } = parseJson(whoamiSchema, stdout) ?? {};
   if (!loggedIn) {
     throw new DeployError(notLoggedIn);
   }
@@ -89,11 +90,16 @@ export async function checkLogin(tools: Tools): Promise<void> {
   tools.print(`Logged in; account ${account?.name ?? chosen ?? "as the API token says"}.`);
 }
 
-/** Parses JSON that wrangler printed; undefined if it is none. */
-export function parseJson<Value>(text: string): Value | undefined {
+/** Parses JSON that wrangler printed; undefined if it is not as the schema says. */
+export function parseJson<Schema extends z.ZodType>(
+  schema: Schema,
+  text: string,
+): z.output<Schema> | undefined {
+  let value: unknown;
   try {
-    return JSON.parse(text) as Value;
+    value = JSON.parse(text);
   } catch {
     return undefined;
   }
+  return schema.safeParse(value).data;
 }

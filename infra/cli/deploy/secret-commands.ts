@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import * as z from "zod";
 import { createToken, parseTokens } from "../../../shared/platform/tokens.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
 import { DeployError } from "./tools.ts";
@@ -127,9 +128,11 @@ export async function revokeToken(
   await store.set({ [variable]: JSON.stringify(others) });
 }
 
+const entriesSchema = z.array(z.looseObject({ id: z.string(), sha256: z.string() }));
+
 async function entriesIn(store: SecretStore, variable: TokenVariable): Promise<TokenEntry[]> {
   const text = (await store.read?.(variable)) ?? "";
-  return text === "" ? [] : (JSON.parse(text) as TokenEntry[]);
+  return text === "" ? [] : entriesSchema.parse(JSON.parse(text));
 }
 
 /** Creates the secret of a webhook, as Standard Webhooks have it: `whsec_` and 32 random bytes in base64. */

@@ -111,8 +111,10 @@ describe("npm run deploy:cloudflare", () => {
       "outbound-calls-staging-dead",
     ]);
     expect([...account.databases, ...account.buckets.keys()]).toEqual([
-      ...["outbound-calls", "outbound-calls-staging"],
-      ...["outbound-calls", "outbound-calls-staging"],
+      "outbound-calls",
+      "outbound-calls-staging",
+      "outbound-calls",
+      "outbound-calls-staging",
     ]);
     for (const [worker, secrets] of before) expect(account.secrets.get(worker)).toEqual(secrets);
     expect(secretOf("staging-api", "HASH_KEY")).toBe(secretOf("staging-dialer", "HASH_KEY"));
