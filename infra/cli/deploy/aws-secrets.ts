@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import {
   GetSecretValueCommand,
   InvalidParameterException,
+  InvalidRequestException,
   ListSecretsCommand,
   PutSecretValueCommand,
   SecretsManagerClient,
@@ -193,7 +194,9 @@ async function merge(
       );
       return;
     } catch (error) {
-      if (!(error instanceof InvalidParameterException)) throw error;
+      const isMoved =
+        error instanceof InvalidParameterException || error instanceof InvalidRequestException;
+      if (!isMoved) throw error;
       // The SDK may have repeated a request that had moved the label already.
       if ((await readValues(client, SecretId)).version === VersionId) return;
     }

@@ -175,6 +175,28 @@ describe("npm run deploy:aws", () => {
     expect(aws.current("arn:OutboundCalls:providers")["WEBHOOK_SECRET"]).toBe(secret);
   });
 
+  it.each([/^Deployed/, /^First token/, /^Set WEBHOOK_SECRET/, /^Set API_TOKENS/])(
+    "goes on after it was killed while it said %s",
+    async (line) => {
+      const tools = createTools();
+      const killed: Tools = {
+        ...tools,
+        print(said) {
+          if (line.test(said)) throw new Error("killed");
+          tools.print(said);
+        },
+      };
+      const store = createAwsSecretStore(killed, undefined, aws.client);
+      await expect(deployToAws(killed, store, plan, {})).rejects.toThrow(/killed/);
+      await deploy();
+      expect(parseTokens(tokensOf())).toHaveLength(1);
+      // A token that is valid was always shown.
+      expect(callerOf(tokenIn(printed.toReversed()), parseTokens(tokensOf()), 0)).toBeDefined();
+      expect(aws.current("arn:OutboundCalls:settings")["HASH_KEY"]).toBe(hashKey);
+      expect(aws.current("arn:OutboundCalls:providers")["WEBHOOK_SECRET"]).toBe(secret);
+    },
+  );
+
   it("keeps a deployment of another name apart", async () => {
     await deploy();
     await deploy("staging");

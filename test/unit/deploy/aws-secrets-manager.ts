@@ -20,6 +20,8 @@ export interface FakeSecretsManager {
   current(arn: string): Record<string, unknown>;
   /** Runs once before the label AWSCURRENT is moved: somebody else's write at the worst moment. */
   beforeMove: (() => void) | undefined;
+  /** Type of the error that a label's move from another version is answered with. */
+  mismatch: string;
   /** Type of the error that every request is answered with, such as `ExpiredTokenException`. */
   refusal: string | undefined;
   stop(): void;
@@ -69,6 +71,7 @@ export async function startSecretsManager(): Promise<FakeSecretsManager> {
       return JSON.parse(secret?.versions.get(secret.current) ?? "{}");
     },
     beforeMove: undefined,
+    mismatch: "InvalidParameterException",
     refusal: undefined,
     stop: () => {
       server.closeAllConnections();
@@ -110,8 +113,7 @@ function answerOf(
     const before = fake.beforeMove;
     fake.beforeMove = undefined;
     before?.();
-    if (asked["RemoveFromVersionId"] !== secret.current)
-      return refused("InvalidParameterException");
+    if (asked["RemoveFromVersionId"] !== secret.current) return refused(fake.mismatch);
     secret.current = String(asked["MoveToVersionId"]);
     return {};
   }

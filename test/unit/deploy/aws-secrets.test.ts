@@ -81,19 +81,23 @@ describe("the secrets of a deployment on AWS", () => {
     expect(aws.current("arn:settings")["HASH_KEY"]).toBe(hashKey);
   });
 
-  it("keep what somebody else sets between the reading and the writing", async () => {
-    createStack();
-    aws.beforeMove = () => {
-      const secret = aws.secrets.get("arn:providers");
-      secret?.versions.set("version-of-somebody", '{"VAPI_API_KEY":"theirs"}');
-      if (secret !== undefined) secret.current = "version-of-somebody";
-    };
-    await store.set({ WEBHOOK_SECRET: "whsec_x" });
-    expect(aws.current("arn:providers")).toEqual({
-      VAPI_API_KEY: "theirs",
-      WEBHOOK_SECRET: "whsec_x",
-    });
-  });
+  it.each(["InvalidParameterException", "InvalidRequestException"])(
+    "keep what somebody else sets between the reading and the writing (%s)",
+    async (mismatch) => {
+      createStack();
+      aws.mismatch = mismatch;
+      aws.beforeMove = () => {
+        const secret = aws.secrets.get("arn:providers");
+        secret?.versions.set("version-of-somebody", '{"VAPI_API_KEY":"theirs"}');
+        if (secret !== undefined) secret.current = "version-of-somebody";
+      };
+      await store.set({ WEBHOOK_SECRET: "whsec_x" });
+      expect(aws.current("arn:providers")).toEqual({
+        VAPI_API_KEY: "theirs",
+        WEBHOOK_SECRET: "whsec_x",
+      });
+    },
+  );
 
   it("are those of the newest stack of a name, as a destroyed one leaves its HASH_KEY", async () => {
     aws.create("arn:left", tagsOf("OutboundCalls", "settings"), { HASH_KEY: "old" });
