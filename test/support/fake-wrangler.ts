@@ -70,7 +70,7 @@ export interface FakeTools extends Tools {
  */
 export function createFakeTools(account: FakeAccount): FakeTools {
   const tools: FakeTools = {
-    environment: { WEBHOOK_SECRET: "whsec_environment-secret" },
+    environment: { WEBHOOK_SECRET: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3" },
     ran: [],
     printed: [],
     answers: { health: 200, withoutToken: 401 },

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
+import { createProviders, secretsOf } from "../../../shared/providers/index.ts";
 import { createToken } from "../../../shared/platform/tokens.ts";
 import { checkService } from "./check-service.ts";
 import { creations, isLedgerEmpty, lookForResources, migration } from "./cloudflare-resources.ts";
@@ -125,7 +126,24 @@ async function askForSecrets(
   if (malformed.length > 0) {
     throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
+  checkProviders(tools, plan, found);
   return found;
+}
+
+/** Creates the providers of the accounts whose secrets were given now, as the dialer would. */
+function checkProviders(
+  { fetch, print }: Tools,
+  plan: ReturnType<typeof planOf>,
+  environment: Record<string, string>,
+): void {
+  const routes = Object.values(plan.agents).filter((route) =>
+    secretsOf(route).every((name) => environment[name] !== undefined),
+  );
+  try {
+    createProviders({ environment, fetch, now: Date.now, print }, routes);
+  } catch (error) {
+    throw new DeployError(error instanceof Error ? error.message : "a provider's secret is wrong");
+  }
 }
 
 /**

@@ -42,7 +42,7 @@ function expectWhole(token: string) {
   expect([...account.migrated]).toEqual(["functions/dialer/wrangler.toml"]);
   expect(secretOf("api", "HASH_KEY")).toMatch(/^[0-9a-f]{64}$/);
   expect(secretOf("dialer", "HASH_KEY")).toBe(secretOf("api", "HASH_KEY"));
-  expect(secretOf("dialer", "WEBHOOK_SECRET")).toBe("whsec_environment-secret");
+  expect(secretOf("dialer", "WEBHOOK_SECRET")).toBe("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3");
   expect(secretOf("api", "WEBHOOK_SECRET")).toBeUndefined();
   const tokens = parseTokens(`[${secretOf("api", "API_TOKENS_FIRST")}]`);
   expect(callerOf(token, tokens, 0)).toMatchObject({ tokenId: "first" });
@@ -163,6 +163,13 @@ describe("npm run deploy:cloudflare says what to do, and changes nothing,", () =
   it("without a secret that the dial plan needs", async () => {
     tools.environment = {};
     await expect(deploy()).rejects.toThrow(/WEBHOOK_SECRET.*npm run secrets -- webhook/);
+    expect(tools.changes()).toEqual([]);
+  });
+
+  it.each(["a secret", "whsec_short"])("with a secret that cannot be right: %s", async (secret) => {
+    tools.environment = { WEBHOOK_SECRET: secret };
+    await expect(deploy()).rejects.toThrow(/must be/);
+    await expect(deploy()).rejects.not.toThrow(secret);
     expect(tools.changes()).toEqual([]);
   });
 
