@@ -1,14 +1,11 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import * as z from "zod";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { createToken } from "../../../shared/platform/tokens.ts";
 import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import type { AwsSecretStore } from "./aws-secrets.ts";
 import { checkService } from "./check-service.ts";
+import { askForSecrets, farewell, firstToken, planOf } from "./deploy-steps.ts";
 import { providerSecretsOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -53,7 +50,8 @@ export async function deployToAws(
   tools.print(`Deployed ${stackName}.`);
 
   const hasTokens = (await store.names()).includes("API_TOKENS");
-  const absent = { ...providerSecrets, ...(hasTokens ? {} : firstToken(tools)) };
+  const made = hasTokens ? undefined : firstToken(tools);
+  const absent = { ...providerSecrets, ...(made && { API_TOKENS: `[${made.entry}]` }) };
   if (Object.keys(absent).length > 0) await store.set(absent);
   else tools.print("The secrets are there.");
   await checkService(tools, url, looks);
@@ -79,53 +77,6 @@ export async function describeDeployment(
   tools.print("Then ask /healthz, and look whether a request without a token is answered 401.");
 }
 
-function planOf(bundledPlan: unknown): DialPlan {
-  try {
-    return parseDialPlan(bundledPlan, {});
-  } catch (error) {
-    throw new DeployError(`infra/dial-plan.json: ${error instanceof Error ? error.message : ""}`);
-  }
-}
-
-/** Takes the secrets that the plan needs and the store lacks from the environment, or asks for them. */
-async function askForSecrets(
-  tools: Tools,
-  plan: DialPlan,
-  standing: readonly string[],
-): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
-  const missing: string[] = [];
-  for (const name of providerSecretsOf(plan).filter((one) => !standing.includes(one))) {
-    const value = tools.environment[name] ?? (await tools.askSecret(`${name}, for the dialer`));
-    if (value) found[name] = value;
-    else missing.push(name);
-  }
-  if (missing.length > 0) {
-    throw new DeployError(
-      `infra/dial-plan.json needs ${missing.join(", ")}. Put each into the environment for this one run.`,
-    );
-  }
-  const malformed = malformedSecrets(plan, found);
-  if (malformed.length > 0) {
-    throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
-  }
-  return found;
-}
-
-/**
- * Makes the first token and prints it, before it is set: an interruption may leave a token that is not valid,
- * never a valid one that nobody has seen. Where the output is kept, as in CI, none is made.
- */
-function firstToken({ environment, print }: Tools): Record<string, string> {
-  if (environment["CI"]) {
-    print("No token is made here, as this output is kept: npm run token -- --install makes one.");
-    return {};
-  }
-  const { token, sha256 } = createToken();
-  print(`First token, shown only now and valid once this has ended: ${token}`);
-  return { API_TOKENS: JSON.stringify([{ id: "first", sha256 }]) };
-}
-
 const outputsSchema = z.record(z.string(), z.object({ DefaultStageUrl: z.url() }));
 
 /** Returns the root URL of the API from the outputs that cdk wrote, without a slash at its end. */
@@ -137,9 +88,3 @@ async function readUrl(outputsFile: string, stackName: string): Promise<string> 
     throw new DeployError(`cdk wrote no URL of ${stackName} to ${outputsFile}.`);
   return url.replace(/\/$/, "");
 }
-
-const farewell = (url: string) => `
-The service is at ${url}. With a token in TOKEN:
-
-curl -i ${url}/v1/calls -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
-  -d '{"phone_number": "+12025550123", "agent_id": "agent_sales"}'`;

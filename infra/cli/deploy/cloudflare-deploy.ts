@@ -1,13 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { createProviders, secretsOf } from "../../../shared/providers/index.ts";
-import { createToken } from "../../../shared/platform/tokens.ts";
 import { checkService } from "./check-service.ts";
 import { creations, isLedgerEmpty, lookForResources, migration } from "./cloudflare-resources.ts";
 import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
 import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
 import { checkLogin, wrangler } from "./cloudflare-wrangler.ts";
+import { askForSecrets, farewell, firstToken, planOf } from "./deploy-steps.ts";
 import { type FunctionName, providerSecretsOf, tokenVariables } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -57,9 +54,10 @@ export async function deployToCloudflare(
 
   const hashKey = await hashKeyFor(tools, target, names);
   const hasTokens = names.api.some((one) => one.startsWith(tokenVariables[0]));
+  const made = hasTokens ? undefined : firstToken(tools);
   await putSecrets(tools, target, {
     dialer: { ...providerSecrets, ...hashKey.dialer },
-    api: { ...hashKey.api, ...(hasTokens ? {} : firstToken(tools)) },
+    api: { ...hashKey.api, ...(made && { [`${tokenVariables[0]}_FIRST`]: made.entry }) },
   });
 
   await wrangler(tools, ["deploy", "--config", target.configs.dialer]);
@@ -93,57 +91,6 @@ export async function describeDeployment(
     tools.print(`Then: wrangler deploy --config ${config} (its bundle was made, and is valid)`);
   }
   tools.print("Then ask /healthz, and look whether a request without a token is answered 401.");
-}
-
-function planOf(bundledPlan: unknown) {
-  try {
-    return parseDialPlan(bundledPlan, {});
-  } catch (error) {
-    throw new DeployError(`infra/dial-plan.json: ${error instanceof Error ? error.message : ""}`);
-  }
-}
-
-/** Takes the secrets that the plan needs and the dialer lacks from the environment, or asks for them. */
-async function askForSecrets(
-  tools: Tools,
-  plan: ReturnType<typeof planOf>,
-  standing: readonly string[],
-): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
-  const missing: string[] = [];
-  for (const name of providerSecretsOf(plan).filter((one) => !standing.includes(one))) {
-    const value = tools.environment[name] ?? (await tools.askSecret(`${name}, for the dialer`));
-    if (value) found[name] = value;
-    else missing.push(name);
-  }
-  if (missing.length > 0) {
-    throw new DeployError(
-      `infra/dial-plan.json needs ${missing.join(", ")}. Put each into the environment for this one run. ` +
-        "For your own webhook, npm run secrets -- webhook makes a secret.",
-    );
-  }
-  const malformed = malformedSecrets(plan, found);
-  if (malformed.length > 0) {
-    throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
-  }
-  checkProviders(tools, plan, found);
-  return found;
-}
-
-/** Creates the providers of the accounts whose secrets were given now, as the dialer would. */
-function checkProviders(
-  { fetch, print }: Tools,
-  plan: ReturnType<typeof planOf>,
-  environment: Record<string, string>,
-): void {
-  const routes = Object.values(plan.agents).filter((route) =>
-    secretsOf(route).every((name) => environment[name] !== undefined),
-  );
-  try {
-    createProviders({ environment, fetch, now: Date.now, print }, routes);
-  } catch (error) {
-    throw new DeployError(error instanceof Error ? error.message : "a provider's secret is wrong");
-  }
 }
 
 /**
@@ -181,22 +128,6 @@ async function hashKeyFor(
   return Object.fromEntries(lacking.map((one) => [one, { HASH_KEY: given }]));
 }
 
-/**
- * Makes the first token and prints it, before it is set: an interruption may leave a token that is not valid, never
- * a valid one that nobody has seen. Where the output is kept, as in CI, none is made.
- */
-function firstToken({ environment, print }: Tools): Record<string, string> {
-  if (environment["CI"]) {
-    print(
-      "No token is made here, as this output is kept: npm run token -- --id NAME --install does.",
-    );
-    return {};
-  }
-  const { token, sha256 } = createToken();
-  print(`First token, shown only now and valid once this has ended: ${token}`);
-  return { [`${tokenVariables[0]}_FIRST`]: JSON.stringify({ id: "first", sha256 }) };
-}
-
 /** Finds the API's address in the output of `wrangler deploy`, which lists a custom domain or a route by its host. */
 function addressIn(output: string): string {
   const found =
@@ -211,9 +142,3 @@ function addressIn(output: string): string {
   }
   return found;
 }
-
-const farewell = (url: string) => `
-The service is at ${url}. With a token in TOKEN:
-
-curl -i ${url}/v1/calls -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
-  -d '{"phone_number": "+12025550123", "agent_id": "agent_sales"}'`;

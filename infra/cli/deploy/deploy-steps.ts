@@ -1,0 +1,82 @@
+import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
+import { createToken } from "../../../shared/platform/tokens.ts";
+import { createProviders, secretsOf } from "../../../shared/providers/index.ts";
+import { providerSecretsOf } from "./secret-names.ts";
+import { DeployError, type Tools } from "./tools.ts";
+
+/** Parses infra/dial-plan.json. @throws DeployError with what is wrong in it */
+export function planOf(bundledPlan: unknown): DialPlan {
+  try {
+    return parseDialPlan(bundledPlan, {});
+  } catch (error) {
+    throw new DeployError(`infra/dial-plan.json: ${error instanceof Error ? error.message : ""}`);
+  }
+}
+
+/** Takes the secrets that the plan needs and the dialer lacks from the environment, or asks for them. */
+export async function askForSecrets(
+  tools: Tools,
+  plan: DialPlan,
+  standing: readonly string[],
+): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const missing: string[] = [];
+  for (const name of providerSecretsOf(plan).filter((one) => !standing.includes(one))) {
+    const value = tools.environment[name] ?? (await tools.askSecret(`${name}, for the dialer`));
+    if (value) found[name] = value;
+    else missing.push(name);
+  }
+  if (missing.length > 0) {
+    throw new DeployError(
+      `infra/dial-plan.json needs ${missing.join(", ")}. Put each into the environment for this one run. ` +
+        "For your own webhook, npm run secrets -- webhook makes a secret.",
+    );
+  }
+  const malformed = malformedSecrets(plan, found);
+  if (malformed.length > 0) {
+    throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
+  }
+  checkProviders(tools, plan, found);
+  return found;
+}
+
+/** Creates the providers of the accounts whose secrets were given now, as the dialer would. */
+function checkProviders(
+  { fetch, print }: Tools,
+  plan: DialPlan,
+  environment: Record<string, string>,
+): void {
+  const routes = Object.values(plan.agents).filter((route) =>
+    secretsOf(route).every((name) => environment[name] !== undefined),
+  );
+  try {
+    createProviders({ environment, fetch, now: Date.now, print }, routes);
+  } catch (error) {
+    throw new DeployError(error instanceof Error ? error.message : "a provider's secret is wrong");
+  }
+}
+
+/**
+ * Makes the first token and prints it, before it is set: an interruption may leave a token that is not valid, never
+ * a valid one that nobody has seen. Where the output is kept, as in CI, none is made.
+ */
+export function firstToken({ environment, print }: Tools): { entry: string } | undefined {
+  if (environment["CI"]) {
+    print(
+      "No token is made here, as this output is kept: npm run token -- --id NAME --install does.",
+    );
+    return undefined;
+  }
+  const { token, sha256 } = createToken();
+  print(`First token, shown only now and valid once this has ended: ${token}`);
+  return { entry: JSON.stringify({ id: "first", sha256 }) };
+}
+
+/** The last lines of a deployment: the address, and a call as it may be pasted. */
+export const farewell = (url: string) => `
+The service is at ${url}. With a token in TOKEN:
+
+curl -i ${url}/v1/calls -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{"phone_number": "+12025550123", "agent_id": "agent_sales"}'`;
