@@ -13,7 +13,7 @@ import { type FakeSecretsManager, startSecretsManager } from "./aws-secrets-mana
 const hashKey = "ab".repeat(32);
 const url = "https://abc123.execute-api.us-east-1.amazonaws.com";
 const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3";
-const asked = "whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4";
+const typed = "whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4";
 
 /** Words of aws-cdk 2.1148.1, lib/index.js. */
 const words = {
@@ -137,10 +137,10 @@ describe("npm run deploy:aws", () => {
 
   it("asks a person for a secret that the environment lacks", async () => {
     environment = {};
-    const tools = { ...createTools(), askSecret: () => Promise.resolve(asked) };
+    const tools = { ...createTools(), askSecret: () => Promise.resolve(typed) };
     const store = createAwsSecretStore(tools, undefined, aws.client);
     await deployToAws(tools, store, plan, {});
-    expect(aws.current("arn:OutboundCalls:providers")["WEBHOOK_SECRET"]).toBe(asked);
+    expect(aws.current("arn:OutboundCalls:providers")["WEBHOOK_SECRET"]).toBe(typed);
   });
 
   it("tells how to sign in without credentials, whoever notices", async () => {
