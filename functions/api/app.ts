@@ -1,14 +1,14 @@
 import { zValidator } from "@hono/zod-validator";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { callRequestSchema } from "../../shared/calls/call.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { authenticate } from "./middleware/authenticate.ts";
-import type { ApiDeps, ApiEnv } from "./context.ts";
+import type { ApiDeps, ApiEnv, UncheckedApiDeps } from "./context.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
 import page from "./generated/console.json" with { type: "json" };
 import documents from "./generated/documents.json" with { type: "json" };
-import { createOperator } from "./operator/operator.ts";
+import { createOperator, createUnconfiguredOperator } from "./operator/operator.ts";
 import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts";
 import { problem, refuse } from "./problem.ts";
 import { readJson } from "./middleware/read-json.ts";
@@ -32,20 +32,25 @@ const pageHeaders = {
  * log), … });
  * const { status } = await app.request("/v1/calls", { method: "POST", headers, body });
  */
-export function createApp(unlimited: ApiDeps) {
-  const deps = withPortLimits(unlimited);
+export function createApp(unlimited: UncheckedApiDeps) {
+  const { settings, ...others } = withPortLimits(unlimited);
+  const deps = "problem" in settings ? undefined : { ...others, settings: settings.value };
+  const { operatorOf, clock, log } = others;
   const app = new Hono<ApiEnv>();
 
   app.use(async (c, next) => {
-    const requestId = createRequestId(deps.clock.now(), deps.randomId());
+    const requestId = createRequestId(clock.now(), others.randomId());
     c.set("requestId", requestId);
     c.header("x-request-id", requestId);
     await next();
   });
-  acceptCalls(app, deps);
-  if (deps.operatorOf !== undefined) {
+  acceptCalls(app, deps, others);
+  if (operatorOf !== undefined) {
     serveOperatorPage(app);
-    app.route("/operator", createOperator(deps, deps.operatorOf));
+    const operator = deps
+      ? createOperator(deps, operatorOf)
+      : createUnconfiguredOperator(operatorOf, others);
+    app.route("/operator", operator);
   }
   app.get("/openapi.json", (c) => c.json(documents.public));
   app.get("/docs", (c) => {
@@ -57,28 +62,42 @@ export function createApp(unlimited: ApiDeps) {
   app.onError((error, c) => {
     const fields = { request_id: c.get("requestId"), error: causeForLog(error) };
     if (error instanceof UnreachableError) {
-      deps.log("alarm", "ledger.unreachable", fields);
+      log("alarm", "ledger.unreachable", fields);
       const detail = "The ledger cannot be reached. What was asked may have been done: look again.";
       return problem(c, 503, detail, { headers: { "retry-after": "5" } });
     }
-    deps.log("alarm", "api.failed", fields);
+    log("alarm", "api.failed", fields);
     return problem(c, 500, "The service failed. Its log has the request id.");
   });
   return app;
 }
 
-/** Adds the two endpoints of clients. */
-function acceptCalls(app: Hono<ApiEnv>, deps: ApiDeps): void {
-  const authenticated = authenticate((token) => deps.callerOf(token, deps.clock.now()));
+/**
+ * Adds the two endpoints of clients.
+ *
+ * @param deps undefined if the settings are wrong: then nothing is accepted
+ */
+function acceptCalls(
+  app: Hono<ApiEnv>,
+  deps: ApiDeps | undefined,
+  { callerOf, clock }: Pick<ApiDeps, "callerOf" | "clock">,
+): void {
+  const authenticated = authenticate((token) => callerOf(token, clock.now()));
   for (const { path, bytesMax, body } of endpoints) {
     const valid = zValidator("json", body, refuse(unknownField));
     app.post(path, authenticated, readJson(bytesMax), valid, (c) =>
-      createCalls(c, deps, c.req.valid("json")),
+      deps === undefined ? unconfigured(c) : createCalls(c, deps, c.req.valid("json")),
     );
     app.all(path, (c) =>
       problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
     );
   }
+}
+
+function unconfigured(c: Context<ApiEnv>): Response {
+  const detail =
+    "The service is not configured; its log says what is missing. Nothing was accepted.";
+  return problem(c, 503, detail, { headers: { "retry-after": "60" } });
 }
 
 /** Serves the operator's console. Its page holds no secret: it requests all data with a token. */

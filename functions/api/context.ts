@@ -6,12 +6,12 @@ import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { ApiSettings, Settings } from "../../shared/platform/settings.ts";
 import type { Caller } from "../../shared/platform/tokens.ts";
 
-/** Dependencies of the API on the platform it runs on. */
+/** Dependencies of the API on the platform it runs on. Its settings are right. */
 export interface ApiDeps {
   queue: CallQueue;
   ledger: CallLedger;
   documents: Documents;
-  settings: Settings<ApiSettings>;
+  settings: ApiSettings;
   /** Resolves a client's token; `now` is in milliseconds since the epoch. */
   callerOf(token: string, now: number): Caller | undefined;
   /** Resolves an operator's token. Undefined disables the operator API. */
@@ -24,6 +24,9 @@ export interface ApiDeps {
   randomId(): string;
   log: Log;
 }
+
+/** Dependencies as an entry has them, before it is known that the settings are right. */
+export type UncheckedApiDeps = Omit<ApiDeps, "settings"> & { settings: Settings<ApiSettings> };
 
 /** Further dependencies of the operator's routes, from valid settings. */
 export interface OperatorDeps extends ApiDeps {

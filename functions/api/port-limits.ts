@@ -2,7 +2,7 @@ import { errorForLog } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { Message } from "../../shared/queue/messages.ts";
 import { withTimeLimit, withTimeLimits } from "../../shared/platform/time-limit.ts";
-import type { ApiDeps } from "./context.ts";
+import type { UncheckedApiDeps } from "./context.ts";
 
 /** Time limit of one call to the ledger or its documents. */
 const ledgerSecondsMax = 4;
@@ -16,7 +16,7 @@ export class UnreachableError extends Error {}
  * Wraps the dependencies so that each call to the ledger or its documents has a time limit, and fails as an
  * UnreachableError.
  */
-export function withPortLimits(deps: ApiDeps): ApiDeps {
+export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
   return {
     ...deps,
     ledger: limited(deps.ledger),

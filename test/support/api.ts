@@ -1,5 +1,5 @@
 import { createApp } from "../../functions/api/app.ts";
-import type { ApiDeps } from "../../functions/api/context.ts";
+import type { UncheckedApiDeps } from "../../functions/api/context.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
@@ -21,9 +21,10 @@ export function createTestApi(
   const { environment = apiEnvironment, ledger = createMemoryLedger(), now = Date.now } = more;
   const { documents = createMemoryDocuments(now, () => randomVersion()) } = more;
   const events: object[] = [];
-  const log: ApiDeps["log"] = (level, event, fields) => events.push({ level, event, ...fields });
+  const log: UncheckedApiDeps["log"] = (level, event, fields) =>
+    events.push({ level, event, ...fields });
   const queue = createMemoryQueue(Date.now);
-  const deps: ApiDeps = {
+  const deps: UncheckedApiDeps = {
     queue,
     ledger,
     documents,

@@ -24,22 +24,16 @@ export async function createCalls(
 ): Promise<Response> {
   const startedAt = deps.clock.now();
   const { settings } = deps;
-  if ("problem" in settings) {
-    const detail =
-      "The service is not configured; its log says what is missing. Nothing was accepted.";
-    return problem(c, 503, detail, { headers: { "retry-after": "60" } });
-  }
-  const { plan } = settings.value;
   const path = Array.isArray(body) ? "/v1/calls/batch" : "/v1/calls";
-  const refusals = refusalsOf(body, settings.value, c.get("caller"), startedAt);
-  const origin = await originOf(c, deps, settings.value, path, refusals, startedAt);
+  const refusals = refusalsOf(body, settings, c.get("caller"), startedAt);
+  const origin = await originOf(c, deps, settings, path, refusals, startedAt);
   if (origin instanceof Response) return origin;
   const { requestId, isReplay } = origin;
   c.set("requestId", requestId);
   c.header("x-request-id", requestId);
   // Once their time is over, calls of the first request that have rows have ended. Calls without rows may
   // still be dialed.
-  const isOver = startedAt >= expiryOf(origin, plan);
+  const isOver = startedAt >= expiryOf(origin, settings.plan);
   const message: CallsMessage = {
     kind: "calls",
     requestId,

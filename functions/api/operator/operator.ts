@@ -17,22 +17,27 @@ export function createOperator(
 ) {
   const operator = new Hono<ApiEnv>();
   operator.use(authenticate((token) => operatorOf(token, deps.clock.now())));
-  const { settings } = deps;
-  if ("problem" in settings) {
-    // The settings have the time for which documents are kept, and the key for the hashes of numbers.
-    const detail = "The service is not configured; its log says what is missing.";
-    operator.all("*", (c) => problem(c, 503, detail));
-    return operator;
-  }
   operator.use(async (c, next) => {
     await next();
     c.header("cache-control", "no-store");
   });
-  const { plan, hashKey } = settings.value;
+  const { plan, hashKey } = deps.settings;
   const retentionMs = Math.ceil(plan.retentionDays * 86_400_000);
   const ready: OperatorDeps = { ...deps, plan, hashKey, retentionMs };
   addRoutes(operator, operatorRoutes, ready);
   operator.get("/openapi.json", (c) => c.json(documents.operator));
   operator.all("*", (c) => problem(c, 404, "There is nothing of this name for operators."));
+  return operator;
+}
+
+/** Answers every operator 503: the settings have the time for which documents are kept, and the key of hashes. */
+export function createUnconfiguredOperator(
+  operatorOf: (token: string, now: number) => Caller | undefined,
+  { clock }: Pick<ApiDeps, "clock">,
+) {
+  const operator = new Hono<ApiEnv>();
+  operator.use(authenticate((token) => operatorOf(token, clock.now())));
+  const detail = "The service is not configured; its log says what is missing.";
+  operator.all("*", (c) => problem(c, 503, detail));
   return operator;
 }
