@@ -60,11 +60,15 @@ export async function handleMessages(
       }
     }
   }
-  const [again, splitAnswers] = await Promise.all([
+  const [again, { answers: splitAnswers, few }] = await Promise.all([
     dial([...wanted.values()], ready, deadline),
     splitAll(splits, ready, deadline),
     watchHeartbeat(ready).catch(() => undefined), // the ledger's trouble is logged elsewhere
   ]);
+  // After the others: a delivery sends no more requests at once than it may.
+  const fewById = new Map([...few.values()].flat().map((call) => [call.id, call]));
+  for (const id of await dial([...fewById.values()], ready, deadline)) again.add(id);
+  for (const [index, calls] of few) idsOf[index] = calls.map(({ id }) => id);
   return delivered.map(({ attempt }, index) => {
     const isAgain = idsOf[index]?.some((id) => again.has(id)) === true;
     const answer = answers[index] ?? splitAnswers.get(index);
@@ -72,7 +76,7 @@ export async function handleMessages(
   });
 }
 
-/** A message to be split: one of more than 25 calls, or one that is kept in the object store. */
+/** A message of more than 25 calls, or one that is kept in the object store and may be. */
 interface Split {
   index: number;
   attempt: number;
@@ -82,13 +86,17 @@ interface Split {
 /**
  * Splits requests one after another, beside the other calls of the delivery, so that a slow split delays nobody else. One
  * request at a time is open, as it is up to 4 MiB, and a Worker has 128 MB.
+ *
+ * @returns the answers, and the calls of messages that are large by their contexts alone: split again, each would come
+ * back as large as it was
  */
 async function splitAll(
   splits: readonly Split[],
   deps: DialerDeps,
   deadline: number,
-): Promise<Map<number, AckOrRetry>> {
+): Promise<{ answers: Map<number, AckOrRetry>; few: Map<number, WantedCall[]> }> {
   const answers = new Map<number, AckOrRetry>();
+  const few = new Map<number, WantedCall[]>();
   let splitCalls = 0;
   for (const { index, attempt, open } of splits) {
     if (splitCalls >= splitCallsMax || deps.clock.now() + splitMsMin > deadline) {
@@ -98,12 +106,17 @@ async function splitAll(
     const message = await open();
     if (message === undefined) answers.set(index, retryLater(attempt));
     else if (message.kind === "outcome") answers.set(index, await settle(message, attempt, deps));
-    else if (message.kind === "calls") {
+    else if (message.kind === "calls" && message.calls.length > messageCallsMax) {
       splitCalls += message.calls.length;
       answers.set(index, await splitRequest(message, attempt, deps, deadline));
+    } else if (message.kind === "calls") {
+      few.set(
+        index,
+        callsOf(message).map((call) => ({ id: call.id, call })),
+      );
     } else answers.set(index, "ack"); // hints are never large; their rows are due, and sweeps find them
   }
-  return answers;
+  return { answers, few };
 }
 
 async function dial(

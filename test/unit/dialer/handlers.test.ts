@@ -18,6 +18,17 @@ function createUnconfigured() {
   return { bench, handlers: createHandlers({ ...bench.deps, settings }) };
 }
 
+describe("a message that is kept in the object store", () => {
+  it("has its calls dialed where they are few: split again, it would be as large as before", async () => {
+    const bench = createDialerBench();
+    const handlers = createHandlers({ ...bench.deps, settings: { value: bench.deps.settings } });
+    const large = { ...delivered(1), large: true };
+    expect(await handlers.messages([large], bench.now() + 900_000)).toEqual(["ack"]);
+    expect(bench.dialed).toHaveLength(1);
+    expect(bench.queued()).toEqual([]);
+  });
+});
+
 describe("the dialer with wrong settings", () => {
   it("dials nobody, and hands every message back to the queue", async () => {
     const { bench, handlers } = createUnconfigured();
