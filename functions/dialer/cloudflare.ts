@@ -1,5 +1,6 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createD1Documents } from "../../shared/documents/d1-documents.ts";
+import { createR2EpochStore } from "../../shared/documents/r2-epoch-store.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { workerLog as log } from "../../shared/platform/log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
@@ -30,6 +31,7 @@ function wire(env: WorkerEnv): Handlers {
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     ledger: createD1Ledger(env.LEDGER),
     documents: createD1Documents(env.LEDGER, now, randomVersion),
+    epochStore: createR2EpochStore(env.ENVELOPES),
     deadLetters: createCloudflareDeadLetters(env.ENVELOPES),
     settings: readDialerSettings(
       environment,

@@ -1,4 +1,5 @@
 import type { Documents } from "../../shared/documents/documents.ts";
+import type { EpochStore } from "../../shared/documents/restore.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import type { Log } from "../../shared/platform/log.ts";
 import type { ApiSettings } from "../../shared/platform/settings.ts";
@@ -14,6 +15,8 @@ export interface DialerDeps {
   documents: Documents;
   /** Stores a message that could not be read or written, whole, for 28 days. */
   deadLetters: { store(name: string, body: string): Promise<void> };
+  /** Keeps the epoch of the ledger outside of it: a ledger restored from a backup is behind. */
+  epochStore: EpochStore;
   settings: DialerSettings;
   clock: {
     /** Current time in milliseconds since the epoch. */
@@ -54,4 +57,8 @@ export interface DialerMemory {
   calledUp: Set<string>;
   /** Time at which this process last read the sweeps' heartbeat, in milliseconds since the epoch. */
   heartbeatReadAt: number;
+  /** Highest epoch that this process has seen, in the ledger or in the object store. */
+  epochSeen: number;
+  /** Time at which this process last read the object store's epoch, in milliseconds since the epoch of Unix. */
+  epochReadAt: number;
 }

@@ -1,11 +1,12 @@
 import type { Call } from "../../shared/calls/call.ts";
 import { callOf, type CallRow } from "../../shared/calls/call-row.ts";
-import { type Decided, isIdempotent } from "../../shared/calls/state-machine.ts";
+import { type Decided, isIdempotent, mayHaveBeenDialed } from "../../shared/calls/state-machine.ts";
 import { mayBeCalled } from "../../shared/dial-plan/destinations.ts";
 import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { accountOf, routeOf } from "../../shared/dial-plan/routes.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
+import { type BearingDocuments, restoreKey } from "../../shared/documents/restore.ts";
 import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/documents/orders.ts";
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { accountNameOf, contextProblem, type Route } from "../../shared/providers/index.ts";
@@ -50,7 +51,7 @@ export interface Known {
   schedule: Schedule;
   hashKey: string;
   /** Breakers, pauses, cancellations, do-not-call entries and paces that bear on the call. */
-  documents: DocumentsRead;
+  documents: BearingDocuments;
   now: number;
   canLookUp(route: Route): boolean;
 }
@@ -65,8 +66,31 @@ export function decide(
   if (call === undefined || (row !== undefined && !isDue(row, known.now))) {
     return { kind: "leave", because: "not_due" };
   }
+  if (known.documents.isOnHold) return holdBack(call, row);
+  if (mayHaveBeenLost(call, row, known.documents)) {
+    return { kind: "write", decided: { state: "NEEDS_REVIEW", reason: "restored" } };
+  }
   if (row?.state === "UNKNOWN") return decideUnknown(row, call, known);
   return decideWaiting(call, row, known);
+}
+
+/**
+ * True if a call may have been dialed in a time that was lost when the ledger was restored. Its row may be lost, or a
+ * function that stood still has written it after the sweeps went through the rows.
+ */
+function mayHaveBeenLost(call: Call, row: CallRow | undefined, documents: DocumentsRead): boolean {
+  const restore = documents.get("restore", restoreKey.key)?.value;
+  if (restore === undefined) return false;
+  if (row === undefined) return call.acceptedAt <= restore.since;
+  return row.state === "WAITING" && mayHaveBeenDialed(row, restore);
+}
+
+/** Keeps a call until the restore of the ledger is over. It may have been dialed, so not even its end is decided. */
+function holdBack(call: Call, row: CallRow | undefined): Decision {
+  if (row !== undefined) return { kind: "leave", because: "restored" };
+  // Due since its acceptance, so that the restore's time says whether it may have been dialed before.
+  const waits = { state: "WAITING", reason: "restored", dueAt: call.acceptedAt } as const;
+  return { kind: "write", decided: waits };
 }
 
 function isDue({ state, dueAt }: CallRow, now: number): boolean {

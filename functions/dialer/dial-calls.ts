@@ -2,7 +2,8 @@ import type { Call } from "../../shared/calls/call.ts";
 import { callOf, type CallRow, type CallState } from "../../shared/calls/call-row.ts";
 import { reviewed } from "../../shared/calls/state-machine.ts";
 import { accountOf } from "../../shared/dial-plan/routes.ts";
-import type { DocumentsRead } from "../../shared/documents/documents.ts";
+
+import type { BearingDocuments } from "../../shared/documents/restore.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
 import { callUpSoon, gatherWaiting } from "./waiting/call-up-soon.ts";
@@ -36,7 +37,7 @@ export interface WantedCall {
 /** The calls of one delivery, the documents read and the decisions. */
 interface Plan {
   calls: Call[];
-  read: DocumentsRead;
+  read: BearingDocuments;
   askedAt: number;
   breakersOpened: number;
   unreadable: Set<string>;

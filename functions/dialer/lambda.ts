@@ -7,6 +7,7 @@ import {
   everyFiveMinutes,
 } from "../../shared/platform/aws-platform.ts";
 import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
+import { createS3EpochStore } from "../../shared/documents/s3-epoch-store.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { lambdaLog as log } from "../../shared/platform/lambda-log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
@@ -51,6 +52,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
     queue: createSqsQueue(platform),
     ledger: createDynamoLedger(dynamo, platform.table, retentionMs),
     documents: createDynamoDocuments(dynamo, platform.table, now, randomVersion),
+    epochStore: createS3EpochStore(platform.s3, platform.bucket),
     deadLetters: createS3DeadLetters(platform.s3, platform.bucket),
     settings,
     clock: systemClock,

@@ -142,15 +142,18 @@ async function settleFound(found: FoundCall, lookUp: LookUp, deps: DialerDeps): 
   return true;
 }
 
-/** Period in which the request of a claim may have been sent and answered, in milliseconds since the epoch. */
+/**
+ * Period in which the request of a claim, or of claims that a restore lost, may have been sent and answered, in
+ * milliseconds since the epoch.
+ */
 function timeOf(
-  { claimedAt, route }: { claimedAt: number; route: Route },
+  { claimedAt, lostUntil, route }: Pick<CallRow, "lostUntil"> & { claimedAt: number; route: Route },
   { settings }: DialerDeps,
 ): Pick<SoughtCall, "from" | "until"> {
   const limitMs = accountOf(route, settings.plan).timeoutSeconds * 1000;
   return {
     from: claimedAt - clockMarginMs,
-    until: claimedAt + claimAgeMsMax + limitMs + clockMarginMs,
+    until: (lostUntil ?? claimedAt) + claimAgeMsMax + limitMs + clockMarginMs,
   };
 }
 
@@ -178,10 +181,10 @@ async function ownOf(
   const { rows, next, unreadable } = await ledger.list({ numberHash, limit: callsToNumberMax });
   if (next !== undefined || unreadable > 0) return undefined;
   const others = rows.filter(({ id }) => id !== call.id);
-  const overlaps = ({ claimedAt, route: other, state }: CallRow) => {
+  const overlaps = ({ claimedAt, lostUntil, route: other, state }: CallRow) => {
     if (other === null) return false; // never claimed
     if (claimedAt === null) return true; // claimed before claim times were kept
-    const time = timeOf({ claimedAt, route: other }, deps);
+    const time = timeOf({ claimedAt, lostUntil, route: other }, deps);
     const lateMs = unresolved.has(state) ? lateMsMax : 0;
     return time.from <= until && from <= time.until + lateMs;
   };

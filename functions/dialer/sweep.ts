@@ -2,9 +2,12 @@ import { callOf, watchBacklog } from "../../shared/calls/call-row.ts";
 import { lapsed } from "../../shared/calls/state-machine.ts";
 import type { StoredDocument } from "../../shared/documents/documents.ts";
 import type { DuePlace } from "../../shared/ledger/call-ledger.ts";
+import { sweepKey, restoreKey } from "../../shared/documents/restore.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import { callUp, type SweepTime } from "./waiting/call-up.ts";
 import type { DialerDeps } from "./context.ts";
+import { checkEpoch, noteEpoch } from "./epoch.ts";
+import { recover } from "./recover.ts";
 import { withPortLimits } from "./wiring.ts";
 import { sendHints } from "./waiting/hints.ts";
 import { unknownDueAt } from "./settle.ts";
@@ -15,7 +18,6 @@ const leaseMs = 55_000;
 /** Maximum duration of a sweep. The next sweep goes on with the rest. */
 const sweepMsMax = 45_000;
 const watchPageRows = 500;
-const sweepKey = { kind: "sweep", key: "sweep" } as const;
 type SweepDocument = StoredDocument<"sweep">;
 
 /** Age of the last full round from which on deliveries raise an alarm: the schedule may have stopped. */
@@ -38,7 +40,8 @@ export async function watchHeartbeat(deps: DialerDeps): Promise<void> {
 /**
  * Runs one scheduled round, beside the call queue: turns claims past their time into UNKNOWN, sends hints for
  * due look-ups, resends and reviews, and calls up waiting rows fairly. A lease allows one sweep at a time.
- * The next sweep continues where this one runs out of time. Never throws.
+ * The next sweep continues where this one runs out of time. While the ledger counts as restored from a backup,
+ * sweeps only go through its rows once an operator has confirmed it. Never throws.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
@@ -48,23 +51,40 @@ export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
   const endAt = Math.min(deadline - 5_000, clock.now() + sweepMsMax);
   const time: SweepTime = { isOver: () => clock.now() >= endAt };
   try {
-    const lease = await takeLease(ready);
-    if (lease === undefined) return;
-    await sweepOn(lease, time, ready);
+    const taken = await takeLease(ready);
+    if (taken === undefined) return;
+    const { lease, restore } = taken;
+    if (restore === undefined) await sweepOn(lease, time, ready);
+    else {
+      await recover(restore, time, ready);
+      await giveBack(lease, {}, ready);
+    }
   } catch (error) {
     log("alarm", "sweep.failed", { error: errorForLog(error) });
   }
 }
 
-async function takeLease({
-  documents,
-  clock,
-  random,
-}: DialerDeps): Promise<SweepDocument | undefined> {
-  const standing = (await documents.read([sweepKey])).get("sweep", sweepKey.key);
+interface Taken {
+  lease: SweepDocument;
+  /** Set while the ledger counts as restored from a backup. */
+  restore: StoredDocument<"restore"> | undefined;
+}
+
+/** Takes the lease and moves the epoch on, in the ledger and then in the object store. */
+async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
+  const { documents, epochStore, clock, random, log } = deps;
+  const epochLost = (error: unknown) => {
+    log("alarm", "epoch.unreachable", { error: errorForLog(error) });
+    return 0;
+  };
+  const outside = await epochStore.read().catch(epochLost);
+  const read = await documents.read([sweepKey, restoreKey]);
+  const standing = read.get("sweep", sweepKey.key);
   const now = clock.now();
   if (standing !== undefined && standing.value.leaseUntil > now) return undefined;
+  const restore = await checkEpoch(outside, read, deps);
   const value = standing?.value ?? {
+    epoch: 0,
     fullRoundAt: now, // the first sweep has missed nothing yet
     roundBeganAt: now,
     watchAfter: null,
@@ -76,18 +96,37 @@ async function takeLease({
     version: random.version(),
     value: {
       ...value,
+      // While dialing is held, deliveries go on seeing that the ledger is behind.
+      epoch: restore === undefined ? Math.max(value.epoch, outside) + 1 : value.epoch,
       leaseUntil: now + leaseMs,
       roundBeganAt: isNewRound ? now : value.roundBeganAt,
     },
     expiresAt: null,
   };
   const [isMine] = await documents.write([{ next, seen: standing?.version ?? null }]);
-  return isMine === true ? next : undefined;
+  if (isMine !== true) return undefined;
+  if (restore === undefined) {
+    noteEpoch(next.value.epoch, deps);
+    await epochStore.write(next.value.epoch).catch(epochLost);
+  }
+  return { lease: next, restore };
+}
+
+/** Gives the lease back, with what the sweep has reached. */
+async function giveBack(
+  lease: SweepDocument,
+  reached: Partial<SweepDocument["value"]>,
+  { documents, random }: DialerDeps,
+): Promise<void> {
+  const value = { ...lease.value, leaseUntil: 0, ...reached };
+  await documents.write([
+    { next: { ...lease, version: random.version(), value }, seen: lease.version },
+  ]);
 }
 
 /** Runs both halves of a round from the last sweep's cursor, then gives the lease back. */
 async function sweepOn(lease: SweepDocument, time: SweepTime, deps: DialerDeps): Promise<void> {
-  const { documents, clock, random, log } = deps;
+  const { clock, log } = deps;
   const attempt = async <Result>(work: () => Promise<Result>, otherwise: Result) => {
     try {
       return await work();
@@ -110,18 +149,12 @@ async function sweepOn(lease: SweepDocument, time: SweepTime, deps: DialerDeps):
     after: null,
   });
   const isFull = watched.isWhole && calledUp.isWhole;
-  const next: SweepDocument = {
-    ...lease,
-    version: random.version(),
-    value: {
-      ...lease.value,
-      leaseUntil: 0,
-      watchAfter: watched.after,
-      backlogsAfter: calledUp.after,
-      fullRoundAt: isFull ? roundBeganAt : fullRoundAt,
-    },
+  const reached = {
+    watchAfter: watched.after,
+    backlogsAfter: calledUp.after,
+    fullRoundAt: isFull ? roundBeganAt : fullRoundAt,
   };
-  await documents.write([{ next, seen: lease.version }]);
+  await giveBack(lease, reached, deps);
   // This event is the heartbeat: its absence for five minutes raises an alarm.
   if (isFull) log("info", "sweep.full", { ms: clock.now() - roundBeganAt });
 }

@@ -22,6 +22,9 @@ const ledgerWriteSecondsMax = 15;
  */
 export const queueSecondsMax = 30;
 
+/** Time limit of the object store's epoch, which a delivery reads beside its documents. */
+const epochSecondsMax = 5;
+
 function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
   const isWrite = method === "write" || method === "purge" || method === "remove";
   const count = isWrite && Array.isArray(items) ? items.length : 1;
@@ -38,6 +41,7 @@ export function withPortLimits(deps: DialerDeps): DialerDeps {
     ledger: withTimeLimits(deps.ledger, ledgerSecondsFor, timed),
     documents: withTimeLimits(deps.documents, ledgerSecondsFor, timed),
     queue: withTimeLimits(deps.queue, queueSecondsMax),
+    epochStore: withTimeLimits(deps.epochStore, epochSecondsMax),
     deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
   };
 }
@@ -51,6 +55,8 @@ export function createDialerMemory(): DialerMemory {
     breakersOpened: 0,
     calledUp: new Set(),
     heartbeatReadAt: -Infinity,
+    epochSeen: 0,
+    epochReadAt: -Infinity,
   };
 }
 

@@ -10,6 +10,7 @@ import type { Command } from "./calls/command.ts";
 import { Failure, Refusal } from "./calls/failures.ts";
 import { listCommands } from "./calls/list-commands.ts";
 import { optionsOf, parse } from "./calls/options.ts";
+import { restoreCommands } from "./calls/restore-commands.ts";
 import type { Terminal } from "./calls/terminal.ts";
 import { waitingCommands } from "./calls/waiting-commands.ts";
 
@@ -27,6 +28,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   backlogs [--limit N]                        waiting calls by client and agent, and what holds them
   stats    [--hours N]                        calls by state and hour
   dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
+  restored [--at TIME]                        after a restore of the ledger: to what time it went back
   audit    [--limit N]                        the audit log: what operators did
 
   States: ${callStates.join(", ")}.
@@ -36,7 +38,12 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
 Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 the service refused something.`;
 
-const commands: Record<string, Command> = { ...callCommands, ...waitingCommands, ...listCommands };
+const commands: Record<string, Command> = {
+  ...callCommands,
+  ...waitingCommands,
+  ...listCommands,
+  ...restoreCommands,
+};
 
 /** Runs one command and resolves to its exit code. */
 export async function run(words: string[], terminal: Terminal): Promise<number> {

@@ -67,6 +67,11 @@ export interface CallRow {
   resent: boolean;
   /** Time of the last claim: its request was sent then or some seconds later, if at all. */
   claimedAt: number | null;
+  /**
+   * Latest time at which the call may have been dialed, where the claims since `claimedAt` were lost when the
+   * ledger was restored. Null: the claim of `claimedAt` is the last one.
+   */
+  lostUntil: number | null;
   /** Time at which the outcome first became unknown. */
   unknownSince: number | null;
   /** Number of look-ups that did not find the call. */
@@ -103,6 +108,7 @@ const rowSchema = z.looseObject({
   attempt: z.number().default(0),
   resent: z.boolean().default(false),
   claimedAt: time,
+  lostUntil: time,
   unknownSince: time,
   misses: z.number().default(0),
   request: storedCallRequestSchema.loose().nullable().default(null),

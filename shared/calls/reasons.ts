@@ -31,6 +31,8 @@ export const reasons = {
   placed: "The provider took the call.",
   placed_before: "The call in whose stead this one was to be made has been placed after all.",
   resent: "The request was sent once more, to a provider that drops what it has seen.",
+  restored:
+    "The ledger was restored to an earlier state, and the call may have been dialed meanwhile.",
   route_gone: "The dial plan no longer has a route for the agent: the call waits for one.",
 } as const satisfies Record<string, string>;
 

@@ -85,6 +85,7 @@ export function claimed(
     attempt: before.attempt + 1,
     resent: before.resent || isResend,
     claimedAt: at,
+    lostUntil: null,
     // A resend goes to the account and address of the first request, even if the plan has changed since.
     route: isResend ? before.route : route,
   };
@@ -164,6 +165,51 @@ export function missed(row: CallRow, dueAt: number, write: Write): CallRow | und
   return { ...next, misses: row.misses + 1 };
 }
 
+/** Facts of a restore, as far as they decide about a row. Times are milliseconds since the epoch. */
+export interface Restored {
+  /** The time to which the ledger went back. */
+  at: number;
+  /** The time at which dialing was held. What was due or accepted later was not dialed before. */
+  since: number;
+}
+
+/** Tolerated difference between the clocks of a dialer and of the sweep that held all dialing. */
+const restoreMarginMs = 60_000;
+
+/** True if a row of a restored ledger may have been dialed in the time that was lost. */
+export function mayHaveBeenDialed(row: CallRow, { since }: Pick<Restored, "since">): boolean {
+  if (row.acceptedAt > since || (row.lostUntil !== null && row.lostUntil >= since)) return false;
+  if (row.state === "DIALING" || row.state === "UNKNOWN") return true;
+  // Nothing moves a due time forward, so a row that is due later was not due before.
+  return row.state === "WAITING" && (row.dueAt ?? 0) <= since + restoreMarginMs;
+}
+
+/**
+ * Turns a row that may have been dialed in the time that was lost UNKNOWN, to be looked up in all of that time.
+ *
+ * @param route the route along which it can be looked up. Undefined: it cannot, and waits for review
+ */
+export function restored(
+  row: CallRow,
+  route: Route | undefined,
+  restore: Restored,
+  write: Write,
+): CallRow | undefined {
+  if (!mayHaveBeenDialed(row, restore)) return undefined;
+  if (route === undefined) return moved(row, { state: "NEEDS_REVIEW", reason: "restored" }, write);
+  const to = { reason: "restored", dueAt: write.at };
+  return {
+    ...unknown({ ...row, unknownSince: write.at }, to, write),
+    route,
+    claims: [...row.claims, write.version],
+    // The first claim that was lost had the next number.
+    attempt: row.state === "WAITING" ? row.attempt + 1 : row.attempt,
+    claimedAt: Math.min(row.claimedAt ?? restore.at, restore.at),
+    lostUntil: restore.since,
+    misses: 0,
+  };
+}
+
 /** Moves a row whose outcome stayed unknown to NEEDS_REVIEW. */
 export function reviewed(
   row: CallRow,
@@ -218,6 +264,7 @@ function firstRow(call: Call, numberHash: string, numberTail: string): CallRow {
     attempt: 0,
     resent: false,
     claimedAt: null,
+    lostUntil: null,
     unknownSince: null,
     misses: 0,
     request: call.request,
@@ -266,7 +313,9 @@ function moved(
     updatedAt: at,
     history: isTold(row, entry) ? [...row.history, entry] : row.history,
     // The call surely was not placed, so no earlier claim can be settled PLACED.
-    ...(isWaiting ? { claims: [], resent: false, unknownSince: null, misses: 0 } : {}),
+    ...(isWaiting
+      ? { claims: [], resent: false, lostUntil: null, unknownSince: null, misses: 0 }
+      : {}),
   };
 }
 

@@ -102,6 +102,8 @@ const kinds = {
   counts: counters,
   /** Key: `sweep`. */
   sweep: z.looseObject({
+    /** Number of sweeps so far. The object store keeps it too, so that a ledger that went back is seen. */
+    epoch: z.number(),
     /** End of the current sweep's lease. No other sweep runs before then. */
     leaseUntil: time,
     /** Time at which the last full round began. */
@@ -112,6 +114,23 @@ const kinds = {
     watchAfter: z.object({ dueAt: time, id: z.string() }).nullable(),
     /** The backlog after which the next sweep continues; null: the first. */
     backlogsAfter: z.string().nullable(),
+  }),
+  /** Key: `ledger`. The last time that the ledger was restored to an earlier state. See restore.ts. */
+  restore: z.looseObject({
+    /** held: nothing is dialed; confirmed: an operator has named the time, and sweeps go through the rows. */
+    state: z.enum(["held", "confirmed", "done"]),
+    /** Time at which it was noticed or declared. What was due or accepted later was not dialed before. */
+    since: time,
+    /** Epoch that the object store had then. */
+    epoch: z.number(),
+    /** The time to which the ledger went back, by the operator. */
+    at: time.nullable(),
+    by: z.string().nullable(),
+    /** True once all claims and unknown outcomes have been gone through; waiting rows follow. */
+    isWatchDone: z.boolean(),
+    /** Number of rows that are looked up, and that wait for review. */
+    lookedUp: z.number(),
+    toReview: z.number(),
   }),
 } as const;
 

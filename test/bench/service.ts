@@ -1,3 +1,4 @@
+import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../functions/api/app.ts";
 import type { DialerDeps } from "../../functions/dialer/context.ts";
@@ -134,6 +135,7 @@ export function createService(
   const deps: DialerDeps = {
     queue: platform.queue,
     ...withStages(platform, meter),
+    epochStore: createMemoryEpochStore(),
     deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
     settings: {
       plan,

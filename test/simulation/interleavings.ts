@@ -1,3 +1,4 @@
+import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import type { DialerDeps } from "../../functions/dialer/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
@@ -258,6 +259,7 @@ async function play(
     },
     ledger,
     documents,
+    epochStore: createMemoryEpochStore(),
     deadLetters: { store: async () => undefined },
     settings: { ...settings, providerOf },
     clock: {

@@ -17,7 +17,9 @@ import { createSimulatedLedger } from "./ledger.ts";
 import { createOperatorActs } from "./operator-acts.ts";
 import { weeksLater } from "./later.ts";
 import { environment, planOf } from "./plan.ts";
-import type { Faults } from "./outside.ts";
+import type { EpochStore } from "../../shared/documents/restore.ts";
+import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
+import { ask, type Faults } from "./outside.ts";
 import { createProcesses } from "./processes.ts";
 import { createSimulatedProvider } from "./provider.ts";
 import { createSimulatedQueue } from "./queue.ts";
@@ -113,6 +115,11 @@ export async function simulate(
   };
   /** Messages that could not be read or written. */
   const kept: string[] = [];
+  const epochs = createMemoryEpochStore();
+  const epochStore: EpochStore = {
+    read: () => ask(world, faultsOf("queue")(), "epoch", () => epochs.read()),
+    write: (epoch) => ask(world, faultsOf("queue")(), "epoch", () => epochs.write(epoch)),
+  };
   const processes = createProcesses(
     world,
     () => ({
@@ -123,6 +130,7 @@ export async function simulate(
       queue: queue.queue,
       ledger: ledger.reach(faultsOf("ledger"), isLater),
       documents: documents.reach(faultsOf("ledger")),
+      epochStore,
       deadLetters: {
         store: async (_, body) => {
           kept.push(body);

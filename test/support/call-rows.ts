@@ -22,6 +22,7 @@ export function aRow(more: Partial<CallRow> = {}): CallRow {
     attempt: 0,
     resent: false,
     claimedAt: null,
+    lostUntil: null,
     unknownSince: null,
     misses: 0,
     request: { phone_number: "+12025550123", agent_id: "agent_sales" },

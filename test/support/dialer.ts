@@ -8,6 +8,7 @@ import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
+import { createMemoryEpochStore } from "./memory-epoch-store.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
 import type { Log, LogFields } from "../../shared/platform/log.ts";
@@ -284,6 +285,7 @@ export function createDialerBench(
     queue,
     ledger: memory,
     documents,
+    epochStore: createMemoryEpochStore(),
     deadLetters: {
       async store(name, body) {
         kept.set(name, body);

@@ -119,6 +119,7 @@ describe("GET /operator/backlogs", () => {
     const { ask, wait, put } = createBench();
     await wait("agent_sales", 0, { count: 501 });
     await put("sweep", "sweep", {
+      epoch: 1,
       leaseUntil: 0,
       fullRoundAt: now - minuteMs,
       roundBeganAt: 0,

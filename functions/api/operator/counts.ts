@@ -2,12 +2,10 @@ import * as z from "zod";
 import { type CallState, callStates, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { countsKeyOf } from "../../../shared/documents/counts.ts";
 import type { Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
+import { sweepKey } from "../../../shared/documents/restore.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
 import { endOfTime, state, time, timeOf } from "./fields.ts";
 import { operatorRoute } from "./route.ts";
-
-/** The document of the last full round of the sweep. */
-export const sweepKey = { kind: "sweep", key: "sweep" } as const;
 
 const hourMs = 3_600_000;
 /** Maximum rows of a state that are counted. */

@@ -6,6 +6,7 @@ import { countRoutes } from "./counts.ts";
 import { decisionRoutes } from "./decisions.ts";
 import { doNotCallRoutes } from "./do-not-call.ts";
 import { pauseRoutes } from "./pauses.ts";
+import { restoreRoutes } from "./restores.ts";
 import { redialRoutes } from "./redial.ts";
 import type { Route } from "./route.ts";
 
@@ -20,4 +21,5 @@ export const operatorRoutes: readonly Route[] = [
   ...countRoutes,
   ...auditRoutes,
   ...doNotCallRoutes,
+  ...restoreRoutes,
 ];

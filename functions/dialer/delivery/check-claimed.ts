@@ -1,7 +1,7 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Decided } from "../../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import type { BearingDocuments } from "../../../shared/documents/restore.ts";
 import { isCancelled, isOnDoNotCallList, isPaused } from "../../../shared/documents/orders.ts";
 import { type Delivery, type Held, type Refusal, waiting } from "./delivery.ts";
 import type { DialerDeps } from "../context.ts";
@@ -36,10 +36,11 @@ export async function checkClaimed(
 
 export function refusedByOrders(
   held: Held,
-  read: DocumentsRead,
+  read: BearingDocuments,
   deps: DialerDeps,
 ): Decided | undefined {
   const { call, route } = held.dial;
+  if (read.isOnHold) return waiting("restored", held);
   if (isCancelled(call, read)) return { state: "CANCELLED", reason: "operator" };
   if (isOnDoNotCallList(held.row.numberHash, read, deps.settings.hashKey)) {
     return { state: "REJECTED", reason: "do_not_call" };

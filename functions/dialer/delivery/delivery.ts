@@ -1,6 +1,6 @@
 import type { CallRow, CallState } from "../../../shared/calls/call-row.ts";
 import type { Decided } from "../../../shared/calls/state-machine.ts";
-import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import type { BearingDocuments } from "../../../shared/documents/restore.ts";
 import type { WaitingRow } from "../waiting/call-up-soon.ts";
 import type { Caps } from "./caps.ts";
 import type { Dial } from "../decide.ts";
@@ -32,7 +32,7 @@ export interface Delivery {
   permits: Permits;
   caps: Caps;
   /** Returns the documents that bear on the calls, at most 5 s old at time `at`: now, or the time of a request. */
-  documents(at: number): Promise<DocumentsRead>;
+  documents(at: number): Promise<BearingDocuments>;
   writes: SharedWrites;
   /** Calls up a row that a call of this delivery left waiting, together with rows due at about the same time. */
   callUp(row: WaitingRow): Promise<void>;

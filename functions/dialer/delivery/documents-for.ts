@@ -1,20 +1,28 @@
 import type { Call } from "../../../shared/calls/call.ts";
 import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
-import type { DocumentKey, DocumentsRead } from "../../../shared/documents/documents.ts";
+import type { DocumentKey } from "../../../shared/documents/documents.ts";
 import {
   cancellationKeysOf,
   doNotCallKeysOf,
   pauseKeysOf,
 } from "../../../shared/documents/orders.ts";
+import {
+  type BearingDocuments,
+  isHeld,
+  restoreKey,
+  sweepKey,
+} from "../../../shared/documents/restore.ts";
 import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
 import type { Known } from "../decide.ts";
 import type { DialerDeps } from "../context.ts";
+import { seeEpoch } from "../epoch.ts";
 import { calledUpKeyOf, paceKeyOf } from "./permits.ts";
 
 /**
- * Reads all documents that bear on these calls at once: breakers, pauses, cancellations, do-not-call, paces.
+ * Reads all documents that bear on these calls at once: breakers, pauses, cancellations, do-not-call, paces,
+ * and whether the ledger was restored.
  *
  * @param numbers true to read the do-not-call entry of each number; every call is checked again before it is
  * dialed
@@ -22,8 +30,9 @@ import { calledUpKeyOf, paceKeyOf } from "./permits.ts";
 export async function documentsFor(
   calls: readonly Call[],
   { numbers }: { numbers: boolean },
-  { documents, settings }: DialerDeps,
-): Promise<DocumentsRead> {
+  deps: DialerDeps,
+): Promise<BearingDocuments> {
+  const { documents, memory, settings } = deps;
   const { plan, hashKey } = settings;
   const keys = new Map<string, DocumentKey>();
   const want = (all: readonly DocumentKey[]) => {
@@ -46,12 +55,17 @@ export async function documentsFor(
     ({ request }) => traceOfNumber(request.phone_number, hashKey).numberHash,
   );
   want(doNotCallKeysOf(numbers ? [...new Set(hashes)] : [], hashKey));
-  return documents.read([...keys.values()]);
+  want([restoreKey, sweepKey]);
+  const { epochSeen } = memory;
+  const [read] = await Promise.all([documents.read([...keys.values()]), seeEpoch(deps)]);
+  // A sweep may have moved the epoch on since the documents were read, so one less counts of what was seen meanwhile.
+  const isOnHold = isHeld(read, Math.max(epochSeen, memory.epochSeen - 1));
+  return { ...read, isOnHold };
 }
 
 /** Combines everything that `decide` needs for the calls of a delivery. */
 export function knownBy(
-  documents: DocumentsRead,
+  documents: BearingDocuments,
   now: number,
   { settings }: Pick<DialerDeps, "settings">,
 ): Known {
@@ -61,6 +75,9 @@ export function knownBy(
 }
 
 /** Combines two reads; the first one wins. */
-export function bothRead(one: DocumentsRead, other: DocumentsRead): DocumentsRead {
-  return { get: (kind, key) => one.get(kind, key) ?? other.get(kind, key) };
+export function bothRead(one: BearingDocuments, other: BearingDocuments): BearingDocuments {
+  return {
+    get: (kind, key) => one.get(kind, key) ?? other.get(kind, key),
+    isOnHold: one.isOnHold || other.isOnHold,
+  };
 }

@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call.ts";
-import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import type { BearingDocuments } from "../../../shared/documents/restore.ts";
 import { documentsFor } from "./documents-for.ts";
 import type { DialerDeps } from "../context.ts";
 
@@ -13,9 +13,9 @@ const documentsAgeMsMax = 5_000;
  */
 export function createFreshDocuments(
   calls: readonly Call[],
-  first: { read: DocumentsRead; askedAt: number; breakersOpened: number },
+  first: { read: BearingDocuments; askedAt: number; breakersOpened: number },
   deps: DialerDeps,
-): (at: number) => Promise<DocumentsRead> {
+): (at: number) => Promise<BearingDocuments> {
   const { clock, memory } = deps;
   let last = { ...first, read: Promise.resolve(first.read) };
   return (at) => {

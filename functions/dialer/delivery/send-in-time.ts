@@ -1,6 +1,7 @@
 import { claimAgeMsMax, type Decided } from "../../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import type { BearingDocuments } from "../../../shared/documents/restore.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
@@ -37,7 +38,7 @@ export async function sendInTime(
   const { deps, permits, documents } = delivery;
   const { route, call } = held.dial;
   let permit: Permit | undefined = first;
-  let read: DocumentsRead;
+  let read: BearingDocuments;
   let probe: Probe | undefined;
   const giveBack = async (refused: Decided): Promise<Refusal> => {
     await probe?.giveBack().catch(() => undefined); // without it the next probe comes later

@@ -27,7 +27,7 @@ export interface WaitingRow {
 }
 
 /** Reasons of rows that would wait on if called up. They are called up once the reason has ended. */
-const heldBack = new Set(["paused", "breaker_open", "route_gone"]);
+const heldBack = new Set(["paused", "breaker_open", "route_gone", "restored"]);
 /** Reasons of called-up rows for which the account, or this process, had no room. */
 const noRoom = new Set(["no_capacity", "pace", "permit_void", "claim_too_old", "not_checked"]);
 

@@ -9,6 +9,7 @@ const options = {
   provider: { type: "string" },
   account: { type: "string" },
   breaker: { type: "string" },
+  at: { type: "string" },
   reason: { type: "string" },
   from: { type: "string" },
   until: { type: "string" },
@@ -37,6 +38,7 @@ export const optionsOf: Record<string, string[]> = {
   stats: ["hours"],
   dnc: ["file", "renew"],
   audit: ["limit"],
+  restored: ["at"],
 };
 
 /** @throws a Failure if an option is unknown or lacks its value */

@@ -1,0 +1,96 @@
+import * as z from "zod";
+import type { StoredDocument } from "../../../shared/documents/documents.ts";
+import { restoreKey, sweepKey } from "../../../shared/documents/restore.ts";
+import { problem, unprocessable } from "../problem.ts";
+import { record } from "./audit.ts";
+import { changeDocument } from "./change-document.ts";
+import { instant, time, timeOf } from "./fields.ts";
+import { operatorRoute } from "./route.ts";
+
+type Restore = StoredDocument<"restore">["value"];
+
+const restoreViewSchema = z.strictObject({
+  state: z
+    .enum(["none", "held", "confirmed", "done"])
+    .describe(
+      "`held`: the ledger went back and nothing is dialed until the restore is confirmed; `confirmed`: sweeps go through the calls, and nothing is dialed yet; `done`: calls are dialed again",
+    ),
+  since: time.nullable().describe("When it was noticed or declared"),
+  restored_to: time.nullable().describe("The time to which the ledger went back"),
+  by: z.string().nullable(),
+  looked_up: z.int().describe("Calls that are looked up at their provider"),
+  to_review: z.int().describe("Calls that cannot be looked up and wait for review"),
+});
+export type RestoreView = z.infer<typeof restoreViewSchema>;
+
+const showRestore = operatorRoute({
+  operationId: "showRestore",
+  summary:
+    "Whether the ledger was restored from a backup, and how far the calls have been gone through",
+  method: "get",
+  path: "/restored",
+  answer: restoreViewSchema,
+  async handle({ deps: { documents } }) {
+    return viewOf((await documents.read([restoreKey])).get("restore", restoreKey.key)?.value);
+  },
+});
+
+/** Also declares a restore that no sweep has noticed, as one to less than a minute ago. */
+const confirmRestore = operatorRoute({
+  operationId: "confirmRestore",
+  summary: "Confirm that the ledger was restored, and to what time",
+  method: "post",
+  path: "/restored",
+  body: z.strictObject({ at: instant.describe("The time to which the ledger went back") }),
+  answer: restoreViewSchema,
+  problems: [409],
+  async handle({ c, deps, body: { at } }) {
+    const { documents, clock } = deps;
+    const now = clock.now();
+    const read = await documents.read([restoreKey, sweepKey]);
+    const standing = read.get("restore", restoreKey.key)?.value;
+    if (standing?.state === "confirmed") {
+      return problem(
+        c,
+        409,
+        "A restore is confirmed already, and its calls are being gone through.",
+      );
+    }
+    const since = standing?.state === "held" ? standing.since : now;
+    if (at > since) {
+      const detail = `must not be after ${timeOf(since)}, when the restore was noticed`;
+      return unprocessable(c, [{ pointer: "/at", detail }]);
+    }
+    await record(c, deps, "restored", `ledger ${timeOf(at)}`);
+    const by = c.get("caller").tokenId;
+    const epoch = read.get("sweep", sweepKey.key)?.value.epoch ?? 0;
+    const declared = { epoch, since, isWatchDone: false, lookedUp: 0, toReview: 0 };
+    const value = await changeDocument(
+      restoreKey,
+      null,
+      (restore): Restore | undefined =>
+        restore?.value.state === "confirmed"
+          ? undefined
+          : restore?.value.state === "held"
+            ? { ...restore.value, state: "confirmed", at, by }
+            : { ...declared, state: "confirmed", at, by },
+      documents,
+      deps,
+    );
+    return viewOf(value);
+  },
+});
+
+export const restoreRoutes = [showRestore, confirmRestore];
+
+function viewOf(restore: Restore | undefined): RestoreView {
+  const { state = "none", since = null, at = null, by = null, lookedUp, toReview } = restore ?? {};
+  return {
+    state,
+    since: timeOf(since),
+    restored_to: timeOf(at),
+    by,
+    looked_up: lookedUp ?? 0,
+    to_review: toReview ?? 0,
+  };
+}

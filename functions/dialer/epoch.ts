@@ -1,0 +1,70 @@
+import { restoreKey, sweepKey } from "../../shared/documents/restore.ts";
+import type { DocumentsRead, StoredDocument } from "../../shared/documents/documents.ts";
+import { errorForLog } from "../../shared/platform/log.ts";
+import type { DialerDeps } from "./context.ts";
+
+/** Interval at which a process reads the object store's epoch. */
+const readEveryMs = 60_000;
+
+/**
+ * Notes the object store's epoch in this process's memory, once a minute. Never throws: without the object store,
+ * the sweeps' own comparison remains.
+ */
+export async function seeEpoch(deps: DialerDeps): Promise<void> {
+  const { epochStore, clock, memory, log } = deps;
+  const now = clock.now();
+  if (now - memory.epochReadAt < readEveryMs) return;
+  memory.epochReadAt = now;
+  try {
+    noteEpoch(await epochStore.read(), deps);
+  } catch (error) {
+    log("warning", "epoch.unreachable", { error: errorForLog(error) });
+  }
+}
+
+export function noteEpoch(epoch: number, { memory }: Pick<DialerDeps, "memory">): void {
+  memory.epochSeen = Math.max(memory.epochSeen, epoch);
+}
+
+/**
+ * Compares the ledger's epoch with the object store's. A ledger that is behind has gone back: this is written
+ * down, and holds all dialing until an operator confirms the restore.
+ *
+ * @param outside the object store's epoch, read before `documents`
+ * @param documents those of `sweepKey` and `restoreKey`
+ * @returns the restore that is not over, or undefined if the sweep may go on
+ */
+export async function checkEpoch(
+  outside: number,
+  documents: DocumentsRead,
+  deps: DialerDeps,
+): Promise<StoredDocument<"restore"> | undefined> {
+  const { clock, random, log } = deps;
+  const standing = documents.get("restore", restoreKey.key);
+  const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
+  const isKnown = standing !== undefined && standing.value.epoch >= outside;
+  if (epoch >= outside || isKnown) {
+    return standing?.value.state === "done" ? undefined : standing;
+  }
+  const restore: StoredDocument<"restore"> = {
+    ...restoreKey,
+    version: random.version(),
+    value: {
+      state: "held",
+      since: clock.now(),
+      epoch: outside,
+      at: null,
+      by: null,
+      isWatchDone: false,
+      lookedUp: 0,
+      toReview: 0,
+    },
+    expiresAt: null,
+  };
+  const [isWritten] = await deps.documents.write([
+    { next: restore, seen: standing?.version ?? null },
+  ]);
+  log("alarm", "ledger.restored", { due_at: new Date(restore.value.since).toISOString() });
+  if (isWritten === true) return restore;
+  return (await deps.documents.read([restoreKey])).get("restore", restoreKey.key);
+}

@@ -1,0 +1,45 @@
+import { PutItemCommand, ScanCommand, DeleteItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll } from "vitest";
+import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
+import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
+import { createS3EpochStore } from "../../shared/documents/s3-epoch-store.ts";
+import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
+import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
+import { describeRestore } from "../contracts/restore.ts";
+
+let engines: AwsEngines;
+let tables = 0;
+beforeAll(async () => {
+  engines = await startAwsEngines();
+});
+afterAll(() => engines.stop());
+
+describeRestore("DynamoDB", async (now) => {
+  const { dynamo, s3 } = engines;
+  const TableName = `restored-${++tables}`;
+  const bucket = TableName;
+  await engines.createTable(TableName);
+  await engines.createBucket(bucket);
+  const scan = async () => (await dynamo.send(new ScanCommand({ TableName }))).Items ?? [];
+  return {
+    ledger: createDynamoLedger(dynamo, TableName, 60 * 86_400_000),
+    documents: createDynamoDocuments(dynamo, TableName, now, randomVersion),
+    epochStore: createS3EpochStore(async () => s3, bucket),
+    async copy() {
+      const items = await scan();
+      return async () => {
+        for (const item of await scan()) {
+          const Key = Object.fromEntries(
+            [dynamoTable.hashKey, dynamoTable.rangeKey].map((name) => [
+              name,
+              item[name] ?? { S: "" },
+            ]),
+          );
+          await dynamo.send(new DeleteItemCommand({ TableName, Key }));
+        }
+        for (const Item of items) await dynamo.send(new PutItemCommand({ TableName, Item }));
+      };
+    },
+  };
+});

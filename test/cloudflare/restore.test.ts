@@ -1,0 +1,43 @@
+import { createD1Documents } from "../../shared/documents/d1-documents.ts";
+import { createR2EpochStore } from "../../shared/documents/r2-epoch-store.ts";
+import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
+import { describeRestore } from "../contracts/restore.ts";
+import { testEnv } from "./env.ts";
+
+const { LEDGER, ENVELOPES } = testEnv;
+/** The tables' columns, without those that D1 generates. */
+const tables = {
+  calls: ["id", "version", "number_hash", "row"],
+  documents: ["kind", "key", "version", "expires_at", "value"],
+};
+
+async function empty(): Promise<void> {
+  for (const table of Object.keys(tables)) await LEDGER.prepare(`DELETE FROM ${table}`).run();
+}
+
+describeRestore("D1", async (now) => {
+  await empty();
+  await ENVELOPES.delete("epoch");
+  return {
+    ledger: createD1Ledger(LEDGER),
+    documents: createD1Documents(LEDGER, now, randomVersion),
+    epochStore: createR2EpochStore(ENVELOPES),
+    async copy() {
+      const copies = await Promise.all(
+        Object.entries(tables).map(async ([table, columns]) => {
+          const names = columns.join(", ");
+          const { results } = await LEDGER.prepare(`SELECT ${names} FROM ${table}`).all();
+          const places = columns.map(() => "?").join(", ");
+          const insert = LEDGER.prepare(`INSERT INTO ${table} (${names}) VALUES (${places})`);
+          return results.map((row) => insert.bind(...columns.map((name) => row[name])));
+        }),
+      );
+      return async () => {
+        await empty();
+        const statements = copies.flat();
+        if (statements.length > 0) await LEDGER.batch(statements);
+      };
+    },
+  };
+});

@@ -1,0 +1,251 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { DialerDeps } from "../../functions/dialer/context.ts";
+import { handleMessages } from "../../functions/dialer/handle-messages.ts";
+import { sweep } from "../../functions/dialer/sweep.ts";
+import { createDialerMemory } from "../../functions/dialer/wiring.ts";
+import type { Call } from "../../shared/calls/call.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import type { Documents } from "../../shared/documents/documents.ts";
+import type { EpochStore } from "../../shared/documents/restore.ts";
+import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
+import type { SoughtCall } from "../../shared/providers/dialing-provider.ts";
+import { createSchedule } from "../../shared/schedule/schedule.ts";
+import { aCall } from "../support/calls.ts";
+import { testPlan } from "../support/environment.ts";
+import { message } from "../support/dialer-calls.ts";
+
+/** A ledger that can be copied and put back, and the store of its epoch beside it. */
+export interface RestorableLedger {
+  ledger: CallLedger;
+  documents: Documents;
+  epochStore: EpochStore;
+  /** Copies everything in the ledger. Resolves to a function that puts the copy back in its stead. */
+  copy(): Promise<() => Promise<void>>;
+}
+
+const startAt = Date.parse("2026-11-18T12:00:00Z");
+const minute = 60_000;
+
+/** Describes what a restore of the ledger may never do: have somebody phoned twice. */
+export function describeRestore(
+  name: string,
+  create: (now: () => number) => Promise<RestorableLedger>,
+): void {
+  describe(`a restore of ${name}`, { timeout: 60_000 }, () => {
+    let bench: Awaited<ReturnType<typeof createBench>>;
+    beforeEach(async () => {
+      bench = await createBench(create);
+    });
+
+    it("phones nobody twice, and loses no call that the copy has", async () => {
+      const [listed, hooked] = [bench.call("agent_listed"), bench.call("agent_hooked")];
+      const tomorrow = bench.call("agent_listed", { timezone: "Asia/Tokyo" });
+      await bench.deliver([listed, hooked, tomorrow]);
+      expect(bench.rung).toEqual([]);
+      expect((await bench.row(tomorrow))?.state).toBe("WAITING");
+      await bench.sweep();
+      const restoredTo = bench.now();
+      const putBack = await bench.copy();
+
+      bench.provider.isBusy = false;
+      await bench.pass(minute);
+      await bench.deliver([listed, hooked]);
+      const fresh = bench.call("agent_hooked");
+      await bench.deliver([fresh]);
+      expect(bench.rung.toSorted()).toEqual([listed.id, hooked.id, fresh.id].toSorted());
+      await bench.pass(minute);
+
+      await putBack();
+      bench.restart();
+      expect((await bench.row(listed))?.state).toBe("WAITING");
+      // Whatever comes first, a delivery or a sweep: nobody is dialed.
+      const later = bench.call("agent_hooked");
+      await bench.deliver([listed, hooked, fresh, later]);
+      await bench.pass(3 * minute);
+      await bench.deliver([listed, hooked, fresh, later]);
+      expect(bench.rung).toHaveLength(3);
+      expect(bench.alarms()).toContain("ledger.restored");
+
+      await bench.confirm(restoredTo);
+      await bench.pass(5 * minute);
+      await bench.deliver([listed, hooked, fresh, later]);
+      await bench.pass(4 * minute);
+      const states = async (calls: Call[]) =>
+        Promise.all(calls.map(async (call) => (await bench.row(call))?.state));
+      expect(await states([listed, hooked, fresh, tomorrow])).toEqual([
+        "PLACED", // the provider has it
+        "NEEDS_REVIEW", // nobody can be asked
+        "NEEDS_REVIEW", // its row was lost
+        "WAITING", // it was not due before
+      ]);
+      expect(bench.rung.filter((id) => id === later.id).length).toBeLessThanOrEqual(1);
+      expect(new Set(bench.rung).size).toBe(bench.rung.length);
+
+      const after = bench.call("agent_hooked");
+      await bench.deliver([after]);
+      expect(bench.rung).toContain(after.id);
+    });
+
+    it("is asked about in all of the time that was lost, and ends in review if nothing is found", async () => {
+      const call = bench.call("agent_listed");
+      await bench.deliver([call]);
+      await bench.sweep();
+      const restoredTo = bench.now();
+      const putBack = await bench.copy();
+      await bench.pass(7 * minute);
+      await putBack();
+      bench.restart();
+      await bench.pass(2 * minute);
+      await bench.confirm(restoredTo);
+      await bench.pass(4 * minute);
+      const [sought] = bench.sought;
+      expect(sought?.from).toBeLessThanOrEqual(restoredTo);
+      expect(sought?.until).toBeGreaterThanOrEqual(restoredTo + 7 * minute);
+      await bench.pass(4 * minute);
+      expect(await bench.row(call)).toMatchObject({ state: "NEEDS_REVIEW" });
+      expect(bench.rung).toEqual([]);
+    });
+
+    it("is not seen where the ledger went on as it should", async () => {
+      const call = bench.call("agent_hooked");
+      for (let turn = 0; turn < 3; turn++) {
+        await bench.pass(minute);
+        bench.restart();
+        await bench.deliver([bench.call("agent_hooked")]);
+      }
+      bench.provider.isBusy = false;
+      await bench.deliver([call]);
+      expect(bench.rung).toContain(call.id);
+      expect(bench.alarms()).toEqual([]);
+    });
+
+    it("is seen where all of the ledger is gone", async () => {
+      const putBack = await bench.copy();
+      await bench.pass(3 * minute);
+      await putBack();
+      bench.restart();
+      await bench.sweep();
+      bench.provider.isBusy = false;
+      const call = bench.call("agent_hooked");
+      await bench.deliver([call]);
+      expect(bench.rung).toEqual([]);
+      expect(await bench.row(call)).toMatchObject({ state: "WAITING", reason: "restored" });
+    });
+  });
+}
+
+/** Creates a dialer over the ledger, whose clock the test moves, and a provider that counts whom it rings. */
+async function createBench(create: (now: () => number) => Promise<RestorableLedger>) {
+  let now = startAt;
+  const { ledger, documents, epochStore, copy } = await create(() => now);
+  const rung: string[] = [];
+  const sought: SoughtCall[] = [];
+  const provider = { isBusy: true };
+  const events: { level: string; event: string }[] = [];
+  const log: DialerDeps["log"] = (level, event) => events.push({ level, event });
+  const plan = parseDialPlan(
+    {
+      ...testPlan,
+      agents: {
+        agent_listed: { provider: "vapi", agent: "a", from: "f" },
+        agent_hooked: { provider: "webhook", url: "https://hook.example/dial" },
+      },
+      providers: { vapi: {}, webhook: {} },
+      callingHours: { default: { "mon-sun": ["06:00-20:00"] } },
+      reviewAfterSeconds: 120,
+    },
+    {},
+  );
+  const deps: DialerDeps = {
+    queue: { send: async () => undefined, sendMany: async (all) => all.length },
+    ledger,
+    documents,
+    epochStore,
+    deadLetters: { store: async () => undefined },
+    settings: {
+      plan,
+      schedule: createSchedule(plan, log),
+      hashKey: "5f".repeat(32),
+      providerOf: ({ type }) => ({
+        async dial({ call }) {
+          if (provider.isBusy)
+            return { kind: "not_placed", code: "http_429", retryAfterSeconds: 5 };
+          rung.push(call.id);
+          return { kind: "placed", providerCallId: `ring_${call.id}` };
+        },
+        ...(type === "vapi"
+          ? {
+              async lookUp(asked: SoughtCall) {
+                sought.push(asked);
+                if (!rung.includes(asked.call.id)) return undefined;
+                return { by: "id" as const, providerCallId: `ring_${asked.call.id}` };
+              },
+            }
+          : {}),
+      }),
+    },
+    clock: {
+      now: () => now,
+      async sleep(ms) {
+        if (ms > 0) now += ms;
+      },
+    },
+    random: { version: randomVersion, fraction: () => 0.5 },
+    concurrency: 5,
+    sweepSeconds: 60,
+    log,
+    memory: createDialerMemory(),
+  };
+  const ids: string[] = [];
+  const deliverText = (text: string) =>
+    handleMessages(
+      [{ attempt: 1, id: "message", large: false, open: async () => text }],
+      deps,
+      now + 900_000,
+    );
+  const bench = {
+    rung,
+    sought,
+    provider,
+    copy,
+    now: () => now,
+    alarms: () => events.filter(({ level }) => level === "alarm").map(({ event }) => event),
+    call(agent_id: string, more: { timezone?: string } = {}): Call {
+      const phone_number = `+1202555${String(1000 + ids.length)}`;
+      const request = { phone_number, agent_id, timezone: "UTC", ...more };
+      const call = aCall({ acceptedAt: now, request });
+      ids.push(call.id);
+      return call;
+    },
+    row: async ({ id }: Call): Promise<CallRow | undefined> =>
+      (await ledger.read([id])).rows.get(id),
+    /** Delivers each call's own message, as often as it is called. */
+    async deliver(calls: Call[]) {
+      for (const call of calls) await deliverText(JSON.stringify(message(call)));
+    },
+    sweep: () => sweep(deps, now + 120_000),
+    /** Lets time pass, with a sweep and a hint for every call a minute. */
+    async pass(ms: number) {
+      for (const endAt = now + ms; now < endAt; now += minute) {
+        await bench.sweep();
+        if (ids.length > 0) await deliverText(JSON.stringify({ kind: "due", ids }));
+      }
+    },
+    /** Starts a new process. */
+    restart() {
+      deps.memory = createDialerMemory();
+    },
+    /** Confirms the restore, as the operator's API does. */
+    async confirm(at: number) {
+      const key = { kind: "restore", key: "ledger" } as const;
+      const standing = (await documents.read([key])).get("restore", "ledger");
+      if (standing === undefined) throw new Error("no restore was noticed");
+      const value = { ...standing.value, state: "confirmed" as const, at, by: "operator" };
+      const next = { ...standing, version: randomVersion(), value };
+      expect(await documents.write([{ next, seen: standing.version }])).toEqual([true]);
+    },
+  };
+  return bench;
+}
