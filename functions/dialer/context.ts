@@ -57,8 +57,10 @@ export interface DialerMemory {
   calledUp: Set<string>;
   /** Time at which this process last read the sweeps' heartbeat, in milliseconds since the epoch. */
   heartbeatReadAt: number;
-  /** Highest epoch that this process has seen, in the ledger or in the object store. */
-  epochSeen: number;
+  /** Highest epoch that this process has seen in the object store. Undefined: it could not yet be read. */
+  epochSeen: number | undefined;
+  /** The last restore of the ledger that this process knows of, in milliseconds since the epoch of Unix. */
+  restoredAt: number;
   /** Time at which this process last read the object store's epoch, in milliseconds since the epoch of Unix. */
   epochReadAt: number;
 }

@@ -82,7 +82,8 @@ function mayHaveBeenLost(call: Call, row: CallRow | undefined, documents: Docume
   const restore = documents.get("restore", restoreKey.key)?.value;
   if (restore === undefined) return false;
   if (row === undefined) return call.acceptedAt <= restore.since;
-  return row.state === "WAITING" && mayHaveBeenDialed(row, restore);
+  const { at, since } = restore;
+  return row.state === "WAITING" && mayHaveBeenDialed(row, { at: at ?? since, since });
 }
 
 /** Keeps a call until the restore of the ledger is over. It may have been dialed, so not even its end is decided. */

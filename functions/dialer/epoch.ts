@@ -1,19 +1,20 @@
 import { restoreKey, sweepKey } from "../../shared/documents/restore.ts";
 import type { DocumentsRead, StoredDocument } from "../../shared/documents/documents.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
-import type { DialerDeps } from "./context.ts";
+import type { DialerDeps, DialerMemory } from "./context.ts";
 
 /** Interval at which a process reads the object store's epoch. */
 const readEveryMs = 60_000;
 
 /**
- * Notes the object store's epoch in this process's memory, once a minute. Never throws: without the object store,
- * the sweeps' own comparison remains.
+ * Notes the object store's epoch in this process's memory: at first, and once a minute. Never throws. A process that
+ * could never read it cannot tell whether the ledger went back, and dials nobody; the sweeps, which read it too, find
+ * its calls. Each delivery reads for itself, as a Worker may not wait for another request's answer.
  */
 export async function seeEpoch(deps: DialerDeps): Promise<void> {
   const { epochStore, clock, memory, log } = deps;
   const now = clock.now();
-  if (now - memory.epochReadAt < readEveryMs) return;
+  if (memory.epochSeen !== undefined && now - memory.epochReadAt < readEveryMs) return;
   memory.epochReadAt = now;
   try {
     noteEpoch(await epochStore.read(), deps);
@@ -23,7 +24,14 @@ export async function seeEpoch(deps: DialerDeps): Promise<void> {
 }
 
 export function noteEpoch(epoch: number, { memory }: Pick<DialerDeps, "memory">): void {
-  memory.epochSeen = Math.max(memory.epochSeen, epoch);
+  memory.epochSeen = Math.max(memory.epochSeen ?? 0, epoch);
+}
+
+/** Forgets what this process knows of a ledger that went back: documents of backlogs, rows that were called up. */
+export function forgetLedger(memory: DialerMemory, restoredAt: number): void {
+  memory.backlogsUsedAt.clear();
+  memory.calledUp.clear();
+  memory.restoredAt = restoredAt;
 }
 
 /**

@@ -172,6 +172,8 @@ async function ownOf(
   const { call, row } = lookUp;
   const { route, numberHash } = row;
   const { ledger, documents, clock, random, settings } = deps;
+  // A restore also lost rows of other calls to this number, whose calls cannot be told from this one.
+  if (row.lostUntil !== null) return undefined;
   // After a rotation of HASH_KEY, the calls to this number cannot be found by its hash.
   const { phone_number } = call.request;
   if (traceOfNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;

@@ -73,11 +73,8 @@ interface Taken {
 /** Takes the lease and moves the epoch on, in the ledger and then in the object store. */
 async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
   const { documents, epochStore, clock, random, log } = deps;
-  const epochLost = (error: unknown) => {
-    log("alarm", "epoch.unreachable", { error: errorForLog(error) });
-    return 0;
-  };
-  const outside = await epochStore.read().catch(epochLost);
+  // If it cannot be read, nothing is called up: the ledger may have gone back.
+  const outside = await epochStore.read();
   const read = await documents.read([sweepKey, restoreKey]);
   const standing = read.get("sweep", sweepKey.key);
   const now = clock.now();
@@ -107,7 +104,9 @@ async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
   if (isMine !== true) return undefined;
   if (restore === undefined) {
     noteEpoch(next.value.epoch, deps);
-    await epochStore.write(next.value.epoch).catch(epochLost);
+    await epochStore.write(next.value.epoch, outside).catch((error: unknown) => {
+      log("alarm", "epoch.unreachable", { error: errorForLog(error) });
+    });
   }
   return { lease: next, restore };
 }

@@ -55,8 +55,9 @@ export function createDialerMemory(): DialerMemory {
     breakersOpened: 0,
     calledUp: new Set(),
     heartbeatReadAt: -Infinity,
-    epochSeen: 0,
+    epochSeen: undefined,
     epochReadAt: -Infinity,
+    restoredAt: 0,
   };
 }
 

@@ -12,7 +12,7 @@ import {
   type Stack,
 } from "aws-cdk-lib";
 import type { ScheduledEvent } from "../../functions/dialer/lambda.ts";
-import { epochObject } from "../../shared/documents/restore.ts";
+import { epochPrefix } from "../../shared/documents/restore.ts";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 import type { FunctionName } from "./bundle.ts";
 import { deadDeliveriesAtOnce, deliveriesOf, dialerTimeoutSeconds } from "./limits.ts";
@@ -80,8 +80,12 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
   allow(api.role, ["s3:PutObject"], [objects]);
   allow(dialer.role, ["s3:PutObject", "s3:GetObject"], [objects]);
   allow(dialer.role, ["s3:PutObject"], [bucket.arnForObjects("dead-letters/*")]);
-  allow(dialer.role, ["s3:PutObject", "s3:GetObject"], [bucket.arnForObjects(epochObject)]);
-  // Without the right to list, S3 answers 403 instead of 404 while there is no epoch yet.
+  allow(
+    dialer.role,
+    ["s3:PutObject", "s3:DeleteObject"],
+    [bucket.arnForObjects(`${epochPrefix}*`)],
+  );
+  // The epoch is the first name of a list.
   allow(dialer.role, ["s3:ListBucket"], [bucket.bucketArn]);
   const allowLedger = (role: iam.Role) => {
     const onItems = ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"];

@@ -177,11 +177,15 @@ export interface Restored {
 const restoreMarginMs = 60_000;
 
 /** True if a row of a restored ledger may have been dialed in the time that was lost. */
-export function mayHaveBeenDialed(row: CallRow, { since }: Pick<Restored, "since">): boolean {
+export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolean {
   if (row.acceptedAt > since || (row.lostUntil !== null && row.lostUntil >= since)) return false;
   if (row.state === "DIALING" || row.state === "UNKNOWN") return true;
+  if (row.state !== "WAITING") return false;
+  // A row that the copy did not have may stand for one that was lost, whenever it is due: a function that stood still
+  // has written it.
+  const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
   // Nothing moves a due time forward, so a row that is due later was not due before.
-  return row.state === "WAITING" && (row.dueAt ?? 0) <= since + restoreMarginMs;
+  return isNew || (row.dueAt ?? 0) <= since + restoreMarginMs;
 }
 
 /**

@@ -7,15 +7,30 @@ import type { DocumentsRead } from "./documents.ts";
  * row that may have been dialed since is looked up or waits for review.
  */
 
-/** Keeps the epoch outside the ledger, so that it does not go back with it. */
+/**
+ * Keeps the epoch outside the ledger, so that it does not go back with it. Each epoch is an object whose name is
+ * first in a list if its epoch is the highest: a sweep that stood still cannot lower it.
+ */
 export interface EpochStore {
-  /** Resolves to 0 if no epoch was ever written. */
+  /** Resolves to the highest epoch that was written, or 0. */
   read(): Promise<number>;
-  write(epoch: number): Promise<void>;
+  /** Writes an epoch, and removes the one `before`, as it was read. A lower epoch than the standing one is void. */
+  write(epoch: number, before: number): Promise<void>;
 }
 
-/** Name of the object that holds the epoch. */
-export const epochObject = "epoch";
+/** Beginning of the names of the epochs' objects. */
+export const epochPrefix = "epoch/";
+const epochMax = 1e15;
+
+export function nameOfEpoch(epoch: number): string {
+  return epochPrefix + String(epochMax - epoch).padStart(16, "0");
+}
+
+/** Returns the epoch of an object's name, or 0 if there is no object. */
+export function epochIn(name: string | undefined): number {
+  return name === undefined ? 0 : epochMax - Number(name.slice(epochPrefix.length));
+}
+
 export const sweepKey = { kind: "sweep", key: "sweep" } as const;
 export const restoreKey = { kind: "restore", key: "ledger" } as const;
 
@@ -36,11 +51,4 @@ export function isHeld(documents: DocumentsRead, epochSeen: number): boolean {
   if (state === "held" || state === "confirmed") return true;
   const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
   return epoch < epochSeen;
-}
-
-/** Reads an epoch as stored. @throws if it is none, as only another program can have written it */
-export function parseEpoch(text: string | undefined): number {
-  if (text === undefined) return 0;
-  if (!/^\d{1,15}$/.test(text)) throw new Error("the epoch in the object store is no number");
-  return Number(text);
 }

@@ -6,6 +6,7 @@ import { createS3EpochStore } from "../../shared/documents/s3-epoch-store.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
+import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";
 
 let engines: AwsEngines;
@@ -42,4 +43,10 @@ describeRestore("DynamoDB", async (now) => {
       };
     },
   };
+});
+
+describeEpochStore("S3", async () => {
+  const bucket = `epochs-${++tables}`;
+  await engines.createBucket(bucket);
+  return createS3EpochStore(async () => engines.s3, bucket);
 });

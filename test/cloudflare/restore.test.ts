@@ -1,7 +1,9 @@
 import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createR2EpochStore } from "../../shared/documents/r2-epoch-store.ts";
+import { epochPrefix } from "../../shared/documents/restore.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
+import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";
 import { testEnv } from "./env.ts";
 
@@ -16,9 +18,14 @@ async function empty(): Promise<void> {
   for (const table of Object.keys(tables)) await LEDGER.prepare(`DELETE FROM ${table}`).run();
 }
 
+async function emptyEpochs(): Promise<void> {
+  const { objects } = await ENVELOPES.list({ prefix: epochPrefix });
+  for (const { key } of objects) await ENVELOPES.delete(key);
+}
+
 describeRestore("D1", async (now) => {
   await empty();
-  await ENVELOPES.delete("epoch");
+  await emptyEpochs();
   return {
     ledger: createD1Ledger(LEDGER),
     documents: createD1Documents(LEDGER, now, randomVersion),
@@ -40,4 +47,9 @@ describeRestore("D1", async (now) => {
       };
     },
   };
+});
+
+describeEpochStore("R2", async () => {
+  await emptyEpochs();
+  return createR2EpochStore(ENVELOPES);
 });

@@ -41,6 +41,18 @@ const dayMs = 86_400_000;
 
 /** Returns a description of every broken promise; empty if all were kept. */
 export function violationsOf(happened: Happened): string[] {
+  // Rows and events that a restore took away are missed by the other checks.
+  if (happened.scenario.restore !== undefined) {
+    return [
+      ...callsTwice(happened),
+      // A function that stands still across the restore may write a row into a backlog that is no longer known.
+      ...(happened.scenario.weather.freeze > 0 ? [] : callsOpen(happened)),
+      ...callsAtNight(happened),
+      ...callsTooFast(happened),
+      ...callsWithoutToken(happened),
+      ...leaks(happened),
+    ];
+  }
   return [
     ...callsTwice(happened),
     ...callsLost(happened),
@@ -91,6 +103,15 @@ const ends: Record<string, { placed: boolean | undefined; revealed: boolean }> =
   REDIALED: { placed: false, revealed: true },
   NEEDS_REVIEW: { placed: undefined, revealed: true },
 };
+
+/** Checks that every call that has a row has ended, and that none is PLACED that was not. */
+function callsOpen({ rows, placements }: Happened): string[] {
+  const placed = new Set(placements.map(({ id }) => id));
+  return rows.flatMap(({ id, state }) => {
+    if (ends[state] === undefined) return [`lost: ${id} is still ${state}`];
+    return state === "PLACED" && !placed.has(id) ? [`lost: ${id} is PLACED and was not`] : [];
+  });
+}
 
 function callsLost({ posted, calls, rows, placements, errors, kept }: Happened): string[] {
   const broken: string[] = [];

@@ -98,6 +98,16 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
   return {
     stored,
     memory,
+    /** Copies all rows. Returns a function that puts the copy back in their stead, with indexes that fit. */
+    copy(): () => void {
+      const rows = structuredClone([...stored]);
+      return () => {
+        const gone = new Set([...stored.keys(), ...indexed.keys()]);
+        stored.clear();
+        for (const [id, row] of rows) stored.set(id, row);
+        for (const id of [...gone, ...stored.keys()]) follow(id);
+      };
+    },
     violations,
     takeOne,
     /** Returns the calls that were dialed while only a later version could read their rows. */

@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- --seeds 2000 [--from 1] [--trouble 100] [--schedules]`: runs this many simulations,
+ * `npm run simulate -- --seeds 2000 [--from 1] [--trouble 100] [--restores 100] [--schedules]`: runs this many simulations,
  * each from its seed, and this many of accounts in trouble. With `--schedules` it also runs the schedules
  * that random simulation would seldom find, and every order in which two dialers and a sweep may handle a
  * call. Exits with 1 at the first broken promise; a failing seed's scenario is shrunk to the smallest that
@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { runDirected } from "./directed.ts";
 import { explorations, explore, isShort } from "./interleavings.ts";
 import { longSchedules, quickSchedules } from "./schedules.ts";
+import { restoredScenarios } from "./restores.ts";
 import { runSeeds, textOf } from "./seeds.ts";
 import { simulateTrouble } from "./trouble.ts";
 
@@ -21,6 +22,8 @@ const { values } = parseArgs({
     mutant: { type: "boolean", default: false },
     /** Number of simulations of accounts in trouble beside accounts that are well. */
     trouble: { type: "string", default: "0" },
+    /** Number of simulations of a ledger that is restored from a backup. */
+    restores: { type: "string", default: "0" },
     /** Reports a failing scenario as found. */
     unshrunk: { type: "boolean", default: false },
   },
@@ -79,6 +82,19 @@ ${totals.unknown} unknown outcomes, ${totals.needsReview} left to a person;
 functions killed ${totals.killed} times, frozen ${totals.frozen} times.`);
 
 await runTroubled(Number(values.trouble));
+const restores = Number(values.restores);
+if (restores > 0) {
+  const run = await runSeeds(from, restores, { isShrunk, of: restoredScenarios });
+  if (run.failure !== undefined) {
+    console.log(textOf(run.failure));
+    process.exit(1);
+  }
+  const { placed, unknown, needsReview } = run.totals;
+  console.log(
+    `${restores} simulations of a restored ledger: 0 violations; ${placed} placements, ` +
+      `${unknown} unknown outcomes, ${needsReview} left to a person.`,
+  );
+}
 
 if (values.schedules) {
   await runSchedules({ ...quickSchedules, ...longSchedules });

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import type { Fates } from "./provider.ts";
+import type { Restore } from "./restores.ts";
 
 /** Probabilities of all faults at once. */
 export interface Weather extends Fates {
@@ -41,6 +42,8 @@ export interface Scenario {
   weather: Weather;
   posts: Post[];
   acts: Act[];
+  /** A restore of the ledger from a backup, if there is one. */
+  restore?: Restore;
   outages: { of: "ledger" | "queue" | "providers"; atSeconds: number; seconds: number }[];
 }
 

@@ -33,7 +33,7 @@ const traceLinesMax = 150;
 export async function runSeeds(
   from: number,
   count: number,
-  { isShrunk }: { isShrunk: boolean },
+  { isShrunk, of = scenarios }: { isShrunk: boolean; of?: fc.Arbitrary<Scenario> },
   progress: (seed: number, totals: Totals) => void = () => undefined,
 ): Promise<{ totals: Totals; failure?: Failure }> {
   const totals: Totals = {
@@ -47,7 +47,7 @@ export async function runSeeds(
   };
   for (let seed = from; seed < from + count; seed++) {
     let latest: Report | undefined;
-    const property = fc.asyncProperty(scenarios, async (scenario) => {
+    const property = fc.asyncProperty(of, async (scenario) => {
       latest = await simulate(scenario);
       return latest.violations.length === 0;
     });

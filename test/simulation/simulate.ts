@@ -22,6 +22,7 @@ import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { ask, type Faults } from "./outside.ts";
 import { createProcesses } from "./processes.ts";
 import { createSimulatedProvider } from "./provider.ts";
+import { createRestores } from "./restores.ts";
 import { createSimulatedQueue } from "./queue.ts";
 import { calmWeather, type Scenario } from "./scenario.ts";
 import { noStops, World } from "./world.ts";
@@ -118,7 +119,8 @@ export async function simulate(
   const epochs = createMemoryEpochStore();
   const epochStore: EpochStore = {
     read: () => ask(world, faultsOf("queue")(), "epoch", () => epochs.read()),
-    write: (epoch) => ask(world, faultsOf("queue")(), "epoch", () => epochs.write(epoch)),
+    write: (epoch, before) =>
+      ask(world, faultsOf("queue")(), "epoch", () => epochs.write(epoch, before)),
   };
   const processes = createProcesses(
     world,
@@ -192,6 +194,7 @@ export async function simulate(
   };
 
   const clients = createClients(world, scenario, request);
+  createRestores(world, scenario, ledger, documents.stored, epochs.standing, request);
   const operator = createOperatorActs(world, scenario, request, provider.isPlaced);
   world.after(0, "the storm begins", () => {
     world.stops = { kill: scenario.weather.kill, freeze: scenario.weather.freeze };
@@ -258,7 +261,9 @@ export async function simulate(
       ...ledger.violations,
       ...ledger.dialedUnseen(provider.requests),
       ...violationsOf(happened),
-      ...(scenario.seed % 4 === 0 ? await weeksLater(world, { queue, processes, provider }) : []),
+      ...(scenario.seed % 4 === 0 && scenario.restore === undefined
+        ? await weeksLater(world, { queue, processes, provider })
+        : []),
     ],
     accepted: clients.posted.filter(({ status }) => status === "accepted").length,
     placed: provider.placements.length,

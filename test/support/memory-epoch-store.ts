@@ -1,14 +1,15 @@
 import type { EpochStore } from "../../shared/documents/restore.ts";
 
 /** Creates an epoch store in this process's memory, for tests. */
-export function createMemoryEpochStore(): EpochStore {
+export function createMemoryEpochStore(): EpochStore & { standing(): number } {
   let standing = 0;
   return {
+    standing: () => standing,
     async read() {
       return standing;
     },
     async write(epoch) {
-      standing = epoch;
+      standing = Math.max(standing, epoch);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { randomVersion } from "../../shared/platform/random-id.ts";
+import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
@@ -22,3 +23,5 @@ describeRestore("a ledger in memory", async (now) => {
     },
   };
 });
+
+describeEpochStore("memory", async () => createMemoryEpochStore());

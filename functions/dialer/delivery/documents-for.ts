@@ -17,7 +17,7 @@ import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
 import type { Known } from "../decide.ts";
 import type { DialerDeps } from "../context.ts";
-import { seeEpoch } from "../epoch.ts";
+import { forgetLedger, seeEpoch } from "../epoch.ts";
 import { calledUpKeyOf, paceKeyOf } from "./permits.ts";
 
 /**
@@ -56,10 +56,13 @@ export async function documentsFor(
   );
   want(doNotCallKeysOf(numbers ? [...new Set(hashes)] : [], hashKey));
   want([restoreKey, sweepKey]);
-  const { epochSeen } = memory;
+  const { epochSeen: seenBefore = 0 } = memory;
   const [read] = await Promise.all([documents.read([...keys.values()]), seeEpoch(deps)]);
+  const { epochSeen } = memory;
   // A sweep may have moved the epoch on since the documents were read, so one less counts of what was seen meanwhile.
-  const isOnHold = isHeld(read, Math.max(epochSeen, memory.epochSeen - 1));
+  const isOnHold = epochSeen === undefined || isHeld(read, Math.max(seenBefore, epochSeen - 1));
+  const restoredAt = read.get(restoreKey.kind, restoreKey.key)?.value.since ?? 0;
+  if (isOnHold || restoredAt > memory.restoredAt) forgetLedger(memory, restoredAt);
   return { ...read, isOnHold };
 }
 

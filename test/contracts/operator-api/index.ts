@@ -6,6 +6,7 @@ import { itCountsCalls } from "./counts.ts";
 import { itActsOnCalls } from "./decisions.ts";
 import { itKeepsTheDoNotCallList } from "./do-not-call.ts";
 import { itPausesCalls } from "./pauses.ts";
+import { itConfirmsRestores } from "./restores.ts";
 import { type OperatorApiUnderTest, useOperatorApi } from "./setup.ts";
 
 /** Describes the operator's API on any platform, under `apiEnvironment`. Each test has calls of its own. */
@@ -18,6 +19,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     itPausesCalls(api);
     itCountsCalls(api);
     itKeepsTheDoNotCallList(api);
+    itConfirmsRestores(api);
     itListsTheAuditLog(api);
   });
 }

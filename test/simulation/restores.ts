@@ -1,0 +1,97 @@
+import * as fc from "fast-check";
+import type { StoredText } from "../../shared/documents/stored-text.ts";
+import type { Requesting } from "./clients.ts";
+import { tokens } from "./plan.ts";
+import { type Scenario, scenarios } from "./scenario.ts";
+import type { World } from "./world.ts";
+
+/** A restore of the ledger. All times are seconds since the start. */
+export interface Restore {
+  /** Time of the backup. */
+  toSeconds: number;
+  /** Time at which the backup replaces the ledger. */
+  atSeconds: number;
+  /** Time at which the operator begins to look after it. */
+  confirmedSeconds: number;
+}
+
+/**
+ * Generates scenarios with one restore. What operators and clients did between the backup and the restore is lost,
+ * and is asked for again, so nobody does anything but post calls without a key.
+ */
+export const restoredScenarios: fc.Arbitrary<Scenario> = fc
+  .tuple(
+    scenarios,
+    fc.record({
+      toSeconds: fc.nat({ max: 1500 }),
+      lostSeconds: fc.integer({ min: 130, max: 1800 }),
+      laterSeconds: fc.nat({ max: 1200 }),
+    }),
+  )
+  .map(([scenario, { toSeconds, lostSeconds, laterSeconds }]) => ({
+    ...scenario,
+    acts: [],
+    capped: false,
+    later: 0,
+    posts: scenario.posts.map((post) => ({ ...post, key: undefined })),
+    restore: {
+      toSeconds,
+      atSeconds: toSeconds + lostSeconds,
+      confirmedSeconds: toSeconds + lostSeconds + laterSeconds,
+    },
+  }));
+
+/** Sweeps between the backup and the restore: a restore to a later state cannot be noticed. */
+const epochsMin = 2;
+
+/** Restores a ledger and its documents once, and has an operator confirm it until calls are dialed again. */
+export function createRestores(
+  world: World,
+  { restore }: Pick<Scenario, "restore">,
+  ledger: { copy(): () => void },
+  documents: Map<string, StoredText>,
+  epoch: () => number,
+  request: Requesting,
+): void {
+  if (restore === undefined) return;
+  let restoredTo = 0;
+  let putBack = () => undefined as void;
+  let isBack = false;
+  world.after(restore.toSeconds * 1000, "the ledger is copied", () => {
+    const epochBefore = epoch();
+    const rows = ledger.copy();
+    const texts = structuredClone([...documents]);
+    restoredTo = world.now();
+    putBack = () => {
+      if (epoch() < epochBefore + epochsMin) {
+        world.after(10_000, "the restore is put off", putBack);
+        return;
+      }
+      isBack = true;
+      rows();
+      documents.clear();
+      for (const [name, text] of texts) documents.set(name, text);
+    };
+  });
+  world.after(restore.atSeconds * 1000, "the ledger is restored", () => putBack());
+  const headers = {
+    authorization: `Bearer ${tokens.operator}`,
+    "content-type": "application/json",
+  };
+  const confirm = async (): Promise<void> => {
+    const shown = await request("/operator/restored", { headers });
+    if (!isBack) {
+      await world.wait(60_000, "the operator waits");
+      return confirm();
+    }
+    const isHeld = shown?.status === 200 && shown.text.includes('"held"');
+    if (isHeld) {
+      const body = JSON.stringify({ at: new Date(restoredTo).toISOString() });
+      await request("/operator/restored", { method: "POST", headers, body });
+    }
+    if (shown?.status === 200 && shown.text.includes('"done"')) return;
+    await world.wait(world.between(5_000, 300_000), "the operator looks again");
+    return confirm();
+  };
+  world.after(restore.confirmedSeconds * 1000, "the operator looks", () => void confirm());
+}
