@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { malformedSecrets, missingSecrets } from "../../shared/dial-plan/secrets.ts";
+import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
 import { createToken, parseTokens } from "../../shared/platform/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 
@@ -55,7 +55,7 @@ export async function readLocalSettings(defaults: {
     const malformed = malformedSecrets(plan, given);
     if (malformed.length > 0)
       fail(`${malformed.join(", ")} must be printable ASCII without spaces.`);
-    for (const name of missingSecrets(plan, {})) environment[name] = given[name] ?? "";
+    for (const name of neededSecrets(plan, false)) environment[name] = given[name] ?? "";
   } catch (error) {
     fail(error instanceof Error ? error.message : "The settings are unreadable.");
   }

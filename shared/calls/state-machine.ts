@@ -251,7 +251,10 @@ export function acted(
   return act.to === "REDIALED" ? { ...next, redialedAs: act.redialedAs } : next;
 }
 
-/** True if the route's provider ignores a request whose id it has seen before. */
+/**
+ * True if the route's provider ignores a request whose id it has seen before: a webhook that promises it, and
+ * Amazon Connect, whose routes are `idempotent` unless the dial plan says otherwise.
+ */
 export function isIdempotent(route: CallRow["route"]): boolean {
   return route !== null && "idempotent" in route && route.idempotent === true;
 }

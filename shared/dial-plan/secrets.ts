@@ -1,20 +1,29 @@
-import { secretsOf } from "../providers/index.ts";
+import { roleIn, secretsOf } from "../providers/index.ts";
 import type { DialPlan } from "./plan-schema.ts";
 
+type Environment = Record<string, string | undefined>;
+
+/**
+ * Returns the names of the secrets that the plan's providers need.
+ *
+ * @param hasRole true for a Lambda function, whose role may replace secrets
+ */
+export function neededSecrets(plan: DialPlan, hasRole: boolean): string[] {
+  const routes = Object.values(plan.agents);
+  return [...new Set(routes.flatMap((route) => secretsOf(route, hasRole)))];
+}
+
 /** Returns the names of the secrets that the plan's providers need and `environment` lacks. */
-export function missingSecrets(
-  plan: DialPlan,
-  environment: Record<string, string | undefined>,
-): string[] {
-  const needed = new Set(Object.values(plan.agents).flatMap(secretsOf));
-  return [...needed].filter((name) => !environment[name]);
+export function missingSecrets(plan: DialPlan, environment: Environment): string[] {
+  return neededIn(plan, environment).filter((name) => !environment[name]);
 }
 
 /** Returns the names of the secrets that no header can carry: every request with them would fail before it leaves. */
-export function malformedSecrets(
-  plan: DialPlan,
-  environment: Record<string, string | undefined>,
-): string[] {
-  const needed = new Set(Object.values(plan.agents).flatMap(secretsOf));
-  return [...needed].filter((name) => !/^[\x21-\x7e]*$/.test(environment[name] ?? ""));
+export function malformedSecrets(plan: DialPlan, environment: Environment): string[] {
+  const isPrintable = (name: string) => /^[\x21-\x7e]*$/.test(environment[name] ?? "");
+  return neededIn(plan, environment).filter((name) => !isPrintable(name));
+}
+
+function neededIn(plan: DialPlan, environment: Environment): string[] {
+  return neededSecrets(plan, roleIn(environment) !== undefined);
 }

@@ -79,8 +79,12 @@ export interface ProviderType<Route extends { type: string; provider: string }> 
   routeSchema: z.ZodType<Route>;
   /** Names the provider account: a 401 or 402 holds all calls that go through it. */
   accountOf(route: Route): string;
-  /** Returns the names of a route's secrets without the account's name, such as `AUTH_TOKEN`. */
-  secretsOf(route: Route): string[];
+  /**
+   * Returns the names of a route's secrets without the account's name, such as `AUTH_TOKEN`.
+   *
+   * @param hasRole true where the dialer's function has an AWS role (`AwsRole`), which may replace secrets
+   */
+  secretsOf(route: Route, hasRole: boolean): string[];
   /**
    * Describes, in words for the client, why a request along this route could not carry a call's context
    * whole, so that acceptance refuses it. Absent if any context can be carried.
@@ -95,9 +99,18 @@ export interface ProviderType<Route extends { type: string; provider: string }> 
   create(options: ProviderOptions, routes: Route[]): DialingProvider<Route>;
 }
 
+/** Credentials of a Lambda function's role, which Lambda puts into the function's environment. */
+export interface AwsRole {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken: string;
+}
+
 export interface ProviderOptions {
   /** Returns a secret of an account, by its name from `secretsOf`. */
   secret(account: string, name: string): string | undefined;
+  /** Absent on every platform but Lambda. */
+  role?: AwsRole | undefined;
   fetch: typeof fetch;
   /** Current time in milliseconds since the epoch. */
   now(): number;

@@ -1,6 +1,12 @@
 import type * as z from "zod";
 import type { CallRequest } from "../calls/call.ts";
-import type { DialingProvider, ProviderOptions, ProviderType } from "./dialing-provider.ts";
+import { amazonConnect } from "./amazon-connect.ts";
+import type {
+  AwsRole,
+  DialingProvider,
+  ProviderOptions,
+  ProviderType,
+} from "./dialing-provider.ts";
 import { elevenlabs } from "./elevenlabs.ts";
 import { livekit } from "./livekit.ts";
 import { retell } from "./retell.ts";
@@ -11,7 +17,17 @@ import { vapi } from "./vapi.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every kind of dialing provider there is. */
-const known = [elevenlabs, livekit, retell, simulator, telnyx, twilio, vapi, webhook] as const;
+const known = [
+  amazonConnect,
+  elevenlabs,
+  livekit,
+  retell,
+  simulator,
+  telnyx,
+  twilio,
+  vapi,
+  webhook,
+] as const;
 
 /**
  * Route of an agent's calls, as kept with each call: the account's name (`provider`), its `type` and
@@ -42,11 +58,28 @@ export function accountNameOf(route: Route): string {
   return typeOf(route).accountOf(route);
 }
 
-/** Returns the names of the environment variables that a route's account needs. */
-export function secretsOf(route: Route): string[] {
+/**
+ * Returns the names of the environment variables that a route's account needs.
+ *
+ * @param hasRole true for a Lambda function, whose role may replace secrets
+ */
+export function secretsOf(route: Route, hasRole: boolean): string[] {
   return typeOf(route)
-    .secretsOf(route)
+    .secretsOf(route, hasRole)
     .map((name) => secretName(route.provider, name));
+}
+
+/**
+ * Returns the credentials of the function's role, if this is the environment of a Lambda function. Elsewhere
+ * the same variables may be those of the person who has started the process, and sign nothing.
+ */
+export function roleIn(environment: Record<string, string | undefined>): AwsRole | undefined {
+  const accessKeyId = environment["AWS_ACCESS_KEY_ID"];
+  const secretAccessKey = environment["AWS_SECRET_ACCESS_KEY"];
+  const sessionToken = environment["AWS_SESSION_TOKEN"];
+  const isLambda = environment["AWS_LAMBDA_FUNCTION_NAME"] !== undefined;
+  if (!isLambda || !accessKeyId || !secretAccessKey || !sessionToken) return undefined;
+  return { accessKeyId, secretAccessKey, sessionToken };
 }
 
 /** Describes why a call's context could not be carried whole along this route, or undefined. */
@@ -72,17 +105,18 @@ export function createProviders(
   {
     environment,
     ...options
-  }: Omit<ProviderOptions, "secret"> & {
+  }: Omit<ProviderOptions, "secret" | "role"> & {
     environment: Record<string, string | undefined>;
   },
   routes: Route[],
 ): (route: Route) => DialingProvider<Route> {
   const secret = (account: string, name: string) => environment[secretName(account, name)];
+  const role = roleIn(environment);
   const created = new Map(
     types.map((type) => [
       type,
       type.create(
-        { ...options, secret },
+        { ...options, secret, role },
         routes.filter((route) => route.type === type.name),
       ),
     ]),

@@ -16,15 +16,16 @@ export interface Answer {
 }
 
 /**
- * Sends exactly one POST: follows no redirect, repeats nothing. Creating a call is not idempotent at almost
- * any provider, so once a request may have left, only its answer tells the outcome.
+ * Sends exactly one POST, or a request of another `method`: follows no redirect, repeats nothing. Creating a
+ * call is not idempotent at almost any provider, so once a request may have left, only its answer tells the
+ * outcome.
  *
  * @returns the answer, or the outcome if none came
  */
 export async function post(
   send: typeof fetch,
   url: string,
-  request: { headers: Record<string, string>; body: string },
+  request: { method?: string; headers: Record<string, string>; body: string },
   timeoutSeconds: number,
 ): Promise<Answer | DialOutcome> {
   try {

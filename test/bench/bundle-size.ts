@@ -16,7 +16,8 @@ const withoutAdapters: Plugin = {
     const filter = new RegExp(`shared/providers/(${adapters.join("|")})\\.ts$`);
     onLoad({ filter }, ({ path }) => {
       const [, name = ""] = filter.exec(path) ?? [];
-      return { contents: `export const ${name} = { name: "${name}" };` };
+      const exported = name.replaceAll(/-[a-z]/g, (part) => part.slice(1).toUpperCase());
+      return { contents: `export const ${exported} = { name: "${name}" };` };
     });
   },
 };

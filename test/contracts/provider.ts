@@ -8,6 +8,8 @@ import { type Received, startReceiver } from "../support/receiver.ts";
 
 /** A request in the form of the provider's reference. */
 interface ExpectedRequest {
+  /** Default: GET without a body, POST with one. */
+  method?: string;
   path: string;
   headers: Record<string, unknown>;
   body?: unknown;
@@ -84,9 +86,9 @@ export function describeProvider(provider: ProviderUnderTest): void {
     }
     const expectRequests = (received: Received[], expected: ExpectedRequest[]) => {
       expect(received.map(({ path }) => path)).toEqual(expected.map(({ path }) => path));
-      for (const [index, { headers, body }] of expected.entries()) {
+      for (const [index, { method: expectedMethod, headers, body }] of expected.entries()) {
         const { method, headers: sent, text = "" } = received[index] ?? {};
-        expect(method).toBe(body === undefined ? "GET" : "POST");
+        expect(method).toBe(expectedMethod ?? (body === undefined ? "GET" : "POST"));
         expect(sent).toMatchObject(headers);
         expect(body === undefined ? text : read(text)).toEqual(body ?? "");
       }

@@ -37,7 +37,7 @@ export async function deployToAws(
   const plan = planOf(bundledPlan);
   tools.print("Looking for credentials and secrets …");
   const standing = (await store.exists()) ? await store.names() : [];
-  const providerSecrets = await askForSecrets(tools, plan, standing);
+  const providerSecrets = await askForSecrets(tools, plan, { platform: "aws", standing });
 
   tools.print(
     `Deploying the stack ${stackName}: minutes the first time, seconds if nothing changed …`,
@@ -65,7 +65,7 @@ export async function describeDeployment(
   { name }: DeployOptions,
 ): Promise<void> {
   const { stackName, settings } = deploymentNamed(name);
-  const secrets = providerSecretsOf(planOf(bundledPlan));
+  const secrets = providerSecretsOf(planOf(bundledPlan), "aws");
   await cdkSynth(tools, name);
   tools.print(`The template of ${stackName} is made and checked, in dist/cdk.out.`);
   tools.print(`Its settings, of infra/aws/settings.json: ${JSON.stringify(settings)}`);

@@ -39,7 +39,10 @@ export async function deployToCloudflare(
   await checkLogin(tools);
   const standing = await lookForResources(tools, asked);
   const names = await secretNamesOf(tools, asked);
-  const providerSecrets = await askForSecrets(tools, plan, names.dialer);
+  const providerSecrets = await askForSecrets(tools, plan, {
+    platform: "cloudflare",
+    standing: names.dialer,
+  });
 
   const target = targetOf(name, standing.jurisdiction);
   await writeConfigs(target);
@@ -75,7 +78,7 @@ export async function describeDeployment(
   { name, location, jurisdiction }: DeployOptions,
 ): Promise<void> {
   const target = targetOf(name, jurisdiction);
-  const secrets = providerSecretsOf(planOf(bundledPlan));
+  const secrets = providerSecretsOf(planOf(bundledPlan), "cloudflare");
   await writeConfigs(target);
   const nothing = { queues: [], hasDatabase: false, rules: undefined, jurisdiction };
   tools.print("Would create, each only if it is not there:");

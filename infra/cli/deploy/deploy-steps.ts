@@ -3,7 +3,7 @@ import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { createToken } from "../../../shared/platform/tokens.ts";
 import { createProviders, secretsOf } from "../../../shared/providers/index.ts";
-import { providerSecretsOf } from "./secret-names.ts";
+import { hasRole, type PlatformName, providerSecretsOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** Parses infra/dial-plan.json. @throws DeployError with what is wrong in it */
@@ -19,11 +19,12 @@ export function planOf(bundledPlan: unknown): DialPlan {
 export async function askForSecrets(
   tools: Tools,
   plan: DialPlan,
-  standing: readonly string[],
+  { platform, standing }: { platform: PlatformName; standing: readonly string[] },
 ): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   const missing: string[] = [];
-  for (const name of providerSecretsOf(plan).filter((one) => !standing.includes(one))) {
+  for (const name of providerSecretsOf(plan, platform)) {
+    if (standing.includes(name)) continue;
     const value = tools.environment[name] ?? (await tools.askSecret(`${name}, for the dialer`));
     if (value) found[name] = value;
     else missing.push(name);
@@ -38,7 +39,7 @@ export async function askForSecrets(
   if (malformed.length > 0) {
     throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
-  checkProviders(tools, plan, found);
+  checkProviders(tools, plan, platform, found);
   return found;
 }
 
@@ -46,10 +47,11 @@ export async function askForSecrets(
 function checkProviders(
   { fetch, print }: Tools,
   plan: DialPlan,
+  platform: PlatformName,
   environment: Record<string, string>,
 ): void {
   const routes = Object.values(plan.agents).filter((route) =>
-    secretsOf(route).every((name) => environment[name] !== undefined),
+    secretsOf(route, hasRole(platform)).every((name) => environment[name] !== undefined),
   );
   try {
     createProviders({ environment, fetch, now: Date.now, print }, routes);

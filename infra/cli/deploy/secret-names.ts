@@ -1,5 +1,5 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { missingSecrets } from "../../../shared/dial-plan/secrets.ts";
+import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
 
 /** The two functions of the service. */
 export type FunctionName = "api" | "dialer";
@@ -14,10 +14,16 @@ export function readersOf(secret: string): FunctionName[] {
   return tokenVariables.some((name) => secret.startsWith(name)) ? ["api"] : ["dialer"];
 }
 
-/** Returns the names of the secrets that the accounts of a dial plan need. */
-export function providerSecretsOf(plan: DialPlan): string[] {
-  return missingSecrets(plan, {});
+/** The platforms that the service is deployed to. */
+export type PlatformName = "aws" | "cloudflare";
+
+/** Returns the names of the secrets that the accounts of a dial plan need on a platform. */
+export function providerSecretsOf(plan: DialPlan, platform: PlatformName): string[] {
+  return neededSecrets(plan, hasRole(platform));
 }
+
+/** True if the dialer has an AWS role there, which signs requests in place of an account's secrets. */
+export const hasRole = (platform: PlatformName): boolean => platform === "aws";
 
 /** The secrets of one deployment, wherever its platform keeps them. */
 export interface SecretStore {

@@ -1,0 +1,162 @@
+import { AwsV4Signer } from "aws4fetch";
+import * as z from "zod";
+import type { CallRequest } from "../calls/call.ts";
+import { isE164 } from "../numbering/phone-number.ts";
+import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
+import { httpsUrl } from "./https-url.ts";
+import { type Answer, outcomeOfJson, post } from "./post.ts";
+
+const routeSchema = z.strictObject({
+  ...routeFields,
+  type: z.literal("amazon-connect"),
+  baseUrl: httpsUrl.optional(),
+  /** AWS region of the instance. */
+  region: z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d$/, "must be a region such as us-east-1"),
+  /** Id of the instance. It becomes part of the ARN in the dialer's policy, so nothing but an id may stand here. */
+  instance: z.guid("must be the id of an instance, the last part of its ARN"),
+  /** Id of the flow that takes the answered call. */
+  flow: z.string().min(1).max(200),
+  /** The calling number, claimed for the instance. */
+  from: z.string().refine(isE164, "must be an E.164 number"),
+  /** False: a call of unknown outcome is not sent again under its token, and waits for a person. */
+  idempotent: z.boolean().default(true),
+});
+
+/** Maximum size of all attributes of a contact, names and values in UTF-8. */
+const attributeBytesMax = 32_768;
+/** Attribute of our own, beside the context's. */
+const ownAttribute = "call_id";
+/** Bytes that are reserved for our own attribute: its name, and a call's id of 37 characters. */
+const ownBytesMax = 64;
+
+/**
+ * Amazon Connect: `PUT /contact/outbound-voice`
+ * (https://docs.aws.amazon.com/connect/latest/APIReference/API_StartOutboundVoiceContact.html), signed by AWS
+ * Signature Version 4. On Lambda the function's role signs. Elsewhere, or for an instance of another AWS
+ * account, the account's secrets do: `AMAZON_CONNECT_ACCESS_KEY_ID` and `AMAZON_CONNECT_SECRET_ACCESS_KEY`.
+ *
+ * ```json
+ * {"InstanceId": "…", "ContactFlowId": "…", "DestinationPhoneNumber": "+12025550123",
+ *  "SourcePhoneNumber": "+12025550100", "ClientToken": "call_…",
+ *  "Attributes": {"first_name": "Ada", "call_id": "call_…"}}
+ * ```
+ *
+ * 200 with `ContactId`: placed. For seven days, a repeated `ClientToken` is answered with the id of the
+ * contact that it has started, so a call of unknown outcome is sent again under its id (`isIdempotent`), one
+ * day at most. Copies of the reference from before 2020 added that a new contact is started if the first one
+ * is disconnected. The present reference does not; `idempotent: false` is for whoever will not rely on it.
+ *
+ * Errors are told apart by their names, in `x-amzn-errortype` or `__type`: see `refusedBy`. A flow or instance
+ * that is missing is an error of the route.
+ */
+export const amazonConnect: ProviderType<z.infer<typeof routeSchema>> = {
+  name: "amazon-connect",
+  routeSchema,
+  // The default quota, of an AWS account in a region. Amazon Connect refuses what is above it and queues nothing.
+  callsPerSecond: 2,
+  accountOf: ({ provider }) => provider,
+  secretsOf: (_route, hasRole) => (hasRole ? [] : ["ACCESS_KEY_ID", "SECRET_ACCESS_KEY"]),
+  contextProblem,
+  create({ secret, role, fetch, now }) {
+    const credentialsOf = (account: string) => {
+      const accessKeyId = secret(account, "ACCESS_KEY_ID") ?? "";
+      const secretAccessKey = secret(account, "SECRET_ACCESS_KEY") ?? "";
+      // The secrets of an account named `aws` have the names of the role's variables, which need a token too.
+      const hasOwn = accessKeyId !== "" && accessKeyId !== role?.accessKeyId;
+      return !hasOwn && role !== undefined ? role : { accessKeyId, secretAccessKey };
+    };
+    return {
+      async dial({ call: { id, request }, timeoutSeconds }, route) {
+        const { provider, region, instance, flow, from } = route;
+        const { baseUrl = `https://connect.${region}.amazonaws.com` } = route;
+        const url = `${baseUrl}/contact/outbound-voice`;
+        const body = JSON.stringify({
+          InstanceId: instance,
+          ContactFlowId: flow,
+          DestinationPhoneNumber: request.phone_number,
+          SourcePhoneNumber: from,
+          ClientToken: id,
+          Attributes: { ...request.context, [ownAttribute]: id },
+        });
+        const signed = await new AwsV4Signer({
+          method: "PUT",
+          url,
+          headers: { "content-type": "application/json" },
+          body,
+          ...credentialsOf(provider),
+          service: "connect",
+          region,
+          datetime: new Date(now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ""),
+        }).sign();
+        const headers = Object.fromEntries(signed.headers);
+        const answer = await post(fetch, url, { method: "PUT", headers, body }, timeoutSeconds);
+        return "kind" in answer ? answer : outcomeOf(answer, now());
+      },
+    };
+  },
+};
+
+/** Attributes may have names of some characters only, and a size together. */
+function contextProblem({ context = {} }: CallRequest): string | undefined {
+  const names = Object.keys(context);
+  if (!names.every((name) => /^[\w-]+$/.test(name))) {
+    return "must have keys of A–Z, a–z, 0–9, - and _ alone, as the attributes of Amazon Connect";
+  }
+  if (names.includes(ownAttribute)) {
+    return `must not have the key ${ownAttribute}, which is an attribute of our own`;
+  }
+  const bytes = Object.entries(context).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
+    0,
+  );
+  return bytes > attributeBytesMax - ownBytesMax
+    ? `is too large for Amazon Connect, which takes ${attributeBytesMax} bytes of attributes`
+    : undefined;
+}
+
+const createdSchema = z.object({ ContactId: z.string().min(1).max(256) });
+const errorSchema = z.object({ __type: z.string() });
+
+function callIdIn(body: unknown): string | undefined {
+  return createdSchema.safeParse(body).data?.ContactId;
+}
+
+function outcomeOf(answer: Answer, now: number): DialOutcome {
+  return outcomeOfJson(answer, now, callIdIn, (status, body) => {
+    if (status < 400 || status > 499 || status === 408) return undefined;
+    const errorType =
+      answer.headers.get("x-amzn-errortype") ?? errorSchema.safeParse(body).data?.["__type"];
+    // Either may have more around the name: com.example#NameException, NameException:http://example.com/.
+    const name = /^(?:[^:]*#)?(\w+?)(?:Exception)?(?::.*)?$/.exec(errorType ?? "")?.[1] ?? "";
+    return refusedBy.get(name);
+  });
+}
+
+const named = (names: string, outcome: (code: string) => DialOutcome) =>
+  names.split(" ").map((name) => {
+    const words = name.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+    return [name, outcome(`connect_${words}`)] as const;
+  });
+
+/**
+ * Outcomes by the names of errors, those of the call's own reference and the common ones
+ * (https://docs.aws.amazon.com/connect/latest/APIReference/CommonErrors.html), without `Exception`. Of
+ * `OutboundContactNotPermitted` the reference says only that the contact is not permitted: a person decides.
+ */
+const refusedBy: ReadonlyMap<string, DialOutcome> = new Map([
+  ...named("LimitExceeded Throttling TooManyRequests RequestLimitExceeded", (code) => ({
+    kind: "not_placed",
+    code,
+  })),
+  ...named("DestinationNotAllowed", (code) => ({ kind: "rejected", code, blamesNumber: true })),
+  ...named("InvalidParameter InvalidRequest", (code) => ({ kind: "rejected", code })),
+  ...named("OutboundContactNotPermitted", (code) => ({ kind: "forbidden", code })),
+  ...named("ResourceNotFound", (code) => ({ kind: "route_refused", code })),
+  ...named("InternalService", (code) => ({ kind: "unknown", code })),
+  ...named(
+    "AccessDenied UnrecognizedClient ExpiredToken InvalidSignature SignatureDoesNotMatch " +
+      "IncompleteSignature MissingAuthenticationToken InvalidClientTokenId InvalidAccessKeyId " +
+      "NotAuthorized OptInRequired RequestExpired",
+    (code) => ({ kind: "account_refused", code }),
+  ),
+]);

@@ -1,0 +1,267 @@
+import { createHash, createHmac } from "node:crypto";
+import { afterEach, describe, expect, it } from "vitest";
+import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { missingSecrets, neededSecrets } from "../../../shared/dial-plan/secrets.ts";
+import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+import { contextProblem, createProviders, parseRoute } from "../../../shared/providers/index.ts";
+import { describeProvider } from "../../contracts/provider.ts";
+import { aCall } from "../../support/calls.ts";
+import { type Received, startReceiver } from "../../support/receiver.ts";
+
+const instance = "00fbeee1-123e-111e-93e3-11111bfbfcc1";
+const flow = "846ec553-a005-41c0-8341-000000000000";
+const fields = { region: "us-west-2", instance, flow, from: "+12025550100" };
+const secrets = {
+  AMAZON_CONNECT_ACCESS_KEY_ID: "AKIDEXAMPLE",
+  AMAZON_CONNECT_SECRET_ACCESS_KEY: "key/3+",
+};
+const reference =
+  "docs.aws.amazon.com/connect/latest/APIReference/API_StartOutboundVoiceContact.html";
+const common = "docs.aws.amazon.com/connect/latest/APIReference/CommonErrors.html";
+
+const refusal = (page: string, status: number, name: string, outcome: DialOutcome) => ({
+  page: `${page}, ${name}`,
+  status,
+  body: { __type: name, Message: "about +12025550123" },
+  outcome,
+});
+const ofAccount = (status: number, name: string, code: string) =>
+  refusal(common, status, name, { kind: "account_refused", code });
+
+describeProvider({
+  type: "amazon-connect",
+  fields,
+  secrets,
+  requests: ({ id, request }) => [
+    {
+      method: "PUT",
+      path: "/contact/outbound-voice",
+      headers: {
+        "content-type": "application/json",
+        authorization: expect.stringMatching(
+          /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/us-west-2\/connect\/aws4_request, SignedHeaders=host;x-amz-date, Signature=[\da-f]{64}$/,
+        ),
+        "x-amz-date": expect.stringMatching(/^\d{8}T\d{6}Z$/),
+      },
+      body: {
+        InstanceId: instance,
+        ContactFlowId: flow,
+        DestinationPhoneNumber: request.phone_number,
+        SourcePhoneNumber: "+12025550100",
+        ClientToken: id,
+        Attributes: { ...request.context, call_id: id },
+      },
+    },
+  ],
+  fixtures: [
+    {
+      page: reference,
+      status: 200,
+      body: { ContactId: "c9f2d1a0-0000-4000-8000-000000000001" },
+      outcome: { kind: "placed", providerCallId: "c9f2d1a0-0000-4000-8000-000000000001" },
+    },
+    refusal(reference, 429, "LimitExceededException", {
+      kind: "not_placed",
+      code: "connect_limit_exceeded",
+    }),
+    // The reference does not have it; users are answered it above two calls a second.
+    refusal("dev.classmethod.jp", 429, "TooManyRequestsException", {
+      kind: "not_placed",
+      code: "connect_too_many_requests",
+    }),
+    refusal(common, 400, "ThrottlingException", {
+      kind: "not_placed",
+      code: "connect_throttling",
+    }),
+    refusal(reference, 403, "DestinationNotAllowedException", {
+      kind: "rejected",
+      code: "connect_destination_not_allowed",
+      blamesNumber: true,
+    }),
+    refusal(reference, 403, "OutboundContactNotPermittedException", {
+      kind: "forbidden",
+      code: "connect_outbound_contact_not_permitted",
+    }),
+    refusal(reference, 400, "InvalidParameterException", {
+      kind: "rejected",
+      code: "connect_invalid_parameter",
+    }),
+    refusal(reference, 400, "InvalidRequestException", {
+      kind: "rejected",
+      code: "connect_invalid_request",
+    }),
+    refusal(reference, 404, "ResourceNotFoundException", {
+      kind: "route_refused",
+      code: "connect_resource_not_found",
+    }),
+    refusal(reference, 500, "InternalServiceException", { kind: "unknown", code: "http_500" }),
+    ofAccount(403, "AccessDeniedException", "connect_access_denied"),
+    ofAccount(403, "ExpiredTokenException", "connect_expired_token"),
+    ofAccount(403, "UnrecognizedClientException", "connect_unrecognized_client"),
+    ofAccount(403, "IncompleteSignature", "connect_incomplete_signature"),
+    ofAccount(403, "SignatureDoesNotMatch", "connect_signature_does_not_match"),
+    ofAccount(400, "RequestExpired", "connect_request_expired"),
+    // A name says nothing where the status leaves open whether the call was placed.
+    refusal(common, 503, "ServiceUnavailable", { kind: "unknown", code: "http_503" }),
+    refusal("any answer", 500, "ThrottlingException", { kind: "unknown", code: "http_500" }),
+    refusal("any answer", 409, "IdempotencyException", { kind: "unknown", code: "http_409" }),
+    refusal("any answer", 403, "constructor", { kind: "forbidden", code: "http_403" }),
+  ],
+});
+
+describe("Amazon Connect", () => {
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+  });
+  const routeOf = (account: string, baseUrl: string, more: object = {}) => {
+    const type = "amazon-connect";
+    const parsed = parseRoute({ provider: account, ...fields, ...more }, { type, baseUrl });
+    if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
+    return parsed.route;
+  };
+  async function dial(
+    environment: Record<string, string>,
+    {
+      account = "amazon-connect",
+      headers = {},
+      status = 200,
+    }: { account?: string; headers?: Record<string, string>; status?: number } = {},
+  ) {
+    const receiver = await startReceiver((_request, response) => {
+      response.writeHead(status, headers).end('{"ContactId":"c9f2"}');
+    });
+    closing.push(receiver.close);
+    const route = routeOf(account, receiver.url);
+    const now = () => Date.parse("2026-11-21T09:30:00.123Z");
+    const options = { environment, fetch, now, print: () => undefined };
+    const provider = createProviders(options, [route])(route);
+    const outcome = await provider.dial({ call: aCall(), attempt: 1, timeoutSeconds: 1 }, route);
+    const [received] = receiver.received;
+    if (received === undefined) throw new Error("nothing was received");
+    return { outcome, received };
+  }
+
+  /** Signature as in "Create a signed AWS API request" of the IAM User Guide. */
+  function signatureOf({ method, path, headers, text }: Received, secret: string): string {
+    const sent = String(headers["authorization"]);
+    const [, scope = "", names = ""] =
+      /Credential=[^/]+\/(\S+), SignedHeaders=(\S+),/.exec(sent) ?? [];
+    const sha256 = (data: string) => createHash("sha256").update(data).digest("hex");
+    const lines = names.split(";").map((name) => `${name}:${String(headers[name])}\n`);
+    const canonical = [method, path, "", lines.join(""), names, sha256(text)].join("\n");
+    const time = String(headers["x-amz-date"]);
+    const toSign = ["AWS4-HMAC-SHA256", time, scope, sha256(canonical)].join("\n");
+    const hmac = (key: string | Buffer, data: string) =>
+      createHmac("sha256", key).update(data).digest();
+    const key = scope.split("/").reduce<string | Buffer>(hmac, `AWS4${secret}`);
+    return hmac(key, toSign).toString("hex");
+  }
+
+  const role = {
+    AWS_LAMBDA_FUNCTION_NAME: "dialer",
+    AWS_ACCESS_KEY_ID: "ASIAROLE",
+    AWS_SECRET_ACCESS_KEY: "role/key",
+    AWS_SESSION_TOKEN: "token==",
+  };
+
+  it("is sent requests that AWS's own algorithm signs alike", async () => {
+    const { received } = await dial(secrets);
+    const { authorization, "x-amz-date": date } = received.headers;
+    expect(date).toBe("20261121T093000Z");
+    expect(authorization).toContain(`Signature=${signatureOf(received, "key/3+")}`);
+    expect(received.headers["x-amz-security-token"]).toBeUndefined();
+  });
+
+  it("is signed for by the function's role on Lambda, without a secret", async () => {
+    const { received } = await dial(role);
+    const { authorization } = received.headers;
+    expect(authorization).toContain("Credential=ASIAROLE/20261121/us-west-2/connect/");
+    expect(authorization).toContain("SignedHeaders=host;x-amz-date;x-amz-security-token");
+    expect(authorization).toContain(`Signature=${signatureOf(received, "role/key")}`);
+    expect(received.headers["x-amz-security-token"]).toBe("token==");
+  });
+
+  it("is signed for by an account's secrets on Lambda too, where it has some", async () => {
+    const { received } = await dial({ ...role, ...secrets });
+    expect(received.headers["authorization"]).toContain("Credential=AKIDEXAMPLE/");
+    expect(received.headers["x-amz-security-token"]).toBeUndefined();
+  });
+
+  it("takes the role's variables for the role's, whatever an account is called", async () => {
+    const { received } = await dial(role, { account: "aws" });
+    expect(received.headers["x-amz-security-token"]).toBe("token==");
+  });
+
+  it("is not signed for by the variables of whoever started a process that is no function", async () => {
+    const { AWS_LAMBDA_FUNCTION_NAME: _, ...variables } = role;
+    const { received } = await dial({ ...variables, ...secrets });
+    expect(received.headers["authorization"]).toContain("Credential=AKIDEXAMPLE/");
+  });
+
+  it.each([
+    [
+      "LimitExceededException:http://internal.amazon.com/coral/com.amazonaws.connect/",
+      "limit_exceeded",
+    ],
+    ["com.amazonaws.connect#LimitExceededException", "limit_exceeded"],
+    ["ThrottlingException", "throttling"],
+  ])("names its refusals in a header too: %s", async (name, code) => {
+    const { outcome } = await dial(secrets, {
+      status: 429,
+      headers: { "x-amzn-errortype": name, "retry-after": "7" },
+    });
+    expect(outcome).toEqual({ kind: "not_placed", code: `connect_${code}`, retryAfterSeconds: 7 });
+  });
+
+  const plan = parseDialPlan(
+    {
+      agents: { "*": { provider: "connect-eu", ...fields } },
+      providers: { "connect-eu": { type: "amazon-connect" } },
+      callingHours: { default: "always" },
+      destinations: { allow: ["*"] },
+    },
+    {},
+  );
+
+  it("needs an account's secrets on every platform that has no role", () => {
+    const names = ["CONNECT_EU_ACCESS_KEY_ID", "CONNECT_EU_SECRET_ACCESS_KEY"];
+    expect(missingSecrets(plan, {})).toEqual(names);
+    expect(missingSecrets(plan, { AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x" })).toEqual(
+      names,
+    );
+    expect(missingSecrets(plan, role)).toEqual([]);
+    expect([neededSecrets(plan, true), neededSecrets(plan, false)]).toEqual([[], names]);
+  });
+
+  it("takes a repeated token for the same call, unless the plan will not rely on it", () => {
+    expect(routeOf("amazon-connect", "https://example.com")).toMatchObject({ idempotent: true });
+    const careful = routeOf("amazon-connect", "https://example.com", { idempotent: false });
+    expect(careful).toMatchObject({ idempotent: false });
+  });
+
+  it.each(["", "a b", "é", "a.b", "call_id"])("cannot carry a context with the key %j", (key) => {
+    const { request } = aCall();
+    const route = routeOf("amazon-connect", "https://example.com");
+    expect(contextProblem({ ...request, context: { [key]: "x" } }, route)).toMatch(/^must/);
+  });
+
+  it("carries names and values of 32,768 bytes with its own, and no more", () => {
+    const { id, request } = aCall();
+    const route = routeOf("amazon-connect", "https://example.com");
+    const problemOf = (bytes: number) =>
+      contextProblem({ ...request, context: { "first-Name_1": "x".repeat(bytes - 12) } }, route);
+    expect(problemOf(32_768 - 64)).toBeUndefined();
+    expect(problemOf(32_768 - 63)).toMatch(/^is too large/);
+    expect("call_id".length + id.length).toBeLessThanOrEqual(64);
+  });
+
+  it.each([
+    [{ instance: "*" }, /id of an instance/],
+    [{ instance: `${instance}/contact/*` }, /id of an instance/],
+    [{ region: "us-west-2.example.com/" }, /must be a region/],
+    [{ from: "12025550100" }, /E.164/],
+  ])("is refused the route fields %j", (more, message) => {
+    expect(() => routeOf("amazon-connect", "https://example.com", more)).toThrow(message);
+  });
+});
