@@ -13,6 +13,7 @@ import { retell } from "./retell.ts";
 import { simulator } from "./simulator.ts";
 import { telnyx } from "./telnyx.ts";
 import { twilio } from "./twilio.ts";
+import { ultravox } from "./ultravox.ts";
 import { vapi } from "./vapi.ts";
 import { webhook } from "./webhook.ts";
 
@@ -25,6 +26,7 @@ const known = [
   simulator,
   telnyx,
   twilio,
+  ultravox,
   vapi,
   webhook,
 ] as const;

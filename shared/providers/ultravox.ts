@@ -1,0 +1,144 @@
+import * as z from "zod";
+import { isE164 } from "../numbering/phone-number.ts";
+import {
+  type DialOutcome,
+  type FoundCall,
+  type ProviderType,
+  routeFields,
+} from "./dialing-provider.ts";
+import { httpsUrl } from "./https-url.ts";
+import { ask, outcomeOfJson, postJson } from "./post.ts";
+
+const routeSchema = z
+  .strictObject({
+    ...routeFields,
+    type: z.literal("ultravox"),
+    baseUrl: httpsUrl.optional(),
+    /** Id of the agent. */
+    agent: z.string().min(1).max(200),
+    /** Carrier that is configured in the Ultravox account, or a SIP trunk. */
+    through: z.enum(["twilio", "telnyx", "plivo", "sip"]),
+    /** The calling number, of that carrier. */
+    from: z.string().refine(isE164, "must be an E.164 number"),
+    /** Host of the SIP trunk, with `through: "sip"`. */
+    sipHost: z
+      .string()
+      .regex(/^[\w.-]+(:\d{1,5})?$/, "must be a host such as example.pstn.twilio.com")
+      .optional(),
+    /** User name at the SIP trunk, if it asks for one. Its password is the secret `SIP_PASSWORD`. */
+    sipUser: z.string().min(1).max(200).optional(),
+  })
+  .refine(({ through, sipHost }) => (through === "sip") === (sipHost !== undefined), {
+    path: ["sipHost"],
+    error: 'must stand beside "through": "sip", and there alone',
+  })
+  .refine(({ through, sipUser }) => through === "sip" || sipUser === undefined, {
+    path: ["sipUser"],
+    error: 'must stand beside "through": "sip" alone',
+  });
+
+/**
+ * Ultravox: `POST /api/agents/{agent_id}/calls` (https://docs.ultravox.ai/api-reference/agents/agents-calls-post),
+ * with `X-API-Key` and the account's secret `ULTRAVOX_API_KEY`. Ultravox itself has the carrier call the
+ * number, so the carrier's own calls per second count too.
+ *
+ * ```json
+ * {"templateContext": {"first_name": "Ada"}, "metadata": {"call_id": "call_…", "attempt": "1"},
+ *  "medium": {"twilio": {"outgoing": {"to": "+12025550123", "from": "+12025550100"}}}}
+ * ```
+ *
+ * A SIP trunk is called at a SIP URI: `{"sip": {"outgoing": {"to": "sip:+12025550123@…", "from": "sip:…"}}}`.
+ *
+ * 201 with `callId`: placed. 429 is a limit of calls at once or of calls a second or minute
+ * (https://docs.ultravox.ai/gettingstarted/concurrency). The form of errors is not published: their status
+ * decides. A 404 with a JSON `detail` is the agent's, as the address names nothing else.
+ *
+ * A look-up is `GET /api/calls?metadata.call_id=…` (https://docs.ultravox.ai/api-reference/calls/calls-list).
+ * The rows repeat the metadata, so a filter that was ignored finds nothing. A call that ended by an error
+ * before anybody had joined may have failed before the phone rang: it stays unknown, and a person decides.
+ */
+export const ultravox: ProviderType<UltravoxRoute> = {
+  name: "ultravox",
+  routeSchema,
+  callsPerSecond: 1,
+  accountOf: ({ provider }) => provider,
+  secretsOf: ({ sipUser }) => (sipUser === undefined ? ["API_KEY"] : ["API_KEY", "SIP_PASSWORD"]),
+  create({ secret, fetch, now }) {
+    const apiOf = ({ provider, baseUrl = "https://api.ultravox.ai" }: UltravoxRoute) => ({
+      url: `${baseUrl}/api`,
+      headers: { "x-api-key": secret(provider, "API_KEY") ?? "" },
+    });
+    return {
+      async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
+        const password = secret(route.provider, "SIP_PASSWORD");
+        const json = {
+          templateContext: request.context ?? {},
+          metadata: { call_id: id, attempt: String(attempt) },
+          medium: { [route.through]: { outgoing: legOf(request.phone_number, route, password) } },
+        };
+        const { url, headers } = apiOf(route);
+        const callUrl = `${url}/agents/${encodeURIComponent(route.agent)}/calls`;
+        const answer = await postJson(fetch, callUrl, { headers, json }, timeoutSeconds);
+        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      },
+
+      async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {
+        const { url, headers } = apiOf(route);
+        const query = new URLSearchParams({ "metadata.call_id": id, pageSize: "20" });
+        const { results } = listSchema.parse(
+          await ask(fetch, `${url}/calls?${query.toString()}`, { headers }),
+        );
+        const found = results.find(
+          ({ metadata, ...one }) =>
+            metadata?.["call_id"] === id &&
+            metadata["attempt"] === String(attempt) &&
+            !hasFailedEarly(one),
+        );
+        return found && { by: "id", providerCallId: found.callId };
+      },
+    };
+  },
+};
+
+type UltravoxRoute = z.infer<typeof routeSchema>;
+
+/** Returns the two ends of the carrier's call. A SIP trunk takes no numbers, only SIP URIs. */
+function legOf(
+  to: string,
+  { from, sipHost, sipUser: username }: UltravoxRoute,
+  password: string | undefined,
+): Record<string, string | undefined> {
+  if (sipHost === undefined) return { to, from };
+  const ends = { to: `sip:${to}@${sipHost}`, from: `sip:${from}@${sipHost}` };
+  return username === undefined ? ends : { ...ends, username, password };
+}
+
+const createdSchema = z.object({ callId: z.string().min(1).max(200) });
+const listSchema = z.object({
+  results: z.array(
+    createdSchema.extend({
+      metadata: z.record(z.string(), z.unknown()).nullish(),
+      joined: z.string().nullish(),
+      endReason: z.string().nullish(),
+    }),
+  ),
+});
+
+function hasFailedEarly({
+  joined,
+  endReason,
+}: Pick<z.infer<typeof listSchema>["results"][number], "joined" | "endReason">): boolean {
+  const hasError = endReason === "connection_error" || endReason === "system_error";
+  return hasError && typeof joined !== "string";
+}
+
+function callIdIn(body: unknown): string | undefined {
+  return createdSchema.safeParse(body).data?.callId;
+}
+
+function exception(status: number, body: unknown): DialOutcome | undefined {
+  const isDetailed = z.object({ detail: z.string() }).safeParse(body).success;
+  return status === 404 && isDetailed
+    ? { kind: "route_refused", code: "ultravox_agent_not_found" }
+    : undefined;
+}
