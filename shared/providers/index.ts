@@ -7,6 +7,7 @@ import type {
   ProviderOptions,
   ProviderType,
 } from "./dialing-provider.ts";
+import { bland } from "./bland.ts";
 import { elevenlabs } from "./elevenlabs.ts";
 import { livekit } from "./livekit.ts";
 import { retell } from "./retell.ts";
@@ -20,6 +21,7 @@ import { webhook } from "./webhook.ts";
 /** Every kind of dialing provider there is. */
 const known = [
   amazonConnect,
+  bland,
   elevenlabs,
   livekit,
   retell,
