@@ -2,6 +2,8 @@
 import { resolve } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import dialPlan from "../dial-plan.json" with { type: "json" };
 import { bundleFunction, functionNames } from "./bundle.ts";
 import { readDeployment, settingNames } from "./settings.ts";
 import { OutboundCallsStack } from "./stack.ts";
@@ -19,5 +21,6 @@ const { stackName, settings } = readDeployment(name);
 
 const bundles = resolve(import.meta.dirname, "../../dist/aws");
 for (const one of functionNames) await bundleFunction(one, resolve(bundles, one));
-new OutboundCallsStack(app, stackName, { bundles, ...settings });
+const plan = parseDialPlan(dialPlan, {});
+new OutboundCallsStack(app, stackName, { bundles, plan, ...settings });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

@@ -15,6 +15,7 @@ import type { ScheduledEvent } from "../../functions/dialer/lambda.ts";
 import { epochPrefix } from "../../shared/documents/restore.ts";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 import type { FunctionName } from "./bundle.ts";
+import { allowAmazonConnect } from "./connect-rights.ts";
 import { deadDeliveriesAtOnce, deliveriesOf, dialerTimeoutSeconds } from "./limits.ts";
 import type { OutboundCallsProps } from "./props.ts";
 import type { Storage } from "./storage.ts";
@@ -101,6 +102,7 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
     allow(role, ["dynamodb:Query"], [table.tableArn, ...arns]);
   };
   allowLedger(dialer.role);
+  if (props.plan !== undefined) allowAmazonConnect(stack, dialer.role, props.plan);
   if (props.operator === true) allowLedger(api.role);
   else {
     // The API reads and writes idempotency keys, but no calls.

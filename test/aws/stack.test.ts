@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { App } from "aws-cdk-lib";
+import { App, Validations } from "aws-cdk-lib";
 import { Match, Template } from "aws-cdk-lib/assertions";
+import { AwsSolutionsChecks } from "cdk-nag";
 import { afterAll, describe, expect, it } from "vitest";
 import { functionNames } from "../../infra/aws/bundle.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { OutboundCallsStack } from "../../infra/aws/stack.ts";
 
 const bundles = mkdtempSync(join(tmpdir(), "outbound-calls-"));
@@ -87,6 +89,85 @@ describe("the AWS stack", () => {
     );
     expect(most.reduce((sum, one) => sum + one, 0)).toBe(12 - 2);
     for (const wrong of [5, 7.5, Number.NaN]) expect(() => stackWith(wrong)).toThrow(/at least 6/);
+  });
+
+  describe("with routes to Amazon Connect", () => {
+    const instances = [
+      "00fbeee1-123e-111e-93e3-11111bfbfcc1",
+      "11fbeee1-123e-111e-93e3-11111bfbfcc2",
+    ] as const;
+    const planWith = (agents: Record<string, object>) =>
+      parseDialPlan(
+        {
+          agents,
+          callingHours: { default: "always" },
+          destinations: { allow: ["US"] },
+        },
+        {},
+      );
+    const connect = (instance: string, region: string) => ({
+      provider: "amazon-connect",
+      region,
+      instance,
+      flow: "846ec553-a005-41c0-8341-000000000000",
+      from: "+12025550100",
+    });
+    const plan = planWith({
+      a: connect(instances[0], "us-west-2"),
+      b: connect(instances[0].toUpperCase(), "us-west-2"),
+      c: connect(instances[1], "eu-central-1"),
+      d: { provider: "webhook", url: "https://example.com/dial" },
+    });
+    const statementsOf = (stack: OutboundCallsStack, role: string): unknown[] =>
+      Object.values(Template.fromStack(stack).findResources("AWS::IAM::Policy"))
+        .filter((policy) => JSON.stringify(policy).includes(`"Ref":"${role}`))
+        .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement);
+    const isOfConnect = (statement: unknown) => JSON.stringify(statement).includes("connect:");
+
+    it("lets the dialer start contacts of those instances alone, and the API none", () => {
+      const stack = new OutboundCallsStack(new App(), "WithConnect", { bundles, plan });
+      const contactsOf = (region: string, instance: string) => ({
+        "Fn::Join": [
+          "",
+          [
+            "arn:",
+            { Ref: "AWS::Partition" },
+            `:connect:${region}:`,
+            { Ref: "AWS::AccountId" },
+            `:instance/${instance}/contact/*`,
+          ],
+        ],
+      });
+      expect(statementsOf(stack, "dialerrole").filter(isOfConnect)).toEqual([
+        {
+          Effect: "Allow",
+          Action: "connect:StartOutboundVoiceContact",
+          Resource: [
+            contactsOf("us-west-2", instances[0]),
+            contactsOf("eu-central-1", instances[1]),
+          ],
+        },
+      ]);
+      expect(statementsOf(stack, "apirole").filter(isOfConnect)).toEqual([]);
+    });
+
+    it("says why, so that cdk-nag has nothing to object to", () => {
+      const app = new App({ outdir: join(bundles, "out") });
+      new OutboundCallsStack(app, "Checked", { bundles, plan });
+      Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+      const report: unknown = JSON.parse(
+        readFileSync(join(app.synth().directory, "validation-report.json"), "utf8"),
+      );
+      expect(report).toMatchObject({
+        pluginReports: [{ pluginName: "AwsSolutions", conclusion: "success", violations: [] }],
+      });
+    });
+
+    it("gives no such right where the plan has no such route", () => {
+      const other = planWith({ d: { provider: "webhook", url: "https://example.com/dial" } });
+      const stack = new OutboundCallsStack(new App(), "WithoutConnect", { bundles, plan: other });
+      expect(statementsOf(stack, "dialerrole").filter(isOfConnect)).toEqual([]);
+    });
   });
 
   it("lets the API reach calls only where operators are to have it", () => {
