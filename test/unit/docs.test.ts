@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest";
 import { scripts } from "../../package.json" with { type: "json" };
 import { reasons } from "../../shared/calls/reasons.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { neededSecrets } from "../../shared/dial-plan/secrets.ts";
+import { typeNames } from "../../shared/providers/index.ts";
 
 const inDocs = await readdir("docs", { recursive: true });
 const pages = [
@@ -91,6 +93,29 @@ describe("the documentation", () => {
     const json = jsonc.replaceAll(/ \/\/ .*/g, "").replaceAll(/,(\s*[}\]])/g, "$1");
     expect(() => parseDialPlan(JSON.parse(json), {})).not.toThrow();
   });
+
+  const setup = [
+    ...(textOf.get("docs/provider-setup.md") ?? "").matchAll(/^## (\S+)\n(.*?)(?=^## )/gms),
+  ].map(([, name = "", section = ""]) => ({ name, section }));
+
+  it("tells of every provider how it is set up, but of the simulator", () => {
+    const names = typeNames.filter((name) => name !== "simulator");
+    expect(setup.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+  });
+
+  it.each(setup)(
+    "shows a dial plan for $name that is one, and its secrets",
+    ({ name, section }) => {
+      const plans = [...section.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = ""]) =>
+        parseDialPlan(JSON.parse(json), {}),
+      );
+      expect(plans).toHaveLength(1);
+      for (const plan of plans) {
+        expect(Object.values(plan.agents).map(({ type }) => type)).toEqual([name]);
+        for (const secret of neededSecrets(plan, false)) expect(section).toContain(`\`${secret}\``);
+      }
+    },
+  );
 
   it("says what each reason means", () => {
     const told = textOf.get("docs/reasons.md") ?? "";
