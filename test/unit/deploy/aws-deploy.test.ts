@@ -240,6 +240,18 @@ describe("npm run deploy:aws -- --dry-run", () => {
     expect(aws.asked).toEqual([]);
     expect(printed.join("\n")).toMatch(/cdk bootstrap[^]*cdk deploy[^]*WEBHOOK_SECRET/);
   });
+
+  it("wants no secret for Amazon Connect, whose requests the dialer's role signs", async () => {
+    const connect = {
+      provider: "amazon-connect",
+      region: "us-west-2",
+      instance: "00fbeee1-123e-111e-93e3-11111bfbfcc1",
+      flow: "846ec553",
+      from: "+12025550100",
+    };
+    await describeDeployment(createTools(), { ...plan, agents: { "*": connect } }, {});
+    expect(printed.join("\n")).not.toMatch(/ACCESS_KEY|WEBHOOK_SECRET/);
+  });
 });
 
 describe("npm run destroy:aws", () => {

@@ -166,6 +166,21 @@ describe("npm run deploy:cloudflare says what to do, and changes nothing,", () =
     expect(tools.changes()).toEqual([]);
   });
 
+  it("without the keys for Amazon Connect, as a Worker has no AWS role", async () => {
+    const connect = {
+      provider: "amazon-connect",
+      region: "us-west-2",
+      instance: "00fbeee1-123e-111e-93e3-11111bfbfcc1",
+      flow: "846ec553",
+      from: "+12025550100",
+    };
+    const deploying = deployToCloudflare(tools, { ...dialPlan, agents: { "*": connect } }, {});
+    await expect(deploying).rejects.toThrow(
+      /AMAZON_CONNECT_ACCESS_KEY_ID, AMAZON_CONNECT_SECRET_ACCESS_KEY/,
+    );
+    expect(tools.changes()).toEqual([]);
+  });
+
   it.each(["a secret", "whsec_short"])("with a secret that cannot be right: %s", async (secret) => {
     tools.environment = { WEBHOOK_SECRET: secret };
     await expect(deploy()).rejects.toThrow(/must be/);
