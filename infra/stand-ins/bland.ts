@@ -1,0 +1,155 @@
+import { randomUUID } from "node:crypto";
+import * as z from "zod";
+import type { StandInCall } from "./calls.ts";
+import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+
+const callSchema = z
+  .strictObject({
+    phone_number: e164,
+    pathway_id: text.optional(),
+    task: text.optional(),
+    persona_id: text.optional(),
+    from: e164.optional(),
+    request_data: z.record(z.string(), z.unknown()).optional(),
+    metadata: z.record(z.string(), z.unknown()).optional(),
+    webhook: z.url().optional(),
+    max_duration: z.number().optional(),
+    timezone: z.string().optional(),
+    record: z.boolean().optional(),
+    answered_by_enabled: z.boolean().optional(),
+    wait_for_greeting: z.boolean().optional(),
+    voicemail: z.looseObject({}).optional(),
+    language: text.optional(),
+    voice: text.optional(),
+    model: text.optional(),
+  })
+  .refine(({ pathway_id, task, persona_id }) => (pathway_id ?? task ?? persona_id) !== undefined, {
+    path: ["task"],
+    error: "pathway_id, task or persona_id is required",
+  });
+const listSchema = z.strictObject({
+  from_number: e164.optional(),
+  to_number: e164.optional(),
+  from: digits.optional(),
+  to: digits.optional(),
+  limit: digits.optional(),
+  ascending: z.enum(["true", "false"]).optional(),
+  sort_by: text.optional(),
+  start_date: z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\d/)
+    .optional(),
+  end_date: z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\d/)
+    .optional(),
+  created_at: text.optional(),
+  completed: z.enum(["true", "false"]).optional(),
+  batch_id: text.optional(),
+});
+
+/**
+ * Bland (https://docs.bland.ai/api-v1/post/calls, …/get/calls, …/get/calls-id): places calls, lists them by
+ * number and day, and reads one, which alone repeats `metadata`. Errors are `{status: "error", message}`;
+ * their form is not in the reference beyond that.
+ */
+export const bland: StandInType = {
+  name: "bland",
+  secrets: { API_KEY: "org_stand-in" },
+  create(memory) {
+    const { secrets } = memory;
+    return {
+      credentialProblem: ({ headers }) =>
+        headers.authorization === secrets["API_KEY"] ? undefined : "the key is wrong",
+      refuse({ fault, text: message }) {
+        if (fault === "credentials") return errorOf(401, "Invalid API key.");
+        if (fault === "address") return errorOf(404, "Not found.");
+        return errorOf(400, `Invalid parameters: ${message}`);
+      },
+      endpoints: [sendCall(memory), listCalls(memory), readCall(memory)],
+    };
+  },
+};
+
+const errorOf = (status: number, message: string) => ({
+  status,
+  body: { status: "error", message },
+});
+
+function sendCall({ calls }: Memory) {
+  return endpoint({
+    method: "POST",
+    path: /^\/v1\/calls$/,
+    purpose: "call",
+    body: callSchema,
+    perform({ body }) {
+      const sent = body.metadata?.["call_id"];
+      const ourId = typeof sent === "string" ? sent : undefined;
+      const number = body.phone_number;
+      const call = calls.place({ id: randomUUID(), number, ourId, request: body });
+      const message = "Call successfully queued.";
+      return {
+        status: 200,
+        body: { status: "success", message, call_id: call.id, batch_id: null },
+      };
+    },
+  });
+}
+
+function listCalls({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/v1\/calls$/,
+    purpose: "look_up",
+    query: listSchema,
+    perform({ query }) {
+      const since = Date.parse(query.start_date ?? "1970-01-01");
+      const until = Date.parse(query.end_date ?? "9999-12-31");
+      const rows = calls
+        .listed()
+        .filter(({ at }) => at >= since && at <= until)
+        .map(rowOf)
+        .filter((row) => (query.to_number ?? row.to) === row.to)
+        .filter((row) => (query.from_number ?? row.from) === row.from);
+      const sorted = query.ascending === "true" ? rows.toReversed() : rows;
+      const end = Number(query.to ?? query.limit ?? 1000);
+      return {
+        status: 200,
+        body: { count: rows.length, calls: sorted.slice(Number(query.from ?? 0), end) },
+      };
+    },
+  });
+}
+
+function readCall({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/v1\/calls\/(?<id>[^/]+)$/,
+    purpose: "look_up",
+    perform({ path }) {
+      const call = calls.find(path["id"] ?? "");
+      if (call === undefined) return errorOf(404, "Call not found.");
+      const { metadata = null, request_data = {} } = call.request;
+      return {
+        status: 200,
+        body: { ...rowOf(call), metadata, request_data, inbound: false },
+      };
+    },
+  });
+}
+
+function rowOf({ id, at, number, status, endedReason, request }: StandInCall) {
+  const isEnded = status === "ended";
+  return {
+    call_id: id,
+    created_at: new Date(at).toISOString(),
+    to: number,
+    from: request["from"] ?? "+12025550100",
+    completed: isEnded,
+    queue_status: isEnded ? "complete" : status === "queued" ? "queued" : "started",
+    error_message: endedReason ?? null,
+    call_length: null,
+    answered_by: null,
+    batch_id: null,
+  };
+}

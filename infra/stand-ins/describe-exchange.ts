@@ -1,0 +1,58 @@
+import type { StandInRequest } from "./endpoint.ts";
+
+/** Names under which providers take a call's context. Their values, and the names in it, are never shown. */
+const contextFields = new Set([
+  "Attributes",
+  "context",
+  "dynamic_variables",
+  "request_data",
+  "retell_llm_dynamic_variables",
+  "templateContext",
+  "variableValues",
+]);
+/** Our call's id, alone or with the attempt. */
+const ourId = /^call_[0-9A-Z]{26}_\d{5}(-\d+)?$/;
+
+/**
+ * Returns a line about a request and its answer. Shown are the names of fields, numbers but for all digits
+ * save the last two, and our own ids. Any other text could hold a context or a secret.
+ */
+export function describeExchange(
+  type: string,
+  { method, path, headers, text }: StandInRequest,
+  status: number,
+  failure: string | undefined,
+): string {
+  const body = text === "" ? "" : ` ${JSON.stringify(masked(bodyOf(text, headers)))}`;
+  const played = failure === undefined ? "" : ` (played: ${failure})`;
+  return `stand-in of ${type}: ${method} ${path}${body} answered ${status}${played}`;
+}
+
+function bodyOf(text: string, headers: StandInRequest["headers"]): unknown {
+  if (headers["content-type"]?.includes("form") === true) {
+    return Object.fromEntries(new URLSearchParams(text));
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function masked(value: unknown, name = ""): unknown {
+  if (Array.isArray(value)) return value.map((one) => masked(one, name));
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value);
+    if (contextFields.has(name)) return entries.length === 0 ? {} : "…";
+    return Object.fromEntries(entries.map(([key, one]) => [key, masked(one, key)]));
+  }
+  if (typeof value !== "string") return value;
+  if (contextFields.has(name)) return "…";
+  if (/^\+\d{7,15}$/.test(value)) return maskedNumber(value);
+  return ourId.test(value) ? value : "…";
+}
+
+/** Masks an E.164 number to its last two digits. */
+function maskedNumber(number: string): string {
+  return `+${"•".repeat(Math.max(number.length - 3, 0))}${number.slice(-2)}`;
+}

@@ -1,0 +1,163 @@
+import * as z from "zod";
+import { hexId, type StandInCall } from "./calls.ts";
+import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+
+const callSchema = z.strictObject({
+  agent_id: text,
+  agent_phone_number_id: text,
+  to_number: e164,
+  conversation_initiation_client_data: z
+    .strictObject({
+      dynamic_variables: z
+        .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+        .optional(),
+      user_id: text.optional(),
+      conversation_config_override: z.looseObject({}).optional(),
+      branch_id: text.optional(),
+      environment: text.optional(),
+    })
+    .optional(),
+  telephony_call_config: z
+    .strictObject({ ringing_timeout_secs: z.int().min(5).max(600).optional() })
+    .optional(),
+  call_recording_enabled: z.boolean().optional(),
+});
+const listSchema = z.strictObject({
+  cursor: text.optional(),
+  agent_id: text.optional(),
+  user_id: text.optional(),
+  call_start_after_unix: digits.or(z.string().regex(/^\d{10}$/)).optional(),
+  call_start_before_unix: digits.or(z.string().regex(/^\d{10}$/)).optional(),
+  page_size: digits.refine((size) => Number(size) >= 1 && Number(size) <= 100).optional(),
+  summary_mode: z.enum(["exclude", "include"]).optional(),
+});
+
+/**
+ * ElevenLabs (https://elevenlabs.io/docs/eleven-agents/api-reference/twilio/outbound-call,
+ * …/sip-trunk/outbound-call, …/conversations/list, …/conversations/get): places calls through either
+ * connection, lists conversations in pages, and reads one, whose `metadata.error` tells of a failed call. The
+ * rows of the list do not repeat `user_id`. Errors are in `detail`: an object, or an array about fields.
+ */
+export const elevenlabs: StandInType = {
+  name: "elevenlabs",
+  secrets: { API_KEY: "sk_stand-in" },
+  create(memory) {
+    const { secrets } = memory;
+    return {
+      credentialProblem: ({ headers }) =>
+        headers["xi-api-key"] === secrets["API_KEY"] ? undefined : "the key is wrong",
+      refuse({ fault, text: msg, field }) {
+        if (fault === "credentials") return errorOf(401, "invalid_api_key", "Invalid API key");
+        if (fault === "address") return { status: 404, body: { detail: "Not Found" } };
+        return {
+          status: 422,
+          body: { detail: [{ loc: ["body", ...field], msg, type: "value_error" }] },
+        };
+      },
+      endpoints: [dial(memory), listConversations(memory), readConversation(memory)],
+    };
+  },
+};
+
+const errorOf = (status: number, code: string, message: string) => ({
+  status,
+  body: { detail: { status: code, code, message } },
+});
+
+function dial({ calls }: Memory) {
+  return endpoint({
+    method: "POST",
+    path: /^\/v1\/convai\/(?<through>twilio|sip-trunk)\/outbound-call$/,
+    purpose: "call",
+    body: callSchema,
+    perform({ body, path }) {
+      const ourId = body.conversation_initiation_client_data?.user_id;
+      const number = body.to_number;
+      const call = calls.place({ id: hexId("conv_"), number, ourId, request: body });
+      const carrier =
+        path["through"] === "twilio" ? { callSid: hexId("CA") } : { sip_call_id: hexId("SCL_") };
+      const message = "Call initiated successfully";
+      return {
+        status: 200,
+        body: { success: true, message, conversation_id: call.id, ...carrier },
+      };
+    },
+  });
+}
+
+function listConversations({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/v1\/convai\/conversations$/,
+    purpose: "look_up",
+    query: listSchema,
+    perform({ query }) {
+      const { user_id, agent_id, cursor = "0", page_size = "30" } = query;
+      const after = Number(query.call_start_after_unix ?? 0);
+      const before = Number(query.call_start_before_unix ?? Infinity);
+      const rows = calls
+        .listed()
+        .filter(({ ourId }) => user_id === undefined || ourId === user_id)
+        .map(rowOf)
+        .filter((row) => (agent_id ?? row.agent_id) === row.agent_id)
+        .filter(({ start_time_unix_secs: at }) => at >= after && at <= before);
+      const end = Number(cursor) + Number(page_size);
+      const hasMore = end < rows.length;
+      const conversations = rows.slice(Number(cursor), end);
+      const next_cursor = hasMore ? String(end) : null;
+      return { status: 200, body: { conversations, next_cursor, has_more: hasMore } };
+    },
+  });
+}
+
+function readConversation({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/v1\/convai\/conversations\/(?<id>[^/]+)$/,
+    purpose: "look_up",
+    perform({ path }) {
+      const id = decodeURIComponent(path["id"] ?? "");
+      const call = calls.find(id);
+      if (call === undefined) {
+        return errorOf(404, "conversation_not_found", "The conversation was not found");
+      }
+      return { status: 200, body: conversationOf(call) };
+    },
+  });
+}
+
+function rowOf({ id, at, status, endedReason, request }: StandInCall) {
+  const ended = endedReason === undefined ? "done" : "failed";
+  const states = { queued: "initiated", "in-progress": "in-progress", ended };
+  return {
+    agent_id: request["agent_id"] ?? "agent_of_another",
+    conversation_id: id,
+    start_time_unix_secs: Math.floor(at / 1000),
+    call_duration_secs: 0,
+    message_count: 0,
+    status: states[status],
+    call_successful: "unknown",
+    direction: "outbound",
+  };
+}
+
+function conversationOf(call: StandInCall) {
+  const { agent_id, conversation_id, start_time_unix_secs, status } = rowOf(call);
+  const { endedReason } = call;
+  return {
+    agent_id,
+    conversation_id,
+    status,
+    user_id: call.ourId ?? null,
+    transcript: [],
+    metadata: {
+      start_time_unix_secs,
+      call_duration_secs: 0,
+      error: endedReason === undefined ? null : { code: 1011, reason: endedReason },
+      termination_reason: endedReason ?? "",
+    },
+    has_audio: false,
+    has_user_audio: false,
+    has_response_audio: false,
+  };
+}

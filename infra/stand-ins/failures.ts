@@ -1,0 +1,103 @@
+import type { ServerResponse } from "node:http";
+import type { Purpose, StandInAnswer } from "./endpoint.ts";
+
+/**
+ * A failure of a provider. With `places: true` the request is carried out before it fails, so that the call
+ * rings though nobody is told.
+ */
+export type Failure =
+  /** Another answer. A text is sent as it is, any other body as JSON. */
+  | {
+      how: "answer";
+      status: number;
+      body?: unknown;
+      headers?: Record<string, string>;
+      places?: true;
+    }
+  /** No answer ever. */
+  | { how: "hang"; places?: true }
+  /** The right answer, late. */
+  | { how: "slow"; milliseconds: number }
+  /** The connection is reset. */
+  | { how: "reset"; places?: true }
+  /** An answer of which only the beginning comes. */
+  | { how: "break_off"; places?: true }
+  /** An answer that never ends. */
+  | { how: "endless"; places?: true };
+
+/** A failure with the requests that it is for. */
+interface Planned {
+  failure: Failure;
+  times: number;
+  at: Purpose;
+}
+
+/** The failures that a stand-in is to play. */
+export interface Script {
+  /** Plays a failure for the next `times` requests of a purpose; by default for the next one that places a call. */
+  play(failure: Failure, options?: { times?: number; at?: Purpose }): void;
+  /** Removes every failure. */
+  clear(): void;
+  /** Returns the failure of the next request, and counts it as played. */
+  next(purpose: Purpose): Failure | undefined;
+}
+
+export function createScript(): Script {
+  let planned: Planned[] = [];
+  return {
+    play: (failure, { times = 1, at = "call" } = {}) => void planned.push({ failure, times, at }),
+    clear: () => (planned = []),
+    next(purpose) {
+      const next = planned.find(({ at, times }) => at === purpose && times > 0);
+      if (next !== undefined) next.times--;
+      return next?.failure;
+    },
+  };
+}
+
+/** Sends an answer as it is. */
+export function send(
+  { status, body, headers = {} }: StandInAnswer,
+  response: ServerResponse,
+): void {
+  const isText = typeof body === "string";
+  const contentType = isText ? "text/plain" : "application/json";
+  response.writeHead(status, { "content-type": contentType, ...headers });
+  response.end(isText ? body : body === undefined ? "" : JSON.stringify(body));
+}
+
+/** Fails in the given way. `answer` is what the provider would have answered. */
+export function fail(failure: Failure, answer: StandInAnswer, response: ServerResponse): void {
+  switch (failure.how) {
+    case "answer":
+      send(failure, response);
+      return;
+    case "hang":
+      return;
+    case "slow":
+      setTimeout(() => send(answer, response), failure.milliseconds).unref();
+      return;
+    case "reset":
+      response.socket?.resetAndDestroy();
+      return;
+    case "break_off":
+      response.writeHead(answer.status, { "content-length": "100000" }).write('{"id": "');
+      setTimeout(() => response.destroy(), 20);
+      return;
+    case "endless":
+      response.writeHead(answer.status);
+      writeOn(response);
+  }
+}
+
+const piece = "x".repeat(64 * 1024);
+
+/** Writes as fast as the other side reads, until it goes. */
+function writeOn(response: ServerResponse): void {
+  while (!response.destroyed) {
+    if (!response.write(piece)) {
+      response.once("drain", () => writeOn(response));
+      return;
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import { amazonConnect } from "./amazon-connect.ts";
+import { bland } from "./bland.ts";
+import { elevenlabs } from "./elevenlabs.ts";
+import type { StandInType } from "./endpoint.ts";
+import { livekit } from "./livekit.ts";
+import { retell } from "./retell.ts";
+import { telnyx } from "./telnyx.ts";
+import { twilio } from "./twilio.ts";
+import { ultravox } from "./ultravox.ts";
+import { vapi } from "./vapi.ts";
+import { webhook } from "./webhook.ts";
+
+const types = [
+  amazonConnect,
+  bland,
+  elevenlabs,
+  livekit,
+  retell,
+  telnyx,
+  twilio,
+  ultravox,
+  vapi,
+  webhook,
+];
+
+/** The stand-ins of all kinds of providers, by the dial plan's `type`. */
+export const standInTypes: ReadonlyMap<string, StandInType> = new Map(
+  types.map((type) => [type.name, type]),
+);

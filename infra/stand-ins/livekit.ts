@@ -1,0 +1,186 @@
+import { jwtVerify } from "jose";
+import * as z from "zod";
+import { hexId } from "./calls.ts";
+import {
+  e164,
+  endpoint,
+  type Memory,
+  type Purpose,
+  type StandInRequest,
+  type StandInType,
+  text,
+} from "./endpoint.ts";
+
+const attributes = z.record(z.string().max(256), z.string());
+/** A duration as protocol buffers have it in JSON. */
+const duration = z.string().regex(/^\d+(\.\d+)?s$/);
+const dispatchSchema = z.strictObject({
+  agent_name: text,
+  room: text,
+  metadata: z.string().max(64_000).optional(),
+  attributes: attributes.optional(),
+});
+const participantSchema = z.strictObject({
+  sip_trunk_id: text,
+  sip_call_to: e164,
+  sip_number: e164.optional(),
+  room_name: text,
+  participant_identity: text,
+  participant_name: z.string().optional(),
+  participant_metadata: z.string().optional(),
+  participant_attributes: attributes.optional(),
+  play_dialtone: z.boolean().optional(),
+  hide_phone_number: z.boolean().optional(),
+  ringing_timeout: duration.optional(),
+  max_call_duration: duration.optional(),
+  krisp_enabled: z.boolean().optional(),
+  wait_until_answered: z.boolean().optional(),
+});
+const roomSchema = z.strictObject({ room: text });
+const dispatchesSchema = z.strictObject({ room: text, dispatch_id: text.optional() });
+
+/** Agents that were dispatched, by room. */
+type Dispatches = Map<string, z.infer<typeof dispatchSchema> & { id: string; at: number }>;
+
+/**
+ * LiveKit's Twirp services (https://docs.livekit.io/reference/telephony/sip-api, livekit/protocol): dispatches
+ * an agent, lists dispatches with their jobs, calls a number into a room and lists the room's participants.
+ * Each request carries a token of its own. Errors are `{code, msg}`.
+ */
+export const livekit: StandInType = {
+  name: "livekit",
+  secrets: { API_KEY: "APIstandin", API_SECRET: "secret-of-the-stand-in-32-characters" },
+  create(memory) {
+    return {
+      credentialProblem: (request, purpose) => tokenProblem(request, purpose, memory),
+      refuse({ fault, text: msg }) {
+        if (fault === "credentials") return errorOf(401, "unauthenticated", "invalid token");
+        if (fault === "address") return errorOf(404, "bad_route", msg);
+        return errorOf(400, "invalid_argument", msg);
+      },
+      endpoints: endpointsOf(memory),
+    };
+  },
+};
+
+function errorOf(status: number, code: string, msg: string) {
+  return { status, body: { code, msg } };
+}
+
+function endpointsOf({ calls, now, settings }: Memory) {
+  const dispatches: Dispatches = new Map();
+  const agentIn = (room: string) => {
+    const dispatch = dispatches.get(room);
+    return dispatch === undefined || !settings.hasAgent ? undefined : dispatch;
+  };
+  const dispatchOf = ({
+    at,
+    ...dispatch
+  }: z.infer<typeof dispatchSchema> & { id: string; at: number }) => {
+    const createdAt = String(at * 1_000_000);
+    const state = { status: "JS_RUNNING", started_at: createdAt, worker_id: "AW_standin" };
+    const job = { id: `AJ_${dispatch.id}`, dispatch_id: dispatch.id, type: "JT_ROOM", state };
+    const jobs = settings.hasAgent ? [job] : [];
+    return { ...dispatch, state: { jobs, created_at: createdAt } };
+  };
+  return [
+    endpoint({
+      method: "POST",
+      path: /^\/twirp\/livekit\.AgentDispatchService\/CreateDispatch$/,
+      purpose: "dispatch",
+      body: dispatchSchema,
+      perform({ body }) {
+        const dispatch = { ...body, id: hexId("AD_"), at: now() };
+        dispatches.set(body.room, dispatch);
+        return { status: 200, body: dispatchOf(dispatch) };
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: /^\/twirp\/livekit\.AgentDispatchService\/ListDispatch$/,
+      purpose: "look_up",
+      body: dispatchesSchema,
+      perform({ body: { room, dispatch_id } }) {
+        const dispatch = dispatches.get(room);
+        const isAsked = dispatch !== undefined && (dispatch_id ?? dispatch.id) === dispatch.id;
+        const agent_dispatches = isAsked ? [dispatchOf(dispatch)] : [];
+        return { status: 200, body: { agent_dispatches } };
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: /^\/twirp\/livekit\.SIP\/CreateSIPParticipant$/,
+      purpose: "call",
+      body: participantSchema,
+      perform({ body }) {
+        const id = hexId("SCL_");
+        const ourId = body.participant_attributes?.["call_id"];
+        calls.place({ id, number: body.sip_call_to, ourId, request: body });
+        const { participant_identity, room_name } = body;
+        const participant_id = hexId("PA_");
+        return {
+          status: 200,
+          body: { participant_id, participant_identity, room_name, sip_call_id: id },
+        };
+      },
+    }),
+    endpoint({
+      method: "POST",
+      path: /^\/twirp\/livekit\.RoomService\/ListParticipants$/,
+      purpose: "look_up",
+      body: roomSchema,
+      perform({ body: { room } }) {
+        const callees = calls
+          .listed()
+          .filter(({ request, status }) => request["room_name"] === room && status !== "ended")
+          .map(({ id, request }) => ({
+            sid: `PA_${id}`,
+            identity: request["participant_identity"],
+            state: "ACTIVE",
+            kind: "SIP",
+            attributes: {
+              ...attributes.catch({}).parse(request["participant_attributes"]),
+              "sip.callID": id,
+              "sip.callStatus": "ringing",
+            },
+          }));
+        const agent = agentIn(room);
+        const identity = `agent-AJ_${agent?.id}`;
+        const agents =
+          agent === undefined
+            ? []
+            : [{ sid: hexId("PA_"), identity, state: "ACTIVE", kind: "AGENT" }];
+        if (callees.length === 0 && !dispatches.has(room)) {
+          return errorOf(404, "not_found", "requested room does not exist");
+        }
+        return { status: 200, body: { participants: [...agents, ...callees] } };
+      },
+    }),
+  ];
+}
+
+const claimsSchema = z.object({
+  iss: z.string(),
+  exp: z.number(),
+  video: z.object({ roomAdmin: z.boolean().optional(), room: z.string().optional() }).optional(),
+  sip: z.object({ call: z.boolean().optional() }).optional(),
+});
+
+/** Checks the token's signature, issuer and time, and that it permits this request. */
+async function tokenProblem(
+  { headers: { authorization = "" }, text: body }: StandInRequest,
+  purpose: Purpose,
+  { secrets, now }: Memory,
+): Promise<string | undefined> {
+  const key = new TextEncoder().encode(secrets["API_SECRET"]);
+  const token = authorization.replace("Bearer ", "");
+  const checks = { algorithms: ["HS256"], currentDate: new Date(now()) };
+  const verified = await jwtVerify(token, key, checks).catch(() => undefined);
+  const claims = claimsSchema.safeParse(verified?.payload).data;
+  if (claims === undefined) return "the token is not valid";
+  if (claims.iss !== secrets["API_KEY"]) return "the token is another key's";
+  if (purpose === "call") return claims.sip?.call === true ? undefined : "sip.call is missing";
+  if (claims.video?.roomAdmin !== true) return "video.roomAdmin is missing";
+  const isOfRoom = body.includes(`"room":${JSON.stringify(claims.video.room ?? "")}`);
+  return isOfRoom ? undefined : "the token is for another room";
+}

@@ -1,0 +1,161 @@
+import * as z from "zod";
+import { hexId, type StandInCall } from "./calls.ts";
+import { e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+
+const callSchema = z.strictObject({
+  from_number: e164,
+  to_number: e164,
+  override_agent_id: text.optional(),
+  override_agent_version: z.union([z.number(), z.string()]).optional(),
+  agent_override: z.looseObject({ agent: z.looseObject({}).optional() }).optional(),
+  retell_llm_dynamic_variables: z.record(z.string(), z.string()).optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  custom_sip_headers: z.record(z.string(), z.string()).optional(),
+});
+const range = z.strictObject({
+  type: z.literal("range"),
+  op: z.literal("bt"),
+  value: z.tuple([z.number(), z.number()]),
+});
+const listSchema = z.strictObject({
+  filter_criteria: z
+    .strictObject({
+      metadata: z
+        .array(
+          z.strictObject({
+            type: z.literal("string"),
+            op: z.enum(["eq", "ne", "sw", "ew", "co"]),
+            key: text,
+            value: z.string(),
+          }),
+        )
+        .optional(),
+      start_timestamp: range.optional(),
+    })
+    .optional(),
+  sort_order: z.enum(["ascending", "descending"]).optional(),
+  limit: z.int().min(1).max(1000).optional(),
+  skip: z.int().min(0).optional(),
+  pagination_key: z.string().optional(),
+  include_total: z.boolean().optional(),
+});
+
+/**
+ * Retell (https://docs.retellai.com/api-references/create-phone-call, …/list-calls, …/get-call): places
+ * calls, reads one, and lists them in pages, filtered by `metadata`. Errors are `{status: "error", message}`.
+ */
+export const retell: StandInType = {
+  name: "retell",
+  secrets: { API_KEY: "key_stand-in" },
+  create(memory) {
+    const { secrets } = memory;
+    return {
+      credentialProblem: ({ headers }) =>
+        headers.authorization === `Bearer ${secrets["API_KEY"]}` ? undefined : "the key is wrong",
+      refuse({ fault, text: message }) {
+        if (fault === "credentials") return errorOf(401, "API key is missing or invalid.");
+        if (fault === "address") return errorOf(404, "Not found");
+        return errorOf(400, `Invalid request format, please check API reference. ${message}`);
+      },
+      endpoints: [dial(memory), listCalls(memory), readCall(memory)],
+    };
+  },
+};
+
+const errorOf = (status: number, message: string) => ({
+  status,
+  body: { status: "error", message },
+});
+
+function dial({ calls }: Memory) {
+  return endpoint({
+    method: "POST",
+    path: /^\/v2\/create-phone-call$/,
+    purpose: "call",
+    body: callSchema,
+    perform({ body }) {
+      const sent = body.metadata?.["call_id"];
+      const ourId = typeof sent === "string" ? sent : undefined;
+      const number = body.to_number;
+      const call = calls.place({ id: hexId("call_"), number, ourId, request: body });
+      return { status: 201, body: { ...rowOf(call), call_status: "registered" } };
+    },
+  });
+}
+
+function listCalls({ calls }: Memory) {
+  return endpoint({
+    method: "POST",
+    path: /^\/v3\/list-calls$/,
+    purpose: "look_up",
+    body: listSchema,
+    perform({ body }) {
+      const { limit = 50, filter_criteria, sort_order, pagination_key, skip = 0 } = body;
+      const metadata = filter_criteria?.metadata ?? [];
+      const [from, until] = filter_criteria?.start_timestamp?.value ?? [0, Infinity];
+      const found = calls
+        .listed()
+        .map(rowOf)
+        .filter((row) => metadata.every((filter) => matches(row.metadata, filter)))
+        .filter((row) => row.start_timestamp >= from && row.start_timestamp <= until);
+      const sorted = sort_order === "ascending" ? found.toReversed() : found;
+      const start = skip + Number(pagination_key ?? 0);
+      const hasMore = start + limit < sorted.length;
+      const key = hasMore ? { pagination_key: String(start + limit) } : {};
+      const items = sorted.slice(start, start + limit);
+      return { status: 200, body: { items, has_more: hasMore, ...key } };
+    },
+  });
+}
+
+function readCall({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/v2\/get-call\/(?<id>[^/]+)$/,
+    purpose: "look_up",
+    perform({ path }) {
+      const call = calls.find(path["id"] ?? "");
+      const missing = errorOf(422, "Cannot find requested asset under given api key.");
+      return call === undefined ? missing : { status: 200, body: rowOf(call) };
+    },
+  });
+}
+
+const recordSchema = z.record(z.string(), z.unknown()).catch({});
+
+function rowOf({ id, at, number, status, endedReason, request }: StandInCall) {
+  const ended = { end_timestamp: at, disconnection_reason: endedReason ?? "user_hangup" };
+  return {
+    call_type: "phone_call",
+    call_id: id,
+    agent_id: request["override_agent_id"] ?? "agent_of_the_number",
+    agent_version: 1,
+    call_status: status === "in-progress" ? "ongoing" : status === "ended" ? "ended" : "registered",
+    direction: "outbound",
+    from_number: request["from_number"],
+    to_number: number,
+    metadata: recordSchema.parse(request["metadata"]),
+    start_timestamp: at,
+    ...(status === "ended" ? ended : {}),
+  };
+}
+
+function matches(
+  metadata: Record<string, unknown>,
+  { key, op, value }: { key: string; op: string; value: string },
+): boolean {
+  const kept = metadata[key];
+  const held = typeof kept === "string" ? kept : "";
+  switch (op) {
+    case "eq":
+      return held === value;
+    case "ne":
+      return held !== value;
+    case "sw":
+      return held.startsWith(value);
+    case "ew":
+      return held.endsWith(value);
+    default:
+      return held.includes(value);
+  }
+}

@@ -1,0 +1,236 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import * as z from "zod";
+import type { StandInCall } from "./calls.ts";
+import {
+  digits,
+  e164,
+  endpoint,
+  isoTime,
+  type Memory,
+  type StandInType,
+  text,
+} from "./endpoint.ts";
+
+const secondsMin = 5;
+const dialSchema = z.strictObject({
+  connection_id: text,
+  from: e164,
+  to: e164,
+  command_id: text.optional(),
+  client_state: z.base64().optional(),
+  assistant: z
+    .strictObject({ id: text, dynamic_variables: z.record(z.string(), z.unknown()).optional() })
+    .optional(),
+  answering_machine_detection: z
+    .enum([
+      "premium",
+      "detect",
+      "detect_beep",
+      "detect_words",
+      "greeting_end",
+      "premium_beep",
+      "disabled",
+    ])
+    .optional(),
+  timeout_secs: z.int().min(secondsMin).max(600).optional(),
+  time_limit_secs: z.int().optional(),
+  webhook_url: z.url().optional(),
+  webhook_url_method: z.enum(["POST", "GET"]).optional(),
+  custom_headers: z.array(z.strictObject({ name: text, value: z.string() })).optional(),
+});
+
+const pageFields = {
+  "page[number]": digits.optional(),
+  "page[size]": digits.refine((size) => Number(size) >= 1 && Number(size) <= 250).optional(),
+};
+const eventsSchema = z.strictObject({
+  "filter[connection_id]": text.optional(),
+  "filter[from]": e164.optional(),
+  "filter[to]": e164.optional(),
+  "filter[leg_id]": text.optional(),
+  "filter[type]": z.enum(["command", "webhook"]).optional(),
+  "filter[product]": z.enum(["call_control", "fax", "texml"]).optional(),
+  "filter[occurred_at][gte]": isoTime.optional(),
+  "filter[occurred_at][gt]": isoTime.optional(),
+  "filter[occurred_at][lte]": isoTime.optional(),
+  "filter[occurred_at][lt]": isoTime.optional(),
+  ...pageFields,
+});
+const activeSchema = z.strictObject({
+  ...pageFields,
+  "page[limit]": digits.refine((limit) => Number(limit) >= 1 && Number(limit) <= 250).optional(),
+  "page[after]": text.optional(),
+  "page[before]": text.optional(),
+});
+
+/** Time in which a repeated `command_id` is ignored. */
+const commandMs = 60_000;
+/** Time for which events are kept. */
+const eventMs = 86_400_000;
+
+/**
+ * Telnyx Call Control: dials (https://developers.telnyx.com/api-reference/call-commands/dial), reads a call,
+ * lists a connection's active calls page by page with a cursor, and lists the events of the last day
+ * (https://developers.telnyx.com/api-reference/debugging/list-call-events). A repeated `command_id` is
+ * ignored for a minute; the answer to it, which the reference does not tell, is that of the first. Errors are
+ * `{errors: [{code, title, detail, source: {pointer}}]}`.
+ */
+export const telnyx: StandInType = {
+  name: "telnyx",
+  secrets: { API_KEY: "KEY-stand-in" },
+  create(memory) {
+    const { secrets } = memory;
+    return {
+      credentialProblem: ({ headers }) =>
+        headers.authorization === `Bearer ${secrets["API_KEY"]}` ? undefined : "the key is wrong",
+      refuse({ fault, text: detail, field }) {
+        if (fault === "credentials") {
+          return errorOf(401, "10009", "Authentication failed", "The key is not valid.");
+        }
+        if (fault === "address") return notFound;
+        return errorOf(422, "10015", "Bad Request", detail, `/${field.join("/")}`);
+      },
+      endpoints: [dial(memory), readCall(memory), listEvents(memory), listActiveCalls(memory)],
+    };
+  },
+};
+
+const errorOf = (status: number, code: string, title: string, detail: string, pointer = "") => {
+  const source = pointer === "" ? {} : { source: { pointer } };
+  return { status, body: { errors: [{ code, title, detail, ...source }] } };
+};
+const notFound = errorOf(404, "10005", "Resource not found", "There is no such resource.");
+
+function dial({ calls, now }: Memory) {
+  return endpoint({
+    method: "POST",
+    path: /^\/v2\/calls$/,
+    purpose: "call",
+    body: dialSchema,
+    perform({ body }) {
+      const repeated = calls.placed.find(
+        ({ request, at }) =>
+          body.command_id !== undefined &&
+          request["command_id"] === body.command_id &&
+          now() - at < commandMs,
+      );
+      const ourId = idOfState(body.client_state);
+      const id = `v3:${randomBytes(40).toString("base64url")}`;
+      const call = repeated ?? calls.place({ id, number: body.to, ourId, request: body });
+      return { status: 200, body: { data: { ...legOf(call), is_alive: false } } };
+    },
+  });
+}
+
+function readCall({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/v2\/calls\/(?<id>[^/]+)$/,
+    purpose: "look_up",
+    perform({ path }) {
+      const call = calls.find(decodeURIComponent(path["id"] ?? ""));
+      if (call === undefined) return notFound;
+      return { status: 200, body: { data: { ...legOf(call), is_alive: isActive(call) } } };
+    },
+  });
+}
+
+function listEvents({ calls, now }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/v2\/call_events$/,
+    purpose: "look_up",
+    query: eventsSchema,
+    perform({ query }) {
+      const of = (call: StandInCall, field: string) => call.request[field];
+      const connection = query["filter[connection_id]"];
+      const from = query["filter[from]"];
+      const to = query["filter[to]"];
+      const since = Date.parse(query["filter[occurred_at][gte]"] ?? "1970-01-01T00:00:00Z");
+      const found = calls
+        .listed()
+        .filter((call) => call.at >= Math.max(since, now() - eventMs))
+        .filter((call) => connection === undefined || of(call, "connection_id") === connection)
+        .filter((call) => from === undefined || of(call, "from") === from)
+        .filter((call) => to === undefined || call.number === to)
+        .map(eventOf)
+        .filter(({ type }) => (query["filter[type]"] ?? type) === type);
+      const size = Number(query["page[size]"] ?? 20);
+      const page = Number(query["page[number]"] ?? 1);
+      const data = found.slice((page - 1) * size, page * size);
+      const meta = {
+        page_number: page,
+        page_size: data.length,
+        total_pages: Math.ceil(found.length / size),
+        total_results: found.length,
+      };
+      return { status: 200, body: { data, meta } };
+    },
+  });
+}
+
+function listActiveCalls({ calls, now }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/v2\/connections\/(?<connection>[^/]+)\/active_calls$/,
+    purpose: "look_up",
+    query: activeSchema,
+    perform({ query, path }) {
+      const connection = decodeURIComponent(path["connection"] ?? "");
+      const active = calls
+        .listed()
+        .filter((call) => isActive(call) && call.request["connection_id"] === connection);
+      const size = Number(query["page[limit]"] ?? query["page[size]"] ?? 20);
+      const start = Number(query["page[after]"]?.replace("v1:", "") ?? 0);
+      const data = active.slice(start, start + size).map((call) => ({
+        ...legOf(call),
+        call_duration: Math.round((now() - call.at) / 1000),
+      }));
+      const after = start + size < active.length ? `v1:${start + size}` : null;
+      const next =
+        after === null ? null : `/v2/connections/${connection}/active_calls?page[after]=${after}`;
+      const meta = { cursors: { after, before: null }, total_items: active.length, next };
+      return { status: 200, body: { data, meta } };
+    },
+  });
+}
+
+const isActive = ({ status }: StandInCall) => status !== "ended";
+
+function legOf({ id, request, at }: StandInCall) {
+  return {
+    record_type: "call",
+    call_control_id: id,
+    call_leg_id: randomUUID(),
+    call_session_id: randomUUID(),
+    client_state: request["client_state"] ?? null,
+    start_time: new Date(at).toISOString(),
+  };
+}
+
+/** Returns the webhook of a call's beginning, as the list of events repeats it. */
+function eventOf(call: StandInCall) {
+  const { record_type: _, start_time, ...leg } = legOf(call);
+  const { connection_id, from } = call.request;
+  const payload = { ...leg, connection_id, from, to: call.number, state: "bridging" };
+  return {
+    record_type: "call_event",
+    name: "call.initiated",
+    type: "webhook",
+    call_leg_id: leg.call_leg_id,
+    call_session_id: leg.call_session_id,
+    event_timestamp: start_time,
+    metadata: {
+      data: {
+        event_type: "call.initiated",
+        occurred_at: start_time,
+        record_type: "event",
+        payload,
+      },
+    },
+  };
+}
+
+function idOfState(state = ""): string | undefined {
+  return /"call_id":"(\w+)"/.exec(Buffer.from(state, "base64").toString())?.[1];
+}

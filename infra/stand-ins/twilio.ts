@@ -1,0 +1,195 @@
+import * as z from "zod";
+import { hexId, type StandInCall } from "./calls.ts";
+import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+
+/** Form of `POST …/Calls.json`, as far as calls by this project may use it. */
+const callSchema = z
+  .strictObject({
+    To: e164,
+    From: e164,
+    Twiml: z
+      .string()
+      .max(4000)
+      .regex(/^<Response>.*<\/Response>$/s)
+      .optional(),
+    Url: z.url().optional(),
+    ApplicationSid: text.optional(),
+    Method: z.enum(["GET", "POST"]).optional(),
+    StatusCallback: z.url().optional(),
+    StatusCallbackMethod: z.enum(["GET", "POST"]).optional(),
+    StatusCallbackEvent: z.union([text, z.array(text)]).optional(),
+    Timeout: digits.refine((seconds) => Number(seconds) >= 1 && Number(seconds) <= 600).optional(),
+    TimeLimit: digits.optional(),
+    MachineDetection: z.enum(["Enable", "DetectMessageEnd"]).optional(),
+    MachineDetectionTimeout: digits.optional(),
+    AsyncAmd: z.enum(["true", "false"]).optional(),
+    AsyncAmdStatusCallback: z.url().optional(),
+    CallReason: z.string().max(50).optional(),
+    Record: z.enum(["true", "false"]).optional(),
+  })
+  .refine(({ Twiml, Url, ApplicationSid }) => (Twiml ?? Url ?? ApplicationSid) !== undefined, {
+    path: ["Url"],
+    error: "Url, Twiml or ApplicationSid is required",
+  });
+
+const statuses = ["queued", "ringing", "in-progress", "completed", "busy", "failed", "no-answer"];
+/** A day, or a time in UTC. */
+const time = z.string().regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/, "must be a day or a time");
+const listSchema = z.strictObject({
+  To: e164.optional(),
+  From: e164.optional(),
+  ParentCallSid: text.optional(),
+  Status: z.enum([...statuses, "canceled"]).optional(),
+  StartTime: time.optional(),
+  "StartTime<": time.optional(),
+  "StartTime>": time.optional(),
+  PageSize: digits.refine((size) => Number(size) >= 1 && Number(size) <= 1000).optional(),
+  Page: digits.optional(),
+  PageToken: text.optional(),
+});
+
+/**
+ * Twilio (https://www.twilio.com/docs/voice/api/call-resource): places calls, reads one, and lists them in
+ * pages. A queued call has neither `start_time` nor `date_created`. Errors are `{code, message, more_info,
+ * status}` (https://www.twilio.com/docs/usage/twilios-response).
+ */
+export const twilio: StandInType = {
+  name: "twilio",
+  secrets: { ACCOUNT_SID: `AC${"0".repeat(32)}`, AUTH_TOKEN: "stand-in-token" },
+  create(memory) {
+    const { secrets } = memory;
+    return {
+      credentialProblem({ headers, path }) {
+        const basic = Buffer.from((headers.authorization ?? "").replace("Basic ", ""), "base64");
+        const [user = "", password] = basic.toString().split(":");
+        if (user !== secrets["ACCOUNT_SID"] && !/^SK\w+$/.test(user)) return "the user is unknown";
+        if (password !== secrets["AUTH_TOKEN"]) return "the password is wrong";
+        return path.includes(`/Accounts/${secrets["ACCOUNT_SID"]}/`)
+          ? undefined
+          : "the path names another account";
+      },
+      refuse({ fault, text: message, field }) {
+        if (fault === "credentials") return errorOf(401, 20003, "Authenticate");
+        if (fault === "address") return errorOf(404, 20404, "The requested resource was not found");
+        return errorOf(400, field[0] === "To" ? 21211 : 21400, message);
+      },
+      endpoints: [dial(memory), listCalls(memory), readCall(memory)],
+    };
+  },
+};
+
+const account = "/2010-04-01/Accounts/(?<account>[^/]+)";
+
+const errorOf = (status: number, code: number, message: string) => {
+  const more_info = `https://www.twilio.com/docs/errors/${code}`;
+  return { status, body: { code, message, more_info, status } };
+};
+
+function dial({ calls, secrets }: Memory) {
+  return endpoint({
+    method: "POST",
+    path: new RegExp(`^${account}/Calls\\.json$`),
+    purpose: "call",
+    content: "form",
+    body: callSchema,
+    perform({ body }) {
+      const ourId =
+        /name="call_id" value="(\w+)"/.exec(body.Twiml ?? "")?.[1] ??
+        /[?&]call_id=(\w+)/.exec(body.Url ?? "")?.[1];
+      const call = calls.place({ id: hexId("CA"), number: body.To, ourId, request: body });
+      return { status: 201, body: rowOf({ ...call, status: "queued" }, secrets) };
+    },
+  });
+}
+
+function listCalls({ calls, now, secrets }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: new RegExp(`^${account}/Calls\\.json$`),
+    purpose: "look_up",
+    query: listSchema,
+    perform({ query, path }) {
+      const size = Number(query.PageSize ?? 50);
+      const page = Number(query.Page ?? 0);
+      const rows = calls.listed().map((call) => rowOf(call, secrets));
+      const found = rows.filter((row) => isAskedFor(row, query, now()));
+      const address = `/2010-04-01/Accounts/${path["account"]}/Calls.json`;
+      const pageUri = (number: number) => {
+        const given = Object.entries(query).map(([name, value]) => [name, String(value)]);
+        const parameters = { ...Object.fromEntries(given), Page: String(number) };
+        return `${address}?${new URLSearchParams(parameters).toString()}`;
+      };
+      const end = (page + 1) * size;
+      const body = {
+        calls: found.slice(page * size, end),
+        page,
+        page_size: size,
+        first_page_uri: pageUri(0),
+        next_page_uri: end < found.length ? pageUri(page + 1) : null,
+        previous_page_uri: page > 0 ? pageUri(page - 1) : null,
+      };
+      return { status: 200, body };
+    },
+  });
+}
+
+function readCall({ calls, secrets }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: new RegExp(`^${account}/Calls/(?<sid>CA\\w+)\\.json$`),
+    purpose: "look_up",
+    perform({ path }) {
+      const call = calls.find(path["sid"] ?? "");
+      return call === undefined
+        ? errorOf(404, 20404, "The requested resource was not found")
+        : { status: 200, body: rowOf(call, secrets) };
+    },
+  });
+}
+
+/** Returns a call in the form of Twilio's lists; times in RFC 2822. */
+function rowOf(call: StandInCall, secrets: Record<string, string>) {
+  const isQueued = call.status === "queued";
+  const at = new Date(call.at).toUTCString().replace("GMT", "+0000");
+  const from = call.request["From"];
+  return {
+    sid: call.id,
+    account_sid: secrets["ACCOUNT_SID"] ?? "",
+    parent_call_sid: call.parentId ?? null,
+    to: call.number,
+    from: typeof from === "string" ? from : "+12025550100",
+    status: call.status === "ended" ? (call.endedReason ?? "completed") : call.status,
+    direction: call.parentId === undefined ? "outbound-api" : "outbound-dial",
+    date_created: isQueued ? null : at,
+    start_time: isQueued ? null : at,
+    end_time: call.status === "ended" ? at : null,
+    duration: null,
+    price: null,
+    api_version: "2010-04-01",
+  };
+}
+
+function isAskedFor(
+  row: ReturnType<typeof rowOf>,
+  query: z.infer<typeof listSchema>,
+  now: number,
+): boolean {
+  if (query.From !== undefined && row.from !== query.From) return false;
+  if (query.To !== undefined && row.to !== query.To) return false;
+  if (query.Status !== undefined && row.status !== query.Status) return false;
+  if (query.ParentCallSid !== undefined && row.parent_call_sid !== query.ParentCallSid)
+    return false;
+  const after = query["StartTime>"];
+  const before = query["StartTime<"];
+  if (after === undefined && before === undefined && query.StartTime === undefined) return true;
+  if (row.start_time === null) return false; // such a call has no time to be compared
+  const startedAt = Date.parse(row.start_time);
+  if (query.StartTime !== undefined) {
+    const day = new Date(startedAt).toISOString().slice(0, 10);
+    return day === query.StartTime.slice(0, 10);
+  }
+  return (
+    startedAt >= Date.parse(after ?? "1970-01-01") &&
+    startedAt <= (before === undefined ? now : Date.parse(before))
+  );
+}

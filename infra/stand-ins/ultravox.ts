@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import * as z from "zod";
+import type { StandInCall } from "./calls.ts";
+import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+
+const outgoing = z.strictObject({
+  outgoing: z.strictObject({
+    to: e164,
+    from: e164,
+    additionalParams: z.record(z.string(), z.unknown()).optional(),
+  }),
+});
+/** Calls over SIP name both sides as SIP URIs, or as numbers with a trunk's user and password. */
+const sip = z.strictObject({
+  outgoing: z.strictObject({
+    to: text,
+    from: text,
+    username: z.string().optional(),
+    password: z.string().optional(),
+  }),
+});
+const callSchema = z.strictObject({
+  templateContext: z.record(z.string(), z.unknown()).optional(),
+  metadata: z.record(z.string(), z.string()).optional(),
+  medium: z.union([
+    z.strictObject({ twilio: outgoing }),
+    z.strictObject({ telnyx: outgoing }),
+    z.strictObject({ plivo: outgoing }),
+    z.strictObject({ sip }),
+  ]),
+  joinTimeout: z
+    .string()
+    .regex(/^\d+s$/)
+    .optional(),
+  maxDuration: z
+    .string()
+    .regex(/^\d+s$/)
+    .optional(),
+  recordingEnabled: z.boolean().optional(),
+  firstSpeakerSettings: z.looseObject({}).optional(),
+  callbacks: z.looseObject({}).optional(),
+});
+/** A filter on `metadata` is a parameter of its own for each key. */
+const listSchema = z
+  .object({
+    cursor: digits.optional(),
+    pageSize: digits.optional(),
+    fromDate: text.optional(),
+    toDate: text.optional(),
+    sort: text.optional(),
+  })
+  .catchall(z.string())
+  .refine((query) => Object.keys(query).every((name) => isParameter(name)), "unknown parameter");
+
+/**
+ * Ultravox (https://docs.ultravox.ai/api-reference/agents/agents-calls-post, …/calls/calls-list): places an
+ * agent's call through the telephony account that Ultravox holds, reads one, and lists them in pages,
+ * filtered by `metadata.…`. Errors are `{detail}`, or arrays by field.
+ */
+export const ultravox: StandInType = {
+  name: "ultravox",
+  secrets: { API_KEY: "stand-in.key" },
+  create(memory) {
+    const { secrets } = memory;
+    return {
+      credentialProblem: ({ headers }) =>
+        headers["x-api-key"] === secrets["API_KEY"] ? undefined : "the key is wrong",
+      refuse({ fault, text: message, field }) {
+        if (fault === "credentials") return errorOf(401, "Invalid API key.");
+        if (fault === "address") return errorOf(404, "Not found.");
+        return { status: 400, body: { [field[0] ?? "non_field_errors"]: [message] } };
+      },
+      endpoints: [dial(memory), listCalls(memory), readCall(memory)],
+    };
+  },
+};
+
+const errorOf = (status: number, detail: string) => ({ status, body: { detail } });
+
+function dial({ calls }: Memory) {
+  return endpoint({
+    method: "POST",
+    path: /^\/api\/agents\/(?<agent>[^/]+)\/calls$/,
+    purpose: "call",
+    body: callSchema,
+    perform({ body, path }) {
+      const [medium] = Object.values(body.medium);
+      const number = /^sip:(\+\d+)@/.exec(medium.outgoing.to)?.[1] ?? medium.outgoing.to;
+      const ourId = body.metadata?.["call_id"];
+      const request = { ...body, agentId: decodeURIComponent(path["agent"] ?? "") };
+      const call = calls.place({ id: randomUUID(), number, ourId, request });
+      return { status: 201, body: rowOf(call) };
+    },
+  });
+}
+
+function listCalls({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/api\/calls$/,
+    purpose: "look_up",
+    query: listSchema,
+    perform({ query }) {
+      const filters = Object.entries(query).filter(([name]) => name.startsWith("metadata."));
+      const rows = calls
+        .listed()
+        .map(rowOf)
+        .filter(({ metadata }) =>
+          filters.every(([name, value]) => metadata[name.replace("metadata.", "")] === value),
+        );
+      const start = Number(query["cursor"] ?? 0);
+      const end = start + Number(query["pageSize"] ?? 20);
+      const next = end < rows.length ? `https://api.ultravox.ai/api/calls?cursor=${end}` : null;
+      const results = rows.slice(start, end);
+      return { status: 200, body: { results, next, previous: null, total: rows.length } };
+    },
+  });
+}
+
+function readCall({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/api\/calls\/(?<id>[^/]+)$/,
+    purpose: "look_up",
+    perform({ path }) {
+      const call = calls.find(path["id"] ?? "");
+      return call === undefined ? errorOf(404, "Not found.") : { status: 200, body: rowOf(call) };
+    },
+  });
+}
+
+const parameters = new Set(["cursor", "pageSize", "fromDate", "toDate", "sort"]);
+
+function isParameter(name: string): boolean {
+  return parameters.has(name) || name.startsWith("metadata.");
+}
+
+const metadataSchema = z.record(z.string(), z.string()).catch({});
+
+function rowOf({ id, at, status, endedReason, request }: StandInCall) {
+  return {
+    callId: id,
+    created: new Date(at).toISOString(),
+    joined: null,
+    ended: status === "ended" ? new Date(at).toISOString() : null,
+    endReason: status === "ended" ? (endedReason ?? "hangup") : null,
+    agentId: request["agentId"],
+    medium: request["medium"],
+    metadata: metadataSchema.parse(request["metadata"]),
+    joinUrl: null,
+  };
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import * as z from "zod";
+import type { StandInCall } from "./calls.ts";
+import {
+  digits,
+  e164,
+  endpoint,
+  isoTime,
+  type Memory,
+  type StandInType,
+  text,
+} from "./endpoint.ts";
+
+const variables = z.record(z.string(), z.unknown());
+const callSchema = z.strictObject({
+  name: z.string().max(40).optional(),
+  assistantId: text,
+  phoneNumberId: text,
+  customer: z.strictObject({
+    number: e164,
+    externalId: z.string().max(40).optional(),
+    name: z.string().max(40).optional(),
+    extension: z.string().max(10).optional(),
+  }),
+  assistantOverrides: z
+    .strictObject({
+      variableValues: variables.optional(),
+      metadata: variables.optional(),
+      server: z.looseObject({ url: z.url() }).optional(),
+      serverMessages: z.array(text).optional(),
+      maxDurationSeconds: z.number().optional(),
+      voicemailDetection: z.unknown().optional(),
+    })
+    .optional(),
+});
+const listSchema = z.strictObject({
+  id: text.optional(),
+  assistantId: text.optional(),
+  phoneNumberId: text.optional(),
+  limit: digits.refine((limit) => Number(limit) <= 1000).optional(),
+  createdAtGt: isoTime.optional(),
+  createdAtLt: isoTime.optional(),
+  createdAtGe: isoTime.optional(),
+  createdAtLe: isoTime.optional(),
+});
+
+/**
+ * Vapi (https://docs.vapi.ai/api-reference/calls/create, …/list, …/get): places calls, reads one, and lists
+ * them newest first, without a cursor. Errors are `{message, error, statusCode}`, where `message` is an array
+ * if it is about fields.
+ */
+export const vapi: StandInType = {
+  name: "vapi",
+  secrets: { API_KEY: "stand-in-key" },
+  create(memory) {
+    const { secrets } = memory;
+    return {
+      credentialProblem: ({ headers }) =>
+        headers.authorization === `Bearer ${secrets["API_KEY"]}` ? undefined : "the key is wrong",
+      refuse({ fault, text: message }) {
+        if (fault === "credentials") return errorOf(401, "Unauthorized", "Unauthorized");
+        if (fault === "address") return errorOf(404, "Not Found", "Cannot find this path");
+        return errorOf(400, "Bad Request", message.split("; "));
+      },
+      endpoints: [dial(memory), listCalls(memory), readCall(memory)],
+    };
+  },
+};
+
+const errorOf = (statusCode: number, error: string, message: unknown) => ({
+  status: statusCode,
+  body: { message, error, statusCode },
+});
+
+function dial({ calls }: Memory) {
+  return endpoint({
+    method: "POST",
+    path: /^\/call$/,
+    purpose: "call",
+    body: callSchema,
+    perform({ body }) {
+      const { number, externalId: ourId } = body.customer;
+      const call = calls.place({ id: randomUUID(), number, ourId, request: body });
+      const subscriptionLimits = {
+        concurrencyBlocked: false,
+        concurrencyLimit: 10,
+        remainingConcurrentCalls: 9,
+      };
+      return { status: 201, body: { ...rowOf(call), status: "queued", subscriptionLimits } };
+    },
+  });
+}
+
+function listCalls({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/call$/,
+    purpose: "look_up",
+    query: listSchema,
+    perform({ query }) {
+      const { id, assistantId, phoneNumberId, limit = "100" } = query;
+      const found = calls
+        .listed()
+        .filter(({ at }) => isInPeriod(at, query))
+        .map(rowOf)
+        .filter((row) => (id ?? row.id) === row.id)
+        .filter((row) => (phoneNumberId ?? row.phoneNumberId) === row.phoneNumberId)
+        .filter((row) => (assistantId ?? row.assistantId) === row.assistantId);
+      return { status: 200, body: found.slice(0, Number(limit)) };
+    },
+  });
+}
+
+function readCall({ calls }: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/call\/(?<id>[^/]+)$/,
+    purpose: "look_up",
+    perform({ path }) {
+      const call = calls.find(path["id"] ?? "");
+      return call === undefined
+        ? errorOf(404, "Not Found", "Couldn't find the call")
+        : { status: 200, body: rowOf(call) };
+    },
+  });
+}
+
+function rowOf({ id, at, request, status, number, endedReason }: StandInCall) {
+  const time = new Date(at).toISOString();
+  return {
+    id,
+    orgId: "org-of-the-stand-in",
+    type: "outboundPhoneCall",
+    createdAt: time,
+    updatedAt: time,
+    status,
+    ...(status === "ended"
+      ? { endedReason: endedReason ?? "customer-ended-call", endedAt: time }
+      : {}),
+    assistantId: request["assistantId"],
+    phoneNumberId: request["phoneNumberId"],
+    customer: request["customer"] ?? { number },
+    assistantOverrides: request["assistantOverrides"] ?? {},
+  };
+}
+
+function isInPeriod(
+  at: number,
+  { createdAtGt, createdAtLt, createdAtGe, createdAtLe }: z.infer<typeof listSchema>,
+): boolean {
+  const time = (given: string | undefined, otherwise: number) =>
+    given === undefined ? otherwise : Date.parse(given);
+  return (
+    at > time(createdAtGt, -1) &&
+    at >= time(createdAtGe, 0) &&
+    at < time(createdAtLt, Infinity) &&
+    at <= time(createdAtLe, Infinity)
+  );
+}

@@ -1,0 +1,76 @@
+import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
+import { standInTypes } from "../../infra/stand-ins/index.ts";
+import { createProviders, parseRoute } from "../../shared/providers/index.ts";
+import { aCall } from "./calls.ts";
+
+/** Fields of a route of each type that has an adapter. */
+export const routeFields: Record<string, object> = {
+  elevenlabs: { agent: "agent_9", from: "phnum_1", through: "twilio" },
+  livekit: { agent: "caller", trunk: "ST_9" },
+  retell: { agent: "agent_9", from: "+12025550100" },
+  telnyx: { connection: "1494404757140276705", from: "+12025550100" },
+  twilio: { from: "+12025550100", stream: "wss://example.com/audio" },
+  vapi: { agent: "asst_9", from: "phone_1" },
+  webhook: {},
+};
+
+/** A stand-in and the real adapter that is pointed at it. */
+export interface Pair {
+  standIn: StandIn;
+  dial(options?: { call?: ReturnType<typeof aCall>; timeoutSeconds?: number }): ReturnType<Dial>;
+  /** Looks the call up in the minute before the stand-in's now. Throws if the adapter cannot. */
+  lookUp(call: ReturnType<typeof aCall>): Promise<unknown>;
+  canLookUp: boolean;
+}
+interface PairOptions {
+  now?: () => number;
+  /** Secrets of the adapter, by their names without the account's, where they are not the stand-in's. */
+  secrets?: Record<string, string>;
+  print?: (line: string) => void;
+}
+type Dial = ReturnType<ReturnType<typeof createProviders>>["dial"];
+
+/** Starts a stand-in and points the real adapter of its type at it, with the right secrets or with others. */
+export async function startPair(
+  type: string,
+  { now = Date.now, secrets, print = () => undefined }: PairOptions = {},
+): Promise<Pair> {
+  const imitation = standInTypes.get(type);
+  if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
+  const standIn = await startStandIn(imitation, { now, print });
+  const place = type === "webhook" ? { url: `${standIn.url}/dial` } : {};
+  const baseUrl = type === "webhook" ? undefined : standIn.url;
+  const parsed = parseRoute({ provider: type, ...routeFields[type], ...place }, { type, baseUrl });
+  if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
+  const { route } = parsed;
+  const environment = environmentOf(type, secrets ?? imitation.secrets);
+  const options = { environment, fetch, now, print: () => undefined };
+  const provider = createProviders(options, [route])(route);
+  return {
+    standIn,
+    dial: ({ call = aCallOfText(), timeoutSeconds = 5 } = {}) =>
+      provider.dial({ call, attempt: 1, timeoutSeconds }, route),
+    lookUp: async (call) => {
+      const period = { from: now() - 60_000, until: now() + 1000 };
+      return provider.lookUp?.({ call, attempt: 1, ...period }, route);
+    },
+    canLookUp: provider.lookUp !== undefined,
+  };
+}
+
+/** Returns a call whose context every provider can carry. */
+export function aCallOfText(number = "+12025550123"): ReturnType<typeof aCall> {
+  const context = { first_name: "Ada Confidential" };
+  return aCall({ request: { ...aCall().request, phone_number: number, context } });
+}
+
+/** Returns secrets under the names that they have in the environment. */
+export function environmentOf(
+  account: string,
+  secrets: Record<string, string>,
+): Record<string, string> {
+  const prefix = account.toUpperCase().replaceAll("-", "_");
+  return Object.fromEntries(
+    Object.entries(secrets).map(([name, value]) => [`${prefix}_${name}`, value]),
+  );
+}

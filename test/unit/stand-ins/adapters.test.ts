@@ -1,0 +1,146 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Failure } from "../../../infra/stand-ins/failures.ts";
+import { standInTypes } from "../../../infra/stand-ins/index.ts";
+import { typeNames } from "../../../shared/providers/index.ts";
+import { aCallOfText, type Pair, routeFields, startPair } from "../../support/stand-ins.ts";
+
+/** Types that have both an adapter and a stand-in. */
+const types = typeNames.filter((type) => standInTypes.has(type) && type in routeFields);
+const number = "+12025550123";
+
+describe.each(types)("the adapter of %s and its stand-in", (type) => {
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+  });
+  async function start(options?: Parameters<typeof startPair>[1]): Promise<Pair> {
+    const pair = await startPair(type, options);
+    closing.push(pair.standIn.close);
+    return pair;
+  }
+  /** Asserts that a look-up finds this call and no other. */
+  async function expectFound({ standIn, lookUp }: Pair, call: ReturnType<typeof aCallOfText>) {
+    const found = await lookUp(call);
+    const ids = standIn.calls.placed.filter(({ ourId }) => ourId === call.id).map(({ id }) => id);
+    expect(found).toEqual(
+      type === "twilio"
+        ? { by: "number", providerCallIds: ids }
+        : { by: "id", providerCallId: ids[0] },
+    );
+  }
+
+  it("agree on a call, and on how it is looked up", async () => {
+    const pair = await start();
+    const call = aCallOfText();
+    expect(await pair.dial({ call })).toEqual({
+      kind: "placed",
+      providerCallId: pair.standIn.calls.placed[0]?.id,
+    });
+    expect(pair.standIn.calls.placed).toMatchObject([{ number, ourId: call.id }]);
+    if (pair.canLookUp) await expectFound(pair, call);
+    expect(pair.standIn.problems).toEqual([]);
+  });
+
+  it("agree on a key that is wrong: the account is refused, and nobody is phoned", async () => {
+    const names = Object.keys(standInTypes.get(type)?.secrets ?? {});
+    const wrong = `whsec_${Buffer.from("another secret of 24 bytes").toString("base64")}`;
+    const { standIn, dial } = await start({
+      secrets: Object.fromEntries(names.map((name) => [name, wrong])),
+    });
+    expect(await dial()).toMatchObject({ kind: "account_refused" });
+    expect(standIn.calls.placed).toEqual([]);
+    expect(standIn.problems).toHaveLength(1);
+  });
+
+  it("know a call again whose answer was lost", async () => {
+    const pair = await start();
+    const call = aCallOfText();
+    pair.standIn.play({ how: "reset", places: true });
+    expect(await pair.dial({ call })).toEqual({ kind: "unknown", code: "connection_broken" });
+    expect(pair.standIn.calls.timesTo(number)).toBe(1);
+    if (pair.canLookUp) await expectFound(pair, call);
+    expect(pair.standIn.problems).toEqual([]);
+  });
+
+  it.each<[Failure, string, object]>([
+    [{ how: "hang" }, "time_out", { kind: "unknown" }],
+    [{ how: "reset" }, "connection_broken", { kind: "unknown" }],
+    [{ how: "break_off", places: true }, "answer_unreadable", { kind: "unknown" }],
+    [{ how: "endless" }, "answer_unreadable", { kind: "unknown" }],
+    [{ how: "answer", status: 500, body: "oops" }, "http_500", { kind: "unknown" }],
+    [{ how: "answer", status: 302, headers: { location: "/" } }, "http_302", { kind: "unknown" }],
+    [
+      { how: "answer", status: 429, body: {}, headers: { "retry-after": "7" } },
+      "http_429",
+      { kind: "not_placed", retryAfterSeconds: 7 },
+    ],
+  ])("meet %j as %s", async (failure, code, outcome) => {
+    const { standIn, dial } = await start();
+    standIn.play(failure);
+    // LiveKit's adapter gives each of its two requests half of this time.
+    const met = await dial({ timeoutSeconds: 0.6 });
+    // A webhook's status alone says that the call is placed.
+    const isTaken = type === "webhook" && code === "answer_unreadable";
+    expect(met).toEqual(isTaken ? { kind: "placed" } : { ...outcome, code });
+    expect(standIn.calls.timesTo(number)).toBe("places" in failure ? 1 : 0);
+    expect(await dial()).toMatchObject({ kind: "placed" });
+  });
+
+  it("wait for an answer that is slow", async () => {
+    const { standIn, dial } = await start();
+    standIn.play({ how: "slow", milliseconds: 200 });
+    expect(await dial()).toMatchObject({ kind: "placed" });
+    expect(standIn.calls.timesTo(number)).toBe(1);
+  });
+});
+
+describe.each(types.filter((type) => type !== "webhook"))("a look-up at %s's stand-in", (type) => {
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+  });
+  async function start(options?: Parameters<typeof startPair>[1]): Promise<Pair> {
+    const pair = await startPair(type, options);
+    closing.push(pair.standIn.close);
+    return pair;
+  }
+
+  it("finds one call among duplicates, a neighbour's and an older one", async () => {
+    const { standIn, dial, lookUp } = await start();
+    const call = aCallOfText();
+    await dial({ call });
+    const [placed] = standIn.calls.placed;
+    if (placed === undefined) throw new Error("nothing was placed");
+    standIn.calls.addBeside("neighbour", placed);
+    standIn.calls.addBeside("older", placed);
+    standIn.calls.listing.hasDuplicates = true;
+    const found = await lookUp(call);
+    expect(JSON.stringify(found).split(placed.id)).toHaveLength(2);
+    expect(found).toBeOneOf([
+      { by: "id", providerCallId: placed.id },
+      { by: "number", providerCallIds: [placed.id] },
+    ]);
+    expect(standIn.problems).toEqual([]);
+  });
+
+  it("finds a call no sooner than lists have it", async () => {
+    let time = Date.now();
+    const { standIn, dial, lookUp } = await start({ now: () => time });
+    const call = aCallOfText();
+    await dial({ call });
+    standIn.calls.listing.lagSeconds = 20;
+    const id = standIn.calls.placed[0]?.id ?? "";
+    expect(JSON.stringify((await lookUp(call)) ?? {})).not.toContain(id);
+    time += 21_000;
+    expect(JSON.stringify(await lookUp(call))).toContain(id);
+  });
+
+  it("fails where the stand-in does, and finds the call the next time", async () => {
+    const { standIn, dial, lookUp } = await start();
+    const call = aCallOfText();
+    await dial({ call });
+    standIn.play({ how: "answer", status: 503, body: {} }, { at: "look_up" });
+    await expect(lookUp(call)).rejects.toThrow("503");
+    expect(JSON.stringify(await lookUp(call))).toContain(standIn.calls.placed[0]?.id);
+  });
+});
