@@ -6,6 +6,7 @@ import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
 import { createToken, parseTokens } from "../../shared/platform/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
+import { type PlanOnStandIns, startStandIns } from "./provider-stand-ins.ts";
 
 export const host = "127.0.0.1";
 /** Interval of the local sweep; in the cloud it is a minute. */
@@ -46,16 +47,15 @@ export async function readLocalSettings(defaults: {
   const madeOperator = given["OPERATOR_TOKENS"] ? undefined : createToken();
   environment["OPERATOR_TOKENS"] =
     given["OPERATOR_TOKENS"] || JSON.stringify([{ id: "local", sha256: madeOperator?.sha256 }]);
+  let standIns: PlanOnStandIns | undefined;
   try {
     parseTokens(environment["API_TOKENS"]);
     parseTokens(environment["OPERATOR_TOKENS"], "OPERATOR_TOKENS");
-    const plan = parseDialPlan(undefined, environment);
-    const missing = missingSecrets(plan, given);
-    if (missing.length > 0) fail(`The dial plan needs ${missing.join(", ")} in the environment.`);
-    const malformed = malformedSecrets(plan, given);
-    if (malformed.length > 0)
-      fail(`${malformed.join(", ")} must be printable ASCII without spaces.`);
-    for (const name of neededSecrets(plan, false)) environment[name] = given[name] ?? "";
+    standIns = await standInsOf(given["PROVIDER_STANDINS"], environment["DIAL_PLAN"] ?? "");
+    if (standIns !== undefined) environment["DIAL_PLAN"] = standIns.plan;
+    // The made-up credentials come last, so that no real one is sent to a stand-in.
+    Object.assign(environment, secretsOf(environment, { ...given, ...standIns?.secrets }));
+    Object.assign(environment, standIns?.secrets);
   } catch (error) {
     fail(error instanceof Error ? error.message : "The settings are unreadable.");
   }
@@ -68,7 +68,7 @@ export async function readLocalSettings(defaults: {
     environment,
     readyBlock: (address) => `
 Outbound Calls is ready at ${address}
-Dialing: ${given["DIAL_PLAN"] ? "as DIAL_PLAN says" : "simulated, nobody is phoned"}; state: ${stateDirectory}
+Dialing: ${dialingOf(given, standIns)}; state: ${stateDirectory}
 Token: ${made?.token ?? "one of API_TOKENS"}
 
 Operator: ${address}/operator, token ${operatorToken}; or
@@ -77,6 +77,45 @@ OUTBOUND_CALLS_URL=${address} OUTBOUND_CALLS_OPERATOR_TOKEN=${operatorToken} npm
 curl -i ${address}/v1/calls -H "Authorization: Bearer ${token}" -H "Content-Type: application/json" -d '{"phone_number": "+12025550123", "agent_id": "agent_1"}'
 `,
   };
+}
+
+/** Starts the stand-ins if `PROVIDER_STANDINS` asks for them. @throws if it is neither true nor false */
+async function standInsOf(
+  asked: string | undefined,
+  plan: string,
+): Promise<PlanOnStandIns | undefined> {
+  if (!["true", "false", "", undefined].includes(asked)) {
+    throw new Error("PROVIDER_STANDINS must be true or false.");
+  }
+  if (asked !== "true") return undefined;
+  return startStandIns(plan, { host, print: (line) => console.log(line) });
+}
+
+/** Returns the secrets that the dial plan needs. @throws if the plan or one of them is wrong */
+function secretsOf(
+  environment: Record<string, string>,
+  given: Record<string, string | undefined>,
+): Record<string, string> {
+  const plan = parseDialPlan(undefined, environment);
+  const missing = missingSecrets(plan, given);
+  if (missing.length > 0) {
+    throw new Error(`The dial plan needs ${missing.join(", ")} in the environment.`);
+  }
+  const malformed = malformedSecrets(plan, given);
+  if (malformed.length > 0) {
+    throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces.`);
+  }
+  return Object.fromEntries(neededSecrets(plan, false).map((name) => [name, given[name] ?? ""]));
+}
+
+function dialingOf(
+  given: Record<string, string | undefined>,
+  standIns: PlanOnStandIns | undefined,
+): string {
+  if (standIns !== undefined) {
+    return `stand-ins of ${standIns.accounts.join(", ")}, nobody is phoned`;
+  }
+  return given["DIAL_PLAN"] ? "as DIAL_PLAN says" : "simulated, nobody is phoned";
 }
 
 /** Ends the process with one line that says what to do. */

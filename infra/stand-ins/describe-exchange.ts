@@ -13,19 +13,30 @@ const contextFields = new Set([
 /** Our call's id, alone or with the attempt. */
 const ourId = /^call_[0-9A-Z]{26}_\d{5}(-\d+)?$/;
 
+/** Result of a request, as it is printed. */
+interface Exchange {
+  status: number;
+  /** Fault of the request, if it has one. */
+  problem?: string | undefined;
+  /** Failure that was played instead of the answer. */
+  failure?: string | undefined;
+}
+
 /**
  * Returns a line about a request and its answer. Shown are the names of fields, numbers but for all digits
- * save the last two, and our own ids. Any other text could hold a context or a secret.
+ * save the last two, our own ids, and texts of `visible`, such as an agent's id in the dial plan. Any other
+ * text could hold a context or a secret.
  */
 export function describeExchange(
   type: string,
   { method, path, headers, text }: StandInRequest,
-  status: number,
-  failure: string | undefined,
+  { status, problem, failure }: Exchange,
+  visible: ReadonlySet<string>,
 ): string {
-  const body = text === "" ? "" : ` ${JSON.stringify(masked(bodyOf(text, headers)))}`;
+  const body = text === "" ? "" : ` ${JSON.stringify(masked(bodyOf(text, headers), "", visible))}`;
   const played = failure === undefined ? "" : ` (played: ${failure})`;
-  return `stand-in of ${type}: ${method} ${path}${body} answered ${status}${played}`;
+  const fault = problem === undefined ? "" : `: ${problem}`;
+  return `stand-in of ${type}: ${method} ${path}${body} answered ${status}${fault}${played}`;
 }
 
 function bodyOf(text: string, headers: StandInRequest["headers"]): unknown {
@@ -39,17 +50,17 @@ function bodyOf(text: string, headers: StandInRequest["headers"]): unknown {
   }
 }
 
-function masked(value: unknown, name = ""): unknown {
-  if (Array.isArray(value)) return value.map((one) => masked(one, name));
+function masked(value: unknown, name: string, visible: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => masked(one, name, visible));
   if (typeof value === "object" && value !== null) {
     const entries = Object.entries(value);
     if (contextFields.has(name)) return entries.length === 0 ? {} : "…";
-    return Object.fromEntries(entries.map(([key, one]) => [key, masked(one, key)]));
+    return Object.fromEntries(entries.map(([key, one]) => [key, masked(one, key, visible)]));
   }
   if (typeof value !== "string") return value;
   if (contextFields.has(name)) return "…";
   if (/^\+\d{7,15}$/.test(value)) return maskedNumber(value);
-  return ourId.test(value) ? value : "…";
+  return ourId.test(value) || visible.has(value) ? value : "…";
 }
 
 /** Masks an E.164 number to its last two digits. */

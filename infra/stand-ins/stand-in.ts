@@ -30,12 +30,14 @@ interface StandInOptions {
   now?: () => number;
   /** Prints a line for each request, without whole numbers, context values or secrets. */
   print?: (line: string) => void;
+  /** Texts that are printed as they are. */
+  visible?: ReadonlySet<string>;
 }
 
 /** Starts a stand-in on a free port of 127.0.0.1. */
 export async function startStandIn(
   type: StandInType,
-  { secrets = type.secrets, now = Date.now, print }: StandInOptions = {},
+  { secrets = type.secrets, now = Date.now, print, visible = new Set() }: StandInOptions = {},
 ): Promise<StandIn> {
   const calls = createCalls(now);
   const settings: Settings = { hasAgent: true };
@@ -50,7 +52,8 @@ export async function startStandIn(
       const { answer, problem, failure } = await answerTo(request, imitation, script);
       if (problem !== undefined) problems.push(`${request.method} ${request.path}: ${problem}`);
       const { status } = failure?.how === "answer" ? failure : answer;
-      print?.(describeExchange(type.name, request, status, failure?.how));
+      const exchange = { status, problem, failure: failure?.how };
+      print?.(describeExchange(type.name, request, exchange, visible));
       if (failure === undefined) send(answer, response);
       else fail(failure, answer, response);
     }).catch((error: unknown) => {
