@@ -64,6 +64,6 @@ function masked(value: unknown, name: string, visible: ReadonlySet<string>): unk
 }
 
 /** Masks an E.164 number to its last two digits. */
-function maskedNumber(number: string): string {
+export function maskedNumber(number: string): string {
   return `+${"•".repeat(Math.max(number.length - 3, 0))}${number.slice(-2)}`;
 }

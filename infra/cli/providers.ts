@@ -1,0 +1,115 @@
+/**
+ * `npm run providers -- check ACCOUNT --to NUMBER`: makes one real call through an account of the dial plan, looks
+ * it up, and says what each answer means. The account's secrets are read from the environment.
+ */
+import { resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { mayBeCalled } from "../../shared/dial-plan/destinations.ts";
+import { timeoutSecondsOf } from "../../shared/dial-plan/routes.ts";
+import { isE164 } from "../../shared/numbering/phone-number.ts";
+import { maskedNumber } from "../stand-ins/describe-exchange.ts";
+import { Failure } from "./calls/failures.ts";
+import { checkAccount, providerOf } from "./providers/check-account.ts";
+import { chosenRoute, readPlan } from "./providers/chosen-route.ts";
+import type { Surroundings } from "./providers/surroundings.ts";
+
+const usage = `npm run providers -- check ACCOUNT --to +12025550123 [OPTIONS]
+
+  Makes one call through an account of the dial plan, and looks it up. The phone really rings.
+
+  --to NUMBER   the number of a phone of your own, E.164; required
+  --agent A     the agent whose route is taken; required if the account has several routes
+  --plan FILE   the dial plan; default: infra/dial-plan.json
+  --yes         does not ask first
+
+Environment: the account's secrets, such as VAPI_API_KEY (docs/providers.md).
+Exit code: 0 placed and found; 1 wrong usage, nothing was sent; 2 not placed, or not found.`;
+
+const options = {
+  to: { type: "string" },
+  agent: { type: "string" },
+  plan: { type: "string" },
+  yes: { type: "boolean" },
+  help: { type: "boolean" },
+} as const;
+
+/** Runs the command and resolves to its exit code. */
+export async function run(words: string[], surroundings: Surroundings): Promise<number> {
+  try {
+    const { values, positionals } = parse(words);
+    const [command, account, ...others] = positionals;
+    if (values.help === true || command === undefined) {
+      surroundings.print(usage);
+      return values.help === true ? 0 : 1;
+    }
+    if (command !== "check" || account === undefined || others.length > 0) {
+      throw new Failure(`Wrong usage.\n\n${usage}`);
+    }
+    return await check(account, values, surroundings);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    surroundings.complain(error.message);
+    return 1;
+  }
+}
+
+function parse(words: string[]) {
+  try {
+    return parseArgs({ args: words, options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : "wrong usage", { cause: error });
+  }
+}
+
+async function check(
+  account: string,
+  values: ReturnType<typeof parse>["values"],
+  surroundings: Surroundings,
+): Promise<number> {
+  const plan = await readPlan(values.plan ?? resolve(import.meta.dirname, "../dial-plan.json"));
+  const { agentId, route } = chosenRoute(plan, account, values.agent);
+  if (route.type === "simulator") throw new Failure("The simulator phones nobody.");
+  const phoneNumber = values.to;
+  if (phoneNumber === undefined) throw new Failure("--to is required: a number of your own.");
+  if (!isE164(phoneNumber)) throw new Failure("--to must be an E.164 number such as +12025550123.");
+  if (!mayBeCalled({ phone_number: phoneNumber }, plan)) {
+    throw new Failure("The dial plan's destinations do not permit calls to that number.");
+  }
+  const provider = providerOf(route, surroundings);
+  const shown = maskedNumber(phoneNumber);
+  surroundings.print(
+    `This phones ${shown} through ${account} (${route.type}), along the route of ${agentId}.`,
+  );
+  surroundings.print("It really rings, at whatever hour it is there, and may cost money.");
+  if (values.yes !== true) {
+    const isWanted = await surroundings.confirm("Is it a phone of your own, and may it ring now?");
+    if (isWanted === undefined) throw new Failure("Nobody is here to be asked: add --yes.");
+    if (!isWanted) throw new Failure("Nothing was sent.");
+  }
+  const timeoutSeconds = timeoutSecondsOf(route, plan);
+  const wanted = { agentId, route, phoneNumber, timeoutSeconds };
+  const isGood = await checkAccount(provider, wanted, surroundings);
+  return isGood ? 0 : 2;
+}
+
+/** Asks on the terminal; anything but y or yes is a no. */
+async function confirm(question: string): Promise<boolean | undefined> {
+  if (!process.stdin.isTTY) return undefined;
+  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await asked.question(`${question} [y/N] `).finally(() => asked.close());
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exitCode = await run(process.argv.slice(2), {
+    environment: process.env,
+    fetch,
+    now: Date.now,
+    pause: (seconds) => new Promise((over) => setTimeout(over, seconds * 1000)),
+    print: (line) => console.log(line),
+    complain: (line) => console.error(line),
+    confirm,
+  });
+}
