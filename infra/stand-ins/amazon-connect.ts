@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { signatureProblem } from "./amazon-signature.ts";
 import type { StandInCall } from "./calls.ts";
-import { e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+import { e164, endpoint, type Memory, type StandInType, text, unchecked } from "./endpoint.ts";
 
 const attributesBytesMax = 32_768;
 const callSchema = z
@@ -31,6 +31,7 @@ const callSchema = z
     Name: z.string().max(1024).optional(),
     Description: z.string().max(4096).optional(),
     RelatedContactId: text.optional(),
+    ...unchecked("References"),
     RingTimeoutInSeconds: z.int().min(15).max(60).optional(),
   })
   .refine(({ SourcePhoneNumber, QueueId }) => (SourcePhoneNumber ?? QueueId) !== undefined, {

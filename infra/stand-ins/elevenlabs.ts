@@ -1,6 +1,14 @@
 import * as z from "zod";
 import { hexId, type StandInCall } from "./calls.ts";
-import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+import {
+  digits,
+  e164,
+  endpoint,
+  type Memory,
+  type StandInType,
+  text,
+  unchecked,
+} from "./endpoint.ts";
 
 const callSchema = z.strictObject({
   agent_id: text,
@@ -15,6 +23,7 @@ const callSchema = z.strictObject({
       conversation_config_override: z.looseObject({}).optional(),
       branch_id: text.optional(),
       environment: text.optional(),
+      ...unchecked("custom_llm_extra_body", "source_info", "starting_workflow_node_id"),
     })
     .optional(),
   telephony_call_config: z

@@ -160,3 +160,12 @@ export const text = z.string().min(1);
 export const isoTime = z.iso.datetime({ offset: true });
 /** A whole number as in queries. */
 export const digits = z.string().regex(/^\d{1,9}$/, "must be a whole number");
+
+/** Returns schemas of fields that the reference has and a stand-in does not look at. */
+export function unchecked<Name extends string>(
+  ...names: Name[]
+): Record<Name, z.ZodOptional<z.ZodUnknown>> {
+  const fields = names.map((name) => [name, z.unknown().optional()] as const);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- fromEntries forgets the names
+  return Object.fromEntries(fields) as Record<Name, z.ZodOptional<z.ZodUnknown>>;
+}

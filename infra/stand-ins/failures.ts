@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Purpose, StandInAnswer } from "./endpoint.ts";
+import type { Purpose, StandInAnswer, StandInRequest } from "./endpoint.ts";
 
 /**
  * A failure of a provider. With `places: true` the request is carried out before it fails, so that the call
@@ -26,29 +26,39 @@ export type Failure =
   | { how: "endless"; places?: true };
 
 /** A failure with the requests that it is for. */
-interface Planned {
+interface Planned extends Required<PlayOptions> {
   failure: Failure;
-  times: number;
-  at: Purpose;
+}
+
+/** The requests that a failure is for. Default: the next one that places a call. */
+interface PlayOptions {
+  times?: number;
+  at?: Purpose;
+  /** Selects among the requests of that purpose. */
+  when?: (request: StandInRequest) => boolean;
 }
 
 /** The failures that a stand-in is to play. */
 export interface Script {
-  /** Plays a failure for the next `times` requests of a purpose; by default for the next one that places a call. */
-  play(failure: Failure, options?: { times?: number; at?: Purpose }): void;
+  /** Plays a failure, in turn with those that were told before. */
+  play(failure: Failure, options?: PlayOptions): void;
   /** Removes every failure. */
   clear(): void;
   /** Returns the failure of the next request, and counts it as played. */
-  next(purpose: Purpose): Failure | undefined;
+  next(purpose: Purpose, request: StandInRequest): Failure | undefined;
 }
 
 export function createScript(): Script {
   let planned: Planned[] = [];
   return {
-    play: (failure, { times = 1, at = "call" } = {}) => void planned.push({ failure, times, at }),
+    play(failure, { times = 1, at = "call", when = () => true } = {}) {
+      planned.push({ failure, times, at, when });
+    },
     clear: () => (planned = []),
-    next(purpose) {
-      const next = planned.find(({ at, times }) => at === purpose && times > 0);
+    next(purpose, request) {
+      const next = planned.find(
+        ({ at, times, when }) => at === purpose && times > 0 && when(request),
+      );
       if (next !== undefined) next.times--;
       return next?.failure;
     },

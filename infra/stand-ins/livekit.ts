@@ -9,6 +9,7 @@ import {
   type StandInRequest,
   type StandInType,
   text,
+  unchecked,
 } from "./endpoint.ts";
 
 const attributes = z.record(z.string().max(256), z.string());
@@ -35,6 +36,21 @@ const participantSchema = z.strictObject({
   max_call_duration: duration.optional(),
   krisp_enabled: z.boolean().optional(),
   wait_until_answered: z.boolean().optional(),
+  ...unchecked(
+    "destination",
+    "display_name",
+    "dtmf",
+    "headers",
+    "include_headers",
+    "media",
+    "media_encryption",
+    "play_ringtone",
+    "sip_from_header",
+    "sip_request_uri",
+    "sip_to_header",
+    "to_user_override",
+    "trunk",
+  ),
 });
 const roomSchema = z.strictObject({ room: text });
 const dispatchesSchema = z.strictObject({ room: text, dispatch_id: text.optional() });

@@ -129,7 +129,7 @@ async function answerTo(
   if (wrong !== undefined) return refused("credentials", wrong);
   const read = endpoint.read(request);
   if ("problem" in read) return refused(read.problem.fault, read.problem.text, read.problem.field);
-  const failure = script.next(purpose);
+  const failure = script.next(purpose, request);
   const isPerformed = failure === undefined || failure.how === "slow" || failure.places === true;
   return { answer: isPerformed ? read.perform() : { status: 200, body: {} }, failure };
 }

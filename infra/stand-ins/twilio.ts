@@ -1,6 +1,14 @@
 import * as z from "zod";
 import { hexId, type StandInCall } from "./calls.ts";
-import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+import {
+  digits,
+  e164,
+  endpoint,
+  type Memory,
+  type StandInType,
+  text,
+  unchecked,
+} from "./endpoint.ts";
 
 /** Form of `POST …/Calls.json`, as far as calls by this project may use it. */
 const callSchema = z
@@ -26,6 +34,26 @@ const callSchema = z
     AsyncAmdStatusCallback: z.url().optional(),
     CallReason: z.string().max(50).optional(),
     Record: z.enum(["true", "false"]).optional(),
+    ...unchecked(
+      "AsyncAmdStatusCallbackMethod",
+      "Byoc",
+      "CallToken",
+      "CallerId",
+      "FallbackMethod",
+      "FallbackUrl",
+      "MachineDetectionSilenceTimeout",
+      "MachineDetectionSpeechEndThreshold",
+      "MachineDetectionSpeechThreshold",
+      "RecordingChannels",
+      "RecordingStatusCallback",
+      "RecordingStatusCallbackEvent",
+      "RecordingStatusCallbackMethod",
+      "RecordingTrack",
+      "SendDigits",
+      "SipAuthPassword",
+      "SipAuthUsername",
+      "Trim",
+    ),
   })
   .refine(({ Twiml, Url, ApplicationSid }) => (Twiml ?? Url ?? ApplicationSid) !== undefined, {
     path: ["Url"],

@@ -9,12 +9,27 @@ import {
   type Memory,
   type StandInType,
   text,
+  unchecked,
 } from "./endpoint.ts";
 
 const variables = z.record(z.string(), z.unknown());
 const callSchema = z.strictObject({
   name: z.string().max(40).optional(),
   assistantId: text,
+  ...unchecked(
+    "assistant",
+    "customerId",
+    "customers",
+    "phoneNumber",
+    "schedulePlan",
+    "squad",
+    "squadId",
+    "squadOverrides",
+    "transport",
+    "workflow",
+    "workflowId",
+    "workflowOverrides",
+  ),
   phoneNumberId: text,
   customer: z.strictObject({
     number: e164,

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { StandInRequest } from "../../infra/stand-ins/endpoint.ts";
+import type { Failure } from "../../infra/stand-ins/failures.ts";
+import { standInTypes } from "../../infra/stand-ins/index.ts";
+import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
 import { createToken } from "../../shared/platform/tokens.ts";
-import { type Received, startReceiver } from "../support/receiver.ts";
+import { environmentOf } from "../support/stand-ins.ts";
 import {
   makeStateDirectory,
   type PlatformUnderTest,
@@ -14,125 +18,71 @@ const count = 24;
 /** Returns a number: indexes 0 to 23 belong to Vapi, 24 to 47 to Retell, and those from 48 on to Twilio. */
 const numberOf = (index: number) => `+13035550${String(100 + index)}`;
 
-type Provider = Awaited<ReturnType<typeof startProvider>>;
-
-/** Starts a provider that records the numbers it has phoned, and fails in its own way. */
-async function startProvider(
-  answer: (
-    request: Received,
-    response: Parameters<Parameters<typeof startReceiver>[0]>[1],
-    place: (number: string, id: string) => void,
-    phoned: { number: string; id: string; at: number }[],
-  ) => void,
-) {
-  const phoned: { number: string; id: string; at: number }[] = [];
-  const place = (number: string, id: string) => phoned.push({ number, id, at: Date.now() });
-  const receiver = await startReceiver((request, response) => {
-    answer(request, response, place, phoned);
-  });
-  return { phoned, ...receiver };
-}
-
 /** True for a third of the numbers: with more of them unanswered, the account's breaker would open. */
 const isTroubled = (number: string) => Number(number.slice(-2)) % 3 === 0;
 const isEven = (number: string) => Number(number.at(-1)) % 2 === 0;
+/** Selects requests by the number that they are to phone, which is in the body as JSON or as a form. */
+const to =
+  (isMeant: (number: string) => boolean) =>
+  ({ text }: StandInRequest) =>
+    isMeant(/(?:\+|%2B)(1303555\d{4})/.exec(text)?.[1] ?? "");
 
-/** Answers 429 to the first two requests of a call, and then accepts it; refuses numbers that end in 7. */
-const startVapi = () => {
-  const tries = new Map<string, number>();
-  return startProvider((request, response, place, phoned) => {
-    if (request.method === "GET") {
-      // A call whose answer came too late on a busy machine is looked up.
-      const listed = phoned.map(({ id, at }) => ({
-        id: `vapi_${id}`,
-        createdAt: new Date(at).toISOString(),
-        customer: { externalId: id },
-      }));
-      return void response.writeHead(200).end(JSON.stringify(listed));
-    }
-    const body: { customer: { number: string; externalId: string } } = JSON.parse(request.text);
-    const { number, externalId } = body.customer;
-    const before = tries.get(externalId) ?? 0;
-    tries.set(externalId, before + 1);
-    if (number.endsWith("7")) {
-      response.writeHead(400).end('{"message":["customer.number must be …"],"statusCode":400}');
-    } else if (before < 2) response.writeHead(429, { "retry-after": "1" }).end("{}");
-    else {
-      place(number, externalId);
-      response.writeHead(201).end(JSON.stringify({ id: `vapi_${externalId}`, status: "queued" }));
-    }
-  });
-};
+function start(type: string): Promise<StandIn> {
+  const imitation = standInTypes.get(type);
+  if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
+  return startStandIn(imitation);
+}
 
-/** Never answers for troubled numbers. It accepts calls to the even ones of them nevertheless, and lists them. */
-const startRetell = () => {
-  type Metadata = { call_id: string; attempt: string };
-  const placed: Metadata[] = [];
-  return startProvider((request, response, place) => {
-    if (request.path === "/v2/create-phone-call") {
-      const body: { to_number: string; metadata: Metadata } = JSON.parse(request.text);
-      const { to_number, metadata } = body;
-      if (!isTroubled(to_number) || isEven(to_number)) {
-        place(to_number, metadata.call_id);
-        placed.push(metadata);
-      }
-      if (!isTroubled(to_number)) {
-        response.writeHead(201).end(JSON.stringify({ call_id: `retell_${metadata.call_id}` }));
-      }
-      return;
-    }
-    const body: { filter_criteria: { metadata: { value: string }[] } } = JSON.parse(request.text);
-    const [filter] = body.filter_criteria.metadata;
-    const items = placed
-      .filter(({ call_id }) => call_id === filter?.value)
-      .map((metadata) => ({ call_id: `retell_${metadata.call_id}`, metadata }));
-    response.writeHead(200).end(JSON.stringify({ items, has_more: false }));
-  });
-};
+/** Starts a provider that answers 429 to the first two requests of a call, and refuses numbers that end in 7. */
+async function startVapi(): Promise<StandIn> {
+  const vapi = await start("vapi");
+  const body = { message: ["customer.number must be …"], statusCode: 400 };
+  const endsIn7 = to((number) => number.endsWith("7"));
+  vapi.play({ how: "answer", status: 400, body }, { times: Infinity, when: endsIn7 });
+  const headers = { "retry-after": "1" };
+  for (let index = 0; index < count; index++) {
+    const when = to((number) => `+${number}` === numberOf(index));
+    vapi.play({ how: "answer", status: 429, body: {}, headers }, { times: 2, when });
+  }
+  return vapi;
+}
 
-/** Answers 500 for troubled numbers, after it has accepted calls to the even ones; lists all calls without our ids. */
-const startTwilio = () =>
-  startProvider((request, response, place, phoned) => {
-    if (request.method === "POST") {
-      const form = new URLSearchParams(request.text);
-      const [, id = ""] = /"call_id" value="(\w+)"/.exec(form.get("Twiml") ?? "") ?? [];
-      const number = form.get("To") ?? "";
-      if (!isTroubled(number) || isEven(number)) place(number, id);
-      if (!isTroubled(number)) {
-        response.writeHead(201).end(JSON.stringify({ sid: `twilio_${id}`, status: "queued" }));
-      } else response.writeHead(500).end('{"code":20500,"message":"Internal Server Error"}');
-      return;
-    }
-    const isQueued = request.path.includes("Status=queued");
-    const calls = phoned.map(({ number, id, at }) => ({
-      sid: `twilio_${id}`,
-      to: number,
-      date_created: new Date(at).toUTCString().replace("GMT", "+0000"),
-    }));
-    response.writeHead(200).end(JSON.stringify({ calls: isQueued ? [] : calls }));
-  });
+/** Starts a provider that fails for troubled numbers, and phones the even ones of them nevertheless. */
+async function startTroubled(
+  type: string,
+  failure: Exclude<Failure, { how: "slow" }>,
+): Promise<StandIn> {
+  const standIn = await start(type);
+  const isPhoned = to((number) => isTroubled(number) && isEven(number));
+  standIn.play({ ...failure, places: true }, { times: Infinity, when: isPhoned });
+  standIn.play(failure, { times: Infinity, when: to(isTroubled) });
+  return standIn;
+}
 
 /** Describes the whole service with providers that fail, each in its own way. */
 export function describeFailingProviders(platform: PlatformUnderTest): void {
   describe(`${platform.script} with three providers that fail`, () => {
-    let providers: { vapi: Provider; retell: Provider; twilio: Provider };
+    let providers: { vapi: StandIn; retell: StandIn; twilio: StandIn };
     let service: RunningService;
     let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
     beforeAll(async () => {
       directory = await makeStateDirectory();
       providers = {
         vapi: await startVapi(),
-        retell: await startRetell(),
-        twilio: await startTwilio(),
+        retell: await startTroubled("retell", { how: "hang" }),
+        twilio: await startTroubled("twilio", {
+          how: "answer",
+          status: 500,
+          body: { code: 20500, message: "Internal Server Error" },
+        }),
       };
       const { vapi, retell, twilio } = providers;
       const limits = { timeoutSeconds: 2, concurrency: 5, callsPerSecond: 10, burst: 5 };
       const environment = {
         API_TOKENS: JSON.stringify([{ id: "test", sha256 }]),
-        VAPI_API_KEY: "key",
-        RETELL_US_API_KEY: "key",
-        TWILIO_ACCOUNT_SID: "AC1",
-        TWILIO_AUTH_TOKEN: "key",
+        ...environmentOf("vapi", standInTypes.get("vapi")?.secrets ?? {}),
+        ...environmentOf("retell-us", standInTypes.get("retell")?.secrets ?? {}),
+        ...environmentOf("twilio", standInTypes.get("twilio")?.secrets ?? {}),
         DIAL_PLAN: JSON.stringify({
           agents: {
             vapi: { provider: "vapi", agent: "asst_9", from: "phone_1" },
@@ -179,7 +129,7 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
       // These calls go first and alone, so that both are under way at the same time whatever happens to the
       // others.
       await post([twice, twice]);
-      await until(() => twilio.received.length === 2, 10_000);
+      await until(() => twilio.requests.length === 2, 10_000);
       await post(calls);
       const ended = new Set<string>(["PLACED", "REJECTED", "NEEDS_REVIEW"]);
       const open = async () => {
@@ -194,15 +144,17 @@ export function describeFailingProviders(platform: PlatformUnderTest): void {
         expect(await open()).toEqual([]); // on failure, prints the open calls
       });
 
-      const phoned = [vapi, retell, twilio].flatMap((provider) => provider.phoned);
-      const ids = phoned.map(({ id }) => id);
-      expect(new Set(ids).size).toBe(ids.length);
-      const requests = [...retell.to("/v2/create-phone-call"), ...twilio.received].filter(
+      const all = [vapi, retell, twilio];
+      const ids = all.flatMap(({ calls: { placed } }) => placed.map(({ ourId }) => ourId ?? ""));
+      expect(all.flatMap((provider) => provider.calls.placedTwice())).toEqual([]);
+      expect(all.flatMap(({ problems }) => problems)).toEqual([]);
+      const requests = [...retell.requests, ...twilio.requests];
+      const asked = requests.filter(
         ({ method, path }) => method === "POST" && path !== "/v3/list-calls",
       );
-      expect(requests).toHaveLength(2 * count + 2); // a call that may have been placed was sent once
-      for (const { path } of [...retell.received, ...twilio.received]) {
-        expect(path).not.toMatch(/3035550/);
+      expect(asked).toHaveLength(2 * count + 2); // a call that may have been placed was sent once
+      for (const { path, query } of requests) {
+        expect(`${path}?${query.toString()}`).not.toMatch(/3035550/);
       }
 
       const rows = await platform.rows(service);

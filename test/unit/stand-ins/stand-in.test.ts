@@ -70,6 +70,19 @@ describe("a stand-in", () => {
     expect(calls.placedTwice()).toEqual(["call_3"]);
   });
 
+  it("plays a failure for the requests that are selected", async () => {
+    const { url, calls, play } = await start("vapi");
+    const when = ({ text }: { text: string }) => text.includes("+12025550124");
+    play({ how: "answer", status: 500, body: {} }, { times: Infinity, when });
+    const statuses: number[] = [];
+    for (const number of ["+12025550123", "+12025550124", "+12025550124"]) {
+      const { status } = await postTo(`${url}/call`, { ...vapiCall, customer: { number } }, key);
+      statuses.push(status);
+    }
+    expect(statuses).toEqual([201, 500, 500]);
+    expect(calls.placed).toHaveLength(1);
+  });
+
   it("plays failures as often as it is told, in turn, and only for the requests that they are for", async () => {
     const standIn = await start("vapi");
     standIn.play({ how: "answer", status: 429, body: {} }, { times: 2 });
@@ -189,6 +202,14 @@ describe("the stand-in of Telnyx", () => {
 });
 
 describe("the stand-in of LiveKit", () => {
+  it("phones nobody where the agent could not be sent", async () => {
+    const { standIn, dial } = await startPair("livekit");
+    closing.push(standIn.close);
+    standIn.play({ how: "answer", status: 500, body: {} }, { at: "dispatch" });
+    expect(await dial()).toMatchObject({ kind: "not_placed" });
+    expect(standIn.calls.placed).toEqual([]);
+  });
+
   it("has nobody join a room where no worker serves the agent", async () => {
     const { standIn, dial } = await startPair("livekit");
     closing.push(standIn.close);
