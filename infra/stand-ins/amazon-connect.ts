@@ -105,7 +105,9 @@ function startContact({ calls, now }: Memory) {
           now() - at < tokenMs,
       );
       const number = body.DestinationPhoneNumber;
-      const ourId = body.Attributes?.["call_id"];
+      const ourId =
+        body.Attributes?.["call_id"] ??
+        /^call_[0-9A-Z]{26}_\d{5}/.exec(body.ClientToken ?? "")?.[0];
       const call = started ?? calls.place({ id: randomUUID(), number, ourId, request: body });
       return { status: 200, body: { ContactId: call.id } };
     },

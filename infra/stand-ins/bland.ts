@@ -142,6 +142,7 @@ function rowOf({ id, at, number, status, endedReason, request }: StandInCall) {
   const isEnded = status === "ended";
   return {
     call_id: id,
+    c_id: id, // not in the reference, but in the answers that users quote
     created_at: new Date(at).toISOString(),
     to: number,
     from: request["from"] ?? "+12025550100",

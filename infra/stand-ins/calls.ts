@@ -125,7 +125,10 @@ function like(id: string): string {
 }
 
 function repeated(texts: string[]): string[] {
-  return [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
+  const seen = new Set<string>();
+  const again = new Set<string>();
+  for (const text of texts) (seen.has(text) ? again : seen).add(text);
+  return [...again];
 }
 
 /** Makes an id such as `CA` and 32 hexadecimal digits. */

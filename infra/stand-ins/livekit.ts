@@ -1,6 +1,6 @@
 import { jwtVerify } from "jose";
 import * as z from "zod";
-import { hexId } from "./calls.ts";
+import { hexId, type StandInCall } from "./calls.ts";
 import {
   e164,
   endpoint,
@@ -56,7 +56,8 @@ const roomSchema = z.strictObject({ room: text });
 const dispatchesSchema = z.strictObject({ room: text, dispatch_id: text.optional() });
 
 /** Agents that were dispatched, by room. */
-type Dispatches = Map<string, z.infer<typeof dispatchSchema> & { id: string; at: number }>;
+type Dispatches = Map<string, Dispatch>;
+type Dispatch = z.infer<typeof dispatchSchema> & { id: string; at: number };
 
 /**
  * LiveKit's Twirp services (https://docs.livekit.io/reference/telephony/sip-api, livekit/protocol): dispatches
@@ -67,6 +68,7 @@ export const livekit: StandInType = {
   name: "livekit",
   secrets: { API_KEY: "APIstandin", API_SECRET: "secret-of-the-stand-in-32-characters" },
   create(memory) {
+    const dispatches: Dispatches = new Map();
     return {
       credentialProblem: (request, purpose) => tokenProblem(request, purpose, memory),
       refuse({ fault, text: msg }) {
@@ -74,7 +76,12 @@ export const livekit: StandInType = {
         if (fault === "address") return errorOf(404, "bad_route", msg);
         return errorOf(400, "invalid_argument", msg);
       },
-      endpoints: endpointsOf(memory),
+      endpoints: [
+        createDispatch(memory, dispatches),
+        listDispatch(memory, dispatches),
+        createParticipant(memory),
+        listParticipants(memory, dispatches),
+      ],
     };
   },
 };
@@ -83,96 +90,100 @@ function errorOf(status: number, code: string, msg: string) {
   return { status, body: { code, msg } };
 }
 
-function endpointsOf({ calls, now, settings }: Memory) {
-  const dispatches: Dispatches = new Map();
-  const agentIn = (room: string) => {
-    const dispatch = dispatches.get(room);
-    return dispatch === undefined || !settings.hasAgent ? undefined : dispatch;
+/** Returns a dispatch in LiveKit's form. Its job runs if a worker serves the agent. */
+function dispatchOf({ at, ...dispatch }: Dispatch, { settings }: Memory) {
+  const createdAt = String(at * 1_000_000);
+  const state = { status: "JS_RUNNING", started_at: createdAt, worker_id: "AW_standin" };
+  const job = { id: `AJ_${dispatch.id}`, dispatch_id: dispatch.id, type: "JT_ROOM", state };
+  const jobs = settings.hasAgent ? [job] : [];
+  return { ...dispatch, state: { jobs, created_at: createdAt } };
+}
+
+function createDispatch(memory: Memory, dispatches: Dispatches) {
+  return endpoint({
+    method: "POST",
+    path: /^\/twirp\/livekit\.AgentDispatchService\/CreateDispatch$/,
+    purpose: "dispatch",
+    body: dispatchSchema,
+    perform({ body }) {
+      const dispatch = { ...body, id: hexId("AD_"), at: memory.now() };
+      dispatches.set(body.room, dispatch);
+      return { status: 200, body: dispatchOf(dispatch, memory) };
+    },
+  });
+}
+
+function listDispatch(memory: Memory, dispatches: Dispatches) {
+  return endpoint({
+    method: "POST",
+    path: /^\/twirp\/livekit\.AgentDispatchService\/ListDispatch$/,
+    purpose: "look_up",
+    body: dispatchesSchema,
+    perform({ body: { room, dispatch_id } }) {
+      const dispatch = dispatches.get(room);
+      const isAsked = dispatch !== undefined && (dispatch_id ?? dispatch.id) === dispatch.id;
+      const agent_dispatches = isAsked ? [dispatchOf(dispatch, memory)] : [];
+      return { status: 200, body: { agent_dispatches } };
+    },
+  });
+}
+
+function createParticipant({ calls }: Memory) {
+  return endpoint({
+    method: "POST",
+    path: /^\/twirp\/livekit\.SIP\/CreateSIPParticipant$/,
+    purpose: "call",
+    body: participantSchema,
+    perform({ body }) {
+      const id = hexId("SCL_");
+      const ourId = body.participant_attributes?.["call_id"];
+      calls.place({ id, number: body.sip_call_to, ourId, request: body });
+      const { participant_identity, room_name } = body;
+      const participant_id = hexId("PA_");
+      return {
+        status: 200,
+        body: { participant_id, participant_identity, room_name, sip_call_id: id },
+      };
+    },
+  });
+}
+
+function listParticipants({ calls, settings }: Memory, dispatches: Dispatches) {
+  return endpoint({
+    method: "POST",
+    path: /^\/twirp\/livekit\.RoomService\/ListParticipants$/,
+    purpose: "look_up",
+    body: roomSchema,
+    perform({ body: { room } }) {
+      const dispatch = dispatches.get(room);
+      const callees = calls
+        .listed()
+        .filter(({ request, status }) => request["room_name"] === room && status !== "ended")
+        .map(calleeOf);
+      if (callees.length === 0 && dispatch === undefined) {
+        return errorOf(404, "not_found", "requested room does not exist");
+      }
+      const identity = `agent-AJ_${dispatch?.id}`;
+      const agent = { sid: `PA_${dispatch?.id}`, identity, state: "ACTIVE", kind: "AGENT" };
+      const agents = settings.hasAgent && dispatch !== undefined ? [agent] : [];
+      return { status: 200, body: { participants: [...agents, ...callees] } };
+    },
+  });
+}
+
+/** Returns the callee as a participant of the room. */
+function calleeOf({ id, request }: StandInCall) {
+  return {
+    sid: `PA_${id}`,
+    identity: request["participant_identity"],
+    state: "ACTIVE",
+    kind: "SIP",
+    attributes: {
+      ...attributes.catch({}).parse(request["participant_attributes"]),
+      "sip.callID": id,
+      "sip.callStatus": "ringing",
+    },
   };
-  const dispatchOf = ({
-    at,
-    ...dispatch
-  }: z.infer<typeof dispatchSchema> & { id: string; at: number }) => {
-    const createdAt = String(at * 1_000_000);
-    const state = { status: "JS_RUNNING", started_at: createdAt, worker_id: "AW_standin" };
-    const job = { id: `AJ_${dispatch.id}`, dispatch_id: dispatch.id, type: "JT_ROOM", state };
-    const jobs = settings.hasAgent ? [job] : [];
-    return { ...dispatch, state: { jobs, created_at: createdAt } };
-  };
-  return [
-    endpoint({
-      method: "POST",
-      path: /^\/twirp\/livekit\.AgentDispatchService\/CreateDispatch$/,
-      purpose: "dispatch",
-      body: dispatchSchema,
-      perform({ body }) {
-        const dispatch = { ...body, id: hexId("AD_"), at: now() };
-        dispatches.set(body.room, dispatch);
-        return { status: 200, body: dispatchOf(dispatch) };
-      },
-    }),
-    endpoint({
-      method: "POST",
-      path: /^\/twirp\/livekit\.AgentDispatchService\/ListDispatch$/,
-      purpose: "look_up",
-      body: dispatchesSchema,
-      perform({ body: { room, dispatch_id } }) {
-        const dispatch = dispatches.get(room);
-        const isAsked = dispatch !== undefined && (dispatch_id ?? dispatch.id) === dispatch.id;
-        const agent_dispatches = isAsked ? [dispatchOf(dispatch)] : [];
-        return { status: 200, body: { agent_dispatches } };
-      },
-    }),
-    endpoint({
-      method: "POST",
-      path: /^\/twirp\/livekit\.SIP\/CreateSIPParticipant$/,
-      purpose: "call",
-      body: participantSchema,
-      perform({ body }) {
-        const id = hexId("SCL_");
-        const ourId = body.participant_attributes?.["call_id"];
-        calls.place({ id, number: body.sip_call_to, ourId, request: body });
-        const { participant_identity, room_name } = body;
-        const participant_id = hexId("PA_");
-        return {
-          status: 200,
-          body: { participant_id, participant_identity, room_name, sip_call_id: id },
-        };
-      },
-    }),
-    endpoint({
-      method: "POST",
-      path: /^\/twirp\/livekit\.RoomService\/ListParticipants$/,
-      purpose: "look_up",
-      body: roomSchema,
-      perform({ body: { room } }) {
-        const callees = calls
-          .listed()
-          .filter(({ request, status }) => request["room_name"] === room && status !== "ended")
-          .map(({ id, request }) => ({
-            sid: `PA_${id}`,
-            identity: request["participant_identity"],
-            state: "ACTIVE",
-            kind: "SIP",
-            attributes: {
-              ...attributes.catch({}).parse(request["participant_attributes"]),
-              "sip.callID": id,
-              "sip.callStatus": "ringing",
-            },
-          }));
-        const agent = agentIn(room);
-        const identity = `agent-AJ_${agent?.id}`;
-        const agents =
-          agent === undefined
-            ? []
-            : [{ sid: hexId("PA_"), identity, state: "ACTIVE", kind: "AGENT" }];
-        if (callees.length === 0 && !dispatches.has(room)) {
-          return errorOf(404, "not_found", "requested room does not exist");
-        }
-        return { status: 200, body: { participants: [...agents, ...callees] } };
-      },
-    }),
-  ];
 }
 
 const claimsSchema = z.object({
