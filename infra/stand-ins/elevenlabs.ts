@@ -27,7 +27,7 @@ const callSchema = z.strictObject({
     })
     .optional(),
   telephony_call_config: z
-    .strictObject({ ringing_timeout_secs: z.int().min(5).max(600).optional() })
+    .strictObject({ ringing_timeout_secs: z.int().min(1).optional() })
     .optional(),
   call_recording_enabled: z.boolean().optional(),
 });

@@ -23,15 +23,7 @@ const dialSchema = z.strictObject({
     .strictObject({ id: text, dynamic_variables: z.record(z.string(), z.unknown()).optional() })
     .optional(),
   answering_machine_detection: z
-    .enum([
-      "premium",
-      "detect",
-      "detect_beep",
-      "detect_words",
-      "greeting_end",
-      "premium_beep",
-      "disabled",
-    ])
+    .enum(["premium", "detect", "detect_beep", "detect_words", "greeting_end", "disabled"])
     .optional(),
   timeout_secs: z.int().min(secondsMin).max(600).optional(),
   time_limit_secs: z.int().optional(),

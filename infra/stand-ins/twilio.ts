@@ -32,7 +32,7 @@ const callSchema = z
     MachineDetectionTimeout: digits.optional(),
     AsyncAmd: z.enum(["true", "false"]).optional(),
     AsyncAmdStatusCallback: z.url().optional(),
-    CallReason: z.string().max(50).optional(),
+    CallReason: z.string().optional(),
     Record: z.enum(["true", "false"]).optional(),
     ...unchecked(
       "AsyncAmdStatusCallbackMethod",

@@ -138,8 +138,9 @@ describe.each(types.filter((type) => type !== "webhook"))("a look-up at %s's sta
     const { standIn, dial, lookUp } = await start();
     const call = aCallOfText();
     await dial({ call });
-    standIn.play({ how: "answer", status: 503, body: {} }, { at: "look_up" });
+    standIn.play({ how: "answer", status: 503, body: {} }, { at: "look_up", times: Infinity });
     await expect(lookUp(call)).rejects.toThrow("503");
+    standIn.playNothing();
     expect(JSON.stringify(await lookUp(call))).toContain(standIn.calls.placed[0]?.id);
   });
 });
