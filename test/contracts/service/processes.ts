@@ -43,6 +43,16 @@ export function describeProcesses(platform: PlatformUnderTest): void {
         },
         /^The dial plan needs WEBHOOK_SECRET/m,
       ],
+      [
+        "stand-ins without a provider",
+        { PROVIDER_STANDINS: "true" },
+        /^PROVIDER_STANDINS needs a dial plan with an account of a provider: set DIAL_PLAN.$/m,
+      ],
+      [
+        "stand-ins that are neither",
+        { PROVIDER_STANDINS: "1" },
+        /^PROVIDER_STANDINS must be true/m,
+      ],
       ["tokens that are no tokens", { API_TOKENS: "oc_secret" }, /^API_TOKENS is not JSON$/m],
     ])("ends with one clear line and exit 1 for %s", async (_, environment, line) => {
       const taken = await startReceiver((_request, response) => response.end());
