@@ -6,17 +6,21 @@ import {
   reviewed,
   type Settlement,
 } from "../../shared/calls/state-machine.ts";
+import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../shared/dial-plan/routes.ts";
+import { breakerKeysOf } from "../../shared/documents/breakers.ts";
 import type { Change } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
-import type { FoundCall, SoughtCall } from "../../shared/providers/dialing-provider.ts";
+import type { FoundCall, NotPlaced, SoughtCall } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import type { LookUp } from "./decide.ts";
 import type { DialerDeps } from "./context.ts";
 import { inTurns } from "./delivery/in-turns.ts";
-import { settleSurely, unknownDueAt } from "./settle.ts";
+import { keepCount } from "./breakers/circuit-breaker.ts";
+import { createCaps } from "./delivery/caps.ts";
+import { settlementOf, settleSurely, unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
 
 /** Time limit for everything that a provider is asked about one call. */
@@ -29,6 +33,9 @@ const clockMarginMs = 5_000;
 const indexMarginMs = 10_000;
 /** Maximum time by which a provider may place a call late after its request. */
 const lateMsMax = 600_000;
+/** A record of a call that was placed. */
+type PlacedCall = Exclude<FoundCall, { notPlaced: NotPlaced }>;
+
 /** Maximum calls to one number that are compared. With more, a call found by number could be any of them. */
 const callsToNumberMax = 100;
 
@@ -76,8 +83,12 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
     log("warning", "look_up.failed", fields);
   }
   try {
-    const isPlaced = found !== undefined && (await settleFound(found, lookUp, deps));
-    if (!isPlaced && (isAsked || orReview)) await writeMiss(lookUp, orReview, deps);
+    const isSettled =
+      found !== undefined &&
+      ("notPlaced" in found
+        ? await settleNotPlaced(found.notPlaced, lookUp, deps)
+        : await settleFound(found, lookUp, deps));
+    if (!isSettled && (isAsked || orReview)) await writeMiss(lookUp, orReview, deps);
   } catch (error) {
     // The found call is not lost: its row stays due, and is looked up again.
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
@@ -116,7 +127,7 @@ async function ask(lookUp: LookUp, deps: DialerDeps): Promise<FoundCall | undefi
  *
  * @throws if the ledger could not be asked
  */
-async function settleFound(found: FoundCall, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
+async function settleFound(found: PlacedCall, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
   const { call, row } = lookUp;
   const { ledger, clock } = deps;
   const providerCallId = await ownOf(found, lookUp, deps);
@@ -143,6 +154,55 @@ async function settleFound(found: FoundCall, lookUp: LookUp, deps: DialerDeps): 
 }
 
 /**
+ * Settles a call that the provider's records prove not placed, as if the provider had answered so: it waits,
+ * or ends REJECTED. A call that was resent, or whose claims a restore lost, stays UNKNOWN, as the record may be
+ * of one of several requests.
+ *
+ * @throws if the ledger could not be asked
+ */
+async function settleNotPlaced(
+  outcome: NotPlaced,
+  { call, row }: LookUp,
+  deps: DialerDeps,
+): Promise<boolean> {
+  const { clock, random, ledger, documents, settings, log } = deps;
+  const { route, attempt, agentId, numberHash } = row;
+  const { plan } = settings;
+  const claim = row.claims.at(-1);
+  if (claim === undefined || row.resent || row.lostUntil !== null) return false;
+  const now = clock.now();
+  const settlement = settlementOf(
+    outcome,
+    {
+      row,
+      claim,
+      wasDueAt: now,
+      isProbe: false,
+      canLookUp: true,
+      expiresAt: expiryOf(call, plan),
+      reviewAfterSeconds: plan.reviewAfterSeconds,
+    },
+    now,
+    random.fraction(),
+  );
+  const write = async (change: Change) => (await ledger.write([change]))[0] === true;
+  const settling = await settleSurely(row, settlement, write, deps);
+  if (settling === "lost") throw new Error("the settlement was lost");
+  if (settling === "refused") return true; // the row has moved on
+  const { state, reason } = settlement;
+  logDecision(deps, call, state, { reason, provider: route.provider, attempt });
+  await countStates([state], deps);
+  try {
+    await createCaps(deps).leave({ row, claim }, route);
+    const read = await documents.read(breakerKeysOf(agentId, route));
+    await keepCount(outcome, { agentId, route, numberHash }, read, deps);
+  } catch (error) {
+    log("warning", "breaker.not_kept", { call_id: call.id, error: errorForLog(error) });
+  }
+  return true;
+}
+
+/**
  * Period in which the request of a claim, or of claims that a restore lost, may have been sent and answered, in
  * milliseconds since the epoch.
  */
@@ -164,7 +224,7 @@ function timeOf(
  * account's carrier.
  */
 async function ownOf(
-  found: FoundCall,
+  found: PlacedCall,
   lookUp: LookUp,
   deps: DialerDeps,
 ): Promise<string | undefined> {

@@ -34,6 +34,12 @@ export type DialOutcome =
   /** The call may have been placed. It is never sent again, except to an idempotent provider. */
   | { kind: "unknown"; code: string };
 
+/** An outcome by which the call surely was not placed, and which says what is to become of it. */
+export type NotPlaced = Extract<
+  DialOutcome,
+  { kind: "rejected" | "not_placed" | "account_refused" | "route_refused" }
+>;
+
 /** A call of unknown outcome that is looked up. Times are milliseconds since the epoch. */
 export interface SoughtCall {
   call: Call;
@@ -49,6 +55,11 @@ export interface SoughtCall {
 export type FoundCall =
   /** A call that carries our call's id. */
   | { by: "id"; providerCallId: string }
+  /**
+   * A record that carries our call's id, is surely of the sought attempt, and proves that nothing was placed.
+   * A record of an earlier attempt proves nothing about this one.
+   */
+  | { by: "id"; notPlaced: NotPlaced }
   /** All calls placed to its number in that period, which may be other calls. */
   | { by: "number"; providerCallIds: string[] };
 
