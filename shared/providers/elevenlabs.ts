@@ -2,11 +2,13 @@ import * as z from "zod";
 import {
   type DialOutcome,
   type FoundCall,
+  type NotPlaced,
   type ProviderType,
   routeFields,
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
+import { outcomeOfSip } from "./sip-status.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -30,12 +32,17 @@ const routeSchema = z.strictObject({
  *  "conversation_initiation_client_data": {"dynamic_variables": {"first_name": "Ada"}, "user_id": "call_…"}}
  * ```
  *
- * 200 with `success: true`: placed. The meaning of `success: false` is not published, so such a call is
- * unknown and looked up. Errors have their code in `detail.code` or, older ones, `detail.status`;
- * `quota_exceeded` comes as a 401.
+ * 200 with `success: true`: placed. `success: false` has no published meaning. Its message may end in the SIP
+ * status of the callee's side, which is read as LiveKit's is: 486 has rung. Otherwise such a call is unknown
+ * and looked up. Errors have their code in `detail.code` or, older ones, `detail.status`; `quota_exceeded`
+ * comes as a 401.
+ *
+ * `sip-trunk` answers once the phone has been answered or has rung out, so the phone may ring for
+ * `timeoutSeconds` less 5 s, by `telephony_call_config.ringing_timeout_secs`, which is 60 by default.
  *
  * A look-up lists the conversations of `user_id`, which is our call's id, and reads each one to confirm it:
- * the rows of the list do not repeat the id, so a filter that was ignored would look like a match.
+ * the rows of the list do not repeat the id, so a filter that was ignored would look like a match. A
+ * conversation with `status: failed` may never have become a call: `metadata.error` tells.
  */
 export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
   name: "elevenlabs",
@@ -63,6 +70,9 @@ export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
             dynamic_variables: request.context ?? {},
             user_id: id,
           },
+          ...(through === "sip-trunk"
+            ? { telephony_call_config: { ringing_timeout_secs: ringSecondsOf(timeoutSeconds) } }
+            : {}),
         };
         const { url, headers } = apiOf(route);
         const callUrl = `${url}/${through}/outbound-call`;
@@ -70,25 +80,35 @@ export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
         return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
       },
 
-      async lookUp({ call, from }, route): Promise<FoundCall | undefined> {
+      async lookUp({ call, attempt, from }, route): Promise<FoundCall | undefined> {
         const { url, headers } = apiOf(route);
         const query = new URLSearchParams({ user_id: call.id, page_size: "10" });
         const listed = listSchema.parse(
           await ask(fetch, `${url}/conversations?${query.toString()}`, { headers }),
         );
+        const notPlaced: (NotPlaced | undefined)[] = [];
         for (const { conversation_id, start_time_unix_secs: startedAt } of listed.conversations) {
           if (startedAt * 1000 < from - 1000) continue; // a call of an earlier attempt
           const address = `${url}/conversations/${encodeURIComponent(conversation_id)}`;
-          const conversation = conversationSchema.safeParse(await ask(fetch, address, { headers }));
-          if (conversation.data?.user_id === call.id) {
-            return { by: "id", providerCallId: conversation_id };
-          }
+          const { data } = conversationSchema.safeParse(await ask(fetch, address, { headers }));
+          if (data?.user_id !== call.id) continue;
+          const became = outcomeOfConversation(data);
+          if (became === "placed") return { by: "id", providerCallId: conversation_id };
+          notPlaced.push(became);
         }
-        return undefined;
+        const [only, ...others] = notPlaced;
+        // A conversation does not tell its attempt, so it proves something only of the first one.
+        const isSure = only !== undefined && others.length === 0 && attempt === 1;
+        return isSure ? { by: "id", notPlaced: only } : undefined;
       },
     };
   },
 };
+
+/** Time that the phone may ring so that the answer still comes within the time limit, in seconds. */
+function ringSecondsOf(timeoutSeconds: number): number {
+  return Math.max(1, timeoutSeconds - 5);
+}
 
 type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
 
@@ -107,14 +127,55 @@ const listSchema = z.object({
     }),
   ),
 });
-const conversationSchema = z.object({ user_id: z.string().nullish() });
+const conversationSchema = z.object({
+  user_id: z.string().nullish(),
+  status: z.string().nullish(),
+  metadata: z
+    .object({
+      call_duration_secs: z.number().nullish(),
+      error: z.object({ reason: z.string().nullish() }).nullish(),
+    })
+    .nullish(),
+});
+
+/**
+ * Returns what became of a conversation. Undefined: it failed, and it is not known whether the phone has rung.
+ */
+function outcomeOfConversation({
+  status,
+  metadata,
+}: z.infer<typeof conversationSchema>): "placed" | NotPlaced | undefined {
+  const lasted = (metadata?.call_duration_secs ?? 0) > 0;
+  if (status !== "failed" || lasted) return "placed";
+  const outcome = outcomeOfText(metadata?.error?.reason ?? "");
+  if (outcome?.kind === "placed") return "placed";
+  const isSure = outcome?.kind === "rejected" || outcome?.kind === "account_refused";
+  return isSure ? outcome : undefined;
+}
+
+/** Reads the SIP status in a text of ElevenLabs, as in `INVITE failed: sip status: 486: Busy here (SIP 486)`. */
+function outcomeOfText(text: string): DialOutcome | undefined {
+  const status = /\bINVITE failed: sip status:? (\d{3})\b/i.exec(text)?.[1];
+  if (status !== undefined) return outcomeOfSip(status);
+  // LiveKit's words for a phone that nobody answered in time (livekit/sip, errors.go).
+  return /\bsip request timed out\b/i.test(text) ? { kind: "placed" } : undefined;
+}
 
 function callIdIn(body: unknown): string | undefined {
   const { conversation_id, callSid, sip_call_id } = createdSchema.safeParse(body).data ?? {};
   return conversation_id ?? callSid ?? sip_call_id ?? undefined;
 }
 
+const failedSchema = z.object({
+  success: z.literal(false),
+  message: z.string().catch(""),
+  conversation_id: id.catch(undefined),
+});
+
 function exception(status: number, body: unknown): DialOutcome | undefined {
-  const failed = z.object({ success: z.literal(false) }).safeParse(body).success;
-  return status === 200 && failed ? { kind: "unknown", code: "success_false" } : undefined;
+  const failed = status === 200 ? failedSchema.safeParse(body).data : undefined;
+  if (failed === undefined) return undefined;
+  const outcome = outcomeOfText(failed.message);
+  if (outcome?.kind !== "placed") return outcome ?? { kind: "unknown", code: "success_false" };
+  return { kind: "placed", providerCallId: failed.conversation_id ?? undefined };
 }

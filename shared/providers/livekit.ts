@@ -8,6 +8,7 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { type Answer, ask, outcomeOfJson, postJson } from "./post.ts";
+import { outcomeOfSip } from "./sip-status.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -25,27 +26,42 @@ const calleeIdentity = "callee";
 /** Validity of a token, which is made for one request. */
 const tokenSeconds = 600;
 
+/** Waits before each look for the agent, in milliseconds. A worker that is there takes a job within some ms. */
+const agentWaitsMs = [0, 250, 500, 750, 1000, 1500];
+/** Maximum time for the look at the agent. */
+const agentSecondsMax = 5;
+
 /**
- * LiveKit, by two requests (https://docs.livekit.io/sip/outbound-calls): the agent is dispatched to a room,
- * then the callee is called into it. The room is named by the call's id and attempt, so that a later attempt
- * never meets the agent of one that was not placed. Secrets: `LIVEKIT_API_KEY` and `LIVEKIT_API_SECRET`,
- * which sign a token for each request.
+ * LiveKit, by three requests (https://docs.livekit.io/sip/outbound-calls): the agent is dispatched to a room,
+ * seen to have come, and the callee is called into it. The room is named by the call's id and attempt, so that
+ * a later attempt never meets the agent of one that was not placed. Secrets: `LIVEKIT_API_KEY` and
+ * `LIVEKIT_API_SECRET`, which sign a token for each request.
  *
  * ```json
  * POST /twirp/livekit.AgentDispatchService/CreateDispatch
  * {"agent_name": "…", "room": "call_…-1", "metadata": "{\"call_id\":\"call_…\",\"agent_id\":\"agent_sales\",\"context\":{}}"}
+ * POST /twirp/livekit.AgentDispatchService/ListDispatch
+ * {"room": "call_…-1"}
  * POST /twirp/livekit.SIP/CreateSIPParticipant
  * {"sip_trunk_id": "ST_…", "sip_call_to": "+12025550123", "room_name": "call_…-1", "participant_identity": "callee",
  *  "participant_attributes": {"call_id": "call_…"}, "hide_phone_number": true}
  * ```
  *
- * Each request may take half of `timeoutSeconds`. 200 with `sip_call_id`: placed. An agent dispatched for a
- * call that was then not placed waits in an empty room, and should leave if nobody joins. LiveKit accepts
- * 64,000 bytes of metadata, more than a context can fill.
+ * The dispatch succeeds although no worker has the agent's name, and the callee would then hear silence. So
+ * the callee is called only once the dispatch has a job (livekit/protocol, livekit_agent_dispatch.proto) or
+ * an agent is in the room. Otherwise nobody was called, and the route's agent is at fault.
  *
- * Errors are Twirp's, `{code, msg, meta}`. Their code counts, not the status: `meta.sip_status_code` means
- * that the callee's side has answered, so a 429 with 486 is a busy phone that has rung and no limit of the
- * account (livekit/protocol, sip.go). `wait_until_answered` stays false, so such answers are rare.
+ * The dispatch may take a quarter of `timeoutSeconds`, the agent a quarter and at most 5 s, the call half. 200
+ * with `sip_call_id`: placed. An agent dispatched for a call that was then not placed waits in an empty room,
+ * and should leave if nobody joins. LiveKit accepts 64,000 bytes of metadata, more than a context can fill.
+ *
+ * `X-Livekit-Request-Id` names the request to LiveKit, which drops a second one of the same name
+ * (livekit/livekit, pkg/service/requestid.go). It guards against what repeats requests on the way. Nothing here
+ * relies on it: no version of the server promises how long it remembers.
+ *
+ * Errors are Twirp's, `{code, msg, meta}`. Their code counts: `meta.sip_status_code` means that the callee's
+ * side has answered, so a 429 with 486 is a busy phone that has rung and no limit of the account
+ * (livekit/protocol, sip.go). `wait_until_answered` stays false, so such answers are rare.
  *
  * A look-up reads the participants of the room, which finds a call only while it lasts.
  */
@@ -72,28 +88,31 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
         const { provider, baseUrl, agent, trunk } = route;
         const { phone_number, agent_id, context = {} } = request;
         const room = roomOf(id, attempt);
+        const admin = await headersFor(provider, { video: { roomAdmin: true, room } });
         const dispatched = await postJson(
           fetch,
           `${baseUrl}/twirp/livekit.AgentDispatchService/CreateDispatch`,
           {
-            headers: await headersFor(provider, { video: { roomAdmin: true, room } }),
+            headers: { ...admin, [requestIdHeader]: `${room}-dispatch` },
             json: {
               agent_name: agent,
               room,
               metadata: JSON.stringify({ call_id: id, agent_id, context }),
             },
           },
-          timeoutSeconds / 2,
+          timeoutSeconds / 4,
         );
-        const sent = "kind" in dispatched ? dispatched : outcomeOf(dispatched, now(), dispatchIdIn);
-        // The second request places the call, so nobody is called if the first one fails.
-        if (sent.kind === "unknown") return { kind: "not_placed", code: `dispatch_${sent.code}` };
-        if (sent.kind !== "placed") return sent;
+        const refused =
+          "kind" in dispatched ? notDispatched(dispatched) : refusalOfDispatch(dispatched, now());
+        if (refused !== undefined) return refused;
+        const absent = await agentAbsent(fetch, baseUrl, admin, room, timeoutSeconds / 4);
+        if (absent !== undefined) return absent;
+        const sip = await headersFor(provider, { sip: { call: true } });
         const answer = await postJson(
           fetch,
           `${baseUrl}/twirp/livekit.SIP/CreateSIPParticipant`,
           {
-            headers: await headersFor(provider, { sip: { call: true } }),
+            headers: { ...sip, [requestIdHeader]: `${room}-call` },
             json: {
               sip_trunk_id: trunk,
               sip_call_to: phone_number,
@@ -105,7 +124,7 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
           },
           timeoutSeconds / 2,
         );
-        return "kind" in answer ? answer : outcomeOf(answer, now(), callIdIn);
+        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
       },
 
       async lookUp({ call, attempt }, { provider, baseUrl }): Promise<FoundCall | undefined> {
@@ -127,6 +146,8 @@ function roomOf(callId: string, attempt: number): string {
   return `${callId}-${attempt}`;
 }
 
+const requestIdHeader = "x-livekit-request-id";
+
 const id = z.string().min(1).max(200);
 const dispatchSchema = z.object({ id });
 /** Answers use either of the two spellings that protocol buffers have in JSON. */
@@ -134,14 +155,105 @@ const createdSchema = z.object({ sip_call_id: id }).or(z.object({ sipCallId: id 
 const attributesSchema = z.record(z.string(), z.string());
 const roomSchema = z.object({
   participants: z
-    .array(z.object({ sid: id, identity: z.string(), attributes: attributesSchema.optional() }))
+    .array(
+      z.object({
+        sid: id,
+        identity: z.string(),
+        kind: z.union([z.string(), z.number()]).optional(),
+        attributes: attributesSchema.optional(),
+      }),
+    )
     .default([]),
 });
+const dispatchesSchema = z.array(
+  z.object({
+    state: z
+      .object({
+        jobs: z
+          .array(
+            z.object({
+              state: z.object({ status: z.union([z.string(), z.number()]).optional() }).nullish(),
+            }),
+          )
+          .default([]),
+      })
+      .nullish(),
+  }),
+);
+const listSchema = z.object({
+  agent_dispatches: dispatchesSchema.optional(),
+  agentDispatches: dispatchesSchema.optional(),
+});
 const errorSchema = z.object({
-  code: z.string().regex(/^\w{1,40}$/),
+  code: z.string().regex(/^[a-z_]{1,40}$/),
   msg: z.string().default(""),
   meta: z.object({ sip_status_code: z.coerce.string().optional() }).optional(),
 });
+
+/** The second request places the call, so nobody is called if the first one fails. */
+function notDispatched(outcome: DialOutcome): DialOutcome {
+  if (outcome.kind !== "unknown") return outcome;
+  return { kind: "not_placed", code: `dispatch_${outcome.code}` };
+}
+
+/**
+ * Returns the outcome of a dispatch that failed, undefined if it succeeded. A server that does not know the
+ * request, or sends it elsewhere, is no LiveKit server or one without dispatches: the account's `baseUrl` is
+ * wrong.
+ */
+function refusalOfDispatch(answer: Answer, now: number): DialOutcome | undefined {
+  const outcome = outcomeOfJson(answer, now, dispatchIdIn, exception);
+  const { status } = answer;
+  if (outcome.kind === "placed") {
+    return status < 300 ? undefined : { kind: "not_placed", code: "dispatch_sip" };
+  }
+  const isElsewhere = status === 404 || status === 501 || (status >= 300 && status < 400);
+  return isElsewhere
+    ? { kind: "route_refused", code: `dispatch_${outcome.code}` }
+    : notDispatched(outcome);
+}
+
+/** Statuses of a job that an agent has taken. It may be without one, as JS_PENDING is the default. */
+const underWay = new Set<unknown>([undefined, 0, 1, "JS_PENDING", "JS_RUNNING"]);
+/** Kinds of a participant that is an agent (livekit/protocol, livekit_models.proto). */
+const agentKinds = new Set<unknown>(["AGENT", 4]);
+
+/** Returns the outcome if no agent came to the room in time, undefined if one did. */
+async function agentAbsent(
+  send: typeof fetch,
+  baseUrl: string,
+  headers: Record<string, string>,
+  room: string,
+  timeoutSeconds: number,
+): Promise<DialOutcome | undefined> {
+  const endsAt = performance.now() + Math.min(timeoutSeconds, agentSecondsMax) * 1000;
+  const list = (method: string) =>
+    ask(
+      send,
+      `${baseUrl}/twirp/livekit.${method}`,
+      { headers, json: { room } },
+      Math.max(endsAt - performance.now(), 1) / 1000,
+    );
+  let isSeen = false;
+  for (const waitMs of agentWaitsMs) {
+    if (performance.now() + waitMs >= endsAt) break;
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    try {
+      const listed = listSchema.parse(await list("AgentDispatchService/ListDispatch"));
+      const dispatches = listed.agent_dispatches ?? listed.agentDispatches ?? [];
+      const jobs = dispatches.flatMap(({ state }) => state?.jobs ?? []);
+      if (jobs.some(({ state }) => underWay.has(state?.status))) return undefined;
+      const inRoom = roomSchema.parse(await list("RoomService/ListParticipants"));
+      if (inRoom.participants.some(({ kind }) => agentKinds.has(kind))) return undefined;
+      isSeen = true;
+    } catch {
+      isSeen = false; // the next look may succeed; a last one that failed says nothing
+    }
+  }
+  return isSeen
+    ? { kind: "route_refused", code: "agent_absent" }
+    : { kind: "not_placed", code: "agent_unseen" };
+}
 
 function dispatchIdIn(body: unknown): string | undefined {
   return dispatchSchema.safeParse(body).data?.id;
@@ -153,62 +265,34 @@ function callIdIn(body: unknown): string | undefined {
   return "sipCallId" in created ? created.sipCallId : created.sip_call_id;
 }
 
-function outcomeOf(
-  answer: Answer,
-  now: number,
-  idIn: (body: unknown) => string | undefined,
-): DialOutcome {
-  return outcomeOfJson(answer, now, idIn, exception);
-}
+/**
+ * Twirp's codes by which a request is refused before it acts, each with its HTTP status (twitchtv/twirp,
+ * errors.go). An unknown trunk is `not_found`. A code under another status was not written by LiveKit. So is a
+ * SIP status that means a refusal: sip.go gives those 400 to 404.
+ */
+const refusals: ReadonlyMap<
+  string,
+  "not_placed" | "account_refused" | "rejected" | "route_refused"
+> = new Map([
+  ["resource_exhausted 429", "not_placed"],
+  ["unauthenticated 401", "account_refused"],
+  ["permission_denied 403", "account_refused"],
+  ["invalid_argument 400", "rejected"],
+  ["malformed 400", "rejected"],
+  ["out_of_range 400", "rejected"],
+  ["not_found 404", "route_refused"],
+  ["bad_route 404", "route_refused"],
+]);
 
 function exception(status: number, body: unknown): DialOutcome | undefined {
-  const error = status < 300 ? undefined : errorSchema.safeParse(body).data;
+  const error = status < 400 ? undefined : errorSchema.safeParse(body).data;
   if (error === undefined) return undefined;
   const sipStatus = error.meta?.sip_status_code;
-  if (sipStatus !== undefined) return outcomeOfSip(sipStatus);
+  if (sipStatus !== undefined) {
+    const outcome = outcomeOfSip(sipStatus);
+    return outcome.kind === "placed" || status <= 404 ? outcome : { ...outcome, kind: "unknown" };
+  }
   if (/\bsip status\b/i.test(error.msg)) return { kind: "unknown", code: "sip" };
-  const code = `livekit_${error.code}`;
-  switch (error.code) {
-    case "resource_exhausted":
-      return { kind: "not_placed", code };
-    case "unauthenticated":
-    case "permission_denied":
-      return { kind: "account_refused", code };
-    case "invalid_argument":
-    case "malformed":
-    case "not_found":
-    case "out_of_range":
-      return { kind: "rejected", code };
-    default:
-      return { kind: "unknown", code };
-  }
-}
-
-/** Maps the SIP status of the callee's side (RFC 3261, section 21) to an outcome. */
-function outcomeOfSip(status: string): DialOutcome {
-  const code = /^\d{3}$/.test(status) ? `sip_${status}` : "sip";
-  switch (status) {
-    case "408": // not answered
-    case "480":
-    case "486": // busy
-    case "487":
-    case "600":
-    case "603": // declined
-    case "607":
-    case "608":
-      return { kind: "placed" };
-    case "404":
-    case "410":
-    case "484":
-    case "604":
-      return { kind: "rejected", code };
-    case "401":
-    case "402":
-    case "407":
-      return { kind: "account_refused", code };
-    case "403":
-      return { kind: "forbidden", code };
-    default:
-      return { kind: "unknown", code };
-  }
+  const kind = refusals.get(`${error.code} ${status}`) ?? "unknown";
+  return { kind, code: `livekit_${error.code}` };
 }

@@ -7,6 +7,9 @@ const listBytesMax = 4 * 1024 * 1024;
 /** Time limit of each request of a look-up. */
 const lookUpSecondsMax = 10;
 
+/** Thrown where an answer to a look-up exceeds 4 MiB. A smaller page of the list may fit. */
+export class AnswerTooLong extends Error {}
+
 /** An answer from a provider, as far as it could be read in time. */
 export interface Answer {
   status: number;
@@ -60,24 +63,25 @@ export function postJson(
  * Queries a provider's records: by GET, or by POST of `json` if its filters are sent that way.
  *
  * @returns undefined if the provider has no such record (404)
- * @throws an Error without the address if the answer cannot be read
+ * @throws an Error without the address if the answer cannot be read; AnswerTooLong if it exceeds 4 MiB
  */
 export async function ask(
   send: typeof fetch,
   url: string,
   { headers, json }: { headers: Record<string, string>; json?: unknown },
+  timeoutSeconds = lookUpSecondsMax,
 ): Promise<unknown> {
   const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
   const response = await send(url, {
     ...body,
     headers: json === undefined ? headers : { ...headers, "content-type": "application/json" },
     redirect: "manual",
-    signal: AbortSignal.timeout(lookUpSecondsMax * 1000),
+    signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // whole ms, as it throws otherwise
   });
   const text = await readAtMost(response, listBytesMax);
   if (response.status === 404) return undefined;
   if (response.status !== 200) throw new Error(`the look-up was answered ${response.status}`);
-  if (text === undefined) throw new Error("the look-up's answer is too long");
+  if (text === undefined) throw new AnswerTooLong("the look-up's answer is too long");
   return JSON.parse(text);
 }
 

@@ -72,8 +72,11 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
 type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
 
 const createdSchema = z.object({ call_id: z.string().min(1).max(200) });
+/** The reference requires no field of a list, so an empty one may come without `items`. */
 const listSchema = z.object({
-  items: z.array(createdSchema.extend({ metadata: z.record(z.string(), z.unknown()).nullish() })),
+  items: z
+    .array(createdSchema.extend({ metadata: z.record(z.string(), z.unknown()).nullish() }))
+    .default([]),
 });
 
 function callIdIn(body: unknown): string | undefined {

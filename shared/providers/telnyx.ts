@@ -19,7 +19,15 @@ const routeSchema = z.strictObject({
   from: z.string().refine(isE164, "must be an E.164 number"),
   /** Id of an AI assistant that takes the call. Without it, your own application does. */
   agent: z.string().min(1).max(200).optional(),
+  /** Detection of answering machines, in Telnyx's words. Telnyx tells the result by its webhooks. */
+  machineDetection: z
+    .enum(["premium", "detect", "detect_beep", "detect_words", "greeting_end"])
+    .optional(),
+  /** Longest time for which the phone rings. */
+  ringSeconds: z.int().min(5).max(600).optional(),
 });
+
+type TelnyxRoute = z.infer<typeof routeSchema>;
 
 /**
  * Telnyx Call Control: `POST /v2/calls` (https://developers.telnyx.com/api-reference/call-commands/dial), with
@@ -37,14 +45,17 @@ const routeSchema = z.strictObject({
  * 200 with `data.call_control_id`: placed. Telnyx ignores a repeated `command_id`, but for 60 s only, which no
  * clock can guarantee to observe: an unknown outcome is looked up and never sent again. A look-up is
  * `GET /v2/call_events` (https://developers.telnyx.com/api-reference/debugging/list-call-events), which has the
- * webhooks of the last 24 hours, each with its `client_state`. The called number appears in no URL.
+ * webhooks of the last 24 hours, each with its `client_state`. A call that has just begun may not be among them
+ * yet, so `GET /v2/connections/{id}/active_calls`
+ * (https://developers.telnyx.com/api-reference/call-information/list-all-active-calls-for-given-connection)
+ * follows. The called number appears in no URL.
  *
- * Errors are `errors[].code`: 10009 authentication, 10011 and 90103 too many requests; 403 with "channel limit
- * exceeded" is the account's concurrency. 10010 is the code of every refusal. A D-code, in
- * `telnyx_error.error_code` or at the end of `detail`, names its subject. An error whose `source.pointer` is
- * `from` or `connection_id` is an error of the route.
+ * Errors are `errors[].code` (https://developers.telnyx.com/development/api-fundamentals/api-errors). 10010 is
+ * the code of every refusal. A D-code, in `telnyx_error.error_code` or at the end of `detail`, names its
+ * subject. An error whose `source.pointer` is `from`, `connection_id` or the assistant's id is of the route, as
+ * is a 404.
  */
-export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
+export const telnyx: ProviderType<TelnyxRoute> = {
   name: "telnyx",
   routeSchema,
   callsPerSecond: 1,
@@ -62,6 +73,10 @@ export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
         command_id: `${id}-${attempt}`,
         client_state: Buffer.from(JSON.stringify(state)).toString("base64"),
         ...(agent === undefined ? {} : { assistant: { id: agent, dynamic_variables: context } }),
+        ...(route.machineDetection === undefined
+          ? {}
+          : { answering_machine_detection: route.machineDetection }),
+        ...(route.ringSeconds === undefined ? {} : { timeout_secs: route.ringSeconds }),
       };
       const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
       const url = `${baseUrl}/v2/calls`;
@@ -70,34 +85,75 @@ export const telnyx: ProviderType<z.infer<typeof routeSchema>> = {
     },
 
     async lookUp({ call: { id }, from }, route): Promise<FoundCall | undefined> {
-      const { provider, baseUrl = "https://api.telnyx.com", connection } = route;
+      const { provider, baseUrl = "https://api.telnyx.com" } = route;
       const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
-      for (let page = 1; page <= eventPagesMax; page++) {
-        const query = new URLSearchParams({
-          "filter[connection_id]": connection,
-          "filter[from]": route.from,
-          "filter[type]": "webhook",
-          "filter[occurred_at][gte]": new Date(from).toISOString(),
-          "page[number]": String(page),
-          "page[size]": String(eventsPerPage),
-        });
-        const answer = await ask(fetch, `${baseUrl}/v2/call_events?${String(query)}`, { headers });
-        const { data } = eventsSchema.parse(answer);
-        for (const { metadata } of data) {
-          const providerCallId = callIdOfEvent(metadata, id);
-          if (providerCallId !== undefined) return { by: "id", providerCallId };
-        }
-        if (data.length < eventsPerPage) return undefined;
-      }
-      return undefined;
+      const list = async (path: string, query: URLSearchParams) =>
+        listSchema.parse(await ask(fetch, `${baseUrl}/v2/${path}?${String(query)}`, { headers }));
+      const providerCallId =
+        (await idAmongEvents(list, id, route, from)) ?? (await idAmongActive(list, id, route));
+      return providerCallId === undefined ? undefined : { by: "id", providerCallId };
     },
   }),
 };
 
-/** Maximum pages of events that a look-up reads. A call beyond them is looked up again, and goes to review at last. */
-const eventPagesMax = 4;
-const eventsPerPage = 250;
-const eventsSchema = z.object({ data: z.array(z.object({ metadata: z.unknown() })) });
+type List = (path: string, query: URLSearchParams) => Promise<z.infer<typeof listSchema>>;
+
+/** Maximum pages of a list that a look-up reads. A call beyond them is looked up again, and goes to review at last. */
+const pagesMax = 4;
+const rowsPerPage = 250;
+const listSchema = z.object({
+  data: z.array(z.record(z.string(), z.unknown())),
+  meta: z.object({ cursors: z.object({ after: z.string().nullish() }).nullish() }).nullish(),
+});
+
+/** Returns the provider's id of a call whose webhooks of the last 24 hours carry our id. */
+async function idAmongEvents(
+  list: List,
+  id: string,
+  { connection, from: number }: TelnyxRoute,
+  from: number,
+): Promise<string | undefined> {
+  for (let page = 1; page <= pagesMax; page++) {
+    const query = new URLSearchParams({
+      "filter[connection_id]": connection,
+      "filter[from]": number,
+      "filter[type]": "webhook",
+      "filter[occurred_at][gte]": new Date(from).toISOString(),
+      "page[number]": String(page),
+      "page[size]": String(rowsPerPage),
+    });
+    const { data } = await list("call_events", query);
+    for (const { metadata } of data) {
+      const providerCallId = callIdOfEvent(metadata, id);
+      if (providerCallId !== undefined) return providerCallId;
+    }
+    if (data.length < rowsPerPage) return undefined;
+  }
+  return undefined;
+}
+
+/** Returns the provider's id of a call that is under way and carries our id. Pages follow by cursor. */
+async function idAmongActive(
+  list: List,
+  id: string,
+  { connection }: TelnyxRoute,
+): Promise<string | undefined> {
+  let after: string | null | undefined;
+  for (let page = 1; page <= pagesMax; page++) {
+    const query = new URLSearchParams({ "page[limit]": String(rowsPerPage) });
+    if (after) query.set("page[after]", after);
+    const path = `connections/${encodeURIComponent(connection)}/active_calls`;
+    const { data, meta } = await list(path, query);
+    for (const one of data) {
+      const providerCallId = callIdOfEvent(one, id);
+      if (providerCallId !== undefined) return providerCallId;
+    }
+    after = meta?.cursors?.after;
+    if (!after || data.length === 0) return undefined;
+  }
+  return undefined;
+}
+
 const payloadSchema = z.object({
   client_state: z.string(),
   call_control_id: z.string().min(1).max(500),
@@ -172,22 +228,28 @@ const dCodes: ReadonlyMap<string, DialOutcome> = new Map([
   ...refusedBy("9 17 19 25 26 27 28 29 39", (code) => ({ kind: "account_refused", code })),
 ]);
 
+/** Codes by which the account is refused, whatever the call. */
+const accountCodes = new Set(["10009", "10039", "20012", "20013", "20016", "20100"]);
+/** Codes by which all channels of the account, the connection or the profile are in use. */
+const channelCodes = new Set(["90041", "90042", "90043"]);
+
 function exception(status: number, body: unknown): DialOutcome | undefined {
   const { errors = [], telnyx_error } = errorsSchema.safeParse(body).data ?? {};
   const [first] = errors;
-  if (first === undefined || status < 400 || status > 499 || status === 408) return undefined;
-  const code = /^\w{1,20}$/.test(first.code) ? `telnyx_${first.code}` : `http_${status}`;
+  if (first === undefined || ![400, 403, 404, 422].includes(status)) return undefined;
+  const code = /^\d{1,6}$/.test(first.code) ? `telnyx_${first.code}` : "telnyx";
   const isAbout = (pattern: RegExp) =>
     errors.some(({ title = "", detail }) => pattern.test(`${title} ${detail ?? ""}`));
-  if (status === 403 && isAbout(/channel limit exceeded/i)) {
+  if (channelCodes.has(first.code) || (status === 403 && isAbout(/channels? limit exceeded/i))) {
     return { kind: "not_placed", code: "concurrency_limit" };
   }
-  const inDetail = /\b(D\d{1,2})\W*$/.exec(first.detail ?? "")?.[1];
-  const refused = dCodes.get(telnyx_error?.error_code ?? "") ?? dCodes.get(inDetail ?? "");
-  if (status === 403 && refused !== undefined) return refused;
-  const pointsAt = (field: string) =>
-    errors.some(({ source }) => source?.pointer?.split("/").at(-1) === field);
-  if (![400, 404, 422].includes(status)) return undefined;
-  const ofRoute = pointsAt("from") || pointsAt("connection_id");
+  if (accountCodes.has(first.code)) return { kind: "account_refused", code };
+  if (status === 403) {
+    const inDetail = /\b(D\d{1,2})\W*$/.exec(first.detail ?? "")?.[1];
+    return dCodes.get(telnyx_error?.error_code ?? "") ?? dCodes.get(inDetail ?? "");
+  }
+  const pointsAt = (field: RegExp) =>
+    errors.some(({ source }) => field.test(source?.pointer ?? ""));
+  const ofRoute = status === 404 || pointsAt(/(^|\/)(from|connection_id|assistant|assistant\/id)$/);
   return { kind: ofRoute ? "route_refused" : "rejected", code };
 }

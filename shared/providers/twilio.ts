@@ -33,6 +33,15 @@ const routeSchema = z
       .string()
       .regex(/^SK\w+$/, "must be the SID of an API key")
       .optional(),
+    /** `MachineDetection`. Twilio gives the result to the URL that it fetches once the call is answered. */
+    machineDetection: z.enum(["Enable", "DetectMessageEnd"]).optional(),
+    /** `Timeout`: longest time for which the phone rings. Twilio may add 5 s. */
+    ringSeconds: z.int().min(1).max(600).optional(),
+    /** `CallReason`, which a branded call shows (limits: Twilio error 32115). */
+    callReason: z
+      .string()
+      .regex(/^[ -~]{1,50}$/, "must be 1 to 50 printable ASCII characters")
+      .optional(),
   })
   .refine(({ stream, answerUrl }) => (stream === undefined) !== (answerUrl === undefined), {
     error: "must have either stream or answerUrl",
@@ -64,7 +73,7 @@ const ownParameters = new Set(["call_id", "agent_id"]);
  *
  * No field of a call holds an id of ours, so a look-up finds calls by number and time. `StartTime>` takes a day,
  * or a time in UTC in the form of Twilio's own SDK. `start_time` is empty while a call is queued, so queued calls
- * are listed separately.
+ * are listed separately. Their `date_created` is empty at first, too.
  */
 export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
   name: "twilio",
@@ -90,13 +99,14 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
           To: request.phone_number,
           From: route.from,
           ...instructions(id, request, route),
+          ...optionsOf(route),
         }).toString();
         const form = { ...headers, "content-type": "application/x-www-form-urlencoded" };
         const answer = await post(fetch, url, { headers: form, body }, timeoutSeconds);
         return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
       },
 
-      async lookUp({ call, from, until }, route): Promise<FoundCall> {
+      async lookUp({ call, from, until }, route): Promise<FoundCall | undefined> {
         const { baseUrl, url, headers } = apiOf(route);
         // Queued calls are listed first: a call dialed meanwhile is in the second list.
         const queries = [
@@ -111,10 +121,14 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
           for (let pages = 0; page !== undefined; pages++) {
             if (pages === pagesMax) throw new Error("the list of calls is too long");
             const listed = listSchema.parse(await ask(fetch, page, { headers }));
-            for (const { sid, to, date_created } of listed.calls) {
-              const createdAt = date_created ? Date.parse(date_created) : from;
-              const inTime = createdAt >= from - 1000 && createdAt <= until; // whole seconds
-              if (to === call.request.phone_number && inTime) found.add(sid);
+            for (const { sid, to, direction, date_created } of listed.calls) {
+              // A child leg, such as that of a <Dial>, is no call of ours.
+              if (to !== call.request.phone_number || (direction ?? ours) !== ours) continue;
+              // A row without a date may be of any time, and one without a direction of anybody: either may be
+              // ours, or another beside ours. Nothing is certain until Twilio has filled it in.
+              if (!date_created || !direction) return undefined;
+              const createdAt = Date.parse(date_created);
+              if (createdAt >= from - 1000 && createdAt <= until) found.add(sid); // whole seconds
             }
             page = listed.next_page_uri ? baseUrl + listed.next_page_uri : undefined;
           }
@@ -130,13 +144,18 @@ type TwilioRoute = z.infer<typeof routeSchema>;
 /** Maximum pages, of 500 calls of one number, that a look-up reads. */
 const pagesMax = 10;
 
+/** Direction of a call that was placed by this API. */
+const ours = "outbound-api";
+
 const createdSchema = z.object({ sid: z.string().min(1).max(200) });
-const errorSchema = z.object({ code: z.int().min(1) });
+/** Codes have at most six digits: a longer number may be a phone number. */
+const errorSchema = z.object({ code: z.int().min(1).max(999_999) });
 const listSchema = z.object({
   calls: z.array(
     z.object({
       sid: z.string().min(1).max(200),
       to: z.string().nullish(),
+      direction: z.string().nullish(),
       /** RFC 2822; may be empty while a call is queued. */
       date_created: z.string().nullish(),
     }),
@@ -161,6 +180,15 @@ function instructions(
   const url = new URL(answerUrl ?? "");
   url.searchParams.set("call_id", id);
   return { Url: url.href };
+}
+
+/** Returns the optional parameters of a call. */
+function optionsOf({ machineDetection, ringSeconds, callReason }: TwilioRoute) {
+  return {
+    ...(machineDetection === undefined ? {} : { MachineDetection: machineDetection }),
+    ...(ringSeconds === undefined ? {} : { Timeout: String(ringSeconds) }),
+    ...(callReason === undefined ? {} : { CallReason: callReason }),
+  };
 }
 
 function twimlOf(id: string, { agent_id, context = {} }: CallRequest, stream: string): string {
@@ -206,31 +234,41 @@ function contextProblem(request: CallRequest, { stream }: TwilioRoute): string |
     : undefined;
 }
 
-/**
- * Returns the outcome of a Twilio error code (https://www.twilio.com/docs/api/errors) if it differs from the
- * status.
- */
+/** Error codes that say more than their status (https://www.twilio.com/docs/api/errors). */
+const codes = new Map<number, Exclude<DialOutcome["kind"], "placed">>([
+  [20429, "not_placed"], // too many requests at once
+  [10004, "not_placed"], // concurrent calls
+  [86008, "not_placed"],
+  [20003, "account_refused"], // authentication
+  [20005, "account_refused"], // account not active
+  [10001, "account_refused"],
+  [90010, "account_refused"],
+  [10005, "account_refused"], // an account without calls
+  [20403, "account_refused"], // account suspended or closed
+  [70051, "account_refused"], // a key without this permission
+  [20006, "account_refused"], // access denied
+  [20008, "account_refused"], // test credentials
+  [20010, "account_refused"],
+  [10002, "account_refused"], // a trial account without this feature
+  [21210, "route_refused"], // the calling number is not verified
+  [21212, "route_refused"], // the calling number is not valid
+  [21213, "route_refused"], // the calling number is missing
+  [21205, "route_refused"], // the answer URL is not valid
+  [21208, "route_refused"], // ringSeconds
+  [21234, "route_refused"], // machineDetection
+  [20404, "route_refused"], // no such account, or no calls of it
+  [21219, "rejected"], // a trial account's unverified callee
+  [573002, "rejected"], // a trial account's calling number for another callee
+  [21204, "unknown"], // the call has been initiated already
+  [573005, "rejected"], // a trial account's callee whose verification is not complete
+]);
+
+/** Returns the outcome of an error code if it differs from the status. */
 function exception(status: number, body: unknown): DialOutcome | undefined {
-  const number = status >= 400 && status <= 499 && errorSchema.safeParse(body).data?.code;
-  if (!number || status === 408 || status === 409) return undefined;
+  const isRefused = [400, 401, 402, 403, 404, 422, 429].includes(status);
+  const number = isRefused && errorSchema.safeParse(body).data?.code;
+  if (!number) return undefined;
   const code = `twilio_${number}`;
-  switch (number) {
-    case 20429: // too many requests at once
-    case 10004: // concurrent calls
-    case 86008:
-      return { kind: "not_placed", code };
-    case 20003: // authentication
-    case 20005: // account not active
-    case 10001:
-    case 21219: // a trial account's unverified number
-    case 573002:
-    case 573005:
-      return { kind: "account_refused", code };
-    case 21210: // the calling number is not verified
-    case 21212: // the calling number is not valid
-    case 21213: // the calling number is missing
-      return { kind: "route_refused", code };
-    default:
-      return [400, 404, 422].includes(status) ? { kind: "rejected", code } : undefined;
-  }
+  const kind = codes.get(number) ?? ([400, 404, 422].includes(status) ? "rejected" : undefined);
+  return kind && { kind, code };
 }

@@ -2,11 +2,12 @@ import * as z from "zod";
 import {
   type DialOutcome,
   type FoundCall,
+  type NotPlaced,
   type ProviderType,
   routeFields,
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
-import { ask, outcomeOfJson, postJson } from "./post.ts";
+import { AnswerTooLong, ask, outcomeOfJson, postJson } from "./post.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -23,18 +24,21 @@ const routeSchema = z.strictObject({
  * account's secret `VAPI_API_KEY`.
  *
  * ```json
- * {"assistantId": "…", "phoneNumberId": "…",
+ * {"assistantId": "…", "phoneNumberId": "…", "name": "attempt 1",
  *  "customer": {"number": "+12025550123", "externalId": "call_…"},
  *  "assistantOverrides": {"variableValues": {"first_name": "Ada"}}}
  * ```
  *
- * 201 with the call's `id`: placed, unless `subscriptionLimits.concurrencyBlocked` says that all lines were
- * busy and the call "does not connect" (docs.vapi.ai, call concurrency). A 400 whose message is an array
- * concerns the fields of this call. A text concerns a limit or the account, and goes to review if it is not a
+ * 201 with the call's `id`: placed. With `subscriptionLimits.concurrencyBlocked` all lines were busy: the page
+ * about it (https://docs.vapi.ai/calls/call-concurrency) says that such a call waits for a free one and also
+ * that it does not connect, so it is unknown and looked up. A 400 whose message is an array concerns the
+ * fields of this call. A text concerns a limit, the number or the account, and goes to review if it is not a
  * known one.
  *
  * A look-up lists the calls of that phone number and period page by page by time, as the list has no filter
- * on `externalId` and no cursor.
+ * on `externalId` and no cursor. A call that was blocked or did not start is read once more by its id
+ * (https://docs.vapi.ai/api-reference/calls/get): only one that has ended for a reason of `notStarted` was not
+ * placed. `name` tells the attempt, as an earlier one's record proves nothing about this one.
  */
 export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
   name: "vapi",
@@ -48,10 +52,11 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
       headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
     });
     return {
-      async dial({ call: { id, request }, timeoutSeconds }, route) {
+      async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
         const json = {
           assistantId: route.agent,
           phoneNumberId: route.from,
+          name: nameOf(attempt),
           customer: { number: request.phone_number, externalId: id },
           assistantOverrides: { variableValues: request.context ?? {} },
         };
@@ -60,36 +65,53 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
         return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
       },
 
-      async lookUp({ call, from, until }, route): Promise<FoundCall | undefined> {
+      async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {
         const { url, headers } = apiOf(route);
+        const get = (address: string) => ask(fetch, address, { headers });
+        const undecided: Listed[] = [];
         let latest: Record<string, string> = { createdAtLe: new Date(until).toISOString() };
+        let limit = pageCallsMax;
         for (let pages = 0; pages < pagesMax; pages++) {
           const query = new URLSearchParams({
             phoneNumberId: route.from,
             createdAtGe: new Date(from).toISOString(),
             ...latest,
-            limit: String(pageCalls),
+            limit: String(limit),
           });
-          const calls = listSchema.parse(
-            await ask(fetch, `${url}?${query.toString()}`, { headers }),
-          );
-          const found = calls.find(
-            (one) => one.customer?.externalId === call.id && !hasNotStarted(one),
-          );
+          let calls: Listed[];
+          try {
+            calls = listSchema.parse(await get(`${url}?${query.toString()}`));
+          } catch (error) {
+            if (!(error instanceof AnswerTooLong) || limit === 1) throw error;
+            limit = Math.ceil(limit / 4); // each call comes with its transcript
+            continue;
+          }
+          const ours = calls.filter((one) => one.customer?.externalId === call.id);
+          const found = ours.find((one) => !isInDoubt(one));
           if (found !== undefined) return { by: "id", providerCallId: found.id };
+          undecided.push(...ours.filter(({ name }) => name === nameOf(attempt)));
           const [earliest] = calls.map(({ createdAt }) => createdAt).toSorted();
-          if (earliest === undefined || calls.length < pageCalls) return undefined;
+          if (earliest === undefined || calls.length < limit) break;
           latest = { createdAtLt: earliest };
         }
-        return undefined;
+        const [only, ...others] = undecided;
+        if (only === undefined || others.length > 0) return undefined;
+        return outcomeOfCall(
+          listedSchema.parse(await get(`${url}/${encodeURIComponent(only.id)}`)),
+        );
       },
     };
   },
 };
 
-/** Calls per page, each with its transcript, and maximum pages that are read. */
-const pageCalls = 50;
+/** Maximum calls per page, each with its transcript, and maximum requests for pages. */
+const pageCallsMax = 50;
 const pagesMax = 10;
+
+/** Tells an attempt in a call's `name`, which Vapi keeps for our own reference. */
+function nameOf(attempt: number): string {
+  return `attempt ${attempt}`;
+}
 
 type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
 
@@ -97,22 +119,71 @@ const createdSchema = z.object({ id: z.string().min(1).max(200) });
 const blockedSchema = z.object({
   subscriptionLimits: z.object({ concurrencyBlocked: z.literal(true) }),
 });
-const listSchema = z.array(
-  createdSchema.extend({
-    createdAt: z.string(),
-    customer: z.object({ externalId: z.string().nullish() }).nullish(),
-    endedReason: z.string().nullish(),
-    subscriptionLimits: z.unknown().optional(),
-  }),
-);
+const listedSchema = createdSchema.extend({
+  createdAt: z.string(),
+  name: z.string().nullish(),
+  status: z.string().nullish(),
+  customer: z.object({ externalId: z.string().nullish() }).nullish(),
+  endedReason: z.string().nullish(),
+  subscriptionLimits: z.unknown().optional(),
+});
+type Listed = z.infer<typeof listedSchema>;
+const listSchema = z.array(listedSchema);
 const refusedSchema = z.object({ message: z.string() });
 
-/** True for an earlier attempt that was blocked, or that Vapi took and could not start: the list contains these too. */
-function hasNotStarted(call: z.infer<typeof listSchema>[number]): boolean {
-  return (
-    blockedSchema.safeParse(call).success ||
-    call.endedReason?.startsWith("call.start.error") === true
-  );
+const start = "call.start.error-";
+/**
+ * Reasons for which a call has ended before anybody was phoned, and what they are about (VapiAI/server-sdk,
+ * CallEndedReason). `call.start.error-get-transport` is not among them: it is what the carrier answered to
+ * Vapi's own request for the call, whatever that was. Nor are those that do not tell whose fault it was.
+ */
+const notStarted: ReadonlyMap<string, NotPlaced> = new Map<string, NotPlaced>([
+  [`${start}subscription-concurrency-limit-reached`, later("concurrency_limit")],
+  [`${start}vapifault-database-error`, later("vapi_fault")],
+  [`${start}vapifault-get-org`, later("vapi_fault")],
+  [`${start}vapifault-get-subscription`, later("vapi_fault")],
+  [`${start}subscription-frozen`, ofAccount("account_limit")],
+  [`${start}subscription-insufficient-credits`, ofAccount("account_limit")],
+  [`${start}subscription-upgrade-failed`, ofAccount("account_limit")],
+  [`${start}subscription-wallet-does-not-exist`, ofAccount("account_limit")],
+  [`${start}vapi-number-outbound-daily-limit`, ofRoute("number_daily_limit")],
+  [`${start}get-phone-number`, ofRoute("phone_number_not_found")],
+  [`${start}get-assistant`, ofRoute("assistant_not_found")],
+  ["assistant-not-found", ofRoute("assistant_not_found")],
+  ["call-start-error-neither-assistant-nor-server-set", ofRoute("assistant_not_found")],
+  [`${start}vapi-number-international`, { kind: "rejected", code: "number_international" }],
+]);
+
+function later(code: string): NotPlaced {
+  return { kind: "not_placed", code };
+}
+function ofAccount(code: string): NotPlaced {
+  return { kind: "account_refused", code };
+}
+function ofRoute(code: string): NotPlaced {
+  return { kind: "route_refused", code };
+}
+
+function notStartedFor(reason: string): NotPlaced | undefined {
+  const isVersion = reason.startsWith("call.start.assistant-version-");
+  return isVersion ? ofRoute("assistant_version") : notStarted.get(reason);
+}
+
+/** Statuses of a call for which Vapi has found a line (VapiAI/server-sdk, CallStatus). */
+const underWay = new Set<unknown>(["ringing", "in-progress", "forwarding"]);
+
+/** True for a call that was blocked, or that Vapi took and may not have started. */
+function isInDoubt(call: Listed): boolean {
+  const reason = call.endedReason ?? "";
+  if (reason === "" && blockedSchema.safeParse(call).success) return !underWay.has(call.status);
+  return reason.startsWith("call.start.") || notStarted.has(reason);
+}
+
+/** Returns what became of a call in doubt, as read by its id; undefined if that is not known yet. */
+function outcomeOfCall(call: Listed): FoundCall | undefined {
+  if (!isInDoubt(call)) return { by: "id", providerCallId: call.id };
+  const notPlaced = notStartedFor(call.endedReason ?? "");
+  return call.status === "ended" && notPlaced !== undefined ? { by: "id", notPlaced } : undefined;
 }
 
 function callIdIn(body: unknown): string | undefined {
@@ -121,13 +192,14 @@ function callIdIn(body: unknown): string | undefined {
 
 function exception(status: number, body: unknown): DialOutcome | undefined {
   if (status < 300 && blockedSchema.safeParse(body).success) {
-    return { kind: "not_placed", code: "concurrency_blocked" };
+    return { kind: "unknown", code: "concurrency_blocked" };
   }
   const message = refusedSchema.safeParse(body).data?.message;
   if (status !== 400 || message === undefined) return undefined;
-  if (/concurrency limit/i.test(message)) return { kind: "not_placed", code: "concurrency_limit" };
-  if (/daily outbound call limit|wallet|credits|subscription|frozen|payment/i.test(message)) {
-    return { kind: "account_refused", code: "account_limit" };
+  if (/concurrency limit/i.test(message)) return later("concurrency_limit");
+  if (/daily outbound call limit/i.test(message)) return ofRoute("number_daily_limit");
+  if (/wallet|credits|subscription|frozen|payment/i.test(message)) {
+    return ofAccount("account_limit");
   }
   return { kind: "forbidden", code: "http_400" };
 }

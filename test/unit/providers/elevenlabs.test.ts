@@ -1,116 +1,41 @@
 import { describe, expect, it } from "vitest";
-import { contextProblem, parseRoute } from "../../../shared/providers/index.ts";
-import { describeProvider, sought } from "../../contracts/provider.ts";
+import { contextProblem, createProviders, parseRoute } from "../../../shared/providers/index.ts";
+import { outcomeOfSip } from "../../../shared/providers/sip-status.ts";
+import { createProviderBench, saysNotPlaced } from "../../contracts/provider-bench.ts";
+import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
+import { elevenlabsAnswers, elevenlabsLookUps } from "../../support/provider-answers/elevenlabs.ts";
 
 const fields = { agent: "agent_9", from: "phnum_1" };
-const row = (conversation_id: string, more: object = {}) => ({
-  agent_id: "agent_9",
-  conversation_id,
-  start_time_unix_secs: Math.ceil(sought.from / 1000),
-  status: "initiated",
-  ...more,
-});
-const headers = { "xi-api-key": "key_3" };
-const conversations = "/v1/convai/conversations";
-
-/** Error answers from elevenlabs.io/docs/eleven-api/resources/errors, and from the help centre where named. */
-const error = (
-  status: number,
-  detail: unknown,
-  kind: "rejected" | "account_refused" | "not_placed",
-) => ({
-  page: `elevenlabs.io, errors: ${JSON.stringify(detail)}`,
-  status,
-  body: { detail },
-  outcome: { kind, code: `http_${status}` },
-});
-
-const fixtures = [
-  {
-    page: "github.com/elevenlabs/skills, outbound-calls.md",
-    status: 200,
-    body: {
-      success: true,
-      message: "Call initiated successfully",
-      conversation_id: "conv_abc123",
-      callSid: "CA1234567890abcdef",
-    },
-    outcome: { kind: "placed", providerCallId: "conv_abc123" } as const,
-  },
-  {
-    page: "the SDK's type, without a conversation yet",
-    status: 200,
-    body: { success: true, message: "ok", conversation_id: null, sip_call_id: "SCL_1" },
-    outcome: { kind: "placed", providerCallId: "SCL_1" } as const,
-  },
-  // The meaning of such an answer is not published, nor its form beyond the type.
-  {
-    page: "the SDK's type, without success",
-    status: 200,
-    body: { success: false, message: "no", conversation_id: null, callSid: null },
-    outcome: { kind: "unknown", code: "success_false" } as const,
-  },
-  error(400, { status: "max_character_limit_exceeded", message: "…" }, "rejected"),
-  error(401, { status: "invalid_api_key", message: "Invalid API key" }, "account_refused"),
-  error(401, { status: "quota_exceeded", message: "…" }, "account_refused"),
-  error(422, [{ loc: ["body", "to_number"], msg: "…", type: "value_error" }], "rejected"),
-  error(429, { type: "rate_limit_error", code: "rate_limit_exceeded", message: "…" }, "not_placed"),
-  error(429, "too many requests", "not_placed"),
-];
-
-describe.each(["twilio", "sip-trunk"])("through %s", (through) => {
-  describeProvider({
-    type: "elevenlabs",
-    fields: { ...fields, through },
-    secrets: { ELEVENLABS_API_KEY: "key_3" },
-    requests: ({ id, request }) => [
-      {
-        path: `/v1/convai/${through}/outbound-call`,
-        headers: { ...headers, "content-type": "application/json" },
-        body: {
-          agent_id: "agent_9",
-          agent_phone_number_id: "phnum_1",
-          to_number: request.phone_number,
-          conversation_initiation_client_data: {
-            dynamic_variables: request.context,
-            user_id: id,
-          },
+const headers = { "xi-api-key": "key_3", "content-type": "application/json" };
+const through = (connection: "twilio" | "sip-trunk") => ({
+  type: "elevenlabs",
+  title: `elevenlabs through ${connection}`,
+  fields: { ...fields, through: connection },
+  secrets: { ELEVENLABS_API_KEY: "key_3" },
+  requests: ({ id, request }: ReturnType<typeof aCall>) => [
+    {
+      path: `/v1/convai/${connection}/outbound-call`,
+      headers,
+      body: {
+        agent_id: "agent_9",
+        agent_phone_number_id: "phnum_1",
+        to_number: request.phone_number,
+        conversation_initiation_client_data: {
+          dynamic_variables: request.context,
+          user_id: id,
         },
+        // The suite's time limit is one second.
+        ...(connection === "twilio" ? {} : { telephony_call_config: { ringing_timeout_secs: 1 } }),
       },
-    ],
-    fixtures,
-    lookUps: [
-      {
-        page: "elevenlabs.io/docs/eleven-agents/api-reference/conversations/list",
-        asks: ({ id }) => [
-          { path: `${conversations}?user_id=${id}&page_size=10`, headers },
-          { path: `${conversations}/conv_1`, headers },
-          { path: `${conversations}/conv_2`, headers },
-        ],
-        answers: ({ id }) => [
-          {
-            conversations: [
-              row("conv_0", { start_time_unix_secs: sought.from / 1000 - 3 }), // an earlier attempt
-              row("conv_1"),
-              row("conv_2"),
-            ],
-            has_more: false,
-          },
-          { conversation_id: "conv_1", user_id: "call_other" },
-          { conversation_id: "conv_2", user_id: id },
-        ],
-        found: { by: "id", providerCallId: "conv_2" },
-      },
-      {
-        page: "elevenlabs.io/docs/eleven-agents/api-reference/conversations/list, none",
-        asks: ({ id }) => [{ path: `${conversations}?user_id=${id}&page_size=10`, headers }],
-        answers: () => [{ conversations: [], has_more: false }],
-        found: undefined,
-      },
-    ],
-  });
+    },
+  ],
+  fixtures: elevenlabsAnswers,
+  lookUps: elevenlabsLookUps,
 });
+
+describeProvider(through("twilio"));
+describeProvider(through("sip-trunk"));
 
 describe("elevenlabs", () => {
   it("refuses names of variables that are ElevenLabs' own", () => {
@@ -123,5 +48,40 @@ describe("elevenlabs", () => {
       contextProblem({ ...aCall().request, context }, parsed.route);
     expect(problemOf({ system__caller_id: "x" })).toMatch(/^must not have a key that begins with/);
     expect(problemOf({ system: "x" })).toBeUndefined();
+  });
+
+  it("lets the phone ring for 5 s less than the provider may take to answer", async () => {
+    const sent: string[] = [];
+    const send: typeof fetch = async (_url, init) => {
+      if (typeof init?.body === "string") sent.push(init.body);
+      return Response.json({});
+    };
+    const parsed = parseRoute(
+      { provider: "elevenlabs", ...fields, through: "sip-trunk" },
+      { type: "elevenlabs" },
+    );
+    if ("issues" in parsed) throw new Error("the route was refused");
+    const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
+    const provider = createProviders(options, [])(parsed.route);
+    for (const timeoutSeconds of [30, 90, 4]) {
+      await provider.dial({ call: aCall(), attempt: 1, timeoutSeconds }, parsed.route);
+    }
+    expect(sent.map((text) => /"ringing_timeout_secs":(\d+)/.exec(text)?.[1])).toEqual([
+      "25",
+      "85",
+      "1",
+    ]);
+  });
+
+  it("takes only SIP statuses that never ring for surely not placed", async () => {
+    const { dialAnswered } = createProviderBench(through("sip-trunk"));
+    const notRung = new Set([401, 402, 404, 407, 410, 484, 604]);
+    for (let status = 100; status <= 799; status++) {
+      const message = `INVITE failed: sip status: ${status}: sip status: 404 (SIP 404)`;
+      const body = { success: false, message, conversation_id: "conv_1" };
+      const outcome = await dialAnswered(200, JSON.stringify(body));
+      expect(outcome.kind).toBe(outcomeOfSip(String(status)).kind);
+      expect([status, saysNotPlaced(outcome)]).toEqual([status, notRung.has(status)]);
+    }
   });
 });

@@ -1,9 +1,18 @@
 import { jwtVerify } from "jose";
 import { afterEach, describe, expect, it } from "vitest";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
 import { createProviders, parseRoute } from "../../../shared/providers/index.ts";
+import {
+  createProviderBench,
+  type ProviderUnderTest,
+  saysNotPlaced,
+} from "../../contracts/provider-bench.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
+import {
+  livekitAnswers,
+  livekitDispatchAnswers,
+  livekitLookUps,
+} from "../../support/provider-answers/livekit.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const secrets = {
@@ -16,24 +25,17 @@ const headers = {
   "content-type": "application/json",
 };
 
-/** Error answers as made by livekit/protocol (twirp errors; sip.go for those with a SIP status). */
-const error = (status: number, code: string, outcome: DialOutcome, sip?: string) => ({
-  page: `github.com/livekit/protocol: ${code} ${sip ?? ""}`,
-  status,
-  body: {
-    code,
-    msg: "…",
-    ...(sip === undefined ? {} : { meta: { sip_status_code: sip, sip_status: "…" } }),
-  },
-  outcome,
-});
-const placed = { kind: "placed" } as const;
+/** One answer to the dispatch and to the look at the agent. */
+const agentThere = {
+  id: "AD_1",
+  agent_dispatches: [{ id: "AD_1", state: { jobs: [{ id: "AJ_1", state: { status: 1 } }] } }],
+};
 
-describeProvider({
+const underTest: ProviderUnderTest = {
   type: "livekit",
   fields,
   secrets,
-  firstAnswer: { id: "AD_1", agentName: "caller", room: "…", metadata: "…" },
+  firstAnswer: agentThere,
   read: (text) => {
     const { metadata, ...body }: { metadata?: string } = JSON.parse(text);
     return metadata === undefined ? body : { ...body, metadata: JSON.parse(metadata) };
@@ -41,7 +43,7 @@ describeProvider({
   requests: ({ id, request }) => [
     {
       path: "/twirp/livekit.AgentDispatchService/CreateDispatch",
-      headers,
+      headers: { ...headers, "x-livekit-request-id": `${id}-1-dispatch` },
       body: {
         agent_name: "caller",
         room: `${id}-1`,
@@ -49,8 +51,13 @@ describeProvider({
       },
     },
     {
-      path: "/twirp/livekit.SIP/CreateSIPParticipant",
+      path: "/twirp/livekit.AgentDispatchService/ListDispatch",
       headers,
+      body: { room: `${id}-1` },
+    },
+    {
+      path: "/twirp/livekit.SIP/CreateSIPParticipant",
+      headers: { ...headers, "x-livekit-request-id": `${id}-1-call` },
       body: {
         sip_trunk_id: "ST_9",
         sip_call_to: request.phone_number,
@@ -61,90 +68,11 @@ describeProvider({
       },
     },
   ],
-  fixtures: [
-    {
-      page: "docs.livekit.io/reference/telephony/sip-api: SIPParticipantInfo",
-      status: 200,
-      body: {
-        participant_id: "PA_1",
-        participant_identity: "callee",
-        room_name: "…",
-        sip_call_id: "SCL_1",
-      },
-      outcome: { kind: "placed", providerCallId: "SCL_1" },
-    },
-    {
-      page: "the same, in the other spelling",
-      status: 200,
-      body: { participantId: "PA_1", sipCallId: "SCL_2" },
-      outcome: { kind: "placed", providerCallId: "SCL_2" },
-    },
-    error(429, "resource_exhausted", placed, "486"),
-    error(403, "permission_denied", placed, "603"),
-    error(404, "not_found", { kind: "rejected", code: "sip_404" }, "404"),
-    error(401, "unauthenticated", { kind: "account_refused", code: "sip_407" }, "407"),
-    error(403, "permission_denied", { kind: "forbidden", code: "sip_403" }, "403"),
-    error(412, "failed_precondition", { kind: "unknown", code: "sip_503" }, "503"),
-    {
-      page: "the same, with the SIP status as a number",
-      status: 429,
-      body: { code: "resource_exhausted", msg: "…", meta: { sip_status_code: 486 } },
-      outcome: placed,
-    },
-    {
-      page: "the same, with the SIP status in the message alone",
-      status: 429,
-      body: { code: "resource_exhausted", msg: "sip status 486: Busy Here" },
-      outcome: { kind: "unknown", code: "sip" },
-    },
-    error(429, "resource_exhausted", { kind: "not_placed", code: "livekit_resource_exhausted" }),
-    error(401, "unauthenticated", { kind: "account_refused", code: "livekit_unauthenticated" }),
-    error(403, "permission_denied", { kind: "account_refused", code: "livekit_permission_denied" }),
-    error(400, "invalid_argument", { kind: "rejected", code: "livekit_invalid_argument" }),
-    error(404, "not_found", { kind: "rejected", code: "livekit_not_found" }),
-    error(408, "deadline_exceeded", { kind: "unknown", code: "livekit_deadline_exceeded" }),
-    error(503, "unavailable", { kind: "unknown", code: "livekit_unavailable" }),
-    error(409, "already_exists", { kind: "unknown", code: "livekit_already_exists" }),
-  ],
-  lookUps: [
-    {
-      page: "github.com/livekit/protocol: ListParticipantsResponse",
-      asks: ({ id }) => [
-        {
-          path: "/twirp/livekit.RoomService/ListParticipants",
-          headers,
-          body: { room: `${id}-1` },
-        },
-      ],
-      answers: () => [
-        {
-          participants: [
-            { sid: "PA_0", identity: "agent-AJ_1", state: "ACTIVE" },
-            {
-              sid: "PA_1",
-              identity: "callee",
-              state: "ACTIVE",
-              attributes: { "sip.callID": "SCL_1", "sip.callStatus": "ringing", "sip.x": "" },
-            },
-          ],
-        },
-      ],
-      found: { by: "id", providerCallId: "SCL_1" },
-    },
-    {
-      page: "the same, where nobody but the agent is there",
-      asks: ({ id }) => [
-        {
-          path: "/twirp/livekit.RoomService/ListParticipants",
-          headers,
-          body: { room: `${id}-1` },
-        },
-      ],
-      answers: () => [{ participants: [{ sid: "PA_0", identity: "agent-AJ_1" }] }],
-      found: undefined,
-    },
-  ],
-});
+  fixtures: livekitAnswers,
+  lookUps: livekitLookUps,
+  namesNoCall: true, // the room does
+};
+describeProvider(underTest);
 
 describe("livekit", () => {
   const closing: (() => Promise<void>)[] = [];
@@ -182,7 +110,7 @@ describe("livekit", () => {
 
   it("signs each request with a token that permits that alone, for a short time", async () => {
     const { received } = await dial((_request, response) =>
-      response.end('{"id":"AD_1","sip_call_id":"SCL_1"}'),
+      response.end(JSON.stringify({ ...agentThere, sip_call_id: "SCL_1" })),
     );
     const key = new TextEncoder().encode(secrets.LIVEKIT_API_SECRET);
     const claims = await Promise.all(
@@ -193,6 +121,7 @@ describe("livekit", () => {
     );
     const { room }: { room: string } = JSON.parse(received[0]?.text ?? "");
     expect(claims).toMatchObject([
+      { iss: "APIkey", video: { roomAdmin: true, room } },
       { iss: "APIkey", video: { roomAdmin: true, room } },
       { iss: "APIkey", sip: { call: true } },
     ]);
@@ -221,11 +150,112 @@ describe("livekit", () => {
   });
 
   it("has a room of its own for every attempt", async () => {
-    const { received } = await dial((_request, response) => response.end('{"id":"AD_1"}'), {
-      attempt: 2,
-    });
+    const answer = JSON.stringify(agentThere);
+    const { received } = await dial((_request, response) => response.end(answer), { attempt: 2 });
     expect(
       received.map(({ text }) => /"(?:room|room_name)":"call_\w+-(\d)"/.exec(text)?.[1]),
-    ).toEqual(["2", "2"]);
+    ).toEqual(["2", "2", "2"]);
+  });
+
+  it.each(livekitDispatchAnswers)(
+    "reads $status of $page $says as $outcome, and calls nobody",
+    async ({ status, body, outcome }) => {
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      const dialed = await dial((_request, response) =>
+        response.writeHead(status, { location: "/elsewhere" }).end(text),
+      );
+      expect(dialed.outcome).toEqual(outcome);
+      expect(dialed.received).toHaveLength(1);
+    },
+  );
+
+  /** Dials a LiveKit whose lists give these answers in turn, the last one for ever. */
+  async function dialSeeing(answers: ({ status?: number; body: object } | undefined)[]) {
+    let looks = 0;
+    const dialed = await dial(
+      ({ path }, response) => {
+        if (!path.includes("/List")) {
+          response.end('{"id":"AD_1","sip_call_id":"SCL_1"}');
+          return;
+        }
+        const answer = answers[Math.min(looks++, answers.length - 1)];
+        if (answer === undefined) return; // hangs
+        response.writeHead(answer.status ?? 200).end(JSON.stringify(answer.body));
+      },
+      { timeoutSeconds: 4 },
+    );
+    const called = dialed.received.filter(({ path }) => path.endsWith("CreateSIPParticipant"));
+    return { outcome: dialed.outcome, called: called.length };
+  }
+  const nobody = { body: { agent_dispatches: [{ id: "AD_1", state: { jobs: [] } }] } };
+  const jobOf = (state?: object) => ({
+    body: { agentDispatches: [{ id: "AD_1", state: { jobs: [{ id: "AJ_1", state }] } }] },
+  });
+  const inRoom = (kind: string | number) => ({
+    body: { participants: [{ sid: "PA_0", identity: "agent-AJ_1", kind }] },
+  });
+  const placed = { outcome: { kind: "placed", providerCallId: "SCL_1" }, called: 1 };
+
+  it.each([
+    ["a running job", [jobOf({ status: "JS_RUNNING" })]],
+    ["a job whose state is the default", [jobOf()]],
+    ["a pending job", [jobOf({ status: 0 })]],
+    ["a job on the second look", [nobody, { body: {} }, jobOf({ status: 1 })]],
+    ["an agent in the room", [nobody, inRoom("AGENT")]],
+    ["an agent in the room, by number", [{ body: {} }, inRoom(4)]],
+    ["a job after a look that failed", [{ status: 500, body: {} }, jobOf({ status: 1 })]],
+  ])("calls once it has seen %s", async (_, answers) => {
+    expect(await dialSeeing(answers)).toEqual(placed);
+  });
+
+  it.each([
+    ["no job, and nobody in the room", [nobody, { body: {} }], "agent_absent"],
+    ["a job that failed", [jobOf({ status: "JS_FAILED" }), { body: {} }], "agent_absent"],
+    ["a job that has ended", [jobOf({ status: 2 }), inRoom("STANDARD")], "agent_absent"],
+  ])("calls nobody where it sees %s, and blames the route", async (_, answers, code) => {
+    const [first, second] = answers;
+    const all = Array.from({ length: 8 }, () => [first, second]).flat();
+    expect(await dialSeeing(all)).toEqual({
+      outcome: { kind: "route_refused", code },
+      called: 0,
+    });
+  });
+
+  it.each([
+    ["fails", { status: 503, body: { code: "unavailable", msg: "…" } }],
+    ["cannot be read", { body: { agent_dispatches: "none" } }],
+    ["hangs", undefined],
+  ])("calls nobody where the look at the agent %s, and tries later", async (_, answer) => {
+    expect(await dialSeeing([answer])).toEqual({
+      outcome: { kind: "not_placed", code: "agent_unseen" },
+      called: 0,
+    });
+  });
+
+  it("answers within its time limit, however slow each request is", async () => {
+    const startedAt = performance.now();
+    const { outcome } = await dial(
+      ({ path }, response) => {
+        const isCall = path.endsWith("CreateSIPParticipant");
+        const waitMs = isCall ? 5000 : 200;
+        setTimeout(() => response.end(JSON.stringify(agentThere)), waitMs);
+      },
+      { timeoutSeconds: 2 },
+    );
+    expect(outcome).toEqual({ kind: "unknown", code: "time_out" });
+    expect(performance.now() - startedAt).toBeLessThan(2200);
+  });
+
+  it("takes only SIP statuses that never ring for surely not placed", async () => {
+    const { dialAnswered } = createProviderBench(underTest);
+    const notRung = new Set([401, 402, 404, 407, 410, 484, 604]);
+    const code = "resource_exhausted";
+    for (let sip = 100; sip <= 799; sip++) {
+      const meta = { sip_status_code: String(sip) };
+      const body = JSON.stringify({ code, msg: "…", meta });
+      const outcome = await dialAnswered(404, body);
+      expect([sip, saysNotPlaced(outcome)]).toEqual([sip, notRung.has(sip)]);
+      expect(saysNotPlaced(await dialAnswered(409, body))).toBe(false);
+    }
   });
 });

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { contextProblem, createProviders, parseRoute } from "../../../shared/providers/index.ts";
 import { describeProvider, sought } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
+import { next, page, twilioAnswers, twilioLookUps } from "../../support/provider-answers/twilio.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const secrets = { TWILIO_ACCOUNT_SID: "AC1", TWILIO_AUTH_TOKEN: "token_5" };
@@ -37,70 +38,6 @@ const read = (text: string): unknown => {
   return Twiml === undefined ? form : { ...form, twiml: readTwiml(Twiml) };
 };
 
-/** Codes of www.twilio.com/docs/api/errors; the body has the form of every example there. */
-const error = (
-  status: number,
-  code: number,
-  kind: "rejected" | "account_refused" | "route_refused" | "not_placed" | "unknown",
-) => ({
-  page: `www.twilio.com/docs/api/errors/${code}`,
-  status,
-  body: { code, message: "… +12025550123 …", more_info: "…", status },
-  outcome: { kind, code: kind === "unknown" ? `http_${status}` : `twilio_${code}` },
-});
-const created = {
-  sid: "CAaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-  account_sid: "AC1",
-  to: "+14158675309",
-  from: "+14158675308",
-  status: "queued",
-  start_time: null,
-  date_created: null,
-  queue_time: "1000",
-};
-const fixtures = [
-  {
-    page: "www.twilio.com/docs/voice/api/call-resource",
-    status: 201,
-    body: created,
-    outcome: { kind: "placed", providerCallId: created.sid } as const,
-  },
-  error(401, 20003, "account_refused"),
-  error(429, 20429, "not_placed"),
-  error(400, 10004, "not_placed"),
-  error(400, 21211, "rejected"),
-  error(400, 21214, "rejected"),
-  error(400, 21216, "rejected"),
-  error(400, 21217, "rejected"),
-  error(400, 21210, "route_refused"),
-  error(400, 573002, "account_refused"),
-  error(400, 573005, "account_refused"),
-  error(500, 20500, "unknown"),
-  error(503, 20429, "unknown"),
-  error(409, 20409, "unknown"),
-];
-
-const row = (sid: string, more: object = {}) => ({
-  sid,
-  to: "+12025550123",
-  from: "+12025550100",
-  status: "completed",
-  date_created: "Sat, 21 Nov 2026 00:00:03 +0000",
-  ...more,
-});
-const page = (rows: object[], next_page_uri: string | null = null) => ({
-  calls: rows,
-  next_page_uri,
-  page: 0,
-  page_size: 500,
-});
-const started = {
-  path: `${calls}?From=%2B12025550100&StartTime%3E=2026-11-20T23%3A59%3A58Z&PageSize=500`,
-  headers,
-};
-const queued = { path: `${calls}?From=%2B12025550100&Status=queued&PageSize=500`, headers };
-const next = `${calls}?From=%2B12025550100&PageToken=PA2`;
-
 describeProvider({
   type: "twilio",
   title: "twilio with a stream",
@@ -122,51 +59,20 @@ describeProvider({
       },
     },
   ],
-  fixtures,
-  lookUps: [
-    {
-      page: "www.twilio.com/docs/voice/api/call-resource, read multiple",
-      asks: () => [queued, started],
-      answers: () => [
-        page([]),
-        page([
-          row("CA_ours"),
-          row("CA_to_another", { to: "+12025550124" }),
-          row("CA_to_nobody", { to: null }),
-          row("CA_before", { date_created: "Fri, 20 Nov 2026 23:59:55 +0000" }),
-          row("CA_after", { date_created: "Sat, 21 Nov 2026 00:00:41 +0000" }),
-          row("CA_at_the_start", { date_created: "Fri, 20 Nov 2026 23:59:58 +0000" }),
-        ]),
-      ],
-      found: { by: "number", providerCallIds: ["CA_ours", "CA_at_the_start"] },
-    },
-    {
-      page: "www.twilio.com/docs/voice/api/call-resource, still queued; on a second page",
-      asks: () => [queued, started, { path: next, headers }],
-      answers: () => [
-        page([
-          row("CA_2"),
-          row("CA_3", { status: "queued", start_time: null }),
-          row("CA_4", { status: "queued", date_created: null }),
-        ]),
-        page([row("CA_1", { to: "+12025550124" })], next),
-        page([row("CA_2")]),
-      ],
-      found: { by: "number", providerCallIds: ["CA_2", "CA_3", "CA_4"] },
-    },
-    {
-      page: "www.twilio.com/docs/voice/api/call-resource, none",
-      asks: () => [queued, started],
-      answers: () => [page([]), page([])],
-      found: { by: "number", providerCallIds: [] },
-    },
-  ],
+  fixtures: twilioAnswers,
+  lookUps: twilioLookUps,
 });
 
 describeProvider({
   type: "twilio",
   title: "twilio with an answer URL",
-  fields: { from: "+12025550100", answerUrl: "https://voice.example.com/twiml?of=a%20b" },
+  fields: {
+    from: "+12025550100",
+    answerUrl: "https://voice.example.com/twiml?of=a%20b",
+    machineDetection: "DetectMessageEnd",
+    ringSeconds: 20,
+    callReason: "Your appointment on Monday",
+  },
   secrets,
   read,
   requests: ({ id, request }) => [
@@ -177,10 +83,13 @@ describeProvider({
         To: request.phone_number,
         From: "+12025550100",
         Url: `https://voice.example.com/twiml?of=a+b&call_id=${id}`,
+        MachineDetection: "DetectMessageEnd",
+        Timeout: "20",
+        CallReason: "Your appointment on Monday",
       },
     },
   ],
-  fixtures,
+  fixtures: twilioAnswers,
 });
 
 describe("twilio", () => {
@@ -265,6 +174,13 @@ describe("twilio", () => {
     [{ from: "+12025550100", answerUrl: "http://localhost/" }, /^must be an https URL/],
     [{ ...fields, apiKey: "AC1" }, /^must be the SID of an API key$/],
     [{ ...fields, from: "phone_1" }, /^must be an E.164 number$/],
+    [{ ...fields, ringSeconds: 0 }, /^Too small/],
+    [{ ...fields, ringSeconds: 601 }, /^Too big/],
+    [{ ...fields, machineDetection: "premium" }, /^Invalid option/],
+    [{ ...fields, callReason: "" }, /^must be 1 to 50 printable ASCII characters$/],
+    [{ ...fields, callReason: "x".repeat(51) }, /^must be 1 to 50 printable ASCII/],
+    [{ ...fields, callReason: "Grüße" }, /^must be 1 to 50 printable ASCII/],
+    [{ ...fields, callReason: "a\u0000b" }, /^must be 1 to 50 printable ASCII/],
   ])("refuses the route %j", (more, problem) => {
     expect(() => routeOf(more)).toThrow(problem);
   });

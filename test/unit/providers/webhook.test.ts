@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it } from "vitest";
 import { createProviders, type Route } from "../../../shared/providers/index.ts";
+import { saysNotPlaced } from "../../contracts/provider-bench.ts";
 import { aCall } from "../../support/calls.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { freePort } from "../../support/service.ts";
@@ -132,6 +133,22 @@ describe("the webhook", () => {
       expect(receiver.received).toHaveLength(1);
     },
   );
+
+  it("says that nobody was phoned for the listed statuses alone, whatever the body", async () => {
+    const listed = new Set([400, 401, 402, 404, 422, 429, 503]);
+    const route = { provider: "webhook", type: "webhook", url: "https://example.com/" } as const;
+    for (let status = 200; status <= 599; status++) {
+      for (const text of ["", '{"id":"CA1"}', '{"code":429,"error":"not placed"}']) {
+        const body = [204, 205, 304].includes(status) ? null : text;
+        const headers = { "retry-after": "7" };
+        const send = async () => new Response(body, { status, headers });
+        const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
+        const provider = createProviders(options, [])(route);
+        const outcome = await provider.dial({ call, attempt: 1, timeoutSeconds: 1 }, route);
+        expect([status, saysNotPlaced(outcome)]).toEqual([status, listed.has(status)]);
+      }
+    }
+  });
 
   it("takes Retry-After as a date", async () => {
     const date = new Date(Date.now() + 60_000).toUTCString();

@@ -1,0 +1,150 @@
+import { expect } from "vitest";
+import type { Call } from "../../shared/calls/call.ts";
+import type {
+  DialingProvider,
+  DialOutcome,
+  FoundCall,
+} from "../../shared/providers/dialing-provider.ts";
+import { createProviders, parseRoute, type Route } from "../../shared/providers/index.ts";
+import { aCall } from "../support/calls.ts";
+import { type Received, startReceiver } from "../support/receiver.ts";
+
+/** A request in the form of the provider's reference. */
+interface ExpectedRequest {
+  /** Default: GET without a body, POST with one. */
+  method?: string;
+  path: string;
+  headers: Record<string, unknown>;
+  body?: unknown;
+}
+
+/** An answer from a provider's published reference, and its outcome. */
+export interface AnswerFixture {
+  /** Source of the answer. */
+  page: string;
+  /** Description of the answer in docs/provider-answers.md. Default: its source. */
+  says?: string;
+  status: number;
+  body: unknown;
+  outcome: DialOutcome;
+}
+
+/** A look-up in a provider's records: the answers of its list in turn, and the result. */
+export interface LookUpFixture {
+  page: string;
+  /** Description of the records in docs/provider-answers.md. Default: their source. */
+  says?: string;
+  /** Attempt that is sought. Default: the first. */
+  attempt?: number;
+  asks(call: Call): ExpectedRequest[];
+  answers(call: Call): unknown[];
+  found: FoundCall | undefined;
+}
+
+/** The facts about a provider that the suite needs. */
+export interface ProviderUnderTest {
+  type: string;
+  /** Title of the suite, if the type is ambiguous. */
+  title?: string;
+  /** The provider's own fields of a route. */
+  fields: object;
+  secrets: Record<string, string>;
+  /** The requests for the first attempt at a call, usually one. */
+  requests(call: Call): ExpectedRequest[];
+  /** Parses a request's body. Default: JSON. */
+  read?(text: string): unknown;
+  /** Answer to every request except the last. */
+  firstAnswer?: object;
+  fixtures: AnswerFixture[];
+  /** Look-ups, if the provider supports them. */
+  lookUps?: LookUpFixture[];
+  /** True if its records do not name a call: their place, such as a room, does. */
+  namesNoCall?: boolean;
+}
+
+/** Period in which the suite looks for a call. */
+export const sought = {
+  from: Date.parse("2026-11-20T23:59:58.500Z"),
+  until: Date.parse("2026-11-21T00:00:40Z"),
+};
+
+type AnswerWith = Parameters<typeof startReceiver>[0];
+
+/** Creates what the parts of the suite share: the provider under test at receivers that answer as a test says. */
+export function createProviderBench(provider: ProviderUnderTest) {
+  const { type, fields, secrets, read = (text): unknown => JSON.parse(text) } = provider;
+  const requestsMax = provider.requests(aCall()).length;
+  const closing: (() => Promise<unknown>)[] = [];
+
+  const routeAt = (baseUrl: string): Route => {
+    const parsed = parseRoute({ provider: type, ...fields }, { type, baseUrl });
+    if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
+    return parsed.route;
+  };
+  const providerAt = (baseUrl: string, send = fetch): DialingProvider<Route> => {
+    const options = { environment: secrets, fetch: send, now: Date.now, print: () => undefined };
+    return createProviders(options, [routeAt(baseUrl)])(routeAt(baseUrl));
+  };
+  const dialAt = (baseUrl: string, call = aCall(), send = fetch): Promise<DialOutcome> =>
+    providerAt(baseUrl, send).dial({ call, attempt: 1, timeoutSeconds: 1 }, routeAt(baseUrl));
+
+  return {
+    provider,
+    requestsMax,
+    closing,
+    routeAt,
+    dialAt,
+
+    /** Closes the receivers of a test. */
+    async close() {
+      for (const one of closing.splice(0)) await one();
+    },
+
+    /** Dials a receiver that gives this last answer. Resolves to the outcome and all requests received. */
+    async dial(answer: AnswerWith, call = aCall()) {
+      const receiver = await startReceiver((request, response, received) => {
+        if (received.length >= requestsMax) answer(request, response, received);
+        else response.end(JSON.stringify(provider.firstAnswer));
+      });
+      closing.push(receiver.close);
+      return { outcome: await dialAt(receiver.url, call), received: receiver.received };
+    },
+
+    /** Dials through a fetch that gives this last answer, without a network. */
+    async dialAnswered(status: number, text: string): Promise<DialOutcome> {
+      let sent = 0;
+      const answer: typeof fetch = async () =>
+        ++sent >= requestsMax
+          ? new Response([204, 205, 304].includes(status) ? null : text, { status })
+          : Response.json(provider.firstAnswer);
+      return dialAt("https://provider.example", aCall(), answer);
+    },
+
+    /** Looks a call up at a receiver that gives this answer. */
+    async lookUp(answer: AnswerWith, { call = aCall(), attempt = 1 } = {}) {
+      const receiver = await startReceiver(answer);
+      closing.push(receiver.close);
+      const { lookUp: find } = providerAt(receiver.url);
+      const found = find?.({ call, attempt, ...sought }, routeAt(receiver.url));
+      return { found: (await found?.catch(() => "not to be asked")) ?? "nothing", ...receiver };
+    },
+
+    /** Expects these requests, in this order. */
+    expectRequests(received: Received[], expected: ExpectedRequest[]) {
+      expect(received.map(({ path }) => path)).toEqual(expected.map(({ path }) => path));
+      for (const [index, one] of expected.entries()) {
+        const { headers, body } = one;
+        const { method, headers: sent, text = "" } = received[index] ?? {};
+        expect(method).toBe(one.method ?? (body === undefined ? "GET" : "POST"));
+        expect(sent).toMatchObject(headers);
+        expect(body === undefined ? text : read(text)).toEqual(body ?? "");
+      }
+    },
+  };
+}
+export type ProviderBench = ReturnType<typeof createProviderBench>;
+
+/** True for an outcome that lets somebody be dialed again, or a call be given up. */
+export function saysNotPlaced({ kind }: DialOutcome): boolean {
+  return ["rejected", "not_placed", "account_refused", "route_refused"].includes(kind);
+}

@@ -1,0 +1,237 @@
+import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
+import { sought } from "../../contracts/provider-bench.ts";
+import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+
+const later = (code: string) => ({ kind: "not_placed", code }) as const;
+const ofAccount = (code: string) => ({ kind: "account_refused", code }) as const;
+const ofRoute = (code: string) => ({ kind: "route_refused", code }) as const;
+const ofCall = (code: string) => ({ kind: "rejected", code }) as const;
+
+interface TelnyxError {
+  code: string;
+  title: string;
+  detail?: string;
+  source?: { pointer: string };
+}
+/** Codes and titles of developers.telnyx.com/development/api-fundamentals/api-errors. */
+const error = (status: number, one: TelnyxError, outcome: DialOutcome): AnswerFixture => ({
+  page: `developers.telnyx.com, errors: ${one.code} ${one.title} ${one.source?.pointer ?? ""}`.trim(),
+  says: `${one.code} ${one.title}${one.source === undefined ? "" : `, at \`${one.source.pointer}\``}`,
+  status,
+  body: { errors: [one] },
+  outcome,
+});
+
+const runbook = "Telnyx's runbook of SIP response codes";
+/** Refusals whose subject is told by the D-code at the end of their detail. */
+const dCode = (number: number, what: string, outcome: DialOutcome): AnswerFixture => ({
+  page: `${runbook}: D${number}`,
+  says: `10010 with D${number}, ${what}`,
+  status: 403,
+  body: {
+    errors: [{ code: "10010", title: "Authorization failed", detail: `${what} D${number}` }],
+  },
+  outcome,
+});
+const dCodesOf = (numbers: string, what: string, outcomeOf: (code: string) => DialOutcome) =>
+  numbers.split(" ").map((number) => dCode(Number(number), what, outcomeOf(`telnyx_d${number}`)));
+
+export const telnyxAnswers: AnswerFixture[] = [
+  {
+    page: "developers.telnyx.com/api-reference/call-commands/dial",
+    says: "a call",
+    status: 200,
+    body: {
+      data: {
+        call_control_id: "v3:MdI91X4lWFEs7IgbBEOT9M4AigoY08M0WWZFISt1Yw2axZ_IiE4pqg",
+        call_leg_id: "428c31b6-7af4-4bcb-b7f5-5013ef9657c1",
+        call_session_id: "428c31b6-7af4-4bcb-b7f5-5013ef9657c1",
+        is_alive: false,
+        record_type: "call",
+      },
+    },
+    outcome: {
+      kind: "placed",
+      providerCallId: "v3:MdI91X4lWFEs7IgbBEOT9M4AigoY08M0WWZFISt1Yw2axZ_IiE4pqg",
+    },
+  },
+  error(
+    429,
+    {
+      code: "10011",
+      title: "Too many requests",
+      detail: "You have exceeded the maximum number of allowed requests.",
+    },
+    later("http_429"),
+  ),
+  error(429, { code: "90103", title: "Dials per second limit" }, later("http_429")),
+  error(
+    403,
+    { code: "90010", title: "Dial failed", detail: "User channel limit exceeded D1" },
+    later("concurrency_limit"),
+  ),
+  ...["90041", "90042", "90043"].map((code) =>
+    error(403, { code, title: "Channels limit exceeded" }, later("concurrency_limit")),
+  ),
+  error(
+    403,
+    { code: "10010", title: "Authorization failed" },
+    { kind: "forbidden", code: "http_403" },
+  ),
+  ...dCodesOf("1 2 3 10 22", "a limit of calls at once", later),
+  ...dCodesOf("11 12 13 14 24 37 41 50 53 58 59 60", "the number called", (code) => ({
+    kind: "rejected",
+    code,
+    blamesNumber: true,
+  })),
+  ...dCodesOf(
+    "7 15 16 35 36 38 44 46 49 51 54 63 64",
+    "the connection or the calling number",
+    ofRoute,
+  ),
+  ...dCodesOf("9 17 19 25 26 27 28 29 39", "the account", ofAccount),
+  {
+    page: `${runbook}: in a field of its own`,
+    says: "10010 with `telnyx_error.error_code` D13",
+    status: 403,
+    body: {
+      errors: [{ code: "10010", title: "Authorization failed", detail: "Refused" }],
+      telnyx_error: { error_code: "D13" },
+    },
+    outcome: { kind: "rejected", code: "telnyx_d13", blamesNumber: true },
+  },
+  error(403, { code: "90020", title: "No" }, { kind: "forbidden", code: "http_403" }),
+  error(401, { code: "10009", title: "Authentication failed" }, ofAccount("http_401")),
+  error(403, { code: "10009", title: "Authentication failed" }, ofAccount("telnyx_10009")),
+  error(403, { code: "10039", title: "Feature limited" }, ofAccount("telnyx_10039")),
+  ...["20012", "20013", "20016", "20100"].map((code) =>
+    error(403, { code, title: "Account refused" }, ofAccount(`telnyx_${code}`)),
+  ),
+  error(
+    422,
+    { code: "10016", title: "Phone number must be in +E164 format", source: { pointer: "/to" } },
+    ofCall("telnyx_10016"),
+  ),
+  error(
+    422,
+    { code: "10016", title: "Phone number must be in +E164 format", source: { pointer: "/from" } },
+    ofRoute("telnyx_10016"),
+  ),
+  error(
+    422,
+    { code: "10015", title: "Bad Request", source: { pointer: "/assistant/id" } },
+    ofRoute("telnyx_10015"),
+  ),
+  error(
+    404,
+    { code: "10005", title: "Resource not found", source: { pointer: "/connection_id" } },
+    ofRoute("telnyx_10005"),
+  ),
+  error(404, { code: "10005", title: "Resource not found" }, ofRoute("telnyx_10005")),
+  error(400, { code: "10015", title: "Bad Request" }, ofCall("telnyx_10015")),
+  error(408, { code: "10008", title: "Request timeout" }, { kind: "unknown", code: "http_408" }),
+  error(409, { code: "10012", title: "Duplicate resource" }, { kind: "unknown", code: "http_409" }),
+  error(500, { code: "10007", title: "Unexpected error" }, { kind: "unknown", code: "http_500" }),
+];
+
+const headers = { authorization: "Bearer key_4" };
+const connection = "1494404757140276705";
+const stateOf = (callId: string) =>
+  Buffer.from(JSON.stringify({ call_id: callId })).toString("base64");
+
+/** Returns the request for a page of call events. The called number appears in no URL. */
+const events = (page: number) => {
+  const query = new URLSearchParams({
+    "filter[connection_id]": connection,
+    "filter[from]": "+12025550100",
+    "filter[type]": "webhook",
+    "filter[occurred_at][gte]": new Date(sought.from).toISOString(),
+    "page[number]": String(page),
+    "page[size]": "250",
+  });
+  return { path: `/v2/call_events?${query.toString()}`, headers };
+};
+const active = (after?: string) => {
+  const query = new URLSearchParams({ "page[limit]": "250" });
+  if (after !== undefined) query.set("page[after]", after);
+  return { path: `/v2/connections/${connection}/active_calls?${query.toString()}`, headers };
+};
+const eventOf = (callId: string, call_control_id: string) => ({
+  record_type: "call_event",
+  name: "call.initiated",
+  type: "webhook",
+  event_timestamp: "2026-11-21T00:00:03.127783Z",
+  metadata: {
+    event_type: "call.initiated",
+    payload: { call_control_id, client_state: stateOf(callId) },
+  },
+});
+const activeOf = (callId: string, call_control_id: string) => ({
+  call_control_id,
+  call_leg_id: "2dc6fc34-f9e0-11ea-b68e-02420a0f7768",
+  client_state: stateOf(callId),
+  call_duration: 50,
+  record_type: "call",
+});
+const eventsPage = "developers.telnyx.com/api-reference/debugging/list-call-events";
+const activePage =
+  "developers.telnyx.com/api-reference/call-information/list-all-active-calls-for-given-connection";
+
+export const telnyxLookUps: LookUpFixture[] = [
+  {
+    page: eventsPage,
+    says: "an event with our `client_state`",
+    asks: () => [events(1)],
+    answers: ({ id }) => [{ data: [eventOf("call_other", "v3:other"), eventOf(id, "v3:ours")] }],
+    found: { by: "id", providerCallId: "v3:ours" },
+  },
+  {
+    page: `${eventsPage}, on a second page`,
+    says: "the same, on a second page",
+    asks: () => [events(1), events(2)],
+    answers: ({ id }) => [
+      { data: Array.from({ length: 250 }, () => eventOf("call_other", "v3:other")) },
+      { data: [eventOf(id, "v3:ours")] },
+    ],
+    found: { by: "id", providerCallId: "v3:ours" },
+  },
+  {
+    page: activePage,
+    says: "no event yet, but an active call with our `client_state`",
+    asks: () => [events(1), active()],
+    answers: ({ id }) => [
+      { data: [] },
+      { data: [activeOf("call_other", "v3:other"), activeOf(id, "v3:ours")], meta: {} },
+    ],
+    found: { by: "id", providerCallId: "v3:ours" },
+  },
+  {
+    page: `${activePage}, on a second page`,
+    says: "the same, on a second page",
+    asks: () => [events(1), active(), active("v1:g3Q/2==")],
+    answers: ({ id }) => [
+      { data: [] },
+      {
+        data: [activeOf("call_other", "v3:other")],
+        meta: { cursors: { after: "v1:g3Q/2==" }, total_items: 2 },
+      },
+      { data: [activeOf(id, "v3:ours")], meta: { cursors: { after: null } } },
+    ],
+    found: { by: "id", providerCallId: "v3:ours" },
+  },
+  {
+    page: `${eventsPage}, of another application`,
+    says: "only another application's state",
+    asks: () => [events(1), active()],
+    answers: () => [
+      {
+        data: [
+          { name: "call.hangup", type: "webhook", metadata: {} },
+          { name: "call.initiated", type: "webhook", metadata: { client_state: "not ours" } },
+        ],
+      },
+      { data: [{ call_control_id: "v3:other", client_state: "aGF2ZSBhIG5pY2UgZGF5ID1d" }] },
+    ],
+    found: undefined,
+  },
+];
