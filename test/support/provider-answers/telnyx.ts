@@ -70,9 +70,10 @@ export const telnyxAnswers: AnswerFixture[] = [
     { code: "90010", title: "Dial failed", detail: "User channel limit exceeded D1" },
     later("concurrency_limit"),
   ),
-  ...["90041", "90042", "90043"].map((code) =>
-    error(403, { code, title: "Channels limit exceeded" }, later("concurrency_limit")),
-  ),
+  ...["90041", "90042", "90043"].map((code) => ({
+    ...error(403, { code, title: "Channels limit exceeded" }, later("concurrency_limit")),
+    page: `Telnyx's error codes, as users have seen them: ${code}`,
+  })),
   error(
     403,
     { code: "10010", title: "Authorization failed" },
@@ -104,9 +105,11 @@ export const telnyxAnswers: AnswerFixture[] = [
   error(401, { code: "10009", title: "Authentication failed" }, ofAccount("http_401")),
   error(403, { code: "10009", title: "Authentication failed" }, ofAccount("telnyx_10009")),
   error(403, { code: "10039", title: "Feature limited" }, ofAccount("telnyx_10039")),
-  ...["20012", "20013", "20016", "20100"].map((code) =>
-    error(403, { code, title: "Account refused" }, ofAccount(`telnyx_${code}`)),
-  ),
+  ...["20012", "20013", "20016", "20100"].map((code) => ({
+    ...error(403, { code, title: "…" }, ofAccount(`telnyx_${code}`)),
+    page: `Telnyx's error codes, as users have seen them: ${code}`,
+    says: `${code}, of the account`,
+  })),
   error(
     422,
     { code: "10016", title: "Phone number must be in +E164 format", source: { pointer: "/to" } },
@@ -187,7 +190,7 @@ export const telnyxLookUps: LookUpFixture[] = [
   },
   {
     page: `${eventsPage}, on a second page`,
-    says: "the same, on a second page",
+    says: "an event with our `client_state`, on a second page",
     asks: () => [events(1), events(2)],
     answers: ({ id }) => [
       { data: Array.from({ length: 250 }, () => eventOf("call_other", "v3:other")) },
@@ -207,7 +210,7 @@ export const telnyxLookUps: LookUpFixture[] = [
   },
   {
     page: `${activePage}, on a second page`,
-    says: "the same, on a second page",
+    says: "an active call with our `client_state`, on a second page",
     asks: () => [events(1), active(), active("v1:g3Q/2==")],
     answers: ({ id }) => [
       { data: [] },

@@ -1,0 +1,66 @@
+import type { DialOutcome, FoundCall } from "../../../shared/providers/dialing-provider.ts";
+import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
+import { elevenlabsAnswers, elevenlabsLookUps } from "./elevenlabs.ts";
+import { livekitAnswers, livekitDispatchAnswers, livekitLookUps } from "./livekit.ts";
+import { retellAnswers, retellLookUps } from "./retell.ts";
+import { telnyxAnswers, telnyxLookUps } from "./telnyx.ts";
+import { twilioAnswers, twilioLookUps } from "./twilio.ts";
+import { vapiAnswers, vapiLookUps } from "./vapi.ts";
+
+/** Every provider's documented answers and records, by its name in docs/provider-answers.md. */
+const known: Record<string, { answers: AnswerFixture[]; lookUps: LookUpFixture[] }> = {
+  ElevenLabs: { answers: elevenlabsAnswers, lookUps: elevenlabsLookUps },
+  LiveKit: { answers: [...livekitAnswers, ...livekitDispatchAnswers], lookUps: livekitLookUps },
+  Retell: { answers: retellAnswers, lookUps: retellLookUps },
+  Telnyx: { answers: telnyxAnswers, lookUps: telnyxLookUps },
+  Twilio: { answers: twilioAnswers, lookUps: twilioLookUps },
+  Vapi: { answers: vapiAnswers, lookUps: vapiLookUps },
+};
+
+/** Classes of outcomes, as docs/provider-answers.md names them. */
+export const classes: Record<DialOutcome["kind"], string> = {
+  placed: "PLACED",
+  rejected: "the call",
+  not_placed: "later",
+  account_refused: "the account",
+  route_refused: "the route",
+  forbidden: "a person",
+  unknown: "unknown",
+};
+
+/** Source of a fixture, without what it says of this answer. */
+const sourceOf = (page: string) => page.split(": ", 1)[0] ?? page;
+
+function classOf(outcome: DialOutcome): string {
+  const name = classes[outcome.kind];
+  const ofNumber = outcome.kind === "rejected" && outcome.blamesNumber === true;
+  return ofNumber ? `${name}'s number` : name;
+}
+
+/** Returns the rows of the table of answers: provider, status, answer, class, source. */
+export function answerRows(): string[][] {
+  return Object.entries(known).flatMap(([name, { answers }]) =>
+    answers.map(({ status, says, page, outcome }) => [
+      name,
+      String(status),
+      says ?? page,
+      classOf(outcome),
+      sourceOf(page),
+    ]),
+  );
+}
+
+function foundAs(found: FoundCall | undefined): string {
+  if (found === undefined) return "undecided";
+  if ("notPlaced" in found) return `not placed: ${classes[found.notPlaced.kind]}`;
+  if (found.by === "id") return "PLACED";
+  const { length } = found.providerCallIds;
+  return length === 0 ? "undecided" : `${length} candidates`;
+}
+
+/** Returns the rows of the table of records: provider, record, meaning, source. */
+export function recordRows(): string[][] {
+  return Object.entries(known).flatMap(([name, { lookUps }]) =>
+    lookUps.map(({ says, page, found }) => [name, says ?? page, foundAs(found), sourceOf(page)]),
+  );
+}
