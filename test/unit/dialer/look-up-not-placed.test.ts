@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DialOutcome, NotPlaced } from "../../../shared/providers/dialing-provider.ts";
 import { aCall } from "../../support/calls.ts";
@@ -113,5 +114,62 @@ describe("a call of unknown outcome that the provider's records prove not placed
     await bench.run(300);
     expect(bench.dialed).toHaveLength(1);
     expect(await stateOf(bench, call)).toMatch(/UNKNOWN|NEEDS_REVIEW/);
+  });
+});
+
+/** What becomes of one request, and what the provider answers and records of it. */
+const fate = fc.record({
+  rings: fc.boolean(),
+  answers: fc.constantFrom("truth" as const, "unknown" as const),
+  recordedAfterSeconds: fc.integer({ min: 0, max: 400 }),
+  refusal: fc.constantFrom<NotPlaced>(
+    later,
+    { kind: "account_refused", code: "account_limit" },
+    { kind: "route_refused", code: "assistant_not_found" },
+  ),
+});
+
+describe("calls whose records tell what became of each attempt", () => {
+  it("ring once at most, whatever is answered and however late it is recorded", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(fate, { minLength: 6, maxLength: 6 }), { minLength: 1, maxLength: 6 }),
+        async (fates) => {
+          const bench = createDialerBench({
+            plan: { agents, providers, reviewAfterSeconds: 1800 },
+          });
+          const calls = fates.map((attempts) => ({ call: aVapiCall(), attempts }));
+          const rung: string[] = [];
+          const askedAt = new Map<string, number>();
+          const fateOf = (id: string, attempt: number) =>
+            calls.find(({ call }) => call.id === id)?.attempts[attempt - 1];
+          bench.answer = async ({ id }, _route, attempt) => {
+            const its = fateOf(id, attempt);
+            const rings = its === undefined || its.rings;
+            if (rings) rung.push(id);
+            askedAt.set(`${id} ${attempt}`, bench.now());
+            await bench.sleep(500);
+            if (its?.answers === "unknown") return unknown;
+            return rings ? { kind: "placed" } : (its?.refusal ?? later);
+          };
+          bench.find = async ({ call: { id }, attempt }) => {
+            const its = fateOf(id, attempt);
+            const at = askedAt.get(`${id} ${attempt}`) ?? bench.now();
+            if (its === undefined || bench.now() < at + its.recordedAfterSeconds * 1000) return;
+            return its.rings
+              ? { by: "id", providerCallId: `${id}-${attempt}` }
+              : { by: "id", notPlaced: its.refusal };
+          };
+          await sendEach(bench, ...calls.map(({ call }) => call));
+          await bench.simulate(7200);
+          expect(new Set(rung).size).toBe(rung.length);
+          for (const { call } of calls) {
+            const { state } = await rowOf(bench, call);
+            expect(state === "PLACED").toBe(rung.includes(call.id));
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
   });
 });
