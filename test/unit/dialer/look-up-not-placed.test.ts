@@ -117,7 +117,7 @@ describe("a call of unknown outcome that the provider's records prove not placed
   });
 });
 
-/** What becomes of one request, and what the provider answers and records of it. */
+/** Fate of one request: whether it rings, and how the provider answers and records it. */
 const fate = fc.record({
   rings: fc.boolean(),
   answers: fc.constantFrom("truth" as const, "unknown" as const),
