@@ -156,13 +156,21 @@ export function retryAfterSeconds(headers: Headers, now: number): number | undef
   return seconds >= 1 ? seconds : undefined;
 }
 
-/** Errors of Node's sockets that occur before any part of the request has left. */
-const nothingLeft = new Set([
+/**
+ * Errors of a system call that occur before any part of the request has left, if the call is one that makes a
+ * connection. A connection that stood reports an unreachable host when it breaks, by the same codes.
+ */
+const notConnected = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
   "EHOSTUNREACH",
   "ENETUNREACH",
+  "ETIMEDOUT",
+]);
+const connecting = new Set<unknown>(["connect", "getaddrinfo"]);
+/** Errors of Node's own that occur before any part of the request has left. */
+const nothingLeft = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
   // TLS: the certificate was refused before the request was written.
   "CERT_HAS_EXPIRED",
@@ -182,12 +190,26 @@ const nothingLeft = new Set([
  */
 function outcomeOfThrown(error: unknown): DialOutcome {
   const cause = error instanceof Error ? error.cause : undefined;
-  const code =
-    cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
-  if (nothingLeft.has(code))
+  const code = codeOf(cause);
+  if (code !== undefined && (nothingLeft.has(code) || hasNotConnected(cause))) {
     return { kind: "not_placed", code: code.toLowerCase(), unanswered: true };
+  }
   const timedOut = error instanceof Error && error.name === "TimeoutError";
   return { kind: "unknown", code: timedOut ? "time_out" : "connection_broken" };
+}
+
+/** True if no connection came about, to any of the host's addresses if several were tried. */
+function hasNotConnected(cause: unknown): boolean {
+  if (cause instanceof AggregateError) {
+    return cause.errors.length > 0 && cause.errors.every(hasNotConnected);
+  }
+  const syscall = cause instanceof Error && "syscall" in cause ? cause.syscall : undefined;
+  return notConnected.has(codeOf(cause) ?? "") && connecting.has(syscall);
+}
+
+function codeOf(cause: unknown): string | undefined {
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  return typeof code === "string" ? code : undefined;
 }
 
 async function readAtMost(response: Response, bytesMax: number): Promise<string | undefined> {

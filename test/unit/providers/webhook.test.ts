@@ -212,6 +212,54 @@ describe("the webhook", () => {
     expect(outcome).toMatchObject({ kind: "not_placed" });
   });
 
+  /** Dials through a fetch that fails as Node's does. */
+  async function dialFailing(cause: Error) {
+    const send = async () => {
+      throw new TypeError("fetch failed", { cause });
+    };
+    const route = { provider: "webhook", type: "webhook", url: "https://example.com/" } as const;
+    const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
+    const provider = createProviders(options, [])(route);
+    return provider.dial({ call, attempt: 1, timeoutSeconds: 1 }, route);
+  }
+  const failure = (code: string, syscall?: string) =>
+    Object.assign(new Error("with +12025550123 in its message"), { code, syscall });
+
+  it.each([
+    failure("ECONNREFUSED", "connect"),
+    failure("EHOSTUNREACH", "connect"),
+    failure("ENETUNREACH", "connect"),
+    failure("ENOTFOUND", "getaddrinfo"),
+    failure("EAI_AGAIN", "getaddrinfo"),
+    failure("ETIMEDOUT", "connect"),
+    failure("UND_ERR_CONNECT_TIMEOUT"),
+    failure("CERT_HAS_EXPIRED"),
+    failure("ERR_TLS_CERT_ALTNAME_INVALID"),
+    Object.assign(
+      new AggregateError([failure("ECONNREFUSED", "connect"), failure("ETIMEDOUT", "connect")]),
+      { code: "ECONNREFUSED" },
+    ),
+  ])("is surely not placed after $code of $syscall", async (cause) => {
+    const code = cause.code.toLowerCase();
+    expect(await dialFailing(cause)).toEqual({ kind: "not_placed", code, unanswered: true });
+  });
+
+  it.each([
+    failure("EHOSTUNREACH", "read"), // the soft error of a connection that stood
+    failure("ENETUNREACH", "write"),
+    failure("ECONNREFUSED"),
+    failure("ECONNRESET", "read"),
+    failure("ETIMEDOUT", "read"),
+    failure("UND_ERR_SOCKET"),
+    Object.assign(
+      new AggregateError([failure("EHOSTUNREACH", "connect"), failure("EHOSTUNREACH", "read")]),
+      { code: "EHOSTUNREACH" },
+    ),
+    Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }),
+  ])("is unknown after $code of $syscall", async (cause) => {
+    expect(await dialFailing(cause)).toEqual({ kind: "unknown", code: "connection_broken" });
+  });
+
   it("is unknown where a connection is taken and dropped before anything was read", async () => {
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
