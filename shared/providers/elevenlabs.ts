@@ -98,8 +98,10 @@ export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
         }
         const [only, ...others] = notPlaced;
         // A conversation does not tell its attempt, so it proves something only of the first one.
-        const isSure = only !== undefined && others.length === 0 && attempt === 1;
-        return isSure ? { by: "id", notPlaced: only } : undefined;
+        const isAlone = others.length === 0 && listed.has_more !== true;
+        return only !== undefined && isAlone && attempt === 1
+          ? { by: "id", notPlaced: only }
+          : undefined;
       },
     };
   },
@@ -126,6 +128,7 @@ const listSchema = z.object({
       start_time_unix_secs: z.number(),
     }),
   ),
+  has_more: z.boolean().nullish(),
 });
 const conversationSchema = z.object({
   user_id: z.string().nullish(),

@@ -110,9 +110,9 @@ const row = (conversation_id: string, more: object = {}) => ({
   status: "initiated",
   ...more,
 });
-const page = (...conversation_ids: string[]) => ({
+const page = (conversation_ids: string[], has_more = false) => ({
   conversations: conversation_ids.map((id) => row(id)),
-  has_more: false,
+  has_more,
 });
 const listPage = "elevenlabs.io/docs/eleven-agents/api-reference/conversations/list";
 const errorPage = "elevenlabs-js, ConversationHistoryErrorCommonModel";
@@ -121,13 +121,13 @@ const failedAs = (
   says: string,
   failure: object | null,
   found: LookUpFixture["found"],
-  more: Partial<LookUpFixture> & { seconds?: number } = {},
+  more: { attempt?: number; seconds?: number; hasMore?: boolean } = {},
 ): LookUpFixture => ({
   page: `${errorPage}: ${says}`,
   says: `\`status: failed\`, ${says}`,
   asks: ({ id }) => [listOf(id), oneOf("conv_1")],
   answers: ({ id }) => [
-    page("conv_1"),
+    page(["conv_1"], more.hasMore),
     {
       conversation_id: "conv_1",
       user_id: id,
@@ -181,6 +181,9 @@ export const elevenlabsLookUps: LookUpFixture[] = [
     notPlaced: { kind: "account_refused", code: "sip_407" },
   }),
   failedAs("SIP 404, sought as a later attempt", sipError(404, "…"), undefined, { attempt: 2 }),
+  failedAs("SIP 404, beside conversations on a further page", sipError(404, "…"), undefined, {
+    hasMore: true,
+  }),
   failedAs("SIP 486", sipError(486, "Busy here (SIP 486)"), placed),
   failedAs("SIP 480", sipError(480, "Temporarily Unavailable (SIP 480)"), placed),
   failedAs("SIP 403", sipError(403, "…"), undefined),
@@ -193,7 +196,7 @@ export const elevenlabsLookUps: LookUpFixture[] = [
     says: "`status: failed` twice",
     asks: ({ id }) => [listOf(id), oneOf("conv_1"), oneOf("conv_2")],
     answers: ({ id }) => [
-      page("conv_1", "conv_2"),
+      page(["conv_1", "conv_2"]),
       ...["conv_1", "conv_2"].map((conversation_id) => ({
         conversation_id,
         user_id: id,
