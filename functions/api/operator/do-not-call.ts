@@ -58,7 +58,11 @@ const changeDoNotCall = operatorRoute({
       return problem(c, 409, detail);
     }
     await record(c, deps, "do_not_call", "do-not-call list", add.length + remove.length);
-    if (!isList) await put([own, any], documents, deps);
+    if (!isList) {
+      // In this order: a list without its own mark counts as made under another key, and lets nobody be dialed.
+      await put([own], documents, deps);
+      await put([any], documents, deps);
+    }
     const keyOf = (number: string) => keyOfNumber(number, deps);
     await drop(remove.map(keyOf), documents);
     await put(add.map(keyOf), documents, deps);
