@@ -112,11 +112,9 @@ function listCalls({ calls }: Memory) {
         .filter((row) => (query.to_number ?? row.to) === row.to)
         .filter((row) => (query.from_number ?? row.from) === row.from);
       const sorted = query.ascending === "true" ? rows.toReversed() : rows;
-      const end = Number(query.to ?? query.limit ?? 1000);
-      return {
-        status: 200,
-        body: { count: rows.length, calls: sorted.slice(Number(query.from ?? 0), end) },
-      };
+      const start = Number(query.from ?? 0);
+      const end = Math.min(Number(query.to ?? Infinity), start + Number(query.limit ?? 1000));
+      return { status: 200, body: { count: rows.length, calls: sorted.slice(start, end) } };
     },
   });
 }

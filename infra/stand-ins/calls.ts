@@ -117,6 +117,8 @@ const ofOneCall = new Set([
   "conversation_initiation_client_data",
   "customer",
   "metadata",
+  "participant_attributes",
+  "room_name",
 ]);
 
 /** Returns another id of the same form: the last characters differ. */

@@ -74,6 +74,8 @@ export interface Memory {
 export interface Settings {
   /** False if no worker serves the agent, so that nobody joins a room that it is dispatched to (LiveKit). */
   hasAgent: boolean;
+  /** False if all lines of the account are busy, so that a call is taken and waits (Vapi). */
+  hasLine: boolean;
 }
 
 const noQuery = z.strictObject({});

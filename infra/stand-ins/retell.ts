@@ -103,7 +103,8 @@ function listCalls({ calls }: Memory) {
       const hasMore = start + limit < sorted.length;
       const key = hasMore ? { pagination_key: String(start + limit) } : {};
       const items = sorted.slice(start, start + limit);
-      return { status: 200, body: { items, has_more: hasMore, ...key } };
+      const listed = items.length > 0 ? { items } : {}; // Retell's SDK says that it may be absent
+      return { status: 200, body: { ...listed, has_more: hasMore, ...key } };
     },
   });
 }

@@ -61,8 +61,8 @@ const listSchema = z.strictObject({
 
 /**
  * Vapi (https://docs.vapi.ai/api-reference/calls/create, …/list, …/get): places calls, reads one, and lists
- * them newest first, without a cursor. Errors are `{message, error, statusCode}`, where `message` is an array
- * if it is about fields.
+ * them newest first, without a cursor. A call that finds no line stays `queued` until a test says what becomes
+ * of it. Errors are `{message, error, statusCode}`, where `message` is an array if it is about fields.
  */
 export const vapi: StandInType = {
   name: "vapi",
@@ -87,7 +87,7 @@ const errorOf = (statusCode: number, error: string, message: unknown) => ({
   body: { message, error, statusCode },
 });
 
-function dial({ calls }: Memory) {
+function dial({ calls, settings }: Memory) {
   return endpoint({
     method: "POST",
     path: /^\/call$/,
@@ -95,13 +95,15 @@ function dial({ calls }: Memory) {
     body: callSchema,
     perform({ body }) {
       const { number, externalId: ourId } = body.customer;
-      const call = calls.place({ id: randomUUID(), number, ourId, request: body });
       const subscriptionLimits = {
-        concurrencyBlocked: false,
+        concurrencyBlocked: !settings.hasLine,
         concurrencyLimit: 10,
-        remainingConcurrentCalls: 9,
+        remainingConcurrentCalls: settings.hasLine ? 9 : 0,
       };
-      return { status: 201, body: { ...rowOf(call), status: "queued", subscriptionLimits } };
+      const request = { ...body, subscriptionLimits };
+      const call = calls.place({ id: randomUUID(), number, ourId, request });
+      if (!settings.hasLine) call.status = "queued";
+      return { status: 201, body: { ...rowOf(call), status: "queued" } };
     },
   });
 }
@@ -152,6 +154,8 @@ function rowOf({ id, at, request, status, number, endedReason }: StandInCall) {
     ...(status === "ended"
       ? { endedReason: endedReason ?? "customer-ended-call", endedAt: time }
       : {}),
+    name: request["name"],
+    subscriptionLimits: request["subscriptionLimits"],
     assistantId: request["assistantId"],
     phoneNumberId: request["phoneNumberId"],
     customer: request["customer"] ?? { number },

@@ -5,11 +5,19 @@ import { aCall } from "./calls.ts";
 
 /** Fields of a route of each type that has an adapter. */
 export const routeFields: Record<string, object> = {
+  "amazon-connect": {
+    region: "us-east-1",
+    instance: "00fbeee1-123e-111e-93e3-11111bfbfcc1",
+    flow: "846ec553-a005-41c0-8341-000000000000",
+    from: "+12025550100",
+  },
+  bland: { pathway: "a0f0d4ed-f5f5-4f16-b3f9-22166594d7a7", from: "+12025550100" },
   elevenlabs: { agent: "agent_9", from: "phnum_1", through: "twilio" },
   livekit: { agent: "caller", trunk: "ST_9" },
   retell: { agent: "agent_9", from: "+12025550100" },
   telnyx: { connection: "1494404757140276705", from: "+12025550100" },
   twilio: { from: "+12025550100", stream: "wss://example.com/audio" },
+  ultravox: { agent: "agent_9", through: "twilio", from: "+12025550100" },
   vapi: { agent: "asst_9", from: "phone_1" },
   webhook: {},
 };

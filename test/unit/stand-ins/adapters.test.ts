@@ -6,6 +6,8 @@ import { aCallOfText, type Pair, routeFields, startPair } from "../../support/st
 
 /** Types that have both an adapter and a stand-in. */
 const types = typeNames.filter((type) => standInTypes.has(type) && type in routeFields);
+/** Types whose adapters look calls up. The others are sent a call again, which they know by its id. */
+const searched = types.filter((type) => type !== "amazon-connect" && type !== "webhook");
 const number = "+12025550123";
 
 describe.each(types)("the adapter of %s and its stand-in", (type) => {
@@ -76,7 +78,7 @@ describe.each(types)("the adapter of %s and its stand-in", (type) => {
   ])("meet %j as %s", async (failure, code, outcome) => {
     const { standIn, dial } = await start();
     standIn.play(failure);
-    // LiveKit's adapter gives each of its two requests half of this time.
+    // LiveKit's adapter gives the last of its requests half of this time.
     const met = await dial({ timeoutSeconds: 0.6 });
     // A webhook's status alone says that the call is placed.
     const isTaken = type === "webhook" && code === "answer_unreadable";
@@ -93,7 +95,7 @@ describe.each(types)("the adapter of %s and its stand-in", (type) => {
   });
 });
 
-describe.each(types.filter((type) => type !== "webhook"))("a look-up at %s's stand-in", (type) => {
+describe.each(searched)("a look-up at %s's stand-in", (type) => {
   const closing: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of closing.splice(0)) await close();
@@ -104,7 +106,7 @@ describe.each(types.filter((type) => type !== "webhook"))("a look-up at %s's sta
     return pair;
   }
 
-  it("finds one call among duplicates, a neighbour's and an older one", async () => {
+  it("finds one call among duplicates, a neighbour's, an older one and a leg of its own", async () => {
     const { standIn, dial, lookUp } = await start();
     const call = aCallOfText();
     await dial({ call });
@@ -112,6 +114,7 @@ describe.each(types.filter((type) => type !== "webhook"))("a look-up at %s's sta
     if (placed === undefined) throw new Error("nothing was placed");
     standIn.calls.addBeside("neighbour", placed);
     standIn.calls.addBeside("older", placed);
+    standIn.calls.addBeside("child_leg", placed);
     standIn.calls.listing.hasDuplicates = true;
     const found = await lookUp(call);
     expect(JSON.stringify(found).split(placed.id)).toHaveLength(2);
@@ -142,5 +145,90 @@ describe.each(types.filter((type) => type !== "webhook"))("a look-up at %s's sta
     await expect(lookUp(call)).rejects.toThrow("503");
     standIn.playNothing();
     expect(JSON.stringify(await lookUp(call))).toContain(standIn.calls.placed[0]?.id);
+  });
+});
+
+describe("the adapter and the stand-in", () => {
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+  });
+  async function start(type: string): Promise<Pair> {
+    const pair = await startPair(type);
+    closing.push(pair.standIn.close);
+    return pair;
+  }
+  /** Returns the only call that was placed. */
+  function onlyCallOf({ standIn }: Pair) {
+    const [call, ...others] = standIn.calls.placed;
+    if (call === undefined || others.length > 0) throw new Error("not one call was placed");
+    return call;
+  }
+
+  it.each(types.filter((type) => !searched.includes(type)))(
+    "of %s phone nobody twice where a call of unknown outcome is sent again",
+    async (type) => {
+      const pair = await start(type);
+      const call = aCallOfText();
+      pair.standIn.play({ how: "hang", places: true });
+      const first = await pair.dial({ call, timeoutSeconds: 0.3 });
+      expect(first).toEqual({ kind: "unknown", code: "time_out" });
+      const { id } = onlyCallOf(pair);
+      expect(await pair.dial({ call })).toEqual({ kind: "placed", providerCallId: id });
+      expect(pair.standIn.calls.timesTo(number)).toBe(1);
+    },
+  );
+
+  it("of LiveKit phone nobody where no worker serves the agent: the route is at fault", async () => {
+    const pair = await start("livekit");
+    pair.standIn.settings.hasAgent = false;
+    const outcome = await pair.dial({ timeoutSeconds: 2 });
+    expect(outcome).toEqual({ kind: "route_refused", code: "agent_absent" });
+    expect(pair.standIn.calls.placed).toEqual([]);
+    expect(pair.standIn.problems).toEqual([]);
+  });
+
+  it("of Twilio decide nothing while a call to the number is queued, as it may be ours", async () => {
+    const pair = await start("twilio");
+    const call = aCallOfText();
+    await pair.dial({ call });
+    const placed = onlyCallOf(pair);
+    placed.status = "queued";
+    expect(await pair.lookUp(call)).toBeUndefined();
+    placed.status = "in-progress";
+    expect(await pair.lookUp(call)).toEqual({ by: "number", providerCallIds: [placed.id] });
+  });
+
+  it("of Vapi do not know what becomes of a call that found no line, until its record tells", async () => {
+    const pair = await start("vapi");
+    const call = aCallOfText();
+    pair.standIn.settings.hasLine = false;
+    expect(await pair.dial({ call })).toEqual({ kind: "unknown", code: "concurrency_blocked" });
+    const placed = onlyCallOf(pair);
+    expect(await pair.lookUp(call)).toBeUndefined();
+    placed.status = "in-progress";
+    expect(await pair.lookUp(call)).toEqual({ by: "id", providerCallId: placed.id });
+    placed.status = "ended";
+    placed.endedReason = "call.start.error-subscription-concurrency-limit-reached";
+    expect(await pair.lookUp(call)).toEqual({
+      by: "id",
+      notPlaced: { kind: "not_placed", code: "concurrency_limit" },
+    });
+    expect(pair.standIn.problems).toEqual([]);
+  });
+
+  it("of Retell agree on a list without items, which proves nothing", async () => {
+    const pair = await start("retell");
+    expect(await pair.lookUp(aCallOfText())).toBeUndefined();
+    expect(pair.standIn.problems).toEqual([]);
+  });
+
+  it("of Amazon Connect agree on what it refuses: an attribute that cannot be carried", async () => {
+    const { standIn, dial } = await start("amazon-connect");
+    const call = aCallOfText();
+    call.request.context = { "first name": "Ada" };
+    expect(await dial({ call })).toEqual({ kind: "rejected", code: "connect_invalid_parameter" });
+    expect(standIn.problems).toEqual([expect.stringContaining("body.Attributes")]);
+    expect(standIn.calls.placed).toEqual([]);
   });
 });

@@ -209,18 +209,4 @@ describe("the stand-in of LiveKit", () => {
     expect(await dial()).toMatchObject({ kind: "not_placed" });
     expect(standIn.calls.placed).toEqual([]);
   });
-
-  it("has nobody join a room where no worker serves the agent", async () => {
-    const { standIn, dial } = await startPair("livekit");
-    closing.push(standIn.close);
-    standIn.settings.hasAgent = false;
-    await dial({ timeoutSeconds: 1 });
-    const dispatched = standIn.requests[0];
-    const listed = await postTo(
-      `${standIn.url}/twirp/livekit.AgentDispatchService/ListDispatch`,
-      { room: JSON.parse(dispatched?.text ?? "{}").room },
-      { authorization: String(dispatched?.headers.authorization) },
-    );
-    expect(await listed.json()).toMatchObject({ agent_dispatches: [{ state: { jobs: [] } }] });
-  });
 });
