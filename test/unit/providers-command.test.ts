@@ -113,6 +113,25 @@ describe("npm run providers -- check", () => {
     expect([code, standIn.calls.placed.length]).toEqual([2, 1]);
   });
 
+  it("says that the records prove that nothing was placed, why, and what to do", async () => {
+    const { standIn, providers } = await createBench("vapi");
+    standIn.settings.hasLine = false;
+    const check = providers(`check vapi ${to} --yes`);
+    while (standIn.calls.placed.length === 0) await new Promise((next) => setTimeout(next, 1));
+    Object.assign(standIn.calls.placed[0] ?? {}, {
+      status: "ended",
+      endedReason: "call.start.error-subscription-insufficient-credits",
+    });
+    const { code, lines } = await check;
+    expect(code).toBe(2);
+    const at = lines.findIndex((line) => line.startsWith("Look-up: the records prove"));
+    expect(lines.slice(at)).toEqual([
+      "Look-up: the records prove that nothing was placed: account_refused, account_limit.",
+      "  The provider refuses the account, and would refuse every other call.",
+      "  Check VAPI_API_KEY, and the account's balance and state in the provider's console.",
+    ]);
+  });
+
   it.each([
     [401, { message: "Unauthorized" }, "account_refused, http_401", "Check VAPI_API_KEY"],
     [403, {}, "forbidden, http_403", "Check what the key (VAPI_API_KEY) may do"],

@@ -8,7 +8,7 @@ import type {
 } from "../../../shared/providers/dialing-provider.ts";
 import { createProviders, type Route, secretsOf } from "../../../shared/providers/index.ts";
 import { Failure } from "../calls/failures.ts";
-import { meaningOf } from "./meanings.ts";
+import { hasRole, meaningOf } from "./meanings.ts";
 import { printedFetch } from "./printed-fetch.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -40,10 +40,13 @@ export async function checkAccount(
   print(`Calling, as ${call.id}:`);
   const startedAt = now();
   const outcome = await provider.dial({ call, attempt: 1, timeoutSeconds }, route);
-  const { means, todo } = meaningOf(outcome, route);
   print(`Outcome: ${nameOf(outcome)}`);
-  print(`  ${means}`);
-  print(`  ${todo}`);
+  const explain = (one: DialOutcome) => {
+    const { means, todo } = meaningOf(one, route);
+    print(`  ${means}`);
+    print(`  ${todo}`);
+  };
+  explain(outcome);
   if (outcome.kind !== "placed" && outcome.kind !== "unknown") return false;
   if (provider.lookUp === undefined) {
     print("Look-up: this provider has no records to search.");
@@ -55,6 +58,11 @@ export async function checkAccount(
     await pause(seconds);
     const until = now() + clockMsMax;
     const found = await provider.lookUp({ ...sought, until }, route).catch(() => "unreadable");
+    if (typeof found === "object" && "notPlaced" in found) {
+      print(`Look-up: the records prove that nothing was placed: ${nameOf(found.notPlaced)}.`);
+      explain(found.notPlaced);
+      return false;
+    }
     const isFound = typeof found === "object" && isOfCall(found, outcome);
     print(`Look-up: ${resultOf(found, isFound)}`);
     if (isFound) return outcome.kind === "placed";
@@ -72,7 +80,7 @@ export function providerOf(
   route: Route,
   { environment, fetch, now, print }: Surroundings,
 ): DialingProvider<Route> {
-  const names = secretsOf(route);
+  const names = secretsOf(route, hasRole);
   const missing = names.filter((name) => !environment[name]);
   if (missing.length > 0) {
     throw new Failure(`${missing.join(" and ")} must be in the environment.`);
@@ -109,8 +117,11 @@ function nameOf(outcome: DialOutcome): string {
   return outcome.providerCallId === undefined ? "placed" : `placed, ${outcome.providerCallId}`;
 }
 
+/** Calls that a look-up has found. */
+type FoundOnes = Exclude<FoundCall, { notPlaced: unknown }>;
+
 /** True if the look-up has found the call that was placed, or the only one that it can be. */
-function isOfCall(found: FoundCall, outcome: DialOutcome): boolean {
+function isOfCall(found: FoundOnes, outcome: DialOutcome): boolean {
   if (found.by === "id") return true;
   const placed = outcome.kind === "placed" ? outcome.providerCallId : undefined;
   return placed === undefined
@@ -118,7 +129,7 @@ function isOfCall(found: FoundCall, outcome: DialOutcome): boolean {
     : found.providerCallIds.includes(placed);
 }
 
-function resultOf(found: FoundCall | string | undefined, isFound: boolean): string {
+function resultOf(found: FoundOnes | string | undefined, isFound: boolean): string {
   if (typeof found === "string") return "the records could not be read.";
   if (found === undefined) return "not found yet.";
   if (found.by === "id") return `found by our id, ${found.providerCallId}.`;

@@ -7,12 +7,15 @@ interface Meaning {
   todo: string;
 }
 
+/** False: the command runs outside Lambda, where an account has secrets in the place of a function's role. */
+export const hasRole = false;
+
 /** Fields of every route, which say nothing of the provider's own. */
 const common = new Set(["provider", "type", "callingHours", "maxCalls"]);
 
 /** Describes the outcome of a request along a route. */
 export function meaningOf(outcome: DialOutcome, route: Route): Meaning {
-  const secrets = secretsOf(route).join(" and ") || "the credentials";
+  const secrets = secretsOf(route, hasRole).join(" and ") || "the credentials";
   const fields = Object.keys(route)
     .filter((name) => !common.has(name))
     .join(", ");
