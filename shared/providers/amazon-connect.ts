@@ -123,7 +123,7 @@ function callIdIn(body: unknown): string | undefined {
 
 function outcomeOf(answer: Answer, now: number): DialOutcome {
   return outcomeOfJson(answer, now, callIdIn, (status, body) => {
-    if (status < 400 || status > 499 || status === 408) return undefined;
+    if (!refusing.has(status)) return undefined;
     const errorType =
       answer.headers.get("x-amzn-errortype") ?? errorSchema.safeParse(body).data?.["__type"];
     // Either may have more around the name: com.example#NameException, NameException:http://example.com/.
@@ -131,6 +131,9 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
     return refusedBy.get(name);
   });
 }
+
+/** Statuses that the references give to refusals. Under another one a name says nothing of what was done. */
+const refusing = new Set([400, 401, 402, 403, 404, 422, 429]);
 
 const named = (names: string, outcome: (code: string) => DialOutcome) =>
   names.split(" ").map((name) => {
@@ -142,20 +145,21 @@ const named = (names: string, outcome: (code: string) => DialOutcome) =>
  * Outcomes by the names of errors, those of the call's own reference and the common ones
  * (https://docs.aws.amazon.com/connect/latest/APIReference/CommonErrors.html), without `Exception`. Of
  * `OutboundContactNotPermitted` the reference says only that the contact is not permitted: a person decides.
+ * `RequestAborted` is a 400 too, and leaves open what was done before.
  */
 const refusedBy: ReadonlyMap<string, DialOutcome> = new Map([
-  ...named("LimitExceeded Throttling TooManyRequests RequestLimitExceeded", (code) => ({
+  ...named("LimitExceeded Throttling TooManyRequests", (code) => ({
     kind: "not_placed",
     code,
   })),
   ...named("DestinationNotAllowed", (code) => ({ kind: "rejected", code, blamesNumber: true })),
   ...named("InvalidParameter InvalidRequest", (code) => ({ kind: "rejected", code })),
   ...named("OutboundContactNotPermitted", (code) => ({ kind: "forbidden", code })),
-  ...named("ResourceNotFound", (code) => ({ kind: "route_refused", code })),
-  ...named("InternalService", (code) => ({ kind: "unknown", code })),
+  ...named("ResourceNotFound UnknownOperation", (code) => ({ kind: "route_refused", code })),
+  ...named("InternalService RequestAborted", (code) => ({ kind: "unknown", code })),
   ...named(
     "AccessDenied UnrecognizedClient ExpiredToken InvalidSignature SignatureDoesNotMatch " +
-      "IncompleteSignature MissingAuthenticationToken InvalidClientTokenId InvalidAccessKeyId " +
+      "IncompleteSignature MissingAuthenticationToken InvalidClientTokenId " +
       "NotAuthorized OptInRequired RequestExpired",
     (code) => ({ kind: "account_refused", code }),
   ),

@@ -14,8 +14,8 @@ export function describeAnswers(bench: ProviderBench): void {
 
   it.each(provider.fixtures)(
     "reads $status of $page as $outcome",
-    async ({ status, body, outcome }) => {
-      const answered = await answering(status, body);
+    async ({ status, body, headers, outcome }) => {
+      const answered = await answering(status, body, headers);
       expect(answered.outcome).toEqual(outcome);
       expect(answered.received).toHaveLength(requestsMax);
     },

@@ -25,6 +25,7 @@ export interface AnswerFixture {
   /** Description of the answer in docs/provider-answers.md. Default: its source. */
   says?: string;
   status: number;
+  headers?: Record<string, string>;
   body: unknown;
   outcome: DialOutcome;
 }

@@ -1,20 +1,28 @@
 import type { DialOutcome, FoundCall } from "../../../shared/providers/dialing-provider.ts";
 import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
+import { amazonConnectAnswers } from "./amazon-connect.ts";
+import { blandAnswers, blandAnyNumberLookUps, blandLookUps } from "./bland.ts";
 import { elevenlabsAnswers, elevenlabsLookUps } from "./elevenlabs.ts";
 import { livekitAnswers, livekitDispatchAnswers, livekitLookUps } from "./livekit.ts";
 import { retellAnswers, retellLookUps } from "./retell.ts";
 import { telnyxAnswers, telnyxLookUps } from "./telnyx.ts";
 import { twilioAnswers, twilioLookUps } from "./twilio.ts";
+import { ultravoxAnswers, ultravoxLookUps } from "./ultravox.ts";
 import { vapiAnswers, vapiLookUps } from "./vapi.ts";
+import { webhookAnswers } from "./webhook.ts";
 
 /** Every provider's documented answers and records, by its name in docs/provider-answers.md. */
 const known: Record<string, { answers: AnswerFixture[]; lookUps: LookUpFixture[] }> = {
+  "Amazon Connect": { answers: amazonConnectAnswers, lookUps: [] },
+  Bland: { answers: blandAnswers, lookUps: [...blandLookUps, ...blandAnyNumberLookUps] },
   ElevenLabs: { answers: elevenlabsAnswers, lookUps: elevenlabsLookUps },
   LiveKit: { answers: [...livekitAnswers, ...livekitDispatchAnswers], lookUps: livekitLookUps },
   Retell: { answers: retellAnswers, lookUps: retellLookUps },
   Telnyx: { answers: telnyxAnswers, lookUps: telnyxLookUps },
   Twilio: { answers: twilioAnswers, lookUps: twilioLookUps },
+  Ultravox: { answers: ultravoxAnswers, lookUps: ultravoxLookUps },
   Vapi: { answers: vapiAnswers, lookUps: vapiLookUps },
+  Webhook: { answers: webhookAnswers, lookUps: [] },
 };
 
 /** Classes of outcomes, as docs/provider-answers.md names them. */

@@ -2,10 +2,10 @@ import { createHash, createHmac } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { missingSecrets, neededSecrets } from "../../../shared/dial-plan/secrets.ts";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
 import { contextProblem, createProviders, parseRoute } from "../../../shared/providers/index.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
+import { amazonConnectAnswers } from "../../support/provider-answers/amazon-connect.ts";
 import { type Received, startReceiver } from "../../support/receiver.ts";
 
 const instance = "00fbeee1-123e-111e-93e3-11111bfbfcc1";
@@ -15,18 +15,6 @@ const secrets = {
   AMAZON_CONNECT_ACCESS_KEY_ID: "AKIDEXAMPLE",
   AMAZON_CONNECT_SECRET_ACCESS_KEY: "key/3+",
 };
-const reference =
-  "docs.aws.amazon.com/connect/latest/APIReference/API_StartOutboundVoiceContact.html";
-const common = "docs.aws.amazon.com/connect/latest/APIReference/CommonErrors.html";
-
-const refusal = (page: string, status: number, name: string, outcome: DialOutcome) => ({
-  page: `${page}, ${name}`,
-  status,
-  body: { __type: name, Message: "about +12025550123" },
-  outcome,
-});
-const ofAccount = (status: number, name: string, code: string) =>
-  refusal(common, status, name, { kind: "account_refused", code });
 
 describeProvider({
   type: "amazon-connect",
@@ -53,60 +41,7 @@ describeProvider({
       },
     },
   ],
-  fixtures: [
-    {
-      page: reference,
-      status: 200,
-      body: { ContactId: "c9f2d1a0-0000-4000-8000-000000000001" },
-      outcome: { kind: "placed", providerCallId: "c9f2d1a0-0000-4000-8000-000000000001" },
-    },
-    refusal(reference, 429, "LimitExceededException", {
-      kind: "not_placed",
-      code: "connect_limit_exceeded",
-    }),
-    // The reference does not have it; users are answered it above two calls a second.
-    refusal("dev.classmethod.jp", 429, "TooManyRequestsException", {
-      kind: "not_placed",
-      code: "connect_too_many_requests",
-    }),
-    refusal(common, 400, "ThrottlingException", {
-      kind: "not_placed",
-      code: "connect_throttling",
-    }),
-    refusal(reference, 403, "DestinationNotAllowedException", {
-      kind: "rejected",
-      code: "connect_destination_not_allowed",
-      blamesNumber: true,
-    }),
-    refusal(reference, 403, "OutboundContactNotPermittedException", {
-      kind: "forbidden",
-      code: "connect_outbound_contact_not_permitted",
-    }),
-    refusal(reference, 400, "InvalidParameterException", {
-      kind: "rejected",
-      code: "connect_invalid_parameter",
-    }),
-    refusal(reference, 400, "InvalidRequestException", {
-      kind: "rejected",
-      code: "connect_invalid_request",
-    }),
-    refusal(reference, 404, "ResourceNotFoundException", {
-      kind: "route_refused",
-      code: "connect_resource_not_found",
-    }),
-    refusal(reference, 500, "InternalServiceException", { kind: "unknown", code: "http_500" }),
-    ofAccount(403, "AccessDeniedException", "connect_access_denied"),
-    ofAccount(403, "ExpiredTokenException", "connect_expired_token"),
-    ofAccount(403, "UnrecognizedClientException", "connect_unrecognized_client"),
-    ofAccount(403, "IncompleteSignature", "connect_incomplete_signature"),
-    ofAccount(403, "SignatureDoesNotMatch", "connect_signature_does_not_match"),
-    ofAccount(400, "RequestExpired", "connect_request_expired"),
-    // A name says nothing where the status leaves open whether the call was placed.
-    refusal(common, 503, "ServiceUnavailable", { kind: "unknown", code: "http_503" }),
-    refusal("any answer", 500, "ThrottlingException", { kind: "unknown", code: "http_500" }),
-    refusal("any answer", 409, "IdempotencyException", { kind: "unknown", code: "http_409" }),
-    refusal("any answer", 403, "constructor", { kind: "forbidden", code: "http_403" }),
-  ],
+  fixtures: amazonConnectAnswers,
 });
 
 describe("Amazon Connect", () => {

@@ -1,31 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { parseRoute, secretsOf } from "../../../shared/providers/index.ts";
 import { describeProvider } from "../../contracts/provider.ts";
+import { ultravoxAnswers, ultravoxLookUps } from "../../support/provider-answers/ultravox.ts";
 
 const headers = { "x-api-key": "aBCDef.123456", "content-type": "application/json" };
 const secrets = { ULTRAVOX_API_KEY: "aBCDef.123456", ULTRAVOX_SIP_PASSWORD: "s3cret" };
 const agent = "3c90c3cc-0d44-4b50-8888-8dd25736052a";
 const fields = { agent, through: "twilio", from: "+12025550100" };
-const create = "docs.ultravox.ai/api-reference/agents/agents-calls-post";
-const list = "docs.ultravox.ai/api-reference/calls/calls-list";
-const callId = "b7a1f0de-0000-4000-8000-000000000001";
-
-const asksFor = (id: string) => [
-  {
-    path: `/api/calls?metadata.call_id=${id}&pageSize=20`,
-    headers: { "x-api-key": "aBCDef.123456" },
-  },
-];
-/** A row of the list, with the fields that matter here. */
-const row = (id: string, more: object = {}) => ({
-  callId: "b7a1f0de-0000-4000-8000-000000000009",
-  created: "2026-11-21T00:00:00Z",
-  joined: "2026-11-21T00:00:09Z",
-  ended: null,
-  endReason: null,
-  metadata: { call_id: id, attempt: "1" },
-  ...more,
-});
 
 describeProvider({
   type: "ultravox",
@@ -42,93 +23,8 @@ describeProvider({
       },
     },
   ],
-  fixtures: [
-    {
-      page: create,
-      status: 201,
-      body: {
-        callId,
-        clientVersion: null,
-        created: "2023-11-07T05:31:56Z",
-        joined: null,
-        ended: null,
-        endReason: null,
-        joinUrl: null,
-        medium: { twilio: { outgoing: { to: "+12025550123", from: "+12025550100" } } },
-        metadata: {},
-      },
-      outcome: { kind: "placed", providerCallId: callId },
-    },
-    {
-      page: "docs.ultravox.ai/gettingstarted/concurrency",
-      status: 429,
-      body: {},
-      outcome: { kind: "not_placed", code: "http_429" },
-    },
-    // Error bodies are not published. These have the form of the framework that the address answers with.
-    {
-      page: `${create}, an agent that is gone`,
-      status: 404,
-      body: { detail: "Not found." },
-      outcome: { kind: "route_refused", code: "ultravox_agent_not_found" },
-    },
-    {
-      page: `${create}, a wrong field`,
-      status: 400,
-      body: { medium: ["Invalid phone number: +12025550123"] },
-      outcome: { kind: "rejected", code: "http_400" },
-    },
-    {
-      page: `${create}, a wrong key`,
-      status: 401,
-      body: { detail: "Invalid API key." },
-      outcome: { kind: "account_refused", code: "http_401" },
-    },
-    {
-      page: `${create}, the carrier's failure`,
-      status: 502,
-      body: { detail: "Bad gateway" },
-      outcome: { kind: "unknown", code: "http_502" },
-    },
-  ],
-  lookUps: [
-    {
-      page: list,
-      asks: ({ id }) => asksFor(id),
-      answers: ({ id }) => [
-        {
-          results: [
-            row("call_other"),
-            row(id, { metadata: { call_id: id, attempt: "2" } }),
-            row(id, { callId }),
-          ],
-          next: null,
-          total: 3,
-        },
-      ],
-      found: { by: "id", providerCallId: callId },
-    },
-    {
-      page: `${list}, a call that nobody answered`,
-      asks: ({ id }) => asksFor(id),
-      answers: ({ id }) => [
-        { results: [row(id, { callId, joined: null, endReason: "unjoined" })] },
-      ],
-      found: { by: "id", providerCallId: callId },
-    },
-    {
-      page: `${list}, a call that failed before anybody joined`,
-      asks: ({ id }) => asksFor(id),
-      answers: ({ id }) => [{ results: [row(id, { joined: null, endReason: "system_error" })] }],
-      found: undefined,
-    },
-    {
-      page: `${list}, where the filter is ignored`,
-      asks: ({ id }) => asksFor(id),
-      answers: () => [{ results: [row("call_other"), row("", { metadata: null })] }],
-      found: undefined,
-    },
-  ],
+  fixtures: ultravoxAnswers,
+  lookUps: ultravoxLookUps,
 });
 
 describeProvider({
@@ -156,7 +52,7 @@ describeProvider({
       },
     },
   ],
-  fixtures: [],
+  fixtures: ultravoxAnswers,
 });
 
 describe("ultravox", () => {
