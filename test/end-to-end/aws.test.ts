@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createToken } from "../../shared/platform/tokens.ts";
 import { describeFailingProviders } from "../contracts/failing-providers.ts";
+import { describeForbiddenNumbers } from "../contracts/forbidden-numbers.ts";
 import { describeService } from "../contracts/service/index.ts";
 import { aws } from "../support/platforms.ts";
 import { functionProcesses } from "../support/processes.ts";
@@ -9,6 +10,7 @@ import { type LedgerRow, makeStateDirectory, startService, until } from "../supp
 
 describeService(aws);
 describeFailingProviders(aws);
+describeForbiddenNumbers(aws);
 
 /** Describes a failure: the rows that have not ended, and the complaints of the service. */
 function stillOpen(rows: LedgerRow[], output: string): string[] {

@@ -22,6 +22,16 @@ export const routeFields: Record<string, object> = {
   webhook: {},
 };
 
+/** Telnyx's answer to a call whose number it forbids: the D-code tells that it is the number. */
+export const forbiddenNumber = {
+  status: 403,
+  body: {
+    errors: [
+      { code: "10010", title: "Authorization failed", detail: "Dialed number is not allowed D13" },
+    ],
+  },
+} as const;
+
 /** A stand-in and the real adapter that is pointed at it. */
 export interface Pair {
   standIn: StandIn;
