@@ -99,7 +99,7 @@ const withoutTables: Plugin = {
 const withoutPages: Plugin = {
   name: "without-pages",
   setup({ onLoad }) {
-    onLoad({ filter: /functions\/api\/(documents|page)\.json$/ }, () => ({
+    onLoad({ filter: /functions\/api\/generated\/(documents|console)\.json$/ }, () => ({
       contents: "{}",
       loader: "json",
     }));
