@@ -1,4 +1,4 @@
-import { writeVersioned } from "../ledger/d1-writes.ts";
+import { queryOn, writeVersioned } from "../ledger/d1-writes.ts";
 import { momentsOf } from "../schedule/pacing.ts";
 import type { DocumentChange, DocumentKey, Documents } from "./documents.ts";
 import { documentsRead, paceExpiresAt, storedDocument, type StoredText } from "./stored-text.ts";
@@ -90,13 +90,7 @@ export function createD1Documents(
   now: () => number,
   freshVersion: () => string,
 ): Documents {
-  async function all<Row>(sql: string, ...bound: unknown[]): Promise<Row[]> {
-    const { results } = await database
-      .prepare(sql)
-      .bind(...bound)
-      .all<Row>();
-    return results;
-  }
+  const all = queryOn(database);
 
   return {
     async read(keys) {

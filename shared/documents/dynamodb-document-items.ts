@@ -7,10 +7,6 @@ import type { StoredText } from "./stored-text.ts";
 const numberKinds: ReadonlySet<Kind> = new Set<Kind>(["failures", "counts", "pace", "called-up"]);
 export const numberPrefix = "n_";
 
-/** An expired document counts as absent, though DynamoDB may delete it days later. */
-export const isStanding = "(attribute_not_exists(#expiresAt) OR #expiresAt > :now)";
-export const isAbsent = "(attribute_not_exists(#pk) OR #expiresAt <= :now)";
-
 /** Returns the partition of a listed kind. */
 export function partitionOf(kind: Kind): string {
   return `doc#${kind}`;

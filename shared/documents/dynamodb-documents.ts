@@ -1,15 +1,7 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { createDynamoItems, type Item, number, text, textIn } from "../ledger/dynamodb-items.ts";
+import { isAbsent, isExpired, isStanding, writeVersioned } from "../ledger/dynamodb-writes.ts";
 import {
-  allEnded,
-  createDynamoItems,
-  type Item,
-  number,
-  text,
-  textIn,
-} from "../ledger/dynamodb-items.ts";
-import {
-  isAbsent,
-  isStanding,
   itemOf,
   keyOf,
   labelOf,
@@ -20,7 +12,7 @@ import {
   ttlOf,
 } from "./dynamodb-document-items.ts";
 import { createDynamoPermits } from "./dynamodb-permits.ts";
-import type { DocumentChange, DocumentKey, Documents } from "./documents.ts";
+import type { DocumentKey, Documents } from "./documents.ts";
 import { listedKinds } from "./kinds.ts";
 import { documentsRead, storedDocument } from "./stored-text.ts";
 
@@ -40,26 +32,6 @@ export function createDynamoDocuments(
   freshVersion: () => string,
 ): Documents {
   const items = createDynamoItems(client, table);
-  const expired = (item: Item) => Number(item["expiresAt"]?.N ?? Infinity) <= now();
-
-  async function writeOne({ next, seen }: DocumentChange): Promise<boolean> {
-    const item = itemOf({ ...next, json: JSON.stringify(next.value) });
-    const values = { ":now": number(now()) };
-    const condition =
-      seen === null
-        ? { expression: isAbsent, values }
-        : {
-            expression: `#version = :seen AND ${isStanding}`,
-            values: { ...values, ":seen": text(seen) },
-          };
-    if (await items.put(item, condition)) return true;
-    // The SDK repeats a write whose answer was lost, and the repetition is refused because the first try took
-    // effect.
-    const standing = await items.get(keyOf(next));
-    return (
-      standing !== undefined && !expired(standing) && textIn(standing, "version") === next.version
-    );
-  }
 
   /** Adds to a document that has not expired. Resolves to the new counters, or undefined if it has expired. */
   async function addTo(document: DocumentKey, counters: Record<string, number>, expiresAt: number) {
@@ -88,21 +60,19 @@ export function createDynamoDocuments(
       const found = await items.getAll(keys.map(keyOf));
       return documentsRead(
         found
-          .filter((item) => !expired(item))
+          .filter((item) => !isExpired(item, now()))
           .flatMap((item) => {
             const key = asked.get(labelOf({ pk: textIn(item, "pk"), sk: textIn(item, "sk") }));
             return key === undefined ? [] : [storedText(key.kind, item)];
           }),
       );
     },
-    async write(changes) {
-      // Two changes of one document are two writes, the second of which sees the first.
-      const byName = Map.groupBy(changes, ({ next }) => labelOf(keyOf(next)));
-      const stands = new Map<DocumentChange, boolean>();
-      await allEnded([...byName.values()], async (ofOne) => {
-        for (const change of ofOne) stands.set(change, await writeOne(change));
-      });
-      return changes.map((change) => stands.get(change) === true);
+    write(changes) {
+      const writes = changes.map(({ next, seen }) => ({
+        item: itemOf({ ...next, json: JSON.stringify(next.value) }),
+        seen,
+      }));
+      return writeVersioned(items, writes, now);
     },
     /** The SDK may repeat an addition whose answer was lost, which then counts twice. */
     async add(document, counters, expiresAt) {
@@ -124,7 +94,7 @@ export function createDynamoDocuments(
       for (let isEnd = false; !isEnd && found.length < limit;) {
         const range = { ...(descending ? { before: last } : { after: last }), descending, limit };
         const page = await items.query({ hash: partitionOf(kind), ...range });
-        found.push(...page.filter((item) => !expired(item)));
+        found.push(...page.filter((item) => !isExpired(item, now())));
         last = textIn(page.at(-1) ?? {}, "sk");
         isEnd = page.length < limit;
       }

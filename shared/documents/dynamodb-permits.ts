@@ -1,7 +1,8 @@
 import { type DynamoItems, type ItemKey, number, text } from "../ledger/dynamodb-items.ts";
+import { isStanding } from "../ledger/dynamodb-writes.ts";
 import { grantPermits, momentsOf, type Pace } from "../schedule/pacing.ts";
 import type { Documents } from "./documents.ts";
-import { isStanding, keyOf, numberPrefix, ttlOf } from "./dynamodb-document-items.ts";
+import { keyOf, numberPrefix, ttlOf } from "./dynamodb-document-items.ts";
 import { paceExpiresAt } from "./stored-text.ts";
 
 /** Maximum updates of one take: two overtaken by other writers, and one that counts. */

@@ -52,7 +52,7 @@ export interface CallLedger {
   write(changes: readonly Change[]): Promise<boolean[]>;
   /**
    * Reads, for each backlog, the first `each` rows behind `after` with `dueAt` ≤ `until`, ordered by `dueAt`,
-   * then id.
+   * then id. `each` is at most 20,000: an adapter may have to return a backlog's rows in one value.
    */
   due(query: {
     backlogs: readonly { key: string; after?: DuePlace | undefined }[];

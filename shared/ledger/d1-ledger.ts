@@ -8,12 +8,10 @@ import {
 import { firstCallIdAt } from "../calls/ids.ts";
 import { attentionStates } from "./attention-states.ts";
 import type { CallLedger, Change, DuePlace, ListOf, Page } from "./call-ledger.ts";
-import { writeVersioned } from "./d1-writes.ts";
+import { queryOn, writeVersioned } from "./d1-writes.ts";
 
 /** Maximum rows that one page examines. If they yield too few, as many are read again to find their end. */
 const looksMax = 2500;
-/** Maximum positions of a backlog in one answer: D1 limits a value to 2 MB, and a position takes about 60 bytes. */
-const placesMax = 10_000;
 
 const quoted = (states: readonly CallState[]) => states.map((state) => `'${state}'`).join(", ");
 /** The condition of the index `calls_attention`: SQLite uses a partial index only if a query repeats it. */
@@ -36,7 +34,10 @@ RETURNING calls.id AS name, calls.version`,
 const columns = "id, version, number_hash AS numberHash, row";
 const byIds = `SELECT ${columns} FROM calls WHERE id IN (SELECT value FROM json_each(?1))`;
 
-/** ?1 the backlogs, ?2 the latest due time, ?3 the maximum rows of each. One seek in the index for each backlog. */
+/**
+ * ?1 the backlogs, ?2 the latest due time, ?3 the maximum rows of each. One seek in the index for each backlog. Its
+ * places are one value, which D1 limits to 2 MB, and a place takes about 60 bytes.
+ */
 const due = `
 SELECT j.key AS backlog, (
   SELECT json_group_array(json_array(due_at, id)) FROM (
@@ -70,34 +71,9 @@ LIMIT ?4`;
 
 const purge = "DELETE FROM calls WHERE id IN (SELECT value FROM json_each(?1))";
 
-type DueQuery = Parameters<CallLedger["due"]>[0];
-
 /** Creates the ledger in Cloudflare D1; infra/d1 has its table. */
 export function createD1Ledger(database: D1Database): CallLedger {
-  async function all<Row>(sql: string, ...bound: unknown[]): Promise<Row[]> {
-    const { results } = await database
-      .prepare(sql)
-      .bind(...bound)
-      .all<Row>();
-    return results;
-  }
-
-  async function dueOf({ backlogs, until, each }: DueQuery): Promise<DuePlace[][]> {
-    if (backlogs.length === 0) return [];
-    const asked = backlogs.map(({ key, after }) => ({ key, ...(after ?? { dueAt: -1, id: "" }) }));
-    const count = Math.min(each, placesMax);
-    const found = await all<Due>(due, JSON.stringify(asked), until, count);
-    const placesBy = new Map(found.map((one) => [one.backlog, placesOf(one)]));
-    const places = backlogs.map((_, index) => placesBy.get(index) ?? []);
-    // If one value could not hold all requested rows, another query reads the rest.
-    const isCut = (one: DuePlace[]) => each > count && one.length === count;
-    const rest = backlogs.flatMap(({ key }, index) => {
-      const one = places[index] ?? [];
-      return isCut(one) ? [{ key, after: one.at(-1) }] : [];
-    });
-    const more = await dueOf({ backlogs: rest, until, each: each - count });
-    return places.map((one) => (isCut(one) ? [...one, ...(more.shift() ?? [])] : one));
-  }
+  const all = queryOn(database);
 
   return {
     async read(ids) {
@@ -107,7 +83,16 @@ export function createD1Ledger(database: D1Database): CallLedger {
       return { rows, unreadable: new Set(unreadable) };
     },
     write: (changes) => writeVersioned(database, statements, changes.map(writeOf)),
-    due: dueOf,
+    async due({ backlogs, until, each }) {
+      if (backlogs.length === 0) return [];
+      const asked = backlogs.map(({ key, after }) => ({
+        key,
+        ...(after ?? { dueAt: -1, id: "" }),
+      }));
+      const found = await all<Due>(due, JSON.stringify(asked), until, each);
+      const placesBy = new Map(found.map((one) => [one.backlog, placesOf(one)]));
+      return backlogs.map((_, index) => placesBy.get(index) ?? []);
+    },
     async list({ before = "~", limit, ...of }) {
       if ("state" in of && !attentionStates.includes(of.state)) {
         const found = await all<Stored>(listOfState, before, of.state, limit);

@@ -6,6 +6,14 @@ const parameterBytesMax = 400_000;
 /** Maximum chunks of one transaction: 4 MB of parameters. */
 const chunksMax = 10;
 
+/** Returns a function that runs one statement and resolves to its rows. */
+export function queryOn(database: D1Database) {
+  return async <Row>(sql: string, ...bound: unknown[]): Promise<Row[]> => {
+    const statement = database.prepare(sql).bind(...bound);
+    return (await statement.all<Row>()).results;
+  };
+}
+
 /** One write of an item on condition of its version. */
 export interface VersionedWrite {
   /** Name that both statements return for this item. */
@@ -47,7 +55,9 @@ export async function writeVersioned(
     const steps = chunks.slice(start, start + chunksMax).flatMap(stepsOf);
     const results = await database.batch<{ name: string; version: string }>(
       steps.map(({ kind, items }) =>
-        database.prepare(statements[kind]).bind(`[${items.map(jsonOf).join()}]`, ...bound),
+        database
+          .prepare(statements[kind])
+          .bind(`[${items.map(({ json }) => json).join()}]`, ...bound),
       ),
     );
     for (const [index, { items }] of steps.entries()) {
@@ -89,10 +99,6 @@ function stepsOf(chunk: VersionedWrite[]) {
     { kind: "insert" as const, items: inserts },
     { kind: "update" as const, items: updates },
   ].filter(({ items }) => items.length > 0);
-}
-
-function jsonOf({ json }: VersionedWrite): string {
-  return json;
 }
 
 function labelOf({ name, version }: { name: string; version: string }): string {

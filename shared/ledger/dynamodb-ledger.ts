@@ -1,9 +1,10 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { CallRow } from "../calls/call-row.ts";
-import type { CallLedger, Change, DuePlace } from "./call-ledger.ts";
-import { allEnded, createDynamoItems, text, textIn } from "./dynamodb-items.ts";
+import type { CallLedger, DuePlace } from "./call-ledger.ts";
+import { allEnded, createDynamoItems, textIn } from "./dynamodb-items.ts";
 import { createDynamoLists } from "./dynamodb-lists.ts";
 import { dueHashesOf, dueKeyOf, itemOf, keyOfCall, placeOf, rowOf } from "./dynamodb-rows.ts";
+import { writeVersioned } from "./dynamodb-writes.ts";
 
 /**
  * Time after its retention at which DynamoDB deletes a row. Until then the purge can log rows that were never
@@ -37,28 +38,14 @@ export function createDynamoLedger(
     return { rows, unreadable };
   };
 
-  async function writeOne({ next, seen }: Change): Promise<boolean> {
-    const condition =
-      seen === null
-        ? { expression: "attribute_not_exists(#pk)" }
-        : { expression: "#version = :seen", values: { ":seen": text(seen) } };
-    if (await items.put(itemOf(next, next.acceptedAt + rowsStandMs), condition)) return true;
-    // The SDK repeats a write whose answer was lost, and the repetition is refused because the first try took
-    // effect.
-    const standing = await items.get(keyOfCall(next.id));
-    return standing !== undefined && textIn(standing, "version") === next.version;
-  }
-
   return {
     read,
-    async write(changes) {
-      // Two changes of one id are two writes, the second of which sees the first.
-      const byId = Map.groupBy(changes, ({ next }) => next.id);
-      const stands = new Map<Change, boolean>();
-      await allEnded([...byId.values()], async (ofOneId) => {
-        for (const change of ofOneId) stands.set(change, await writeOne(change));
-      });
-      return changes.map((change) => stands.get(change) === true);
+    write(changes) {
+      const writes = changes.map(({ next, seen }) => ({
+        item: itemOf(next, next.acceptedAt + rowsStandMs),
+        seen,
+      }));
+      return writeVersioned(items, writes, now);
     },
     due({ backlogs, until, each }) {
       return allEnded(backlogs, async ({ key, after }): Promise<DuePlace[]> => {

@@ -139,7 +139,7 @@ describe("D1 as a call ledger: D1's bill", () => {
     expect(ended).toEqual(found.toReversed());
   });
 
-  it("gives more places of a backlog than one value holds", async () => {
+  it("gives thousands of places of each backlog", async () => {
     const ledger = await createLedger();
     await fill(300_000);
     const backlogs = [{ key: '["crm","3"]' }, { key: "none" }, { key: '["crm","4"]' }];

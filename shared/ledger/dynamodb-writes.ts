@@ -1,0 +1,60 @@
+import { allEnded, type DynamoItems, type Item, number, text, textIn } from "./dynamodb-items.ts";
+
+/** An item without `expiresAt` never expires. An expired one counts as absent, though DynamoDB may delete it days later. */
+export const isStanding = "(attribute_not_exists(#expiresAt) OR #expiresAt > :now)";
+export const isAbsent = "(attribute_not_exists(#pk) OR #expiresAt <= :now)";
+
+/** @param now milliseconds since the epoch */
+export function isExpired(item: Item, now: number): boolean {
+  return Number(item["expiresAt"]?.N ?? Infinity) <= now;
+}
+
+/** One write of an item, which has its version as an attribute. */
+export interface VersionedItem {
+  item: Item;
+  /** The version that was read; null: there was no item, or an expired one. */
+  seen: string | null;
+}
+
+/**
+ * Writes items on condition of their versions, the writes of one item in order: two of them are two writes, the second
+ * of which sees the first.
+ *
+ * @returns for each write, true if the item stands as requested
+ */
+export async function writeVersioned(
+  items: DynamoItems,
+  writes: readonly VersionedItem[],
+  now: () => number,
+): Promise<boolean[]> {
+  const byKey = Map.groupBy(writes, ({ item }) => `${textIn(item, "pk")} ${textIn(item, "sk")}`);
+  const standing = new Set<VersionedItem>();
+  await allEnded([...byKey.values()], async (ofOne) => {
+    for (const one of ofOne) if (await writeOne(items, one, now)) standing.add(one);
+  });
+  return writes.map((one) => standing.has(one));
+}
+
+async function writeOne(
+  items: DynamoItems,
+  { item, seen }: VersionedItem,
+  now: () => number,
+): Promise<boolean> {
+  const values = { ":now": number(now()) };
+  const condition =
+    seen === null
+      ? { expression: isAbsent, values }
+      : {
+          expression: `#version = :seen AND ${isStanding}`,
+          values: { ...values, ":seen": text(seen) },
+        };
+  if (await items.put(item, condition)) return true;
+  // The SDK repeats a write whose answer was lost, and the repetition is refused because the first try took
+  // effect.
+  const standing = await items.get({ pk: textIn(item, "pk"), sk: textIn(item, "sk") });
+  return (
+    standing !== undefined &&
+    !isExpired(standing, now()) &&
+    textIn(standing, "version") === textIn(item, "version")
+  );
+}
