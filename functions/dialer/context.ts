@@ -53,8 +53,6 @@ export interface DialerMemory {
   countedNumbers: Map<string, Set<string>>;
   /** Breakers opened by this process. Documents read before the last increment may show them closed. */
   breakersOpened: number;
-  /** Ids of rows that this process has called up already. */
-  calledUp: Set<string>;
   /** Time at which this process last read the sweeps' heartbeat, in milliseconds since the epoch. */
   heartbeatReadAt: number;
   /** Highest epoch that this process has seen in the object store. Undefined: it could not yet be read. */

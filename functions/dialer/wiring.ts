@@ -53,7 +53,6 @@ export function createDialerMemory(): DialerMemory {
     roundTripsMs: [],
     countedNumbers: new Map(),
     breakersOpened: 0,
-    calledUp: new Set(),
     heartbeatReadAt: -Infinity,
     epochSeen: undefined,
     epochReadAt: -Infinity,

@@ -56,16 +56,12 @@ export async function callUpNext(
     const found = reads.flatMap(({ document, fresh }): Omit<Turn, "moment">[] =>
       fresh.map((place) => ({ ...place, backlog: document.key })),
     );
-    const turns: Turn[] = [...ownLeft(rows, reads, horizon, deps), ...found]
+    const turns: Turn[] = [...ownLeft(rows, reads, horizon), ...found]
       .toSorted(comparePlaces)
       .slice(0, places.moments.length)
       .map((row, index) => ({ ...row, moment: places.moments[index] ?? now }));
     const changes = reads.map(({ document }) => ({ document, value: document.value }));
-    const send = async (mine: readonly Turn[]) => {
-      const sent = await callUpInTurn(mine, account, pace, places, deps);
-      noteCalledUp(sent, deps);
-      return sent;
-    };
+    const send = (mine: readonly Turn[]) => callUpInTurn(mine, account, pace, places, deps);
     const marked = await markAndSend(turns, changes, horizon, send, deps);
     if (marked.size === changes.length) return;
   }
@@ -79,12 +75,11 @@ function ownLeft(
   rows: readonly Written[],
   reads: readonly Read[],
   horizon: Horizon,
-  { memory }: DialerDeps,
 ): Omit<Turn, "moment">[] {
   const byBacklog = new Map(reads.map((read) => [read.document.key, read]));
   return rows.flatMap(({ id, dueAt, backlog, writtenAt }) => {
     const read = byBacklog.get(backlog);
-    if (read === undefined || memory.calledUp.has(id)) return [];
+    if (read === undefined) return [];
     const place = { id, dueAt };
     const mark = markOf(place, read.document.value.marks);
     const isCovered = mark !== undefined && isLive(mark, horizon) && mark.at >= writtenAt;
@@ -95,12 +90,4 @@ function ownLeft(
     if (read.fresh.some((one) => one.id === id)) return [];
     return { id, dueAt, backlog, isBehind: true };
   });
-}
-
-/** Maximum rows that this process remembers as called up, so that it does not call them up again. */
-const calledUpMax = 20_000;
-
-function noteCalledUp(sent: readonly Turn[], { memory }: DialerDeps): void {
-  if (memory.calledUp.size > calledUpMax) memory.calledUp.clear();
-  for (const { id } of sent) memory.calledUp.add(id);
 }
