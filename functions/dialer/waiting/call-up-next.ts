@@ -8,8 +8,6 @@ import { calledUpKeyOf, paceKeyOf } from "../delivery/permits.ts";
 import { type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
 
-/** Maximum tries: if another writer moves the mark first, the rows after it are read again. */
-const triesMax = 3;
 /** Maximum rows of other writers that are called up along with one's own, as they came first. */
 const othersMax = 100;
 
@@ -24,7 +22,8 @@ export interface Written {
 
 /**
  * Calls up the next rows in the backlogs of rows just written, so that these need not wait for a sweep. Where
- * a sweep left rows over for lack of places, only sweeps call up, in turn.
+ * a sweep left rows over for lack of places, only sweeps call up, in turn. If another writer calls up rows of
+ * a backlog meanwhile, nothing of it is called up: the next writer or sweep does so.
  */
 export async function callUpNext(
   route: Route,
@@ -35,36 +34,33 @@ export async function callUpNext(
   const { documents, clock } = deps;
   const account = accountNameOf(route);
   const keys = [...new Set(rows.map(({ backlog }) => backlog))];
-  for (let tries = 0; tries < triesMax; tries++) {
-    const read = await documents.read([
-      { kind: "account", key: account },
-      paceKeyOf(account),
-      calledUpKeyOf(account),
-      ...keys.map((key) => ({ kind: "backlog", key }) as const),
-    ]);
-    const standing = read.get("account", account)?.value;
-    if (standing?.rowsRemain === true) return;
-    const now = clock.now();
-    const places = placesOf(account, pace, rows.length + othersMax, read, deps);
-    const backlogs = keys.flatMap((key) => {
-      const document = read.get("backlog", key);
-      return document === undefined ? [] : { document };
-    });
-    if (places.moments.length === 0 || backlogs.length === 0) return;
-    const horizon: Horizon = { now, restartedAt: standing?.restartedAt ?? 0, isPaced: true };
-    const reads = await readRows(backlogs, places.moments.length, horizon, deps);
-    const found = reads.flatMap(({ document, fresh }): Omit<Turn, "moment">[] =>
-      fresh.map((place) => ({ ...place, backlog: document.key })),
-    );
-    const turns: Turn[] = [...ownLeft(rows, reads, horizon), ...found]
-      .toSorted(comparePlaces)
-      .slice(0, places.moments.length)
-      .map((row, index) => ({ ...row, moment: places.moments[index] ?? now }));
-    const changes = reads.map(({ document }) => ({ document, value: document.value }));
-    const send = (mine: readonly Turn[]) => callUpInTurn(mine, account, pace, places, deps);
-    const marked = await markAndSend(turns, changes, horizon, send, deps);
-    if (marked.size === changes.length) return;
-  }
+  const read = await documents.read([
+    { kind: "account", key: account },
+    paceKeyOf(account),
+    calledUpKeyOf(account),
+    ...keys.map((key) => ({ kind: "backlog", key }) as const),
+  ]);
+  const standing = read.get("account", account)?.value;
+  if (standing?.rowsRemain === true) return;
+  const now = clock.now();
+  const places = placesOf(account, pace, rows.length + othersMax, read, deps);
+  const backlogs = keys.flatMap((key) => {
+    const document = read.get("backlog", key);
+    return document === undefined ? [] : { document };
+  });
+  if (places.moments.length === 0 || backlogs.length === 0) return;
+  const horizon: Horizon = { now, restartedAt: standing?.restartedAt ?? 0, isPaced: true };
+  const reads = await readRows(backlogs, places.moments.length, horizon, deps);
+  const found = reads.flatMap(({ document, fresh }): Omit<Turn, "moment">[] =>
+    fresh.map((place) => ({ ...place, backlog: document.key })),
+  );
+  const turns: Turn[] = [...ownLeft(rows, reads, horizon), ...found]
+    .toSorted(comparePlaces)
+    .slice(0, places.moments.length)
+    .map((row, index) => ({ ...row, moment: places.moments[index] ?? now }));
+  const changes = reads.map(({ document }) => ({ document, value: document.value }));
+  const send = (mine: readonly Turn[]) => callUpInTurn(mine, account, pace, places, deps);
+  await markAndSend(turns, changes, horizon, send, deps);
 }
 
 /**
