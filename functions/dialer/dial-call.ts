@@ -18,7 +18,6 @@ import { closedUntil, type Dial } from "./decide.ts";
 import {
   type Delivery,
   type Held,
-  leave,
   type NotDialed,
   type Place,
   type Refusal,
@@ -53,11 +52,18 @@ export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> 
   await clock.sleep(dial.dialAt - clock.now());
   const now = clock.now();
   const expiresAt = expiryOf(dial.call, settings.plan);
-  if (!(await places.acquire(account))) {
+  const release = await places.acquire(account);
+  if (release === undefined) {
     const dueAt = dial.row?.dueAt ?? now;
     return { kind: "not_dialed", decided: { state: "WAITING", reason: "no_capacity", dueAt } };
   }
-  const place: Place = { isHeld: true, isInGate: false };
+  const place: Place = {
+    disconnect: undefined,
+    leave() {
+      place.disconnect?.();
+      release();
+    },
+  };
   delivery.writes.begin();
   try {
     if (delivery.ledger.isDown) return { kind: "again" };
@@ -68,7 +74,7 @@ export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> 
     return await underClaim(held, place, delivery);
   } finally {
     delivery.writes.end();
-    leave(place, account, delivery);
+    place.leave();
   }
 }
 
@@ -141,14 +147,14 @@ async function underClaim(held: Held, place: Place, delivery: Delivery): Promise
     return { refused: waiting("not_checked", held), counted: true };
   });
   if ("refused" in sent) {
-    leave(place, accountNameOf(held.dial.route), delivery);
+    place.leave();
     if (sent.counted) await caps.leave(held, held.dial.route);
     return refuse(held, sent.refused, delivery);
   }
   deps.memory.windows.adjust(accountNameOf(held.dial.route), wasAnswered(sent.outcome));
   // The next call may be claimed while this one is settled, in the same round trip. After no answer, or a
   // refusal of the account, the place is kept until that is counted, as the breaker may open.
-  if (wasAnswered(sent.outcome)) leave(place, accountNameOf(held.dial.route), delivery);
+  if (wasAnswered(sent.outcome)) place.leave();
   return settle(held, sent, delivery, startedAt);
 }
 

@@ -17,7 +17,6 @@ import { createFreshDocuments } from "./delivery/fresh-documents.ts";
 import { lookUpCalls } from "./look-up.ts";
 import { claimAheadMsMax, createPermits, nextPermitAt, paceOfRoute } from "./delivery/permits.ts";
 import { hintAgain } from "./waiting/hint-again.ts";
-import { createRequestGate } from "./delivery/request-gate.ts";
 import { createSharedWrites, manyCalls } from "./delivery/shared-writes.ts";
 import { createPlaces } from "./delivery/places.ts";
 import { windowMin } from "./delivery/window.ts";
@@ -27,6 +26,9 @@ import { countStates, logDecision, type ToWrite, writeDecided } from "./write-de
 const claimsARequest = 8;
 /** Calls of an account without a pace that a large delivery claims beyond the requests under way. */
 const claimsAhead = 3;
+
+/** Time without a place freed by its account after which a call goes back. */
+const noPlaceMs = 5_000;
 
 /** A call to handle: carried by its message, or only named by it. */
 export interface WantedCall {
@@ -232,11 +234,12 @@ async function dialAll(
   };
   const isShared = (account: string) =>
     [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
+  const placesFor = { isShared, waitMsMax: noPlaceMs, clock };
   const delivery: Delivery = {
     deps,
     deadline,
-    places: createPlaces({ total: concurrency * 2, limitOf, isShared, clock }),
-    gate: createRequestGate({ total: concurrency, isShared, windows, clock }),
+    places: createPlaces({ ...placesFor, total: concurrency * 2, limitOf }),
+    connections: createPlaces({ ...placesFor, total: concurrency, limitOf: windows.limitOf }),
     permits: createPermits(deps),
     caps: createCaps(deps),
     documents: createFreshDocuments(calls, { read, askedAt, breakersOpened }, deps),

@@ -17,9 +17,9 @@ import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import type { LookUp } from "./decide.ts";
 import type { DialerDeps } from "./context.ts";
-import { inTurns } from "./delivery/in-turns.ts";
 import { keepCount } from "./breakers/circuit-breaker.ts";
 import { createCaps } from "./delivery/caps.ts";
+import { createPlaces } from "./delivery/places.ts";
 import { settlementOf, settleSurely, unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
 
@@ -51,17 +51,26 @@ export async function lookUpCalls(
   const { clock, settings, concurrency } = deps;
   /** Accounts that failed to answer in this delivery: further requests to them would only take time. */
   const failing = new Set<string>();
-  await inTurns(
-    lookUps,
-    {
-      total: concurrency,
-      groupOf: ({ row }) => row.route.provider,
-      limitOf: ({ row }) => accountOf(row.route, settings.plan).concurrency,
-    },
-    async (lookUp) => {
+  const limits = new Map(
+    lookUps.map(({ row: { route } }) => [
+      route.provider,
+      accountOf(route, settings.plan).concurrency,
+    ]),
+  );
+  const places = createPlaces({
+    total: concurrency,
+    limitOf: (provider) => limits.get(provider) ?? concurrency,
+    isShared: () => false,
+    waitMsMax: Infinity,
+    clock,
+  });
+  await Promise.all(
+    lookUps.map(async (lookUp) => {
+      const release = await places.acquire(lookUp.row.route.provider);
       // If time is short, the row stays due and a sweep calls it up again.
       if (clock.now() + timeNeededMs <= deadline) await lookUpOne(lookUp, failing, deps);
-    },
+      release?.();
+    }),
   );
 }
 

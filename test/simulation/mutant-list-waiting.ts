@@ -296,13 +296,13 @@ export const waitingMutants: readonly Mutant[] = [
     [
       [
         "an account that hangs is sent two requests at once",
-        "window.limit = wasAnswered ? Math.min(window.limit * 2, windowMax) : windowMin;",
-        "window.limit = Math.min(window.limit * 2, windowMax);",
+        "limits.set(account, wasAnswered ? Math.min(limitOf(account) * 2, windowMax) : windowMin);",
+        "limits.set(account, Math.min(limitOf(account) * 2, windowMax));",
       ],
       [
         "no account has more than half of the requests while another's calls are left",
-        "if (heldBy(account) >= half && isShared(account)) continue;",
-        "",
+        "heldBy(account) < limitOf(account) && (heldBy(account) < half || !isShared(account));",
+        "heldBy(account) < limitOf(account);",
       ],
     ],
   ),

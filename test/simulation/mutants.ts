@@ -12,7 +12,6 @@ import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { inTurns } from "../../functions/dialer/delivery/in-turns.ts";
 import { mutants } from "./mutant-list.ts";
 import { type Mutant, searchIn } from "./mutant.ts";
 
@@ -103,12 +102,20 @@ async function failureIn(copy: string, tests: readonly string[]): Promise<string
   );
 }
 
+async function twoAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>) {
+  const rest = items.values();
+  const worker = async () => {
+    for (const item of rest) await work(item);
+  };
+  await Promise.all([worker(), worker()]);
+}
+
 /** Returns the tests that pass without a mutant. A test that fails anyway shows nothing. */
 async function passing(): Promise<ReadonlySet<string>> {
   const tests = [...new Set(chosen.flatMap((mutant) => mutant.tests))];
   const copy = await copyWith([]);
   const passed = new Set<string>();
-  await inTurns(tests, { total: 2, groupOf: () => "", limitOf: () => 2 }, async (test) => {
+  await twoAtOnce(tests, async (test) => {
     const isThere = existsSync(join(first, test));
     const { code } = isThere ? await runTests(copy, [test]) : { code: 1 };
     if (code === 0) passed.add(test);
@@ -127,7 +134,7 @@ const chosen = mutants.filter(
 );
 const passed = await passing();
 const survivors: string[] = [];
-await inTurns(chosen, { total: 2, groupOf: () => "", limitOf: () => 2 }, async (mutant) => {
+await twoAtOnce(chosen, async (mutant) => {
   const copy = await copyWith(mutant.edits);
   const startedAt = Date.now();
   try {

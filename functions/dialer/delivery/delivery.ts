@@ -6,9 +6,8 @@ import type { Caps } from "./caps.ts";
 import type { Dial } from "../decide.ts";
 import type { DialerDeps } from "../context.ts";
 import type { Permits } from "./permits.ts";
-import type { RequestGate } from "./request-gate.ts";
 import type { SharedWrites } from "./shared-writes.ts";
-import type { Places } from "./places.ts";
+import type { Places, Release } from "./places.ts";
 
 /** Result of handling a call. */
 export type Result =
@@ -27,8 +26,10 @@ export interface Delivery {
   deps: DialerDeps;
   /** End of the invocation, in milliseconds since the epoch. */
   deadline: number;
+  /** Places for claimed calls. */
   places: Places;
-  gate: RequestGate;
+  /** Places for requests under way. */
+  connections: Places;
   permits: Permits;
   caps: Caps;
   /** Returns the documents that bear on the calls, at most 5 s old at time `at`: now, or the time of a request. */
@@ -47,25 +48,12 @@ export interface Held {
   claim: string;
 }
 
-/** The places of a delivery that a call holds. */
+/** The places of a delivery that a claimed call holds. */
 export interface Place {
-  /** True if the call holds one of the places for claimed calls. */
-  isHeld: boolean;
-  /** True if the call holds one of the places for requests under way. */
-  isInGate: boolean;
-}
-
-/** Releases each place that a call still holds. */
-export function leave(place: Place, account: string, delivery: Delivery): void {
-  leaveGate(place, account, delivery);
-  if (place.isHeld) delivery.places.release(account);
-  place.isHeld = false;
-}
-
-/** Releases the call's place in the request gate. */
-export function leaveGate(place: Place, account: string, { gate }: Delivery): void {
-  if (place.isInGate) gate.leave(account);
-  place.isInGate = false;
+  /** Gives back the connection, while the call has one. */
+  disconnect: Release | undefined;
+  /** Gives back everything. */
+  leave: Release;
 }
 
 /** A decision to settle under the claim without a request. `counted`: the call has an entry in its number's cap. */

@@ -1,29 +1,29 @@
-/** Time without a place freed by its account after which a call gives up waiting. */
-const noPlaceMs = 5_000;
+/** Interval of looks at limits, which grow through the answers to other deliveries of this process. */
+const lookMs = 500;
 
 interface Waiter {
   account: string;
   grant(): void;
 }
 
+/** Gives a place back. Further calls do nothing. */
+export type Release = () => void;
+
 /**
- * Places for the claimed calls of one delivery. A free place goes to the waiting account with the fewest
- * claims under way, and no account holds more than half while calls of another are left: an account that
- * hangs delays its own calls only.
+ * Places of one delivery: for claimed calls, for requests under way, or for look-ups. A free place goes to the
+ * waiting account that holds the fewest, and no account holds more than half while calls of another are left: an
+ * account that hangs delays its own calls only.
  */
 export interface Places {
-  /**
-   * Resolves to true with a place, to be given back by `release`; false if the account freed no place within
-   * five seconds.
-   */
-  acquire(account: string): Promise<boolean>;
-  release(account: string): void;
+  /** Resolves to undefined if the account freed no place in time. */
+  acquire(account: string): Promise<Release | undefined>;
 }
 
 export function createPlaces({
   total,
   limitOf,
   isShared,
+  waitMsMax,
   clock,
 }: {
   total: number;
@@ -31,23 +31,27 @@ export function createPlaces({
   limitOf(account: string): number;
   /** Returns true if calls of other accounts are left in the delivery. */
   isShared(account: string): boolean;
+  /** Time without a place freed by its account after which a call gives up waiting, in milliseconds. */
+  waitMsMax: number;
   clock: { now(): number; sleep(ms: number): Promise<void> };
 }): Places {
   const half = Math.ceil(total / 2);
   const waiters: Waiter[] = [];
-  const underWay = new Map<string, number>();
+  const held = new Map<string, number>();
   /** Time at which a place was last taken or freed, by account. */
   const progressAt = new Map<string, number>();
-  const heldBy = (account: string) => underWay.get(account) ?? 0;
-
-  const mayTake = (account: string): boolean => {
-    const held = heldBy(account);
-    return held < limitOf(account) && (held < half || !isShared(account));
+  const heldBy = (account: string) => held.get(account) ?? 0;
+  const change = (account: string, by: number) => {
+    held.set(account, heldBy(account) + by);
+    progressAt.set(account, clock.now());
   };
+
+  const mayTake = (account: string): boolean =>
+    heldBy(account) < limitOf(account) && (heldBy(account) < half || !isShared(account));
   const grantFree = () => {
-    let held = 0;
-    for (const count of underWay.values()) held += count;
-    for (; held < total; held++) {
+    let all = 0;
+    for (const count of held.values()) all += count;
+    for (; all < total; all++) {
       let next: Waiter | undefined;
       for (const waiter of waiters) {
         const fewer = next === undefined || heldBy(waiter.account) < heldBy(next.account);
@@ -55,20 +59,19 @@ export function createPlaces({
       }
       if (next === undefined) return;
       waiters.splice(waiters.indexOf(next), 1);
-      underWay.set(next.account, heldBy(next.account) + 1);
-      progressAt.set(next.account, clock.now());
+      change(next.account, 1);
       next.grant();
     }
   };
 
   return {
     async acquire(account) {
-      let isGranted = false;
+      let isHeld = false;
       const granted = Promise.withResolvers<void>();
       const waiter: Waiter = {
         account,
         grant() {
-          isGranted = true;
+          isHeld = true;
           granted.resolve();
         },
       };
@@ -76,24 +79,22 @@ export function createPlaces({
       const since = clock.now();
       // All calls that ask at the same time are queued before the first place is granted.
       await Promise.resolve();
-      grantFree();
       for (;;) {
-        if (isGranted) return true;
-        const idleSince = Math.max(since, progressAt.get(account) ?? 0);
-        const leftMs = idleSince + noPlaceMs - clock.now();
+        grantFree();
+        if (isHeld) break;
+        const leftMs = Math.max(since, progressAt.get(account) ?? 0) + waitMsMax - clock.now();
         if (leftMs <= 0) {
           waiters.splice(waiters.indexOf(waiter), 1);
-          return false;
+          return undefined;
         }
-        // The limit may have grown through another delivery's answers, so the wait is cut into short pieces.
-        await Promise.race([granted.promise, clock.sleep(Math.min(leftMs, 500))]);
-        grantFree();
+        await Promise.race([granted.promise, clock.sleep(Math.min(leftMs, lookMs))]);
       }
-    },
-    release(account) {
-      underWay.set(account, heldBy(account) - 1);
-      progressAt.set(account, clock.now());
-      grantFree();
+      return () => {
+        if (!isHeld) return;
+        isHeld = false;
+        change(account, -1);
+        grantFree();
+      };
     },
   };
 }

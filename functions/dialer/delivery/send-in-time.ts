@@ -9,14 +9,7 @@ import { refusedByOrders } from "./check-claimed.ts";
 import { openBreakers } from "../../../shared/documents/breakers.ts";
 import { type Probe, takeProbe } from "../breakers/probes.ts";
 import { closedUntil } from "../decide.ts";
-import {
-  type Delivery,
-  type Held,
-  leaveGate,
-  type Place,
-  type Refusal,
-  waiting,
-} from "./delivery.ts";
+import { type Delivery, type Held, type Place, type Refusal, waiting } from "./delivery.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
 import type { DialerDeps } from "../context.ts";
 import { leadMs, type Permit } from "./permits.ts";
@@ -61,7 +54,8 @@ export async function sendInTime(
       const late = refusedByClock(held, startedAt, deps);
       if (late !== undefined) return giveBack(late);
       if (permits.isValid(route, permit)) break;
-      leaveGate(place, accountNameOf(route), delivery);
+      place.disconnect?.();
+      place.disconnect = undefined;
       permit = tries < permits.triesMax ? await permits.take(route, tries) : undefined;
       if (permit === undefined) return giveBack(waiting("permit_void", held));
     }
@@ -83,13 +77,13 @@ async function waitUntil(
   place: Place,
   delivery: Delivery,
 ): Promise<boolean> {
-  const { deps, gate, documents } = delivery;
+  const { deps, connections, documents } = delivery;
   const { clock, memory } = deps;
   await clock.sleep(moment - connectedMs - 2 * leadMs(memory) - clock.now());
   await documents(moment);
   await clock.sleep(moment - connectedMs - clock.now());
-  if (!place.isInGate && !(await gate.enter(accountNameOf(dial.route)))) return false;
-  place.isInGate = true;
+  place.disconnect ??= await connections.acquire(accountNameOf(dial.route));
+  if (place.disconnect === undefined) return false;
   await clock.sleep(moment - clock.now());
   return true;
 }
