@@ -76,15 +76,13 @@ export function createPermits(deps: DialerDeps) {
   }
   const asking = new Map<string, Asking[]>();
 
-  /** @param doubled true after a void permit: the ledger, or this process, was slower than expected */
-  async function takeFor(account: string, pace: Pace, doubled: boolean): Promise<void> {
+  async function takeFor(account: string, pace: Pace): Promise<void> {
     await Promise.resolve();
     const all = asking.get(account) ?? [];
     asking.delete(account);
     if (all.length === 0) return;
     const askedAt = clock.now();
-    const lead = Math.min(leadMsMax, leadMs(memory) * (doubled ? 2 : 1));
-    const window = { notBefore: askedAt + lead, notAfter: askedAt + waitMsMax };
+    const window = { notBefore: askedAt + leadMs(memory), notAfter: askedAt + waitMsMax };
     try {
       const key = paceKeyOf(account);
       const moments = await documents.takePermits(key, pace, all.length, window);
@@ -94,11 +92,11 @@ export function createPermits(deps: DialerDeps) {
     }
   }
 
-  const ask = (account: string, pace: Pace, doubled: boolean): Promise<number | undefined> => {
+  const ask = (account: string, pace: Pace): Promise<number | undefined> => {
     const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
     const others = asking.get(account);
     asking.set(account, [...(others ?? []), { resolve, reject }]);
-    if (others === undefined) void takeFor(account, pace, doubled);
+    if (others === undefined) void takeFor(account, pace);
     return promise;
   };
 
@@ -107,10 +105,10 @@ export function createPermits(deps: DialerDeps) {
      * Takes a permit within the next 5 s, or undefined if the account has none. An account without a pace
      * gets one for now.
      */
-    async take(route: Route, tries = 0): Promise<Permit | undefined> {
+    async take(route: Route): Promise<Permit | undefined> {
       const pace = paceOfRoute(route, deps);
       if (pace === undefined) return { moment: clock.now() };
-      const moment = await ask(accountNameOf(route), pace, tries > 0);
+      const moment = await ask(accountNameOf(route), pace);
       return moment === undefined ? undefined : { moment };
     },
     /** Returns true if a request may be sent under this permit now. */

@@ -56,7 +56,7 @@ export async function sendInTime(
       if (permits.isValid(route, permit)) break;
       place.disconnect?.();
       place.disconnect = undefined;
-      permit = tries < permits.triesMax ? await permits.take(route, tries) : undefined;
+      permit = tries < permits.triesMax ? await permits.take(route) : undefined;
       if (permit === undefined) return giveBack(waiting("permit_void", held));
     }
   } catch (error) {
