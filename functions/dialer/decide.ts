@@ -53,6 +53,8 @@ export interface Known {
   /** Breakers, pauses, cancellations, do-not-call entries and paces that bear on the call. */
   documents: BearingDocuments;
   now: number;
+  /** Number of calls that are to be dialed already, by account. */
+  dialing: ReadonlyMap<string, number>;
   canLookUp(route: Route): boolean;
 }
 
@@ -145,7 +147,7 @@ function waitsFor(
   call: Call,
   row: CallRow | undefined,
   route: Route,
-  { plan, documents, now }: Known,
+  { plan, documents, now, dialing }: Known,
 ): string | undefined {
   const agent = call.request.agent_id;
   if (isPaused(agent, route, documents)) return "paused";
@@ -156,7 +158,8 @@ function waitsFor(
   const { pace } = accountOf(route, plan);
   if (pace === undefined) return undefined;
   const account = accountNameOf(route);
-  if (nextPermitAt(account, pace, documents) > soon) return "pace";
+  const others = dialing.get(account) ?? 0;
+  if (nextPermitAt(account, pace, documents, now, others) > soon) return "pace";
   if (row !== undefined) return undefined;
   // A fresh call must not overtake waiting calls: their places are taken ahead.
   const rowsRemain = documents.get("account", account)?.value.rowsRemain === true;

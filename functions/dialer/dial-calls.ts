@@ -15,7 +15,7 @@ import type { DialerDeps } from "./context.ts";
 import { bothRead, documentsFor, knownBy } from "./delivery/documents-for.ts";
 import { createFreshDocuments } from "./delivery/fresh-documents.ts";
 import { lookUpCalls } from "./look-up.ts";
-import { claimAheadMsMax, createPermits, nextPermitAt, paceOfRoute } from "./delivery/permits.ts";
+import { createPermits } from "./delivery/permits.ts";
 import { hintAgain } from "./waiting/hint-again.ts";
 import { createSharedWrites, manyCalls } from "./delivery/shared-writes.ts";
 import { createPlaces } from "./delivery/places.ts";
@@ -140,9 +140,11 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
     lookUps: [],
     left: [],
   };
-  const known = knownBy(read, clock.now(), deps);
+  // Claims of calls that cannot go within 5 s by the pace as read would be useless.
+  const dialing = new Map<string, number>();
+  const known = knownBy(read, clock.now(), deps, dialing);
   const oldest = oldestAccepted(clock.now(), deps);
-  for (const { id, call: delivered } of wanted) {
+  for (const { id, call: delivered } of inOrder(wanted, rows, known.now)) {
     const row = rows.get(id);
     const call = row === undefined ? delivered : callOf(row);
     if (unreadable.has(id) || call === undefined) continue;
@@ -152,51 +154,27 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
       continue;
     }
     const decision = decide(delivered, row, known);
-    if (decision.kind === "write") plan.writes.push({ call, row, decided: decision.decided });
-    else if (decision.kind === "review") plan.reviews.push(decision.row);
-    else if (decision.kind === "dial") plan.dials.push(decision);
+    if (decision.kind === "dial") {
+      plan.dials.push(decision);
+      const account = accountNameOf(decision.route);
+      dialing.set(account, (dialing.get(account) ?? 0) + 1);
+    } else if (decision.kind === "write") {
+      plan.writes.push({ call, row, decided: decision.decided });
+    } else if (decision.kind === "review") plan.reviews.push(decision.row);
     else if (decision.kind === "look_up") plan.lookUps.push(decision);
     else if (row !== undefined) plan.left.push({ row, because: decision.because });
   }
-  return withinPace(plan, deps);
-}
-
-/**
- * Keeps only as many calls of an account with a pace as can go within 5 s by the pace as read, the earliest
- * first. Claims of the others would be useless.
- */
-function withinPace(plan: Plan, deps: DialerDeps): Plan {
-  const now = deps.clock.now();
-  const nextAt = new Map<string, number>();
-  const dials: Dial[] = [];
-  for (const dial of inOrder(plan.dials)) {
-    const { call, row, route } = dial;
-    const pace = paceOfRoute(route, deps);
-    if (pace === undefined) {
-      dials.push(dial);
-      continue;
-    }
-    const account = accountNameOf(route);
-    const first = Math.max(
-      nextPermitAt(account, pace, plan.read),
-      now - ((pace.burst - 1) * pace.intervalUs) / 1000,
-    );
-    const moment = nextAt.get(account) ?? first;
-    if (moment <= now + claimAheadMsMax) {
-      nextAt.set(account, moment + pace.intervalUs / 1000);
-      dials.push(dial);
-    } else if (row === undefined) {
-      const decided = { state: "WAITING", reason: "pace", dueAt: now } as const;
-      plan.writes.push({ call, row, decided });
-    } else plan.left.push({ row, because: "pace" });
-  }
-  return { ...plan, dials };
+  return plan;
 }
 
 /** Sorts by waiting time, longest first, then by id, which is the order of acceptance. */
-function inOrder(dials: readonly Dial[]): Dial[] {
-  const since = ({ row, dialAt }: Dial) => row?.dueAt ?? dialAt;
-  return dials.toSorted((a, b) => since(a) - since(b) || (a.call.id < b.call.id ? -1 : 1));
+function inOrder(
+  wanted: readonly WantedCall[],
+  rows: ReadonlyMap<string, CallRow>,
+  now: number,
+): WantedCall[] {
+  const since = ({ id }: WantedCall) => rows.get(id)?.dueAt ?? now;
+  return wanted.toSorted((a, b) => since(a) - since(b) || (a.id < b.id ? -1 : 1));
 }
 
 /** Acceptance time before which a call's row may have been purged, in milliseconds since the epoch. */
@@ -248,7 +226,7 @@ async function dialAll(
     ledger: { isDown: false },
   };
   return Promise.all(
-    inOrder(dials).map(async (dial) => {
+    dials.map(async (dial) => {
       // One call's error must not hand back the other calls, whose requests may be under way.
       const result = await dialCall(dial, delivery).catch((error: unknown): Result => {
         log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });

@@ -29,10 +29,19 @@ export function calledUpKeyOf(account: string): DocumentKey<"called-up"> {
   return { kind: "called-up", key: account };
 }
 
-/** Earliest time at which a request of the account may leave, by the pace as read; in milliseconds since the epoch. */
-export function nextPermitAt(account: string, pace: Pace, documents: DocumentsRead): number {
-  const arrivalUs = documents.get("pace", account)?.value.arrivalUs ?? 0;
-  return (arrivalUs - (pace.burst - 1) * pace.intervalUs) / 1000;
+/**
+ * Earliest time at which a request of the account may leave after `others` that leave from now on, by the pace as
+ * read; in milliseconds since the epoch.
+ */
+export function nextPermitAt(
+  account: string,
+  pace: Pace,
+  documents: DocumentsRead,
+  now: number,
+  others = 0,
+): number {
+  const arrivalUs = Math.max(now * 1000, documents.get("pace", account)?.value.arrivalUs ?? 0);
+  return (arrivalUs + (others + 1 - pace.burst) * pace.intervalUs) / 1000;
 }
 
 /** Time up to which calls of the account are called up, as read; in milliseconds since the epoch. */

@@ -29,7 +29,7 @@ export function placesOf(
   const now = clock.now();
   // A call hinted now cannot leave at once: the account would lose places before that time.
   const soonest = now + roundTripsToRequest * knownRoundTripMs(memory);
-  const notBefore = Math.floor(Math.max(soonest, nextPermitAt(account, pace, read)));
+  const notBefore = Math.floor(Math.max(soonest, nextPermitAt(account, pace, read, now)));
   const notAfter = now + aheadMsOf(deps);
   if (notBefore > notAfter) return { notBefore, notAfter, moments: [] };
   const arrivalUs = read.get("called-up", account)?.value.arrivalUs;

@@ -20,15 +20,16 @@ export async function hintAgain(
 ): Promise<void> {
   const { settings, clock, log } = deps;
   const now = clock.now();
-  const next = new Map<string, number>();
+  const hinted = new Map<string, number>();
   const rows = left.flatMap(({ row, because }) => {
     const route = routeOf(row.agentId, settings.plan);
     if (because === "route_gone") log("alarm", "route.gone", { call_id: row.id });
     const pace = route && accountOf(route, settings.plan).pace;
     if (because !== "pace" || route === undefined || pace === undefined) return [];
     const account = accountNameOf(route);
-    const moment = next.get(account) ?? Math.max(now, nextPermitAt(account, pace, read));
-    next.set(account, moment + pace.intervalUs / 1000);
+    const others = hinted.get(account) ?? 0;
+    hinted.set(account, others + 1);
+    const moment = nextPermitAt(account, pace, read, now, others);
     return moment > now + hintedMs ? [] : { id: row.id, moment };
   });
   if (rows.length > 0) await hintSafely(rows, deps);
