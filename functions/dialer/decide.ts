@@ -37,8 +37,10 @@ export interface LookUp {
 
 /** The action for a call, decided before anything is claimed. */
 export type Decision =
-  /** No action now: the row is final or not due, or the call waits for a pause, breaker, pace or claim to end. */
+  /** No action now: the row is final or not due, or the call waits for a pause, breaker or claim to end. */
   | { kind: "leave"; because: string }
+  /** A row that came before its account's pace has a permit for it, with the time of that permit. */
+  | { kind: "early"; route: Route; permitAt: number }
   /** The state to write into the row or a new row. */
   | { kind: "write"; decided: Decided }
   /** An unknown outcome that stayed unknown until its review time. */
@@ -53,8 +55,8 @@ export interface Known {
   /** Breakers, pauses, cancellations, do-not-call entries and paces that bear on the call. */
   documents: BearingDocuments;
   now: number;
-  /** Number of calls that are to be dialed already, by account. */
-  dialing: ReadonlyMap<string, number>;
+  /** Number of calls that go before this one, by account. */
+  ahead: ReadonlyMap<string, number>;
   canLookUp(route: Route): boolean;
 }
 
@@ -134,36 +136,39 @@ function decideWaiting(call: Call, row: CallRow | undefined, known: Known): Deci
     dialAt,
   );
   if (closed !== undefined) return { kind: "write", decided: closed };
-  const because = waitsFor(call, row, route, known);
-  if (because !== undefined) return wait(row, because, now);
+  const waits = waitsFor(call, row, route, known);
+  if (row !== undefined && waits?.permitAt !== undefined) {
+    return { kind: "early", route, permitAt: waits.permitAt };
+  }
+  if (waits !== undefined) return wait(row, waits.because, now);
   // Behind an open breaker a call waits for the next probe's time, just as for its own due time.
   const open = openBreakers(call.request.agent_id, route, known.documents);
   const probeAt = Math.max(0, ...open.map(({ value }) => value.probeAt));
   return { kind: "dial", call, row, route, dialAt: Math.max(dialAt, probeAt) };
 }
 
-/** Returns the reason why a call that is due must wait, or undefined. */
+/** Returns why a call that is due must wait, or undefined. */
 function waitsFor(
   call: Call,
   row: CallRow | undefined,
   route: Route,
-  { plan, documents, now, dialing }: Known,
-): string | undefined {
+  { plan, documents, now, ahead }: Known,
+): { because: string; permitAt?: number } | undefined {
   const agent = call.request.agent_id;
-  if (isPaused(agent, route, documents)) return "paused";
+  if (isPaused(agent, route, documents)) return { because: "paused" };
   const soon = now + claimAheadMsMax;
   if (openBreakers(agent, route, documents).some(({ value }) => value.probeAt > soon)) {
-    return "breaker_open";
+    return { because: "breaker_open" };
   }
   const { pace } = accountOf(route, plan);
   if (pace === undefined) return undefined;
   const account = accountNameOf(route);
-  const others = dialing.get(account) ?? 0;
-  if (nextPermitAt(account, pace, documents, now, others) > soon) return "pace";
+  const permitAt = nextPermitAt(account, pace, documents, now, ahead.get(account));
+  if (permitAt > soon) return { because: "pace", permitAt };
   if (row !== undefined) return undefined;
   // A fresh call must not overtake waiting calls: their places are taken ahead.
   const rowsRemain = documents.get("account", account)?.value.rowsRemain === true;
-  return rowsRemain || calledUpTo(account, documents) > soon ? "pace" : undefined;
+  return rowsRemain || calledUpTo(account, documents) > soon ? { because: "pace" } : undefined;
 }
 
 /** Leaves a row unchanged, so that it keeps its place. A fresh call is written WAITING, due now. */

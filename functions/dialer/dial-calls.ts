@@ -6,7 +6,7 @@ import { accountOf } from "../../shared/dial-plan/routes.ts";
 import type { BearingDocuments } from "../../shared/documents/restore.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
-import { callUpSoon, gatherWaiting } from "./waiting/call-up-soon.ts";
+import { callUpSoon, gatherWaiting, type WaitingRow } from "./waiting/call-up-soon.ts";
 import { createCaps } from "./delivery/caps.ts";
 import { decide, type Dial, type LookUp } from "./decide.ts";
 import type { Delivery, Result } from "./delivery/delivery.ts";
@@ -16,7 +16,6 @@ import { bothRead, documentsFor, knownBy } from "./delivery/documents-for.ts";
 import { createFreshDocuments } from "./delivery/fresh-documents.ts";
 import { lookUpCalls } from "./look-up.ts";
 import { createPermits } from "./delivery/permits.ts";
-import { hintAgain } from "./waiting/hint-again.ts";
 import { createSharedWrites, manyCalls } from "./delivery/shared-writes.ts";
 import { createPlaces } from "./delivery/places.ts";
 import { windowMin } from "./delivery/window.ts";
@@ -47,8 +46,8 @@ interface Plan {
   reviews: CallRow[];
   dials: Dial[];
   lookUps: LookUp[];
-  /** Rows that stay unchanged, each with the reason. */
-  left: { row: CallRow; because: string }[];
+  /** Called-up rows that came before their account had a permit for them. */
+  early: WaitingRow[];
 }
 
 /**
@@ -78,7 +77,7 @@ export async function dialCalls(
     writeDecided(plan.writes, deps).catch(failed(idsOf(plan.writes))),
     review(plan.reviews, deps).catch(failed(plan.reviews.map(({ id }) => id))),
     lookUpCalls(plan.lookUps, deps, deadline),
-    hintAgain(plan.left, plan.read, deps),
+    callUpSoon(plan.early, deps),
   ]);
   for (const { dial, result } of results) if (result.kind === "again") again.add(dial.call.id);
   const notDialed = results.flatMap(({ dial, result }) =>
@@ -138,11 +137,11 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
     reviews: [],
     dials: [],
     lookUps: [],
-    left: [],
+    early: [],
   };
   // Claims of calls that cannot go within 5 s by the pace as read would be useless.
-  const dialing = new Map<string, number>();
-  const known = knownBy(read, clock.now(), deps, dialing);
+  const ahead = new Map<string, number>();
+  const known = knownBy(read, clock.now(), deps, ahead);
   const oldest = oldestAccepted(clock.now(), deps);
   for (const { id, call: delivered } of inOrder(wanted, rows, known.now)) {
     const row = rows.get(id);
@@ -154,15 +153,18 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
       continue;
     }
     const decision = decide(delivered, row, known);
-    if (decision.kind === "dial") {
-      plan.dials.push(decision);
+    if (decision.kind === "dial" || decision.kind === "early") {
       const account = accountNameOf(decision.route);
-      dialing.set(account, (dialing.get(account) ?? 0) + 1);
-    } else if (decision.kind === "write") {
-      plan.writes.push({ call, row, decided: decision.decided });
-    } else if (decision.kind === "review") plan.reviews.push(decision.row);
+      ahead.set(account, (ahead.get(account) ?? 0) + 1);
+    }
+    if (decision.kind === "dial") plan.dials.push(decision);
+    else if (decision.kind === "write") plan.writes.push({ call, row, decided: decision.decided });
+    else if (decision.kind === "review") plan.reviews.push(decision.row);
     else if (decision.kind === "look_up") plan.lookUps.push(decision);
-    else if (row !== undefined) plan.left.push({ row, because: decision.because });
+    else if (decision.kind === "early") {
+      const waits = { state: "WAITING", reason: "pace", dueAt: decision.permitAt } as const;
+      plan.early.push({ call, ...waits, writtenAt: askedAt, cameBack: true });
+    } else if (decision.because === "route_gone") log("alarm", "route.gone", { call_id: id });
   }
   return plan;
 }

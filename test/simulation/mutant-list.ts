@@ -170,7 +170,7 @@ const ofDialing = [
       ],
       [
         "what is paused waits",
-        'if (isPaused(agent, route, documents)) return "paused";',
+        'if (isPaused(agent, route, documents)) return { because: "paused" };',
         "",
         [
           'return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;',
@@ -189,7 +189,7 @@ const ofDialing = [
       ],
       [
         "a fresh call does not overtake those that wait",
-        'return rowsRemain || calledUpTo(account, documents) > soon ? "pace" : undefined;',
+        'return rowsRemain || calledUpTo(account, documents) > soon ? { because: "pace" } : undefined;',
         "return undefined;",
       ],
     ],

@@ -71,11 +71,11 @@ export function knownBy(
   documents: BearingDocuments,
   now: number,
   { settings }: Pick<DialerDeps, "settings">,
-  dialing: ReadonlyMap<string, number> = new Map(),
+  ahead: ReadonlyMap<string, number> = new Map(),
 ): Known {
   const { plan, schedule, hashKey, providerOf } = settings;
   const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;
-  return { plan, schedule, hashKey, documents, now, dialing, canLookUp };
+  return { plan, schedule, hashKey, documents, now, ahead, canLookUp };
 }
 
 /** Combines two reads; the first one wins. */

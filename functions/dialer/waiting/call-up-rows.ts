@@ -1,7 +1,7 @@
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { grantPermits, momentsOf, type Pace } from "../../../shared/schedule/pacing.ts";
 import type { DialerDeps } from "../context.ts";
-import { sendHints } from "./hints.ts";
+import { type CalledUp, sendHints } from "./hints.ts";
 import type { Turn } from "./marks.ts";
 import { calledUpKeyOf, knownRoundTripMs, nextPermitAt } from "../delivery/permits.ts";
 import { aheadMsOf } from "./read-backlogs.ts";
@@ -65,7 +65,10 @@ export async function callUpInTurn(
 }
 
 /** Sends hints for rows in the order of their times. */
-export async function sendInOrder(turns: readonly Turn[], deps: DialerDeps): Promise<Turn[]> {
+export async function sendInOrder<Row extends CalledUp>(
+  turns: readonly Row[],
+  deps: DialerDeps,
+): Promise<Row[]> {
   return sendHints(
     turns.toSorted((a, b) => a.moment - b.moment),
     deps,

@@ -6,8 +6,9 @@ import { errorForLog } from "../../../shared/platform/log.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import type { Pace } from "../../../shared/schedule/pacing.ts";
 import { callUpNext, type Written } from "./call-up-next.ts";
+import { sendInOrder } from "./call-up-rows.ts";
 import type { DialerDeps } from "../context.ts";
-import { type CalledUp, hintLeadMs, sendHints } from "./hints.ts";
+import { type CalledUp, hintLeadMs } from "./hints.ts";
 
 /** Maximum time until a row is due for its writer to call it up. Later rows are called up by a sweep. */
 const soonMs = 120_000;
@@ -65,7 +66,7 @@ export async function callUpSoon(rows: readonly WaitingRow[], deps: DialerDeps):
   }
   const lost = (count: number) => (error: unknown) =>
     log("warning", "hints.lost", { count, error: errorForLog(error) });
-  await hintSafely(hints, deps);
+  await sendInOrder(hints, deps).catch(lost(hints.length));
   for (const { route, pace, rows: own } of inTurn.values()) {
     await callUpNext(route, pace, own, deps).catch(lost(own.length));
   }
@@ -84,13 +85,4 @@ export function gatherWaiting(deps: DialerDeps): (row: WaitingRow) => Promise<vo
     { cache: false, batchScheduleFn: (send) => void deps.clock.sleep(gatherMs).then(send) },
   );
   return (row) => loader.load(row);
-}
-
-/** Sends hints. If the queue refuses them, a sweep finds the rows. */
-export async function hintSafely(rows: readonly CalledUp[], deps: DialerDeps): Promise<void> {
-  if (rows.length === 0) return;
-  const ordered = rows.toSorted((a, b) => a.moment - b.moment);
-  await sendHints(ordered, deps).catch((error: unknown) => {
-    deps.log("warning", "hints.lost", { count: rows.length, error: errorForLog(error) });
-  });
 }
