@@ -27,10 +27,9 @@ export function noteEpoch(epoch: number, { memory }: Pick<DialerDeps, "memory">)
   memory.epochSeen = Math.max(memory.epochSeen ?? 0, epoch);
 }
 
-/** Forgets what this process knows of a ledger that went back: documents of backlogs, rows that were called up. */
+/** Forgets which documents of backlogs this process knows to stand, as a ledger that went back may lack them. */
 export function forgetLedger(memory: DialerMemory, restoredAt: number): void {
   memory.backlogsUsedAt.clear();
-  memory.calledUp.clear();
   memory.restoredAt = restoredAt;
 }
 
