@@ -2,7 +2,6 @@ import {
   type aws_apigatewayv2 as apigateway,
   aws_cloudwatch as cloudwatch,
   aws_cloudwatch_actions as actions,
-  type aws_dynamodb as dynamodb,
   aws_iam as iam,
   aws_sns as sns,
   aws_sns_subscriptions as subscriptions,
@@ -126,7 +125,7 @@ function conditionsOf(watched: Watched): Record<string, Condition> {
  * Counts throttled reads and writes of the table. A write that an index throttles counts only among the
  * requests of its operation.
  */
-function throttlesOf(table: dynamodb.TableV2): cloudwatch.IMetric {
+function throttlesOf(table: Storage["table"]): cloudwatch.IMetric {
   const count = (metricName: string, Operation?: string) =>
     table.metric(metricName, {
       ...minute,

@@ -24,6 +24,14 @@ const deploymentSchema = z.strictObject({
   operator: z.boolean().default(false),
   /** E-mail address that receives alarms. */
   alarmEmail: z.email().optional(),
+  /**
+   * Name of the table that is used instead of the stack's own: one that was restored from a point in time, as DynamoDB
+   * restores into a new table.
+   */
+  ledgerTable: z
+    .string()
+    .regex(/^[\w.-]{3,255}$/, "must be the name of a DynamoDB table")
+    .optional(),
   /** Concurrent invocations of the dialer that are reserved to it. */
   dialerConcurrency: z.int().min(reservationMin).optional(),
 });

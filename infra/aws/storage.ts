@@ -17,7 +17,7 @@ const visibilityTimeout = Duration.seconds(6 * dialerTimeoutSeconds);
 const retentionPeriod = Duration.days(14);
 
 /** The queues, the table, the bucket and the secrets. */
-export function createStorage(stack: Stack, id: string) {
+export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
   const deadQueue = new sqs.Queue(stack, "DeadCalls", {
     queueName: `${id}-dead`, // the dialer recognises it by this suffix
     visibilityTimeout,
@@ -34,7 +34,7 @@ export function createStorage(stack: Stack, id: string) {
   });
   const { hashKey, rangeKey, ttl, indexes } = dynamoTable;
   const key = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
-  const table = new dynamodb.TableV2(stack, "Ledger", {
+  const ownTable = new dynamodb.TableV2(stack, "Ledger", {
     partitionKey: key(hashKey),
     sortKey: key(rangeKey),
     globalSecondaryIndexes: Object.entries(indexes).map(([indexName, index]) => ({
@@ -49,6 +49,11 @@ export function createStorage(stack: Stack, id: string) {
     removalPolicy: RemovalPolicy.RETAIN,
     deletionProtection: true,
   });
+  // The own table stays in the stack, so that without the setting the service is back where it was.
+  const table =
+    ledgerTable === undefined
+      ? ownTable
+      : dynamodb.TableV2.fromTableName(stack, "RestoredLedger", ledgerTable);
   const bucket = new s3.Bucket(stack, "Messages", {
     encryption: s3.BucketEncryption.S3_MANAGED,
     blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,

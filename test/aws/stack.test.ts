@@ -91,6 +91,23 @@ describe("the AWS stack", () => {
     for (const wrong of [5, 7.5, Number.NaN]) expect(() => stackWith(wrong)).toThrow(/at least 6/);
   });
 
+  it("uses a restored table in the place of its own, which it keeps", () => {
+    const ledgerTable = "restored-ledger";
+    const props = { bundles, operator: true, ledgerTable };
+    const other = Template.fromStack(new OutboundCallsStack(new App(), "Restored", props));
+    other.resourceCountIs("AWS::DynamoDB::GlobalTable", 1);
+    const functions = Object.values(other.findResources("AWS::Lambda::Function"));
+    const tables = functions.map(
+      ({ Properties }) => Object(Properties).Environment?.Variables?.TABLE,
+    );
+    expect(tables.filter((name) => name !== undefined)).toEqual([ledgerTable, ledgerTable]);
+    const policies = JSON.stringify(other.findResources("AWS::IAM::Policy"));
+    expect(policies).toContain(`:table/${ledgerTable}"`);
+    expect(policies).toContain(`:table/${ledgerTable}/index/`);
+    expect(policies).not.toMatch(/"Fn::GetAtt":\["Ledger/);
+    other.hasOutput("LedgerTable", { Value: ledgerTable });
+  });
+
   describe("with routes to Amazon Connect", () => {
     const instances = [
       "00fbeee1-123e-111e-93e3-11111bfbfcc1",

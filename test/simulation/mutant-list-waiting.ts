@@ -226,8 +226,8 @@ export const waitingMutants: readonly Mutant[] = [
       ],
       [
         "behind an open breaker only probes are called up",
-        "fresh: fresh.slice(0, times.get(document.key)?.length),",
-        "fresh,",
+        "fresh: fresh.slice(0, times.get(document.key)?.length)",
+        "fresh",
       ],
       [
         "the backlogs of an account take turns",

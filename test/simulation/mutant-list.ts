@@ -1,3 +1,4 @@
+import { restoreMutants } from "./mutant-list-restore.ts";
 import { portMutants } from "./mutant-list-ports.ts";
 import { waitingMutants } from "./mutant-list-waiting.ts";
 import { mutantsOf, type Mutant } from "./mutant.ts";
@@ -114,7 +115,7 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "what waits again has no claims",
-    "...(isWaiting ? { claims: [], resent: false, unknownSince: null, misses: 0 } : {}),",
+    "...(isWaiting ? { claims: [], resent: false, lostUntil: null, unknownSince: null, misses: 0 } : {}),",
     "",
   ],
   [
@@ -335,6 +336,7 @@ const ofDialing = [
 export const mutants: readonly Mutant[] = [
   ...ofRows,
   ...portMutants,
+  ...restoreMutants,
   ...ofDialing,
   ...waitingMutants,
 ];

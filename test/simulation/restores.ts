@@ -5,16 +5,6 @@ import { tokens } from "./plan.ts";
 import { type Scenario, scenarios } from "./scenario.ts";
 import type { World } from "./world.ts";
 
-/** A restore of the ledger. All times are seconds since the start. */
-export interface Restore {
-  /** Time of the backup. */
-  toSeconds: number;
-  /** Time at which the backup replaces the ledger. */
-  atSeconds: number;
-  /** Time at which the operator begins to look after it. */
-  confirmedSeconds: number;
-}
-
 /**
  * Generates scenarios with one restore. What operators and clients did between the backup and the restore is lost,
  * and is asked for again, so nobody does anything but post calls without a key.

@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import type { Fates } from "./provider.ts";
-import type { Restore } from "./restores.ts";
 
 /** Probabilities of all faults at once. */
 export interface Weather extends Fates {
@@ -45,6 +44,16 @@ export interface Scenario {
   /** A restore of the ledger from a backup, if there is one. */
   restore?: Restore;
   outages: { of: "ledger" | "queue" | "providers"; atSeconds: number; seconds: number }[];
+}
+
+/** A restore of the ledger. All times are seconds since the start. */
+export interface Restore {
+  /** Time of the backup. */
+  toSeconds: number;
+  /** Time at which the backup replaces the ledger. */
+  atSeconds: number;
+  /** Time at which the operator begins to look after it. */
+  confirmedSeconds: number;
 }
 
 export const agents = ["plain", "again", "command", "listed", "known", "office"] as const;

@@ -12,6 +12,7 @@ describe("the settings of a deployment on AWS", () => {
       basePath: "/phone",
       operator: true,
       alarmEmail: "ada@example.com",
+      ledgerTable: "restored-ledger",
       dialerConcurrency: 12,
     };
     expect(Object.keys(full)).toEqual(settingNames);
@@ -24,6 +25,7 @@ describe("the settings of a deployment on AWS", () => {
   it.each([
     [{ alarmMail: "ada@example.com" }, /alarmMail/],
     [{ operator: "true" }, /expected boolean/],
+    [{ ledgerTable: "a table" }, /must be the name of a DynamoDB table/],
     [{ dialerConcurrency: 5 }, /dialerConcurrency/],
     [{ dialerConcurrency: "12" }, /expected number/],
     [{ alarmEmail: "ada" }, /alarmEmail/],

@@ -1,0 +1,84 @@
+import { mutantsOf } from "./mutant.ts";
+
+/** Mutants of the code that keeps a restore of the ledger from having somebody phoned twice. */
+export const restoreMutants = mutantsOf(
+  ["test/unit/dialer/restore.test.ts", "test/unit/memory-restore.test.ts"],
+  [
+    [
+      "nothing is decided while the ledger is held",
+      "if (known.documents.isOnHold) return holdBack(call, row);",
+      "",
+    ],
+    [
+      "nothing is sent under a claim once the ledger is held",
+      'if (read.isOnHold) return waiting("restored", held);',
+      "",
+    ],
+    [
+      "a call whose row was lost goes to review",
+      "if (row === undefined) return call.acceptedAt <= restore.since;",
+      "if (row === undefined) return false;",
+    ],
+    [
+      "a row that appears late goes to review",
+      'return row.state === "WAITING" && mayHaveBeenDialed(row, { at: at ?? since, since });',
+      "return false;",
+    ],
+    [
+      "a row that the copy did not have counts, whenever it is due",
+      "return isNew || (row.dueAt ?? 0) <= since + restoreMarginMs;",
+      "return (row.dueAt ?? 0) <= since + restoreMarginMs;",
+    ],
+    [
+      "claims and unknown outcomes of the copy count",
+      'if (row.state === "DIALING" || row.state === "UNKNOWN") return true;',
+      'if (row.state === "DIALING" || row.state === "UNKNOWN") return false;',
+    ],
+    [
+      "a confirmed restore holds until it is done",
+      'if (state === "held" || state === "confirmed") return true;',
+      'if (state === "held") return true;',
+    ],
+    ["a ledger that is behind is held", "return epoch < epochSeen;", "return false;"],
+    [
+      "a process that could not read the epoch dials nobody",
+      "epochSeen === undefined || isHeld(",
+      "isHeld(",
+    ],
+    [
+      "a sweep notices a ledger that is behind",
+      "if (epoch >= outside || isKnown) {",
+      "if (epoch >= 0) {",
+    ],
+    [
+      "the ledger stays behind while it is held",
+      "epoch: restore === undefined ? Math.max(value.epoch, outside) + 1 : value.epoch",
+      "epoch: Math.max(value.epoch, outside) + 1",
+    ],
+    [
+      "a restore is over once a later sweep finds nothing more",
+      "const isDone = value.isWatchDone && waiting.isWhole && waiting.found === 0;",
+      "const isDone = waiting.isWhole;",
+    ],
+    [
+      "a look-up covers all of the time that was lost",
+      "until: (lostUntil ?? claimedAt) + claimAgeMsMax",
+      "until: claimedAt + claimAgeMsMax",
+    ],
+    [
+      "a call found by number is no proof after a restore",
+      "if (row.lostUntil !== null) return undefined;",
+      "",
+    ],
+    [
+      "a record of one attempt is no proof after a restore",
+      "if (claim === undefined || row.resent || row.lostUntil !== null) return false;",
+      "if (claim === undefined || row.resent) return false;",
+    ],
+    [
+      "backlogs are written again after a restore",
+      "if (isOnHold || restoredAt > memory.restoredAt) forgetLedger(memory, restoredAt);",
+      "",
+    ],
+  ],
+);
