@@ -1,7 +1,7 @@
 import { type aws_s3 as s3, type Stack, Validations } from "aws-cdk-lib";
 
 /** Acknowledges the AwsSolutions rules that do not apply here, each with its reason. */
-export function acknowledgeRules(stack: Stack, bucket: s3.Bucket): void {
+export function acknowledgeRules(stack: Stack, bucket: s3.Bucket, isTraced: boolean): void {
   const bucketId =
     bucket.node.defaultChild === undefined ? "" : stack.resolve(bucket.bucketName).Ref;
   const reasons: Record<string, string> = {
@@ -17,6 +17,11 @@ export function acknowledgeRules(stack: Stack, bucket: s3.Bucket): void {
       "A dead letter's object has the message's id below dead-letters/.",
     [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/epoch/*]`]:
       "The ledger's epoch is the name of an object below epoch/.",
+    ...(isTraced
+      ? {
+          "AwsSolutions-IAM5[Resource::*]": "X-Ray's traces have no names that a right could name.",
+        }
+      : {}),
   };
   for (const [id, reason] of Object.entries(reasons)) {
     Validations.of(stack).acknowledge({ id: `AwsSolutions::${id}`, reason });

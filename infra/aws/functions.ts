@@ -49,9 +49,10 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
       timeout,
       role,
       logGroup,
-      // Metric filters read the fields of the events. A trace of X-Ray would hold only the invocation, as the
-      // SDK is not instrumented, and with it the message of an error, which may quote what it was given.
+      // Metric filters read the fields of the events.
       loggingFormat: lambda.LoggingFormat.JSON,
+      // A trace holds the invocation alone, as the SDK is not instrumented.
+      tracing: props.xray === true ? lambda.Tracing.ACTIVE : lambda.Tracing.DISABLED,
       environment: {
         QUEUE_URL: queue.queueUrl,
         DEAD_QUEUE_URL: deadQueue.queueUrl,

@@ -22,6 +22,8 @@ const deploymentSchema = z.strictObject({
     .optional(),
   /** True to enable the operator API, which lets the API's function read and write calls. */
   operator: z.boolean().default(false),
+  /** True to trace the functions' invocations with X-Ray. */
+  xray: z.boolean().default(false),
   /** E-mail address that receives alarms. */
   alarmEmail: z.email().optional(),
   /**
@@ -85,7 +87,7 @@ export function deploymentOf(name: string | undefined, json: string): Deployment
   if (!parsed.success) throw new Error(`${settingsFile}:\n${z.prettifyError(parsed.error)}`);
   return {
     stackName: name === undefined ? "OutboundCalls" : `OutboundCalls-${name}`,
-    settings: parsed.data[name ?? firstName] ?? { operator: false },
+    settings: parsed.data[name ?? firstName] ?? deploymentSchema.parse({}),
   };
 }
 

@@ -20,7 +20,7 @@ export class OutboundCallsStack extends Stack {
     const watched = { ...storage, ...functions, ...props, httpApi, logged };
     createAlarms(this, watched);
     createDashboard(this, watched);
-    acknowledgeRules(this, storage.bucket);
+    acknowledgeRules(this, storage.bucket, props.xray === true);
     const { settings, providerSecrets, table } = storage;
     new CfnOutput(this, "SettingsSecret", { value: settings.secretArn });
     new CfnOutput(this, "ProviderSecretsSecret", { value: providerSecrets.secretArn });

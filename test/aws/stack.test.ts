@@ -7,6 +7,8 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { afterAll, describe, expect, it } from "vitest";
 import { functionNames } from "../../infra/aws/bundle.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { createSpecificationCheck } from "../support/service-specification.ts";
+import type { OutboundCallsProps } from "../../infra/aws/props.ts";
 import { OutboundCallsStack } from "../../infra/aws/stack.ts";
 
 const bundles = mkdtempSync(join(tmpdir(), "outbound-calls-"));
@@ -30,6 +32,19 @@ const resources = (type: string): Resource["Properties"][] =>
   Object.values(template.findResources(type)).map(
     ({ Properties = {} }): Resource["Properties"] => Properties,
   );
+
+/** Expects that cdk-nag has nothing to object to in a stack with these settings. */
+function expectNoObjection(props: Partial<OutboundCallsProps>): void {
+  const app = new App({ outdir: mkdtempSync(join(bundles, "out-")) });
+  new OutboundCallsStack(app, "Checked", { bundles, ...props });
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  const report: unknown = JSON.parse(
+    readFileSync(join(app.synth().directory, "validation-report.json"), "utf8"),
+  );
+  expect(report).toMatchObject({
+    pluginReports: [{ pluginName: "AwsSolutions", conclusion: "success", violations: [] }],
+  });
+}
 
 describe("the AWS stack", () => {
   it("hands the dialer batches whose messages fail one by one, of both queues, at bounded concurrency", () => {
@@ -89,6 +104,33 @@ describe("the AWS stack", () => {
     );
     expect(most.reduce((sum, one) => sum + one, 0)).toBe(12 - 2);
     for (const wrong of [5, 7.5, Number.NaN]) expect(() => stackWith(wrong)).toThrow(/at least 6/);
+  });
+
+  it("has no fault by AWS's own specification of its resources, which finds such faults", async () => {
+    const { faultsOf } = await createSpecificationCheck();
+    const { Resources: all } = template.toJSON();
+    expect(Object.keys(all).length).toBeGreaterThan(40);
+    expect(faultsOf(all)).toEqual([]);
+    const queue = { Type: "AWS::SQS::Queue", Properties: { VisibilityTimeout: "6", Colour: 1 } };
+    const source = { Type: "AWS::Lambda::EventSourceMapping", Properties: { ScalingConfig: [] } };
+    expect(faultsOf({ queue, source, other: { Type: "AWS::SQS::Topic" } })).toEqual([
+      'queue (AWS::SQS::Queue).VisibilityTimeout is no integer: "6"',
+      "queue (AWS::SQS::Queue) has no Colour",
+      "source (AWS::Lambda::EventSourceMapping) lacks FunctionName",
+      "source (AWS::Lambda::EventSourceMapping).ScalingConfig is no ref: []",
+      "other: AWS::SQS::Topic is no type of resource",
+    ]);
+  });
+
+  it("traces the invocations of both functions only where that is asked for", () => {
+    const modesOf = (one: Template) =>
+      Object.values(one.findResources("AWS::Lambda::Function")).flatMap(
+        ({ Properties }) => Object(Properties).TracingConfig?.Mode ?? [],
+      );
+    expect(modesOf(template)).toEqual([]);
+    const traced = new OutboundCallsStack(new App(), "Traced", { bundles, xray: true });
+    expect(modesOf(Template.fromStack(traced))).toEqual(["Active", "Active"]);
+    expectNoObjection({ xray: true });
   });
 
   it("uses a restored table in the place of its own, which it keeps", () => {
@@ -169,15 +211,7 @@ describe("the AWS stack", () => {
     });
 
     it("says why, so that cdk-nag has nothing to object to", () => {
-      const app = new App({ outdir: join(bundles, "out") });
-      new OutboundCallsStack(app, "Checked", { bundles, plan });
-      Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-      const report: unknown = JSON.parse(
-        readFileSync(join(app.synth().directory, "validation-report.json"), "utf8"),
-      );
-      expect(report).toMatchObject({
-        pluginReports: [{ pluginName: "AwsSolutions", conclusion: "success", violations: [] }],
-      });
+      expectNoObjection({ plan });
     });
 
     it("gives no such right where the plan has no such route", () => {

@@ -47,7 +47,7 @@ export interface Scenario {
 }
 
 /** A restore of the ledger. All times are seconds since the start. */
-export interface Restore {
+interface Restore {
   /** Time of the backup. */
   toSeconds: number;
   /** Time at which the backup replaces the ledger. */

@@ -11,6 +11,7 @@ describe("the settings of a deployment on AWS", () => {
       stage: "prod",
       basePath: "/phone",
       operator: true,
+      xray: true,
       alarmEmail: "ada@example.com",
       ledgerTable: "restored-ledger",
       dialerConcurrency: 12,
@@ -19,7 +20,7 @@ describe("the settings of a deployment on AWS", () => {
     expect(parsed(full)).toEqual({ stackName: "OutboundCalls", settings: full });
     expect(parsed(full, "staging").stackName).toBe("OutboundCalls-staging");
     const json = JSON.stringify({ default: full });
-    expect(deploymentOf("staging", json).settings).toEqual({ operator: false });
+    expect(deploymentOf("staging", json).settings).toEqual({ operator: false, xray: false });
   });
 
   it.each([
