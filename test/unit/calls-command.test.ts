@@ -205,6 +205,38 @@ describe("npm run calls", () => {
     await rm(directory, { recursive: true });
   });
 
+  it("says what a restored ledger needs, at each step", async () => {
+    const bench = createBench();
+    expect((await bench.calls("restored")).out).toBe(
+      "The ledger was not restored. Calls are dialed.",
+    );
+    const since = Date.parse("2026-11-21T10:00:00Z");
+    const value = {
+      state: "held" as const,
+      since,
+      epoch: 7,
+      at: null,
+      by: null,
+      isWatchDone: false,
+      lookedUp: 0,
+      toReview: 0,
+    };
+    const key = { kind: "restore", key: "ledger" } as const;
+    const next = { ...key, version: randomVersion(), value, expiresAt: null };
+    await bench.documents.write([{ next, seen: null }]);
+    expect((await bench.calls("restored")).out).toMatch(/NOTHING IS DIALED[\s\S]*--at TIME/);
+    expect((await bench.calls("stats")).out).toMatch(/NOTHING IS DIALED since 2026-11-21T10/);
+    const late = await bench.calls("restored --at 2026-11-21T10:00:01Z");
+    expect([late.code, late.err]).toEqual([2, expect.stringMatching(/\/at must not be after/)]);
+    const said = await bench.calls("restored --at 2026-11-21T09:00:00Z");
+    expect(said.code).toBe(0);
+    expect(said.out).toMatch(/do-not-call\s+list \(dnc add\), pauses \(pause\) and cancellations/);
+    const again = await bench.calls("restored --at 2026-11-21T09:00:00Z");
+    expect([again.code, again.err]).toEqual([2, expect.stringMatching(/^409 /)]);
+    const json = await bench.calls("restored --json");
+    expect(JSON.parse(json.out)).toMatchObject({ state: "confirmed", looked_up: 0 });
+  });
+
   it.each([
     ["", 1, /^npm run calls -- COMMAND/],
     ["--help", 0, /^npm run calls -- COMMAND/],

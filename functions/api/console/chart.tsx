@@ -39,7 +39,14 @@ export function Chart({ counts }: { counts: Counts | undefined }) {
   return (
     <section class="card" aria-labelledby="chart">
       <h2 id="chart">Last 24 hours</h2>
-      <SweepWarning sweptAt={counts.swept_at} />
+      {counts.held_since === null ? (
+        <SweepWarning sweptAt={counts.swept_at} />
+      ) : (
+        <p class="problem">
+          The ledger was restored from a backup: nothing has been dialed since{" "}
+          <Time at={counts.held_since} />. <code>npm run calls -- restored</code> says what to do.
+        </p>
+      )}
       <svg
         viewBox="0 0 240 62"
         role="img"

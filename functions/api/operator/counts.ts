@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type CallState, callStates, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { countsKeyOf } from "../../../shared/documents/counts.ts";
 import type { Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
-import { sweepKey } from "../../../shared/documents/restore.ts";
+import { restoreKey, sweepKey } from "../../../shared/documents/restore.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
 import { endOfTime, state, time, timeOf } from "./fields.ts";
 import { operatorRoute } from "./route.ts";
@@ -29,6 +29,9 @@ const countsSchema = z.strictObject({
     .describe("Calls that stand in a state now, counted up to `standing_most`"),
   standing_most: z.int(),
   swept_at: sweptAt,
+  held_since: time
+    .nullable()
+    .describe("Since when nothing is dialed, as the ledger was restored; null otherwise"),
 });
 export type Counts = z.infer<typeof countsSchema>;
 
@@ -55,7 +58,7 @@ export const countRoutes = [countCalls];
 
 async function countsOf(hours: number, now: number, documents: Documents) {
   const keys = Array.from({ length: hours }, (_, n) => countsKeyOf(now - (hours - 1 - n) * hourMs));
-  const read = await documents.read([...keys, sweepKey]);
+  const read = await documents.read([...keys, sweepKey, restoreKey]);
   const counts = keys.flatMap(({ kind, key }) => {
     const counted = read.get(kind, key)?.value ?? {};
     const hour = timeOf(Number(key) * hourMs);
@@ -64,7 +67,9 @@ async function countsOf(hours: number, now: number, documents: Documents) {
       return count === 0 ? [] : [{ hour, state: reached, count }];
     });
   });
-  return { counts, swept_at: sweptAtIn(read) };
+  const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
+  const heldSince = restore === undefined || restore.state === "done" ? null : restore.since;
+  return { counts, swept_at: sweptAtIn(read), held_since: timeOf(heldSince) };
 }
 
 /** Returns the time at which the last full round of the sweep began; null before the first one. */

@@ -78,7 +78,8 @@ function ownLeft(
     if (read === undefined) return [];
     const place = { id, dueAt };
     const mark = markOf(place, read.document.value.marks);
-    const isCovered = mark !== undefined && isLive(mark, horizon) && mark.at >= writtenAt;
+    // A row that was written at the mark's own moment may have come after the mark's page was read.
+    const isCovered = mark !== undefined && isLive(mark, horizon) && mark.at > writtenAt;
     // If the page was cut off, the row may lie after its end: the rows before it come first.
     const mayFollow =
       !read.isWhole && (read.last === undefined || comparePlaces(place, read.last) > 0);

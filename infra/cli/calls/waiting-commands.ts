@@ -93,6 +93,11 @@ export const waitingCommands: Record<string, Command> = {
     }));
     show(standing, ["state", "now"], values, terminal);
     terminal.print(sweepLine(answer));
+    if (answer.held_since !== null) {
+      terminal.print(
+        `The ledger was restored: NOTHING IS DIALED since ${answer.held_since}. See: npm run calls -- restored`,
+      );
+    }
     return 0;
   },
 };

@@ -16,6 +16,7 @@ export function itConfirmsRestores(api: OperatorApiBench): void {
     await putDocument(restoreKey.kind, restoreKey.key, { ...held, ...counted });
     const noticed = new Date(since).toISOString();
     expect((await ask("/restored")).body).toEqual({ ...none, state: "held", since: noticed });
+    expect((await ask("/counts")).body).toMatchObject({ held_since: noticed });
 
     const late = await ask("/restored", { at: new Date(since + 1000).toISOString() });
     expect([late.status, late.body.errors[0]?.pointer]).toEqual([422, "/at"]);

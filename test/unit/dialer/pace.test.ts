@@ -69,6 +69,17 @@ describe("a paced account", () => {
     expect(peak(secondsOf(bench))).toBeLessThanOrEqual(2 + 1);
   });
 
+  it("is sent calls that were posted one by one at the same moment, without waiting for a sweep", async () => {
+    const bench = createBench(paced(1));
+    bench.answer = async () => {
+      await bench.sleep(120);
+      return { kind: "placed" };
+    };
+    await sendEach(bench, ...callsNow(bench, 20));
+    await bench.simulate(40, { firstSweepSeconds: 60 });
+    expect(bench.dialed).toHaveLength(20);
+  });
+
   it("takes its burst at once after a pause, and no more", async () => {
     const bench = createBench(paced(2, { burst: 5 }));
     await warmUp(bench);
