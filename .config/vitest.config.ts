@@ -54,8 +54,11 @@ export default defineConfig({
           name: "first-run",
           include: ["test/end-to-end/{*-first-run,quickstart,clean-clone}.test.ts"],
         },
-        { name: "end-to-end", include: ["test/end-to-end/{aws,cloudflare}.test.ts"] },
-        { name: "scheduling", include: ["test/end-to-end/{*-schedule,operator-page}.test.ts"] },
+        {
+          name: "end-to-end",
+          include: ["test/end-to-end/{aws,cloudflare,operator-page}.test.ts"],
+        },
+        { name: "scheduling", include: ["test/end-to-end/*-schedule.test.ts"] },
         { name: "trouble", include: ["test/end-to-end/*-trouble.test.ts"] },
       ].map(({ name, include }, index) => ({
         root,

@@ -84,7 +84,7 @@ export function describeNotPlaced({ provider, dialAnswered }: ProviderBench): vo
           true,
         ]);
       }),
-      { numRuns: 500 },
+      { numRuns: 250 },
     );
   });
 
