@@ -31,6 +31,10 @@ const timeNeededMs = 35_000;
 const clockMarginMs = 5_000;
 /** Tolerated lag of a ledger index. */
 const indexMarginMs = 10_000;
+/** Age of a claim up to which its record counts for the circuit breakers. */
+const recordMsMax = 120_000;
+/** Time past the review time for which a restored call waits to be asked for once: many are asked for then. */
+const restoredExtraMs = 3_600_000;
 /** Maximum time by which a provider may place a call late after its request. */
 const lateMsMax = 600_000;
 /** A record of a call that was placed. */
@@ -97,11 +101,22 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
       ("notPlaced" in found
         ? await settleNotPlaced(found.notPlaced, lookUp, deps)
         : await settleFound(found, lookUp, deps));
-    if (!isSettled && (isAsked || orReview)) await writeMiss(lookUp, orReview, deps);
+    if (!isSettled && (isAsked || (orReview && !mayStillBeAsked(row, deps)))) {
+      await writeMiss(lookUp, orReview, deps);
+    }
   } catch (error) {
     // The found call is not lost: its row stays due, and is looked up again.
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
   }
+}
+
+/** True if a call whose claims a restore lost may wait longer, as thousands may have come due at once. */
+function mayStillBeAsked(
+  { lostUntil, unknownSince }: CallRow,
+  { clock, settings }: DialerDeps,
+): boolean {
+  const reviewAt = (unknownSince ?? 0) + settings.plan.reviewAfterSeconds * 1000;
+  return lostUntil !== null && clock.now() < reviewAt + restoredExtraMs;
 }
 
 /** Writes that the provider had no record: the row waits for the next look-up, or for review. */
@@ -203,6 +218,8 @@ async function settleNotPlaced(
   await countStates([state], deps);
   try {
     await createCaps(deps).leave({ row, claim }, route);
+    // An old record says nothing of the account as it is now.
+    if (now - row.claimedAt > recordMsMax) return true;
     const read = await documents.read(breakerKeysOf(agentId, route));
     await keepCount(outcome, { agentId, route, numberHash }, read, deps);
   } catch (error) {
