@@ -11,9 +11,6 @@ import { markAndSend } from "./write-backlogs.ts";
 /** Maximum rows of other writers that are called up along with one's own, as they came first. */
 const othersMax = 100;
 
-/** Maximum times that backlogs are read, where other writers change them meanwhile. */
-const triesMax = 2;
-
 /** A row of an account with a pace that was just written WAITING. */
 export interface Written {
   id: string;
@@ -26,7 +23,7 @@ export interface Written {
 /**
  * Calls up the next rows in the backlogs of rows just written, so that these need not wait for a sweep. Where
  * a sweep left rows over for lack of places, only sweeps call up, in turn. If another writer calls up rows of
- * a backlog meanwhile, nothing of it is called up, and it is read again.
+ * a backlog meanwhile, nothing of it is called up: the next writer or sweep does so.
  */
 export async function callUpNext(
   route: Route,
@@ -34,18 +31,6 @@ export async function callUpNext(
   rows: readonly Written[],
   deps: DialerDeps,
 ): Promise<void> {
-  for (let tried = 0; tried < triesMax; tried++) {
-    if (await callUpOnce(route, pace, rows, deps)) return;
-  }
-}
-
-/** @returns false if another writer came first */
-async function callUpOnce(
-  route: Route,
-  pace: Pace,
-  rows: readonly Written[],
-  deps: DialerDeps,
-): Promise<boolean> {
   const { documents, clock } = deps;
   const account = accountNameOf(route);
   const keys = [...new Set(rows.map(({ backlog }) => backlog))];
@@ -56,14 +41,14 @@ async function callUpOnce(
     ...keys.map((key) => ({ kind: "backlog", key }) as const),
   ]);
   const standing = read.get("account", account)?.value;
-  if (standing?.rowsRemain === true) return true;
+  if (standing?.rowsRemain === true) return;
   const now = clock.now();
   const places = placesOf(account, pace, rows.length + othersMax, read, deps);
   const backlogs = keys.flatMap((key) => {
     const document = read.get("backlog", key);
     return document === undefined ? [] : { document };
   });
-  if (places.moments.length === 0 || backlogs.length === 0) return true;
+  if (places.moments.length === 0 || backlogs.length === 0) return;
   const horizon: Horizon = { now, restartedAt: standing?.restartedAt ?? 0, isPaced: true };
   const reads = await readRows(backlogs, places.moments.length, horizon, deps);
   const found = reads.flatMap(({ document, fresh }): Omit<Turn, "moment">[] =>
@@ -75,8 +60,7 @@ async function callUpOnce(
     .map((row, index) => ({ ...row, moment: places.moments[index] ?? now }));
   const changes = reads.map(({ document }) => ({ document, value: document.value }));
   const send = (mine: readonly Turn[]) => callUpInTurn(mine, account, pace, places, deps);
-  const marked = await markAndSend(turns, changes, horizon, send, deps);
-  return marked.size === changes.length;
+  await markAndSend(turns, changes, horizon, send, deps);
 }
 
 /**

@@ -4,11 +4,8 @@ import { comparePlaces, type DuePlace } from "../../../shared/ledger/call-ledger
 
 /** Time after its last hint from which on a row that still stands counts as never called up. */
 const hintLifeMs = 30_000;
-/** Marks younger than this are merged, so that a busy backlog has few of them. */
+/** Age up to which a mark moves on with the rows called up after it, so that a busy backlog has few marks. */
 const youngMs = 30_000;
-const marksMax = 16;
-/** Minimum age for merging a mark: a writer checks its own rows sooner, and needs the marks as they were set. */
-const settledMs = 10_000;
 
 export type Backlog = StoredDocument<"backlog">;
 export type BacklogValue = Backlog["value"];
@@ -86,43 +83,16 @@ export function marksAfter(
   const until = called.reduce((latest, { moment }) => Math.max(latest, moment), now);
   const { dueAt, id } = last;
   const mark: Mark = { dueAt, id, until, at: now, since: now, left: called.length };
-  const before = marks.filter((one) => comparePlaces(one, mark) < 0);
+  // Rows before a mark that no longer counts have been called up again, so the next mark covers them.
+  const before = marks.filter((one) => comparePlaces(one, mark) < 0 && isLive(one, horizon));
   const after = marks.filter((one) => comparePlaces(one, mark) > 0);
-  // Rows before a mark that no longer counts have been called up again.
-  const renewed = before.map((one) =>
-    isLive(one, horizon) ? one : { ...one, until, at: now, since: now },
-  );
-  return fewer([...merged(renewed, now), mark, ...after]);
-}
-
-/**
- * Merges the first two marks set within half a minute of each other, once the writers of their rows have
- * checked them.
- */
-function merged(marks: readonly Mark[], now: number): Mark[] {
-  const index = marks.findIndex((one, at) => {
-    const other = marks[at + 1];
-    return other !== undefined && other.since - one.since < youngMs && now - other.at >= settledMs;
-  });
-  const [one, other] = [marks[index], marks[index + 1]];
-  if (one === undefined || other === undefined) return [...marks];
-  const both = { ...asOne(one, other), until: Math.max(one.until, other.until) };
-  return [...marks.slice(0, index), both, ...marks.slice(index + 2)];
-}
-
-/**
- * Merges the two oldest marks if there are too many. A row may then be taken for lost too early, but never
- * too late.
- */
-function fewer([first, second, ...others]: Mark[]): Mark[] {
-  if (first === undefined || second === undefined) return first === undefined ? [] : [first];
-  if (others.length + 2 <= marksMax) return [first, second, ...others];
-  return [{ ...asOne(first, second), until: Math.min(first.until, second.until) }, ...others];
-}
-
-/** Merges two marks into one that covers the rows of both. */
-function asOne(one: Mark, other: Mark): Mark {
-  const { dueAt, id, until } = other;
-  const [at, since] = [Math.max(one.at, other.at), Math.min(one.since, other.since)];
-  return { dueAt, id, until, at, since, left: one.left + other.left };
+  const previous = before.at(-1);
+  if (previous === undefined || now - previous.since >= youngMs) return [...before, mark, ...after];
+  const both: Mark = {
+    ...mark,
+    until: Math.max(previous.until, until),
+    since: previous.since,
+    left: previous.left + mark.left,
+  };
+  return [...before.slice(0, -1), both, ...after];
 }

@@ -1,18 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call.ts";
-import { callUpNext } from "../../../functions/dialer/waiting/call-up-next.ts";
-import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
   type Bench,
   callsNow,
-  idsDialed,
   iso,
-  putIn,
   request,
   rowOf,
   rowsIn,
@@ -83,53 +78,6 @@ describe("a paced account", () => {
     await sendEach(bench, ...callsNow(bench, 20));
     await bench.simulate(40, { firstSweepSeconds: 60 });
     expect(bench.dialed).toHaveLength(20);
-  });
-
-  it("is sent a row that was written slowly behind the last one called up", async () => {
-    const bench = createBench(paced(10));
-    const route = bench.plan.agents["agent_sales"];
-    const pace = route && accountOf(route, bench.plan).pace;
-    if (route === undefined || pace === undefined) throw new Error("the plan has no such route");
-    await bench.sweep();
-    bench.advance(1000);
-    const from = bench.now();
-    const up = (call: Call, dueAt: number, writtenAt: number) => {
-      const backlog = backlogOf({ client: call.client, agentId: "agent_sales" });
-      return callUpNext(route, pace, [{ id: call.id, dueAt, backlog, writtenAt }], bench.deps);
-    };
-    const [slow, first, next] = [aCallNow(bench, utc), aCallNow(bench, utc), aCallNow(bench, utc)];
-    await putIn(bench, "WAITING", first, { dueAt: from + 100 });
-    await up(first, from + 100, bench.now());
-    bench.advance(200);
-    await putIn(bench, "WAITING", slow, { dueAt: from + 50 });
-    const writtenAt = bench.now();
-    bench.advance(5);
-    await putIn(bench, "WAITING", next, { dueAt: bench.now() });
-    await up(next, bench.now(), bench.now());
-    bench.advance(5);
-    await up(slow, from + 50, writtenAt);
-    await bench.simulate(5, { firstSweepSeconds: 60 });
-    expect(new Set(idsDialed(bench))).toEqual(new Set([slow.id, first.id, next.id]));
-  });
-
-  it("is sent a row though another writer changes its backlog meanwhile", async () => {
-    const bench = createBench(paced(1));
-    let isFirst = true;
-    bench.breakDocuments({
-      async write(changes) {
-        const [change] = changes;
-        if (isFirst && change?.next.kind === "backlog" && change.seen !== null) {
-          isFirst = false;
-          const version = bench.deps.random.version();
-          await bench.documents.write([{ ...change, next: { ...change.next, version } }]);
-        }
-        return bench.documents.write(changes);
-      },
-    });
-    await sendEach(bench, ...callsNow(bench, 20, utc));
-    await bench.simulate(40, { firstSweepSeconds: 60 });
-    expect(isFirst).toBe(false);
-    expect(idsDialed(bench)).toHaveLength(20);
   });
 
   it("takes its burst at once after a pause, and no more", async () => {
