@@ -56,7 +56,6 @@ export function createDialerMemory(): DialerMemory {
     heartbeatReadAt: -Infinity,
     epochSeen: undefined,
     epochReadAt: -Infinity,
-    epochKnownAt: -Infinity,
     restoredAt: 0,
   };
 }

@@ -32,12 +32,7 @@ export async function readLocalSettings(defaults: {
   const given = process.env;
   const port = Number(given["PORT"] ?? defaults.port);
   await refuseTakenPort(port);
-  // Calls that wait for a stand-in must not be dialed by a later run without it, nor the other way round.
-  const ownDirectory =
-    given["PROVIDER_STANDINS"] === "true"
-      ? join(defaults.stateDirectory, "stand-ins")
-      : defaults.stateDirectory;
-  const stateDirectory = resolve(given["STATE_DIR"] ?? ownDirectory);
+  const stateDirectory = resolve(given["STATE_DIR"] ?? defaults.stateDirectory);
   await mkdir(stateDirectory, { recursive: true });
 
   const environment: Record<string, string> = {

@@ -10,7 +10,6 @@ const options = {
   account: { type: "string" },
   breaker: { type: "string" },
   at: { type: "string" },
-  unnoticed: { type: "boolean" },
   reason: { type: "string" },
   from: { type: "string" },
   until: { type: "string" },
@@ -39,7 +38,7 @@ export const optionsOf: Record<string, string[]> = {
   stats: ["hours"],
   dnc: ["file", "renew"],
   audit: ["limit"],
-  restored: ["at", "unnoticed"],
+  restored: ["at"],
 };
 
 /** @throws a Failure if an option is unknown or lacks its value */
