@@ -61,4 +61,6 @@ export interface DialerMemory {
   restoredAt: number;
   /** Time at which this process last read the object store's epoch, in milliseconds since the epoch of Unix. */
   epochReadAt: number;
+  /** Time at which it last succeeded. */
+  epochKnownAt: number;
 }

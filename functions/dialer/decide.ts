@@ -1,6 +1,7 @@
 import type { Call } from "../../shared/calls/call.ts";
 import { callOf, type CallRow } from "../../shared/calls/call-row.ts";
-import { type Decided, isIdempotent, mayHaveBeenDialed } from "../../shared/calls/state-machine.ts";
+import { mayHaveBeenDialed } from "../../shared/calls/restored.ts";
+import { type Decided, isIdempotent } from "../../shared/calls/state-machine.ts";
 import { mayBeCalled } from "../../shared/dial-plan/destinations.ts";
 import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";

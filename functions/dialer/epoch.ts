@@ -5,6 +5,8 @@ import type { DialerDeps, DialerMemory } from "./context.ts";
 
 /** Interval at which a process reads the object store's epoch. */
 const readEveryMs = 60_000;
+/** Time for which a process relies on an epoch that it cannot read again. */
+const knownMsMax = 300_000;
 
 /**
  * Notes the object store's epoch in this process's memory: at first, and once a minute. Never throws. A process that
@@ -20,11 +22,17 @@ export async function seeEpoch(deps: DialerDeps): Promise<void> {
     noteEpoch(await epochStore.read(), deps);
   } catch (error) {
     log("warning", "epoch.unreachable", { error: errorForLog(error) });
+    // An old epoch says nothing of a ledger that may have gone back since.
+    if (now - memory.epochKnownAt > knownMsMax) memory.epochSeen = undefined;
   }
 }
 
-export function noteEpoch(epoch: number, { memory }: Pick<DialerDeps, "memory">): void {
+export function noteEpoch(
+  epoch: number,
+  { memory, clock }: Pick<DialerDeps, "memory" | "clock">,
+): void {
   memory.epochSeen = Math.max(memory.epochSeen ?? 0, epoch);
+  memory.epochKnownAt = clock.now();
 }
 
 /** Forgets which documents of backlogs this process knows to stand, as a ledger that went back may lack them. */
@@ -57,14 +65,13 @@ export async function checkEpoch(
     ...restoreKey,
     version: random.version(),
     value: {
-      state: "held",
+      // An operator may have confirmed it before this sweep has noticed it. The time then named stands.
+      ...(standing?.value.state === "confirmed"
+        ? standing.value
+        : { state: "held", at: null, by: null, lookedUp: 0, toReview: 0 }),
       since: clock.now(),
       epoch: outside,
-      at: null,
-      by: null,
       isWatchDone: false,
-      lookedUp: 0,
-      toReview: 0,
     },
     expiresAt: null,
   };

@@ -1,22 +1,17 @@
 import * as z from "zod";
-import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
-import {
-  claimAgeMsMax,
-  missed,
-  reviewed,
-  type Settlement,
-} from "../../shared/calls/state-machine.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { missed, reviewed, type Settlement } from "../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../shared/dial-plan/routes.ts";
 import { breakerKeysOf } from "../../shared/documents/breakers.ts";
 import type { Change } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../shared/providers/dialing-provider.ts";
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
-import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
+import { accountNameOf } from "../../shared/providers/index.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import type { LookUp } from "./decide.ts";
 import type { DialerDeps } from "./context.ts";
+import { ownOf, type PlacedCall, timeOf } from "./found-call.ts";
 import { keepCount } from "./breakers/circuit-breaker.ts";
 import { createCaps } from "./delivery/caps.ts";
 import { createPlaces } from "./delivery/places.ts";
@@ -27,17 +22,10 @@ import { countStates, logDecision } from "./write-decided.ts";
 const lookUpSecondsMax = 20;
 /** Time needed for a look-up, its ledger calls and the acknowledgement of the message. */
 const timeNeededMs = 35_000;
-/** Tolerated difference between this clock and the provider's. */
-const clockMarginMs = 5_000;
-/** Tolerated lag of a ledger index. */
-const indexMarginMs = 10_000;
-/** Maximum time by which a provider may place a call late after its request. */
-const lateMsMax = 600_000;
-/** A record of a call that was placed. */
-type PlacedCall = Exclude<FoundCall, { notPlaced: NotPlaced }>;
-
-/** Maximum calls to one number that are compared. With more, a call found by number could be any of them. */
-const callsToNumberMax = 100;
+/** Age of a claim up to which its record counts for the circuit breakers. */
+const recordMsMax = 120_000;
+/** Time past the review time for which a restored call waits to be asked for once: many are asked for then. */
+const restoredExtraMs = 3_600_000;
 
 /**
  * Looks up calls of unknown outcome at their providers. A call that is found is PLACED. Otherwise its row
@@ -97,11 +85,22 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
       ("notPlaced" in found
         ? await settleNotPlaced(found.notPlaced, lookUp, deps)
         : await settleFound(found, lookUp, deps));
-    if (!isSettled && (isAsked || orReview)) await writeMiss(lookUp, orReview, deps);
+    if (!isSettled && (isAsked || (orReview && !mayStillBeAsked(row, deps)))) {
+      await writeMiss(lookUp, orReview, deps);
+    }
   } catch (error) {
     // The found call is not lost: its row stays due, and is looked up again.
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
   }
+}
+
+/** True if a call whose claims a restore lost may wait longer, as thousands may have come due at once. */
+function mayStillBeAsked(
+  { lostUntil, unknownSince }: CallRow,
+  { clock, settings }: DialerDeps,
+): boolean {
+  const reviewAt = (unknownSince ?? 0) + settings.plan.reviewAfterSeconds * 1000;
+  return lostUntil !== null && clock.now() < reviewAt + restoredExtraMs;
 }
 
 /** Writes that the provider had no record: the row waits for the next look-up, or for review. */
@@ -203,6 +202,8 @@ async function settleNotPlaced(
   await countStates([state], deps);
   try {
     await createCaps(deps).leave({ row, claim }, route);
+    // An old record says nothing of the account as it is now.
+    if (now - row.claimedAt > recordMsMax) return true;
     const read = await documents.read(breakerKeysOf(agentId, route));
     await keepCount(outcome, { agentId, route, numberHash }, read, deps);
   } catch (error) {
@@ -210,83 +211,3 @@ async function settleNotPlaced(
   }
   return true;
 }
-
-/**
- * Period in which the request of a claim, or of claims that a restore lost, may have been sent and answered, in
- * milliseconds since the epoch.
- */
-function timeOf(
-  { claimedAt, lostUntil, route }: Pick<CallRow, "lostUntil"> & { claimedAt: number; route: Route },
-  { settings }: DialerDeps,
-): Pick<SoughtCall, "from" | "until"> {
-  const limitMs = accountOf(route, settings.plan).timeoutSeconds * 1000;
-  return {
-    from: claimedAt - clockMarginMs,
-    until: (lostUntil ?? claimedAt) + claimAgeMsMax + limitMs + clockMarginMs,
-  };
-}
-
-/**
- * Returns the provider's id of the sought call. A call found by our own id is certain. A call found by number
- * is accepted only if it is the one candidate that belongs to no other row, and no other row to that number
- * may have been placed in that period, not even by another account: its provider may call through this
- * account's carrier.
- */
-async function ownOf(
-  found: PlacedCall,
-  lookUp: LookUp,
-  deps: DialerDeps,
-): Promise<string | undefined> {
-  if (found.by === "id") return found.providerCallId;
-  const { call, row } = lookUp;
-  const { route, numberHash } = row;
-  const { ledger, documents, clock, random, settings } = deps;
-  // A restore also lost rows of other calls to this number, whose calls cannot be told from this one.
-  if (row.lostUntil !== null) return undefined;
-  // After a rotation of HASH_KEY, the calls to this number cannot be found by its hash.
-  const { phone_number } = call.request;
-  if (traceOfNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
-  const { from, until } = timeOf(row, deps);
-  // Another call's row may be some moments late in the ledger's index of numbers.
-  if (clock.now() < until + indexMarginMs) return undefined;
-  const { rows, next, unreadable } = await ledger.list({ numberHash, limit: callsToNumberMax });
-  if (next !== undefined || unreadable > 0) return undefined;
-  const others = rows.filter(({ id }) => id !== call.id);
-  const overlaps = ({ claimedAt, lostUntil, route: other, state }: CallRow) => {
-    if (other === null) return false; // never claimed
-    if (claimedAt === null) return true; // claimed before claim times were kept
-    const time = timeOf({ claimedAt, lostUntil, route: other }, deps);
-    const lateMs = unresolved.has(state) ? lateMsMax : 0;
-    return time.from <= until && from <= time.until + lateMs;
-  };
-  const isOfAccount = (other: Route | null) =>
-    other !== null && accountNameOf(other) === accountNameOf(route);
-  const isHidden = (other: CallRow) =>
-    other.state === "PLACED" && !(other.providerCallId !== null && isOfAccount(other.route));
-  if (others.some((one) => (unresolved.has(one.state) || isHidden(one)) && overlaps(one))) {
-    return undefined;
-  }
-  const taken = new Set(others.map(({ providerCallId }) => providerCallId));
-  const [candidate, ...further] = found.providerCallIds.filter((id) => !taken.has(id));
-  if (candidate === undefined || further.length > 0) return undefined;
-  // A document reserves the provider's id for one call, in case another look-up at the same time does not see
-  // this one.
-  const key = JSON.stringify([accountNameOf(route), candidate]);
-  const document = {
-    kind: "provider-id" as const,
-    key,
-    version: random.version(),
-    value: { call: call.id },
-    expiresAt: clock.now() + settings.plan.retentionDays * 86_400_000,
-  };
-  const [isTaken] = await documents.write([{ next: document, seen: null }]);
-  if (isTaken === true) return candidate;
-  const standing = (await documents.read([document])).get("provider-id", key);
-  return standing?.value.call === call.id ? candidate : undefined;
-}
-
-/** States of a call that has been claimed and may have been placed. */
-const unresolved = new Set<CallState>([
-  ...(["DIALING", "UNKNOWN", "NEEDS_REVIEW"] as const),
-  ...(["REDIALED", "CANCELLED"] as const), // set by an operator, who may err
-]);

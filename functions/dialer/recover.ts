@@ -1,5 +1,5 @@
 import { type CallRow, callOf, watchBacklog } from "../../shared/calls/call-row.ts";
-import { restored, type Restored } from "../../shared/calls/state-machine.ts";
+import { restored, type Restored } from "../../shared/calls/restored.ts";
 import { routeOf } from "../../shared/dial-plan/routes.ts";
 import type { StoredDocument } from "../../shared/documents/documents.ts";
 import type { DuePlace } from "../../shared/ledger/call-ledger.ts";

@@ -18,6 +18,8 @@ const leaseMs = 55_000;
 /** Maximum duration of a sweep. The next sweep goes on with the rest. */
 const sweepMsMax = 45_000;
 const watchPageRows = 500;
+/** Maximum epochs by which the ledger may be ahead of the object store. */
+const epochsAheadMax = 3;
 type SweepDocument = StoredDocument<"sweep">;
 
 /** Age of the last full round from which on deliveries raise an alarm: the schedule may have stopped. */
@@ -106,6 +108,8 @@ async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     noteEpoch(next.value.epoch, deps);
     await epochStore.write(next.value.epoch, outside).catch((error: unknown) => {
       log("alarm", "epoch.unreachable", { error: errorForLog(error) });
+      // With an epoch that stays behind for long, a restore would not be noticed.
+      if (next.value.epoch > outside + epochsAheadMax) throw error;
     });
   }
   return { lease: next, restore };

@@ -56,6 +56,7 @@ export function createDialerMemory(): DialerMemory {
     heartbeatReadAt: -Infinity,
     epochSeen: undefined,
     epochReadAt: -Infinity,
+    epochKnownAt: -Infinity,
     restoredAt: 0,
   };
 }

@@ -28,7 +28,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   backlogs [--limit N]                        waiting calls by client and agent, and what holds them
   stats    [--hours N]                        calls by state and hour
   dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
-  restored [--at TIME]                        after a restore of the ledger: to what time it went back
+  restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back
   audit    [--limit N]                        the audit log: what operators did
 
   States: ${callStates.join(", ")}.

@@ -32,7 +32,12 @@ export async function readLocalSettings(defaults: {
   const given = process.env;
   const port = Number(given["PORT"] ?? defaults.port);
   await refuseTakenPort(port);
-  const stateDirectory = resolve(given["STATE_DIR"] ?? defaults.stateDirectory);
+  // Calls that wait for a stand-in must not be dialed by a later run without it, nor the other way round.
+  const ownDirectory =
+    given["PROVIDER_STANDINS"] === "true"
+      ? join(defaults.stateDirectory, "stand-ins")
+      : defaults.stateDirectory;
+  const stateDirectory = resolve(given["STATE_DIR"] ?? ownDirectory);
   await mkdir(stateDirectory, { recursive: true });
 
   const environment: Record<string, string> = {

@@ -165,55 +165,6 @@ export function missed(row: CallRow, dueAt: number, write: Write): CallRow | und
   return { ...next, misses: row.misses + 1 };
 }
 
-/** Facts of a restore, as far as they decide about a row. Times are milliseconds since the epoch. */
-export interface Restored {
-  /** The time to which the ledger went back. */
-  at: number;
-  /** The time at which dialing was held. What was due or accepted later was not dialed before. */
-  since: number;
-}
-
-/** Tolerated difference between the clocks of a dialer and of the sweep that held all dialing. */
-const restoreMarginMs = 60_000;
-
-/** True if a row of a restored ledger may have been dialed in the time that was lost. */
-export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolean {
-  if (row.acceptedAt > since || (row.lostUntil !== null && row.lostUntil >= since)) return false;
-  if (row.state === "DIALING" || row.state === "UNKNOWN") return true;
-  if (row.state !== "WAITING") return false;
-  // A row that the copy did not have may stand for one that was lost, whenever it is due: a function that stood still
-  // has written it.
-  const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
-  // Nothing moves a due time forward, so a row that is due later was not due before.
-  return isNew || (row.dueAt ?? 0) <= since + restoreMarginMs;
-}
-
-/**
- * Turns a row that may have been dialed in the time that was lost UNKNOWN, to be looked up in all of that time.
- *
- * @param route the route along which it can be looked up. Undefined: it cannot, and waits for review
- */
-export function restored(
-  row: CallRow,
-  route: Route | undefined,
-  restore: Restored,
-  write: Write,
-): CallRow | undefined {
-  if (!mayHaveBeenDialed(row, restore)) return undefined;
-  if (route === undefined) return moved(row, { state: "NEEDS_REVIEW", reason: "restored" }, write);
-  const to = { reason: "restored", dueAt: write.at };
-  return {
-    ...unknown({ ...row, unknownSince: write.at }, to, write),
-    route,
-    claims: [...row.claims, write.version],
-    // The first claim that was lost had the next number.
-    attempt: row.state === "WAITING" ? row.attempt + 1 : row.attempt,
-    claimedAt: Math.min(row.claimedAt ?? restore.at, restore.at),
-    lostUntil: restore.since,
-    misses: 0,
-  };
-}
-
 /** Moves a row whose outcome stayed unknown to NEEDS_REVIEW. */
 export function reviewed(
   row: CallRow,
@@ -289,7 +240,8 @@ function firstRow(call: Call, numberHash: string, numberTail: string): CallRow {
   };
 }
 
-function unknown(
+/** Returns the row UNKNOWN, since then or since it first became unknown. */
+export function unknown(
   row: CallRow,
   { reason, dueAt }: { reason: string; dueAt: number },
   write: Write,
@@ -299,7 +251,7 @@ function unknown(
 }
 
 /** Returns the row in another state and that state's backlog, with one more step in its history. */
-function moved(
+export function moved(
   row: CallRow,
   to: { state: CallState; reason: string; dueAt?: number; by?: string },
   { version, at }: Write,

@@ -103,7 +103,7 @@ const kinds = {
   /** Key: `sweep`. */
   sweep: z.looseObject({
     /** Number of sweeps so far. The object store keeps it too, so that a ledger that went back is seen. */
-    epoch: z.number(),
+    epoch: z.number().default(0),
     /** End of the current sweep's lease. No other sweep runs before then. */
     leaseUntil: time,
     /** Time at which the last full round began. */

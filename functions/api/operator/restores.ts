@@ -41,10 +41,16 @@ const confirmRestore = operatorRoute({
   summary: "Confirm that the ledger was restored, and to what time",
   method: "post",
   path: "/restored",
-  body: z.strictObject({ at: instant.describe("The time to which the ledger went back") }),
+  body: z.strictObject({
+    at: instant.describe("The time to which the ledger went back"),
+    unnoticed: z
+      .boolean()
+      .optional()
+      .describe("True to declare a restore that no sweep has noticed for minutes"),
+  }),
   answer: restoreViewSchema,
   problems: [409],
-  async handle({ c, deps, body: { at } }) {
+  async handle({ c, deps, body: { at, unnoticed } }) {
     const { documents, clock } = deps;
     const now = clock.now();
     const read = await documents.read([restoreKey, sweepKey]);
@@ -55,6 +61,11 @@ const confirmRestore = operatorRoute({
         409,
         "A restore is confirmed already, and its calls are being gone through.",
       );
+    }
+    if (standing?.state !== "held" && unnoticed !== true) {
+      const detail =
+        "No restore stands to be confirmed. A sweep notices one within two minutes; if none does, declare it as unnoticed.";
+      return problem(c, 409, detail);
     }
     const since = standing?.state === "held" ? standing.since : now;
     if (at > since) {

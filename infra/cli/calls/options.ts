@@ -10,6 +10,7 @@ const options = {
   account: { type: "string" },
   breaker: { type: "string" },
   at: { type: "string" },
+  unnoticed: { type: "boolean" },
   reason: { type: "string" },
   from: { type: "string" },
   until: { type: "string" },
@@ -38,7 +39,7 @@ export const optionsOf: Record<string, string[]> = {
   stats: ["hours"],
   dnc: ["file", "renew"],
   audit: ["limit"],
-  restored: ["at"],
+  restored: ["at", "unnoticed"],
 };
 
 /** @throws a Failure if an option is unknown or lacks its value */

@@ -4,8 +4,9 @@ import { say } from "./terminal.ts";
 
 /** The command for a ledger that was restored from a backup. */
 export const restoreCommands: Record<string, Command> = {
-  async restored(_rest, { at, ...values }, ask, terminal) {
-    const restore = await ask<RestoreView>("/restored", at === undefined ? undefined : { at });
+  async restored(_rest, { at, unnoticed, ...values }, ask, terminal) {
+    const body = unnoticed === true ? { at, unnoticed } : { at };
+    const restore = await ask<RestoreView>("/restored", at === undefined ? undefined : body);
     say(textOf(restore), { ...restore }, values, terminal);
     return 0;
   },
@@ -20,14 +21,15 @@ function textOf(restore: RestoreView): string {
     case "held":
       return (
         `The ledger went back; noticed at ${since}. NOTHING IS DIALED.\n` +
-        "Name the time to which it was restored: npm run calls -- restored --at TIME"
+        "First enter again what was changed since the time of the backup: entries of the do-not-call list\n" +
+        "(dnc add), pauses (pause) and cancellations (cancel). Then name that time:\n" +
+        "npm run calls -- restored --at TIME"
       );
     case "confirmed":
       return (
         `Restored to ${restored_to}. Sweeps go through the calls, and nothing is dialed yet: ${calls}\n` +
-        `Enter again what was changed between ${restored_to} and ${since}: entries of the do-not-call\n` +
-        "list (dnc add), pauses (pause) and cancellations (cancel). Decide nothing twice: what you resolved or\n" +
-        "redialed in that time stands for review again. Show how far it is: npm run calls -- restored"
+        "Decide nothing twice: what you resolved or redialed since then stands for review again.\n" +
+        "Show how far it is: npm run calls -- restored"
       );
     case "done":
       return `Restored to ${restored_to}. Calls are dialed again: ${calls}`;

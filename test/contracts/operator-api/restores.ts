@@ -33,14 +33,17 @@ export function itConfirmsRestores(api: OperatorApiBench): void {
 
   it("declares a restore that no sweep has noticed, as of now", async () => {
     const before = Date.now();
-    const refused = await ask("/restored", { at: new Date(before + 60_000).toISOString() });
+    const late = new Date(before + 60_000).toISOString();
+    const refused = await ask("/restored", { at: late, unnoticed: true });
     expect([refused.status, refused.body.errors[0]?.pointer]).toEqual([422, "/at"]);
+    const now = new Date(before).toISOString();
+    expect((await ask("/restored", { at: now })).status).toBe(409);
     for (const body of [{}, { at: "yesterday" }, { at: 1 }]) {
       expect((await ask("/restored", body)).status).toBe(422);
     }
     expect(await stored()).toBeUndefined();
     const at = new Date(before - 60_000).toISOString();
-    expect((await ask("/restored", { at })).status).toBe(200);
+    expect((await ask("/restored", { at, unnoticed: true })).status).toBe(200);
     const standing = await stored();
     expect(standing?.state).toBe("confirmed");
     expect(standing?.since).toBeGreaterThanOrEqual(before);

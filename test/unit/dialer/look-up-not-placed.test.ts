@@ -63,6 +63,19 @@ describe("a call of unknown outcome that the provider's records prove not placed
     ]);
   });
 
+  it("opens no breaker by a record that is minutes old, as the account may be well by now", async () => {
+    const bench = createBench({ kind: "account_refused", code: "account_limit" });
+    const { find } = bench;
+    bench.find = async () => undefined;
+    const call = aVapiCall();
+    await sendEach(bench, call);
+    await bench.run(200);
+    bench.find = find;
+    await bench.run(200);
+    expect(await stateOf(bench, call)).toBe("PLACED");
+    expect(bench.eventsOf("breaker.opened")).toEqual([]);
+  });
+
   it("frees its place in the cap of its number for another call", async () => {
     const refused: NotPlaced = { kind: "rejected", code: "number_international" };
     const bench = createBench(refused, { maxCalls: { count: 1, days: 1 } });

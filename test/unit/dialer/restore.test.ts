@@ -154,6 +154,32 @@ describe("a ledger that was restored", () => {
     expect(idsDialed(bench).toSorted()).toEqual(later.map(({ id }) => id).toSorted());
   });
 
+  it("stays confirmed where an operator was faster than the sweep that notices it", async () => {
+    const bench = createDialerBench({ startAt, plan: asked });
+    const call = aCallNow(bench);
+    await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    await bench.deps.epochStore.write(9, 0);
+    await declare(bench, { epoch: 3 });
+    await sweeps(bench, 3);
+    expect(await restoreOf(bench)).toMatchObject({ state: "done", epoch: 9, by: "ops" });
+    expect(await stateOf(bench, call)).toBe("UNKNOWN");
+  });
+
+  it("has each call asked for before it goes to review, though many come due at once", async () => {
+    const bench = createDialerBench({ startAt, plan: asked });
+    const calls = await putWaiting(bench, 40, -minute);
+    await declare(bench, {}, 0.01);
+    await sweeps(bench, 3);
+    bench.advance(11 * minute); // past reviewAfterSeconds
+    let asks = 0;
+    bench.find = async ({ call }) => {
+      if (++asks % 3 === 0) throw new Error("too many requests");
+      return { by: "id", providerCallId: `ring_${call.id}` };
+    };
+    await bench.run(1200);
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+  });
+
   it("waits for review where the plan has no route for the agent any more", async () => {
     const bench = createDialerBench({ startAt, plan: asked });
     const call = aCallNow(bench, { agent_id: "agent_gone" });
@@ -243,16 +269,22 @@ describe("the epoch", () => {
     expect(bench.queued()).toHaveLength(1);
   });
 
-  it("that a sweep cannot write raises an alarm, and holds nobody up", async () => {
+  it("that a sweep cannot write raises an alarm, and calls nobody up once that lasts for minutes", async () => {
     const bench = createDialerBench({ startAt });
     const [call] = await putWaiting(bench, 1, 0);
     bench.deps.epochStore = { ...bench.deps.epochStore, write: boom };
     await bench.run(70);
     expect(idsDialed(bench)).toEqual([call?.id]);
     expect(bench.eventsOf("epoch.unreachable")[0]).toMatchObject({ level: "alarm" });
+    await bench.run(180);
+    // A restore to now would not be noticed while the object store knows no epoch.
+    await putWaiting(bench, 1, 0);
+    await bench.run(180);
+    expect(idsDialed(bench)).toEqual([call?.id]);
+    expect(bench.eventsOf("sweep.failed")[0]).toMatchObject({ level: "alarm" });
   });
 
-  it("that a process could never read lets its calls wait for a sweep, and later failures hold nobody up", async () => {
+  it("that a process could never read lets its calls wait for a sweep, and later failures hold nobody up for minutes", async () => {
     const bench = createDialerBench({ startAt });
     const { epochStore } = bench.deps;
     bench.deps.epochStore = { ...epochStore, read: boom };
@@ -269,5 +301,10 @@ describe("the epoch", () => {
     await sendEach(bench, second);
     await bench.deliver();
     expect(await stateOf(bench, second)).toBe("PLACED");
+    bench.advance(6 * minute);
+    const third = aCallNow(bench);
+    await sendEach(bench, third);
+    await bench.deliver();
+    expect(await stateOf(bench, third)).toBe("WAITING");
   });
 });
