@@ -17,7 +17,7 @@ const lateMsMax = 600_000;
 const callsToNumberMax = 100;
 
 /** A record of a call that was placed. */
-export type PlacedCall = Exclude<FoundCall, { notPlaced: NotPlaced }>;
+export type FoundPlaced = Exclude<FoundCall, { notPlaced: NotPlaced }>;
 
 /**
  * Period in which the request of a claim, or of claims that a restore lost, may have been sent and answered, in
@@ -41,7 +41,7 @@ export function timeOf(
  * account's carrier.
  */
 export async function ownOf(
-  found: PlacedCall,
+  found: FoundPlaced,
   lookUp: LookUp,
   deps: DialerDeps,
 ): Promise<string | undefined> {

@@ -11,7 +11,7 @@ import { accountNameOf } from "../../shared/providers/index.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import type { LookUp } from "./decide.ts";
 import type { DialerDeps } from "./context.ts";
-import { ownOf, type PlacedCall, timeOf } from "./found-call.ts";
+import { ownOf, type FoundPlaced, timeOf } from "./found-call.ts";
 import { keepCount } from "./breakers/circuit-breaker.ts";
 import { createCaps } from "./delivery/caps.ts";
 import { createPlaces } from "./delivery/places.ts";
@@ -135,7 +135,7 @@ async function ask(lookUp: LookUp, deps: DialerDeps): Promise<FoundCall | undefi
  *
  * @throws if the ledger could not be asked
  */
-async function settleFound(found: PlacedCall, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
+async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
   const { call, row } = lookUp;
   const { ledger, clock } = deps;
   const providerCallId = await ownOf(found, lookUp, deps);

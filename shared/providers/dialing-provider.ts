@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { Call, CallRequest } from "../calls/call.ts";
+import type { CallResult } from "../calls/call-result.ts";
 
 /** One request to place a call. */
 interface DialRequest {
@@ -63,6 +64,17 @@ export type FoundCall =
   /** All calls placed to its number in that period, which may be other calls. */
   | { by: "number"; providerCallIds: string[] };
 
+/** A placed call whose result is asked for. */
+export interface PlacedCall {
+  id: string;
+  /** Attempt number of the claim that was placed. */
+  attempt: number;
+  providerCallId: string;
+}
+
+/** Result of reading a record. `unlisted`: the provider used a word that its type's table lacks. */
+export type ReadResult = CallResult & { unlisted?: boolean };
+
 /** Hands calls to one kind of dialing provider. `Route` is the dial plan's route of an agent. */
 export interface DialingProvider<Route> {
   /** Makes exactly one request for the call, and never throws because of the provider or the network. */
@@ -74,6 +86,21 @@ export interface DialingProvider<Route> {
    * @throws if the provider could not be asked
    */
   lookUp?(sought: SoughtCall, route: Route): Promise<FoundCall | undefined>;
+  /**
+   * Reads the record of one placed call, with one or two requests. Undefined if the provider has none yet.
+   * Absent if its records do not tell what became of a call.
+   *
+   * @throws if the provider could not be asked
+   */
+  readResult?(placed: PlacedCall, route: Route): Promise<ReadResult | undefined>;
+  /**
+   * Reads the records of the account's calls placed at or after `from` (milliseconds since the epoch), oldest
+   * first where the provider can, at most five pages. The keys are the provider's ids. Absent if it has no
+   * list that tells what became of calls; a type that has this has `readResult` too.
+   *
+   * @throws if the provider could not be asked
+   */
+  listResults?(from: number, route: Route): Promise<Map<string, ReadResult>>;
 }
 
 /** Fields of every route, beside its provider's own. */

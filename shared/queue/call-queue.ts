@@ -3,15 +3,18 @@ import type { Message } from "./messages.ts";
 /** Maximum delay of a message. A call that waits longer is a row of the ledger, not a message. */
 export const delaySecondsMax = 120;
 
-/** The queue in which accepted calls wait for the dialer. It delivers at least once, in no particular order. */
-export interface CallQueue {
+/**
+ * A queue to the dialer: the call queue, in which accepted calls wait, or the events queue. It delivers at least
+ * once, in no particular order.
+ */
+export interface CallQueue<Sent = Message> {
   /** Resolves once the message is durable. A rejection means that it may or may not be. */
-  send(message: Message, delaySeconds?: number): Promise<void>;
+  send(message: Sent, delaySeconds?: number): Promise<void>;
   /**
    * Sends messages in order. Resolves to the number of messages from the front that are durable. The others
    * may or may not be, and are sent again.
    */
-  sendMany(messages: readonly { message: Message; delaySeconds?: number }[]): Promise<number>;
+  sendMany(messages: readonly { message: Sent; delaySeconds?: number }[]): Promise<number>;
 }
 
 /** A message as the queue delivers it to the dialer. */

@@ -1,0 +1,35 @@
+import * as z from "zod";
+
+/**
+ * What became of a placed call, as its provider's record says. `live`: it rings or is spoken. All others are
+ * terminal. `completed`: answered, as far as the provider says; `declined`: the callee refused it; `voicemail`: a machine answered; `failed`: it never
+ * reached the callee; `invalid`: no such number; `blocked`: a carrier or a list refused it; `unknown`: the
+ * provider did not tell in time, or in a word that is not known here.
+ */
+export const resultStatuses = [
+  "live",
+  "completed",
+  "no_answer",
+  "busy",
+  "declined",
+  "voicemail",
+  "failed",
+  "invalid",
+  "blocked",
+  "unknown",
+] as const;
+export type ResultStatus = (typeof resultStatuses)[number];
+
+/** The record of one placed call. Times are milliseconds since the epoch. */
+export const callResultSchema = z.looseObject({
+  status: z.enum(resultStatuses),
+  /** True if a person answered, false if a machine did; null unless the provider says. */
+  human: z.boolean().nullable().default(null),
+  /** The provider's own word for the end, from its type's table. Null if the table lacks it. */
+  word: z.string().nullable().default(null),
+  answeredAt: z.number().nullable().default(null),
+  endedAt: z.number().nullable().default(null),
+  /** Length of the conversation in seconds. */
+  seconds: z.number().nullable().default(null),
+});
+export type CallResult = z.infer<typeof callResultSchema>;
