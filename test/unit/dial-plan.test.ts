@@ -25,6 +25,15 @@ describe("the dial plan", () => {
     expect(route && accountOf(route, parsed())).toMatchObject({ timeoutSeconds: 30 });
   });
 
+  it("asks for results only where it says so, for four hours by default", () => {
+    expect(parsed().results).toBeUndefined();
+    expect(parsed({ results: {} }).results).toEqual({ waitMinutes: 240 });
+    for (const waitMinutes of [4, 1441, 5.5, null]) {
+      expect(() => parsed({ results: { waitMinutes } })).toThrow(/results.waitMinutes/);
+    }
+    expect(() => parsed({ results: { wait: 5 } })).toThrow(/results/);
+  });
+
   it("of the repository is a plan, and so is the local one, where the simulator is allowed", async () => {
     const production: unknown = JSON.parse(await readFile("infra/dial-plan.json", "utf8"));
     expect(parseDialPlan(production, {})).toMatchObject({
