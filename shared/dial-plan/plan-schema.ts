@@ -141,7 +141,7 @@ const dialPlanSchema = z
     expireAfterHours: z.number().positive().max(720).default(168),
     /** Time for which an unknown outcome is looked up before it goes to NEEDS_REVIEW. */
     reviewAfterSeconds: z.int().min(1).max(86_400).default(300),
-    /** What became of placed calls is learnt from their providers. Absent: nobody asks, and no callback is taken. */
+    /** Results of placed calls are learnt from their providers. Absent: nobody asks, and no callback is taken. */
     results: z
       .strictObject({
         /** Time after it was placed for which a call's result is asked for. */
