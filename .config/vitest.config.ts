@@ -29,8 +29,11 @@ export default defineConfig({
             main: "test/cloudflare/worker.ts",
             wrangler: { configPath: "wrangler.toml" },
             miniflare: {
-              // The queue's deliveries come to the test's own Worker, which keeps them for the tests to see.
-              queueConsumers: { "outbound-calls": { maxBatchTimeout: 0 } },
+              // The queues' deliveries come to the test's own Worker, which keeps them for the tests to see.
+              queueConsumers: {
+                "outbound-calls": { maxBatchTimeout: 0 },
+                "outbound-calls-events": { maxBatchTimeout: 0 },
+              },
               bindings: {
                 ...apiEnvironment,
                 TEST_MIGRATIONS: await readD1Migrations(`${root}/infra/d1`),

@@ -3,6 +3,7 @@ import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { workerLog as log } from "../../shared/platform/log.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
 import { withGatheredTokens } from "../../shared/platform/token-secrets.ts";
@@ -15,6 +16,7 @@ function wire(env: WorkerEnv) {
   const environment = withGatheredTokens(stringsOf(env));
   return createApp({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
+    eventsQueue: createCloudflareQueue<EventMessage>(env.EVENTS, env.ENVELOPES),
     ledger: createD1Ledger(env.LEDGER),
     documents: createD1Documents(env.LEDGER, Date.now, () => randomVersion()),
     settings: readApiSettings(environment, dialPlan, log),

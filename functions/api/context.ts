@@ -3,12 +3,15 @@ import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import type { Log } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import type { ApiSettings, Settings } from "../../shared/platform/settings.ts";
 import type { Caller } from "../../shared/platform/tokens.ts";
 
 /** Dependencies of the API on the platform it runs on. Its settings are right. */
 export interface ApiDeps {
   queue: CallQueue;
+  /** Queue of providers' callbacks. */
+  eventsQueue: CallQueue<EventMessage>;
   ledger: CallLedger;
   documents: Documents;
   settings: ApiSettings;

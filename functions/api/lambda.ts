@@ -5,6 +5,7 @@ import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { lazyPort } from "../../shared/platform/lazy-port.ts";
 import { lambdaLog as log } from "../../shared/platform/lambda-log.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
@@ -30,6 +31,7 @@ const wire = everyFiveMinutes(async () => {
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;
   const app = createApp({
     queue: createSqsQueue(platform),
+    eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),
     // Few requests need them: one with an Idempotency-Key, and an operator's.
     ledger: lazyPort(() => createLedger(retentionMs)),
     documents: lazyPort(createDocuments),

@@ -9,11 +9,12 @@ import {
   createCloudflareQueue,
   deliveredByCloudflare,
 } from "../../shared/queue/cloudflare-queue.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { readDialerSettings } from "../../shared/platform/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
 import { createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
-import { createHandlers, type Handlers } from "./handlers.ts";
+import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
 
 /** Cloudflare ends a queue consumer after 15 minutes; the last half minute is left to acknowledge. */
 const invocationMsMax = 14.5 * 60_000;
@@ -29,6 +30,7 @@ function wire(env: WorkerEnv): Handlers {
   const send: typeof fetch = (input, init) => fetch(input, init);
   return createHandlers({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
+    eventsQueue: createCloudflareQueue<EventMessage>(env.EVENTS, env.ENVELOPES),
     ledger: createD1Ledger(env.LEDGER),
     documents: createD1Documents(env.LEDGER, now, randomVersion),
     epochStore: createR2EpochStore(env.ENVELOPES),
@@ -54,9 +56,8 @@ export default {
     const delivered = batch.messages.map((message) =>
       deliveredByCloudflare(message, env.ENVELOPES),
     );
-    const answers = batch.queue.endsWith("-dead")
-      ? await handlers.deadLetters(delivered)
-      : await handlers.messages(delivered, Date.now() + invocationMsMax);
+    const deadline = Date.now() + invocationMsMax;
+    const answers = await handlers[handlerFor(batch.queue)](delivered, deadline);
     for (const [index, message] of batch.messages.entries()) {
       const answer = answers[index];
       if (answer === "ack") message.ack();

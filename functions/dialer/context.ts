@@ -6,11 +6,14 @@ import type { ApiSettings } from "../../shared/platform/settings.ts";
 import type { DialingProvider } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import type { Windows } from "./delivery/window.ts";
 
 /** Dependencies of the dialer's core. Settings are parsed at the entries, so they are right here. */
 export interface DialerDeps {
   queue: CallQueue;
+  /** Queue of what tells of results: callbacks, and calls whose provider is to be asked. */
+  eventsQueue: CallQueue<EventMessage>;
   ledger: CallLedger;
   documents: Documents;
   /** Stores a message that could not be read or written, whole, for 28 days. */

@@ -3,12 +3,12 @@ import { decided } from "../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import type { AckOrRetry, Delivered } from "../../shared/queue/call-queue.ts";
-import { callsOf, type Message } from "../../shared/queue/messages.ts";
+import { callsOf, type Message, messageSchema } from "../../shared/queue/messages.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import { oldestAccepted } from "./dial-calls.ts";
 import type { DialerDeps } from "./context.ts";
 import { queueSecondsMax, withPortLimits } from "./wiring.ts";
-import { openMessage } from "./handle-messages.ts";
+import { openMessage } from "./open-message.ts";
 import { settleOutcome } from "./settle.ts";
 import { countStates, newCallOf } from "./write-decided.ts";
 
@@ -34,7 +34,7 @@ export async function handleDeadLetters(
 async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrRetry> {
   const { log } = deps;
   const { attempt, open } = delivered;
-  const message = await openMessage(open, attempt, deps);
+  const message = await openMessage(messageSchema, open, attempt, deps);
   if (message !== undefined) {
     log("alarm", "message.dead", { message_kind: message.kind, attempt });
     try {

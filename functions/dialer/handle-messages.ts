@@ -6,10 +6,10 @@ import {
   messageCallsMax,
   messageSchema,
 } from "../../shared/queue/messages.ts";
-import { withTimeLimit } from "../../shared/platform/time-limit.ts";
 import { dialCalls, type WantedCall } from "./dial-calls.ts";
 import type { DialerDeps } from "./context.ts";
-import { queueSecondsMax, withPortLimits } from "./wiring.ts";
+import { openMessage } from "./open-message.ts";
+import { withPortLimits } from "./wiring.ts";
 import { retryLater } from "./retry.ts";
 import { settleOutcome } from "./settle.ts";
 import { splitRequest } from "./split-request.ts";
@@ -39,10 +39,10 @@ export async function handleMessages(
   for (const [index, one] of delivered.entries()) {
     const { attempt, large, open } = one;
     if (large) {
-      splits.push({ index, attempt, open: () => openMessage(open, attempt, ready) });
+      splits.push({ index, attempt, open: () => openMessage(messageSchema, open, attempt, ready) });
       continue;
     }
-    const message = await openMessage(open, attempt, ready);
+    const message = await openMessage(messageSchema, open, attempt, ready);
     if (message === undefined) answers[index] = retryLater(attempt);
     else if (message.kind === "outcome") {
       answers[index] = await settle(message, attempt, ready);
@@ -143,22 +143,5 @@ async function settle(
   } catch (error) {
     deps.log("alarm", "ledger.unreachable", { call_id: settlement.id, error: errorForLog(error) });
     return retryLater(attempt);
-  }
-}
-
-/**
- * Resolves to the message, or to undefined if it cannot be fetched or parsed: it is then retried, and ends as
- * a dead letter.
- */
-export async function openMessage(
-  open: Delivered["open"],
-  attempt: number,
-  { log }: Pick<DialerDeps, "log">,
-): Promise<Message | undefined> {
-  try {
-    return messageSchema.parse(JSON.parse(await withTimeLimit(open(), queueSecondsMax)));
-  } catch (error) {
-    log("alarm", "message.unreadable", { attempt, error: errorForLog(error) });
-    return undefined;
   }
 }

@@ -4,6 +4,7 @@ import type { DialerDeps, DialerSettings } from "./context.ts";
 import { handleDeadLetters, storeOrRetry } from "./dead-letters.ts";
 import { handleMessages } from "./handle-messages.ts";
 import { purge } from "./purge.ts";
+import { acknowledgeDeadEvents, handleEvents } from "./results/handle-events.ts";
 import { retryLater } from "./retry.ts";
 import { sweep } from "./sweep.ts";
 
@@ -13,8 +14,22 @@ export interface Handlers {
   messages(delivered: readonly Delivered[], deadline: number): Promise<AckOrRetry[]>;
   /** Handles a delivery of the dead-letter queue. */
   deadLetters(delivered: readonly Delivered[]): Promise<AckOrRetry[]>;
+  /** Handles a delivery of the events queue. */
+  events(delivered: readonly Delivered[], deadline: number): Promise<AckOrRetry[]>;
+  /** Handles a delivery of the events' dead-letter queue. */
+  deadEvents(delivered: readonly Delivered[]): Promise<AckOrRetry[]>;
   sweep(deadline: number): Promise<void>;
   purge(deadline: number): Promise<void>;
+}
+
+/** Name of the handler of a queue. */
+export type QueueHandler = Exclude<keyof Handlers, "sweep" | "purge">;
+
+/** Returns which handler a queue has. The ends of the queues' names, and so of their ARNs, tell them apart. */
+export function handlerFor(queueName: string): QueueHandler {
+  if (queueName.endsWith("-events-dead")) return "deadEvents";
+  if (queueName.endsWith("-events")) return "events";
+  return queueName.endsWith("-dead") ? "deadLetters" : "messages";
 }
 
 /** Dependencies as an entry has them, before it knows that its settings are right. */
@@ -27,6 +42,8 @@ export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers
   return {
     messages: (delivered, deadline) => handleMessages(delivered, deps, deadline),
     deadLetters: (delivered) => handleDeadLetters(delivered, deps),
+    events: (delivered, deadline) => handleEvents(delivered, deps, deadline),
+    deadEvents: async (delivered) => acknowledgeDeadEvents(delivered, deps),
     sweep: (deadline) => sweep(deps, deadline),
     purge: (deadline) => purge(deps, deadline),
   };
@@ -34,11 +51,14 @@ export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers
 
 function unconfigured(problem: string, deps: Pick<DialerDeps, "deadLetters" | "log">): Handlers {
   const alarm = (count: number) => deps.log("alarm", "dialer.not_configured", { problem, count });
+  const handBack: Handlers["messages"] = async (delivered) => {
+    alarm(delivered.length);
+    return delivered.map(({ attempt }) => retryLater(attempt));
+  };
   return {
-    async messages(delivered) {
-      alarm(delivered.length);
-      return delivered.map(({ attempt }) => retryLater(attempt));
-    },
+    messages: handBack,
+    events: handBack,
+    deadEvents: async (delivered) => acknowledgeDeadEvents(delivered, deps),
     async deadLetters(delivered) {
       alarm(delivered.length);
       return Promise.all(delivered.map((one) => storeOrRetry(one, deps)));

@@ -11,6 +11,7 @@ import { createS3EpochStore } from "../../shared/documents/s3-epoch-store.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { lambdaLog as log } from "../../shared/platform/lambda-log.ts";
 import { createProviders } from "../../shared/providers/index.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import {
   createS3DeadLetters,
   createSqsQueue,
@@ -19,7 +20,7 @@ import {
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { readDialerSettings } from "../../shared/platform/settings.ts";
 import { createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
-import { createHandlers, type Handlers } from "./handlers.ts";
+import { createHandlers, handlerFor, type Handlers, type QueueHandler } from "./handlers.ts";
 
 /** Event that the EventBridge schedules send: a sweep every minute, a purge every hour. */
 export interface ScheduledEvent {
@@ -28,6 +29,12 @@ export interface ScheduledEvent {
 
 const platform: AwsPlatform = createAwsPlatform(process.env, log);
 const memory = createDialerMemory();
+const queueUrls: Record<QueueHandler, string> = {
+  messages: platform.queueUrl,
+  deadLetters: platform.deadQueueUrl,
+  events: platform.eventsQueueUrl,
+  deadEvents: platform.deadEventsQueueUrl,
+};
 
 /**
  * Opens a connection for each request: the provider may close a kept-open one just as it is used, which looks
@@ -50,6 +57,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
   const dynamo = await platform.dynamo();
   return createHandlers({
     queue: createSqsQueue(platform),
+    eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),
     ledger: createDynamoLedger(dynamo, platform.table, retentionMs),
     documents: createDynamoDocuments(dynamo, platform.table, now, randomVersion),
     epochStore: createS3EpochStore(platform.s3, platform.bucket),
@@ -64,7 +72,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
   });
 }, log);
 
-/** Handles messages of the call queue and the dead-letter queue, and the scheduled events. */
+/** Handles messages of the queues and their dead-letter queues, and the scheduled events. */
 export async function handler(
   event: SQSEvent | ScheduledEvent,
   context: Context,
@@ -86,21 +94,18 @@ async function deliver(
   const delivered = event.Records.map((record) =>
     deliveredBySqs(record, platform.s3, platform.bucket),
   );
-  const isDead = event.Records[0]?.eventSourceARN.endsWith("-dead") === true;
-  const answers = isDead
-    ? await handlers.deadLetters(delivered)
-    : await handlers.messages(delivered, deadline);
+  const queue = handlerFor(event.Records[0]?.eventSourceARN ?? "");
+  const answers = await handlers[queue](delivered, deadline);
   const again = event.Records.flatMap(({ messageId, receiptHandle }, index) => {
     const answer = answers[index];
     if (answer === "ack") return [];
     return [{ messageId, receiptHandle, seconds: answer?.retryAfterSeconds ?? 60 }];
   });
-  const QueueUrl = isDead ? platform.deadQueueUrl : platform.queueUrl;
   await Promise.all(
     again.map(async ({ receiptHandle, seconds }) => {
       // If this fails, the message still comes again, at the end of the queue's visibility timeout.
       const command = new ChangeMessageVisibilityCommand({
-        QueueUrl,
+        QueueUrl: queueUrls[queue],
         ReceiptHandle: receiptHandle,
         VisibilityTimeout: seconds,
       });

@@ -32,7 +32,7 @@ function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
   return Math.min(seconds, ledgerWriteSecondsMax);
 }
 
-/** Wraps the dependencies so that each call to ledger, documents, queue and dead letters has a time limit. */
+/** Wraps the dependencies so that each call to ledger, documents, queues and dead letters has a time limit. */
 export function withPortLimits(deps: DialerDeps): DialerDeps {
   const { clock, memory } = deps;
   const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
@@ -41,6 +41,7 @@ export function withPortLimits(deps: DialerDeps): DialerDeps {
     ledger: withTimeLimits(deps.ledger, ledgerSecondsFor, timed),
     documents: withTimeLimits(deps.documents, ledgerSecondsFor, timed),
     queue: withTimeLimits(deps.queue, queueSecondsMax),
+    eventsQueue: withTimeLimits(deps.eventsQueue, queueSecondsMax),
     epochStore: withTimeLimits(deps.epochStore, epochSecondsMax),
     deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
   };

@@ -12,8 +12,10 @@ import type { Functions } from "./functions.ts";
 import type { LogMetrics } from "./log-metrics.ts";
 import type { Storage } from "./storage.ts";
 
+type Queues = "queue" | "deadQueue" | "eventsQueue" | "deadEventsQueue";
+
 /** The resources and metrics that alarms and the dashboard show. */
-export interface Watched extends Pick<Storage, "queue" | "deadQueue" | "table">, Functions {
+export interface Watched extends Pick<Storage, Queues | "table">, Functions {
   alarmEmail?: string | undefined;
   httpApi: apigateway.HttpApi;
   logged: LogMetrics;
@@ -68,7 +70,8 @@ function createTopic(stack: Stack, alarmEmail: string | undefined): sns.Topic {
 }
 
 function conditionsOf(watched: Watched): Record<string, Condition> {
-  const { queue, deadQueue, table, api, dialer, httpApi, logged } = watched;
+  const { queue, deadQueue, eventsQueue, deadEventsQueue, table } = watched;
+  const { api, dialer, httpApi, logged } = watched;
   return {
     DeadLetters: {
       metric: deadQueue.metricApproximateNumberOfMessagesVisible(minute),
@@ -78,6 +81,16 @@ function conditionsOf(watched: Watched): Record<string, Condition> {
       metric: queue.metricApproximateAgeOfOldestMessage(minute),
       above: 900,
       description: "the dialer does not keep up, or cannot dial",
+    },
+    EventDeadLetters: {
+      metric: deadEventsQueue.metricApproximateNumberOfMessagesVisible(minute),
+      description:
+        "callbacks or questions about placed calls failed each time that they were handled",
+    },
+    OldestEvent: {
+      metric: eventsQueue.metricApproximateAgeOfOldestMessage(minute),
+      above: 3600,
+      description: "what became of placed calls is learnt an hour late",
     },
     BreakerOpened: {
       metric: logged.breakersOpened,

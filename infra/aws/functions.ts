@@ -16,7 +16,7 @@ import { epochPrefix } from "../../shared/documents/restore.ts";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 import type { FunctionName } from "./bundle.ts";
 import { allowAmazonConnect } from "./connect-rights.ts";
-import { deadDeliveriesAtOnce, deliveriesOf, dialerTimeoutSeconds } from "./limits.ts";
+import { deliveriesOf, dialerTimeoutSeconds, otherDeliveriesAtOnce } from "./limits.ts";
 import type { OutboundCallsProps } from "./props.ts";
 import type { Storage } from "./storage.ts";
 
@@ -24,7 +24,8 @@ export const logRetention = logs.RetentionDays.ONE_MONTH;
 
 /** The API's and the dialer's functions, each with its role, its log and what invokes it. */
 export function createFunctions(stack: Stack, props: OutboundCallsProps, storage: Storage) {
-  const { queue, deadQueue, table, bucket, settings, providerSecrets } = storage;
+  const { queue, deadQueue, eventsQueue, deadEventsQueue, table, bucket } = storage;
+  const { settings, providerSecrets } = storage;
   const createFunction = (
     name: FunctionName,
     timeout: Duration,
@@ -56,6 +57,8 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
       environment: {
         QUEUE_URL: queue.queueUrl,
         DEAD_QUEUE_URL: deadQueue.queueUrl,
+        EVENTS_QUEUE_URL: eventsQueue.queueUrl,
+        DEAD_EVENTS_QUEUE_URL: deadEventsQueue.queueUrl,
         BUCKET: bucket.bucketName,
         TABLE: table.tableName,
         SECRET_IDS: secrets.map(({ secretArn }) => secretArn).join(),
@@ -64,6 +67,7 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
     });
     for (const secret of secrets) secret.grantRead(role);
     queue.grantSendMessages(role);
+    eventsQueue.grantSendMessages(role);
     return { made, role, logGroup };
   };
   const api = createFunction("api", Duration.seconds(29), [settings]);
@@ -120,7 +124,9 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
   for (const [source, batchSize, maxConcurrency] of [
     // A message holds up to 25 calls, and a delivery at most a hundred.
     [queue, 4, deliveriesOf(dialerConcurrency)],
-    [deadQueue, 1, deadDeliveriesAtOnce], // a request of ten thousand calls takes as many writes
+    [deadQueue, 1, otherDeliveriesAtOnce], // a request of ten thousand calls takes as many writes
+    [eventsQueue, 10, otherDeliveriesAtOnce],
+    [deadEventsQueue, 10, otherDeliveriesAtOnce],
   ] as const) {
     dialer.made.addEventSource(
       new sources.SqsEventSource(source, {

@@ -1,12 +1,14 @@
 /** Timeout of the dialer's function. */
 export const dialerTimeoutSeconds = 120;
 
-/** Maximum concurrent deliveries of the call queue without a reservation, and of the dead-letter queue. */
+/** Maximum concurrent deliveries of the call queue without a reservation. */
 const deliveriesAtOnce = 20;
-export const deadDeliveriesAtOnce = 2;
+/** The same of the events queue, and of each dead-letter queue: the least that Lambda accepts, so that most are left to dial. */
+export const otherDeliveriesAtOnce = 2;
+const otherQueues = 3;
 /** Reserved invocations kept free for the sweep and the purge, which must not wait for deliveries. */
 const scheduledAtOnce = 2;
-const others = deadDeliveriesAtOnce + scheduledAtOnce;
+const others = otherQueues * otherDeliveriesAtOnce + scheduledAtOnce;
 /** Least reservation of the dialer. Lambda accepts no maximum of concurrent deliveries below two. */
 export const reservationMin = others + 2;
 

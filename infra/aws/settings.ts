@@ -38,9 +38,13 @@ const deploymentSchema = z.strictObject({
   dialerConcurrency: z.int().min(reservationMin).optional(),
 });
 
-/** A deployment's name becomes part of its stack's name. */
-const isName = (name: string): boolean => /^[a-z][a-z0-9-]{0,29}$/.test(name);
-const nameRule = "at most 30 small letters, digits and hyphens";
+/**
+ * A deployment's name becomes part of its stack's name. Queues of `calls-events` would have the names of events queues of
+ * `calls`.
+ */
+const isName = (name: string): boolean =>
+  /^[a-z][a-z0-9-]{0,29}$/.test(name) && !/(^|-)events$/.test(name);
+const nameRule = "at most 30 small letters, digits and hyphens, and must not end in events";
 const settingsSchema = z
   .record(z.string(), deploymentSchema)
   .refine((deployments) => Object.keys(deployments).every(isName), {

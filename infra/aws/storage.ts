@@ -18,19 +18,24 @@ const retentionPeriod = Duration.days(14);
 
 /** The queues, the table, the bucket and the secrets. */
 export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
-  const deadQueue = new sqs.Queue(stack, "DeadCalls", {
-    queueName: `${id}-dead`, // the dialer recognises it by this suffix
-    visibilityTimeout,
-    retentionPeriod,
-    encryption: sqs.QueueEncryption.SQS_MANAGED,
-    enforceSSL: true,
+  const createQueue = (name: string, props: sqs.QueueProps) =>
+    new sqs.Queue(stack, name, {
+      visibilityTimeout,
+      retentionPeriod,
+      encryption: sqs.QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      ...props,
+    });
+  const deadLettersTo = (queue: sqs.Queue) => ({
+    deadLetterQueue: { queue, maxReceiveCount: 100 },
   });
-  const queue = new sqs.Queue(stack, "Calls", {
-    visibilityTimeout,
-    retentionPeriod,
-    encryption: sqs.QueueEncryption.SQS_MANAGED,
-    enforceSSL: true,
-    deadLetterQueue: { queue: deadQueue, maxReceiveCount: 100 },
+  // The dialer tells its queues apart by the ends of their names.
+  const deadQueue = createQueue("DeadCalls", { queueName: `${id}-dead` });
+  const queue = createQueue("Calls", deadLettersTo(deadQueue));
+  const deadEventsQueue = createQueue("DeadEvents", { queueName: `${id}-events-dead` });
+  const eventsQueue = createQueue("Events", {
+    queueName: `${id}-events`,
+    ...deadLettersTo(deadEventsQueue),
   });
   const { hashKey, rangeKey, ttl, indexes } = dynamoTable;
   const key = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
@@ -92,6 +97,7 @@ export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
     Tags.of(secret).add(secretTags.stack, stack.stackName);
     Tags.of(secret).add(secretTags.kind, kind);
   }
-  return { queue, deadQueue, table, bucket, settings, providerSecrets };
+  const queues = { queue, deadQueue, eventsQueue, deadEventsQueue };
+  return { ...queues, table, bucket, settings, providerSecrets };
 }
 export type Storage = ReturnType<typeof createStorage>;

@@ -14,6 +14,8 @@ import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.
 
 const queueName = "outbound-calls";
 const deadQueueName = "outbound-calls-dead";
+const eventsQueueName = "outbound-calls-events";
+const deadEventsQueueName = "outbound-calls-events-dead";
 const bucket = "outbound-calls";
 const table = "outbound-calls";
 const dialerTimeoutSeconds = 120;
@@ -30,22 +32,30 @@ const [engines] = await Promise.all([
 const { sqs } = engines;
 await Promise.all([engines.createTable(table), engines.createBucket(bucket)]);
 await mendIndexes(engines.dynamo, table);
-const deadQueueUrl = await engines.createQueue(deadQueueName, {
-  VisibilityTimeout: String(visibilitySeconds),
-});
-const queueUrl = await engines.createQueue(queueName, {
-  VisibilityTimeout: String(visibilitySeconds),
-  RedrivePolicy: JSON.stringify({
-    deadLetterTargetArn: `arn:aws:sqs:${localRegion}:000000000000:${deadQueueName}`,
-    maxReceiveCount: 100,
-  }),
-});
+const createQueue = (name: string, deadLetters?: string) =>
+  engines.createQueue(name, {
+    VisibilityTimeout: String(visibilitySeconds),
+    ...(deadLetters === undefined
+      ? {}
+      : {
+          RedrivePolicy: JSON.stringify({
+            deadLetterTargetArn: `arn:aws:sqs:${localRegion}:000000000000:${deadLetters}`,
+            maxReceiveCount: 100,
+          }),
+        }),
+  });
+const deadQueueUrl = await createQueue(deadQueueName);
+const queueUrl = await createQueue(queueName, deadQueueName);
+const deadEventsQueueUrl = await createQueue(deadEventsQueueName);
+const eventsQueueUrl = await createQueue(eventsQueueName, deadEventsQueueName);
 
 const environment = {
   ...settings.environment,
   ...engines.variables,
   QUEUE_URL: queueUrl,
   DEAD_QUEUE_URL: deadQueueUrl,
+  EVENTS_QUEUE_URL: eventsQueueUrl,
+  DEAD_EVENTS_QUEUE_URL: deadEventsQueueUrl,
   BUCKET: bucket,
   TABLE: table,
 };
@@ -60,20 +70,26 @@ const start = (name: string, instances: number, timeoutSeconds: number) =>
 const api = await start("api", 2, 30);
 /** Maximum concurrent deliveries of the call queue: each waits some seconds for its calls' permits. */
 const deliveriesAtOnce = 3;
-// One more instance serves the dead-letter queue and one the schedule: a sweep waits behind no delivery.
-const dialer = await start("dialer", deliveriesAtOnce + 2, dialerTimeoutSeconds);
+// One more instance serves the events, one both dead-letter queues and one the schedule: a sweep waits behind no delivery.
+const dialer = await start("dialer", deliveriesAtOnce + 3, dialerTimeoutSeconds);
 const gateway = await startApiGateway(port, api);
-const source = { sqs, consumer: dialer };
-const sources = [
-  startEventSource({ ...source, queueUrl, queueName, batchSize: 4, concurrency: deliveriesAtOnce }),
+const sources = (
+  [
+    [queueName, queueUrl, 4, deliveriesAtOnce],
+    [deadQueueName, deadQueueUrl, 1, 1],
+    [eventsQueueName, eventsQueueUrl, 10, 1],
+    [deadEventsQueueName, deadEventsQueueUrl, 10, 1],
+  ] as const
+).map(([name, url, batchSize, concurrency]) =>
   startEventSource({
-    ...source,
-    queueUrl: deadQueueUrl,
-    queueName: deadQueueName,
-    batchSize: 1,
-    concurrency: 1,
+    sqs,
+    consumer: dialer,
+    queueUrl: url,
+    queueName: name,
+    batchSize,
+    concurrency,
   }),
-];
+);
 const run = (scheduled: "sweep" | "purge") =>
   dialer.invoke({ scheduled }).catch((error: unknown) => {
     if (clock !== undefined) console.error(`The ${scheduled}'s clock failed:`, error);

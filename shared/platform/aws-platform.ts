@@ -10,6 +10,8 @@ export interface AwsPlatform {
   sqs: SQSClient;
   queueUrl: string;
   deadQueueUrl: string;
+  eventsQueueUrl: string;
+  deadEventsQueueUrl: string;
   s3: () => Promise<S3Client>;
   bucket: string;
   dynamo: () => Promise<DynamoDBClient>;
@@ -22,8 +24,8 @@ export interface AwsPlatform {
 }
 
 /**
- * @param variables QUEUE_URL, DEAD_QUEUE_URL, BUCKET, TABLE; SECRET_IDS, separated by commas; on a machine
- * without an account also AWS_ENDPOINT_URL_S3 and the like, which the SDK reads by itself
+ * @param variables QUEUE_URL, DEAD_QUEUE_URL, EVENTS_QUEUE_URL, DEAD_EVENTS_QUEUE_URL, BUCKET, TABLE; SECRET_IDS,
+ * separated by commas; on a machine without an account also AWS_ENDPOINT_URL_S3 and the like, which the SDK reads by itself
  * @throws an Error that names the missing variable
  */
 export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform {
@@ -44,6 +46,8 @@ export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform
     sqs: new SQSClient(limits),
     queueUrl: required("QUEUE_URL"),
     deadQueueUrl: required("DEAD_QUEUE_URL"),
+    eventsQueueUrl: required("EVENTS_QUEUE_URL"),
+    deadEventsQueueUrl: required("DEAD_EVENTS_QUEUE_URL"),
     bucket: required("BUCKET"),
     table: required("TABLE"),
     s3: once(async () => {

@@ -3,6 +3,7 @@ import type { Environment } from "./settings.ts";
 /** Bindings of both Workers, named as in wrangler.toml, together with variables and secrets. */
 export interface WorkerEnv {
   CALLS: Queue;
+  EVENTS: Queue;
   LEDGER: D1Database;
   ENVELOPES: R2Bucket;
 }

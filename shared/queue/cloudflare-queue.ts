@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { withTimeLimit } from "../platform/time-limit.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
+import type { Message as CallMessage } from "./messages.ts";
 
 /**
  * Maximum size of a body that is sent directly. Queues take 128 kB per message, including some hundred bytes
@@ -20,8 +21,11 @@ const storeSecondsMax = 15;
 const claimCheckStart = '{"kind":"claim_check"';
 const claimCheckSchema = z.strictObject({ kind: z.literal("claim_check"), key: z.string() });
 
-/** Creates the call queue on Cloudflare Queues, with R2 for large messages. */
-export function createCloudflareQueue(queue: Queue, bucket: R2Bucket): CallQueue {
+/** Creates the call queue, or the events queue, on Cloudflare Queues, with R2 for large messages. */
+export function createCloudflareQueue<Sent = CallMessage>(
+  queue: Queue,
+  bucket: R2Bucket,
+): CallQueue<Sent> {
   async function bodyOf(message: unknown): Promise<{ body: string; bytes: number }> {
     const json = JSON.stringify(message);
     const bytes = Buffer.byteLength(json);

@@ -4,6 +4,7 @@ import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from "@aw
 import * as z from "zod";
 import { withTimeLimit } from "../platform/time-limit.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
+import type { Message } from "./messages.ts";
 
 /**
  * Maximum size of a body that is sent directly. SQS takes 1 MiB, but hands Lambda ten messages in one payload
@@ -32,8 +33,13 @@ export interface SqsQueueOptions {
   bucket: string;
 }
 
-/** Creates the call queue on SQS, with S3 for large messages. */
-export function createSqsQueue({ sqs, queueUrl, s3, bucket }: SqsQueueOptions): CallQueue {
+/** Creates the call queue, or the events queue, on SQS, with S3 for large messages. */
+export function createSqsQueue<Sent = Message>({
+  sqs,
+  queueUrl,
+  s3,
+  bucket,
+}: SqsQueueOptions): CallQueue<Sent> {
   async function bodyOf(message: unknown): Promise<string> {
     const json = asciiJson(message);
     if (json.length <= bodyBytesMax) return json;

@@ -17,6 +17,7 @@ const bucket = "outbound-calls";
 let engines: AwsEngines;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let queueUrl: string;
+let eventsQueueUrl: string;
 let ledger: CallLedger;
 let handler: typeof dialerHandler;
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the handler uses only this method of its context
@@ -28,6 +29,7 @@ beforeAll(async () => {
   await engines.createBucket(bucket);
   await engines.createTable("ledger");
   queueUrl = await engines.createQueue("calls", { VisibilityTimeout: "1" });
+  eventsQueueUrl = await engines.createQueue("calls-events", { VisibilityTimeout: "1" });
   const plan = {
     agents: { "*": { provider: "webhook", url: `${receiver.url}/dial` } },
     callingHours: { default: "always" },
@@ -38,6 +40,8 @@ beforeAll(async () => {
     DIAL_PLAN: JSON.stringify(plan),
     QUEUE_URL: queueUrl,
     DEAD_QUEUE_URL: queueUrl,
+    EVENTS_QUEUE_URL: eventsQueueUrl,
+    DEAD_EVENTS_QUEUE_URL: eventsQueueUrl,
     BUCKET: bucket,
     TABLE: "ledger",
   });

@@ -16,6 +16,7 @@ import { apiEnvironment } from "../support/environment.ts";
 const bucket = "outbound-calls";
 let engines: AwsEngines;
 let queueUrl: string;
+let eventsQueueUrl: string;
 let handler: typeof lambdaHandler;
 
 beforeAll(async () => {
@@ -23,10 +24,13 @@ beforeAll(async () => {
   await engines.createBucket(bucket);
   await engines.createTable("ledger");
   queueUrl = await engines.createQueue("calls");
+  eventsQueueUrl = await engines.createQueue("calls-events");
   Object.assign(process.env, apiEnvironment, {
     ...engines.variables,
     QUEUE_URL: queueUrl,
     DEAD_QUEUE_URL: queueUrl,
+    EVENTS_QUEUE_URL: eventsQueueUrl,
+    DEAD_EVENTS_QUEUE_URL: eventsQueueUrl,
     BUCKET: bucket,
     TABLE: "ledger",
   });

@@ -2,13 +2,14 @@ import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
-import { messageOf } from "../../shared/queue/messages.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import { type Message, messageOf } from "../../shared/queue/messages.ts";
 import {
   createS3DeadLetters,
   createSqsQueue,
   deliveredBySqs,
 } from "../../shared/queue/sqs-queue.ts";
-import { describeCallQueue } from "../contracts/call-queue.ts";
+import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { aCall } from "../support/calls.ts";
 
 const bucket = "outbound-calls";
@@ -20,12 +21,12 @@ beforeAll(async () => {
 });
 afterAll(() => engines.stop());
 
-describeCallQueue("SQS with S3", async () => {
+async function createQueueUnderTest<Sent>() {
   const { sqs } = engines;
   const s3 = async () => engines.s3;
   const queueUrl = await engines.createQueue(`calls-${++queues}`);
   return {
-    queue: createSqsQueue({ sqs, queueUrl, s3, bucket }),
+    queue: createSqsQueue<Sent>({ sqs, queueUrl, s3, bucket }),
     async take() {
       const { Messages = [] } = await sqs.send(
         new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
@@ -39,7 +40,10 @@ describeCallQueue("SQS with S3", async () => {
       });
     },
   };
-});
+}
+
+describeCallQueue("SQS with S3", () => createQueueUnderTest<Message>());
+describeEventsQueue("SQS with S3", () => createQueueUnderTest<EventMessage>());
 
 describe("SQS with S3, where a part of a batch fails", () => {
   it("says how many from the front were taken, though SQS answers 200", async () => {

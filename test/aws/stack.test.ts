@@ -47,9 +47,9 @@ function expectNoObjection(props: Partial<OutboundCallsProps>): void {
 }
 
 describe("the AWS stack", () => {
-  it("hands the dialer batches whose messages fail one by one, of both queues, at bounded concurrency", () => {
+  it("hands the dialer batches whose messages fail one by one, of all queues, at bounded concurrency", () => {
     const sources = resources("AWS::Lambda::EventSourceMapping");
-    expect(sources).toHaveLength(2);
+    expect(sources).toHaveLength(4);
     for (const source of sources) {
       expect(source).toMatchObject({
         FunctionResponseTypes: ["ReportBatchItemFailures"],
@@ -61,7 +61,7 @@ describe("the AWS stack", () => {
   it("hides a message for six times as long as the dialer may run, and keeps it for 14 days", () => {
     const timeouts = resources("AWS::Lambda::Function").map(({ Timeout }) => Number(Timeout));
     const queues = resources("AWS::SQS::Queue");
-    expect(queues).toHaveLength(2);
+    expect(queues).toHaveLength(4);
     for (const queue of queues) {
       expect(queue["VisibilityTimeout"]).toBeGreaterThanOrEqual(6 * Math.max(...timeouts));
       expect(queue).toMatchObject({
@@ -72,10 +72,13 @@ describe("the AWS stack", () => {
     template.hasResourceProperties("AWS::SQS::Queue", {
       RedrivePolicy: { maxReceiveCount: 100, deadLetterTargetArn: Match.anyValue() },
     });
-    // The dialer recognises a dead letter by the suffix of its queue's name.
-    template.hasResourceProperties("AWS::SQS::Queue", {
-      QueueName: Match.stringLikeRegexp("-dead$"),
-    });
+    // The dialer tells its queues apart by the ends of their names.
+    const names = queues.flatMap(({ QueueName }) => (QueueName === undefined ? [] : [QueueName]));
+    expect(names).toEqual([
+      "OutboundCalls-dead",
+      "OutboundCalls-events-dead",
+      "OutboundCalls-events",
+    ]);
   });
 
   it("gives nobody a wildcard action, and reaches nothing but its own resources", () => {
@@ -103,7 +106,9 @@ describe("the AWS stack", () => {
       ({ Properties }): number => Object(Properties).ScalingConfig.MaximumConcurrency,
     );
     expect(most.reduce((sum, one) => sum + one, 0)).toBe(12 - 2);
-    for (const wrong of [5, 7.5, Number.NaN]) expect(() => stackWith(wrong)).toThrow(/at least 6/);
+    for (const wrong of [9, 11.5, Number.NaN]) {
+      expect(() => stackWith(wrong)).toThrow(/at least 10/);
+    }
   });
 
   it("has no fault by AWS's own specification of its resources, which finds such faults", async () => {
@@ -310,7 +315,9 @@ describe("the AWS stack", () => {
     for (const { Runtime, Architectures, Environment } of resources("AWS::Lambda::Function")) {
       expect([Runtime, Architectures]).toEqual(["nodejs24.x", ["arm64"]]);
       const names = Object.keys(Object(Environment).Variables).toSorted();
-      expect(names.join()).toBe("BASE_PATH,BUCKET,DEAD_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE");
+      expect(names.join()).toBe(
+        "BASE_PATH,BUCKET,DEAD_EVENTS_QUEUE_URL,DEAD_QUEUE_URL,EVENTS_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE",
+      );
     }
     const [secret] = resources("AWS::SecretsManager::Secret");
     expect(secret).not.toHaveProperty("SecretString");
@@ -364,6 +371,8 @@ describe("the AWS stack", () => {
     });
     for (const expected of [
       /hundred times/,
+      /failed each time/,
+      /an hour late/,
       /keep up/,
       /in trouble/,
       /decision/,

@@ -4,6 +4,7 @@
  * request, as on Lambda), and TABLE, in the DynamoDB at AWS_ENDPOINT_URL_DYNAMODB, if the ledger is not in
  * memory.
  */
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { randomBytes } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
@@ -62,6 +63,7 @@ const newPorts = () =>
       };
 const deps: DialerDeps = {
   queue,
+  eventsQueue: createMemoryQueue<EventMessage>(now),
   ...newPorts(),
   epochStore: createMemoryEpochStore(),
   deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },

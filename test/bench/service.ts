@@ -134,6 +134,7 @@ export function createService(
   const plan = parseDialPlan({ ...testPlan, ...changes }, {});
   const deps: DialerDeps = {
     queue: platform.queue,
+    eventsQueue: api.eventsQueue,
     ...withStages(platform, meter),
     epochStore: createMemoryEpochStore(),
     deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },

@@ -3,15 +3,21 @@ import {
   createCloudflareDeadLetters,
   createCloudflareQueue,
 } from "../../shared/queue/cloudflare-queue.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { messageOf } from "../../shared/queue/messages.ts";
-import { describeCallQueue } from "../contracts/call-queue.ts";
+import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { aCall } from "../support/calls.ts";
 import { testEnv } from "./env.ts";
-import { delivered } from "./worker.ts";
+import { delivered, deliveredEvents } from "./worker.ts";
 
 describeCallQueue("Cloudflare Queues with R2", () => ({
   queue: createCloudflareQueue(testEnv.CALLS, testEnv.ENVELOPES),
   take: () => delivered.splice(0),
+}));
+
+describeEventsQueue("Cloudflare Queues with R2", () => ({
+  queue: createCloudflareQueue<EventMessage>(testEnv.EVENTS, testEnv.ENVELOPES),
+  take: () => deliveredEvents.splice(0),
 }));
 
 describe("Cloudflare Queues with R2, throttled", () => {

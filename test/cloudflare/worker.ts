@@ -5,13 +5,16 @@ import type { WorkerEnv } from "../../shared/platform/worker-env.ts";
 
 /** Messages that the queue has delivered and no test has taken. */
 export const delivered: Delivered[] = [];
+/** The same of the events queue. */
+export const deliveredEvents: Delivered[] = [];
 
 /** The deployed API, with a consumer in place of the dialer that keeps the messages. */
 export default {
   ...api,
   queue(batch, env) {
+    const kept = batch.queue.endsWith("-events") ? deliveredEvents : delivered;
     for (const message of batch.messages) {
-      delivered.push(deliveredByCloudflare(message, env.ENVELOPES));
+      kept.push(deliveredByCloudflare(message, env.ENVELOPES));
     }
   },
 } satisfies ExportedHandler<WorkerEnv>;

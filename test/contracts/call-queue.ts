@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { type EventMessage, eventMessageSchema } from "../../shared/queue/event-messages.ts";
 import { type Message, messageOf, messageSchema } from "../../shared/queue/messages.ts";
 import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 
-interface QueueUnderTest {
-  queue: CallQueue;
+interface QueueUnderTest<Sent = Message> {
+  queue: CallQueue<Sent>;
   /** Removes and returns the messages delivered since the last call. */
   take(): Delivered[] | Promise<Delivered[]>;
 }
@@ -15,19 +16,8 @@ export function describeCallQueue(
   create: () => QueueUnderTest | Promise<QueueUnderTest>,
 ): void {
   describe(`${name} as a call queue`, () => {
-    /** Waits for `count` messages, and a moment longer, so that a surplus message is seen. */
-    async function receive({ take }: QueueUnderTest, count: number): Promise<Message[]> {
-      const found: Delivered[] = [];
-      const until = Date.now() + 10_000;
-      while (found.length < count && Date.now() < until) {
-        found.push(...(await take()));
-        await new Promise((next) => setTimeout(next, 20));
-      }
-      await new Promise((next) => setTimeout(next, 100));
-      found.push(...(await take()));
-      const bodies = await Promise.all(found.map((one) => one.open()));
-      return bodies.map((body) => messageSchema.parse(JSON.parse(body)));
-    }
+    const receive = async (under: QueueUnderTest, count: number): Promise<Message[]> =>
+      (await bodiesOf(under, count)).map((body) => messageSchema.parse(JSON.parse(body)));
 
     it("delivers a message whole, whatever is in its context", async () => {
       const under = await create();
@@ -89,4 +79,48 @@ export function describeCallQueue(
       expect(Date.now() - sentAt).toBeGreaterThanOrEqual(1900);
     });
   });
+}
+
+/** Describes the behaviour of every events queue, on any transport. */
+export function describeEventsQueue(
+  name: string,
+  create: () => QueueUnderTest<EventMessage> | Promise<QueueUnderTest<EventMessage>>,
+): void {
+  describe(`${name} as an events queue`, () => {
+    it("delivers hints and signed bodies whole, whatever is in them", async () => {
+      const under = await create();
+      const ask: EventMessage = {
+        kind: "ask",
+        account: "twilio",
+        ids: Array.from({ length: 100 }, (_, n) => `call_${n}`),
+      };
+      const callback: EventMessage = {
+        kind: "callback",
+        account: "livekit",
+        call: { id: "call_1", claim: "v1" },
+        signed: { body: '"\u0001\\é\uFFFE'.repeat(13_000), headers: { authorization: "token" } },
+      };
+      await under.queue.send(callback);
+      expect(await under.queue.sendMany([{ message: ask }])).toBe(1);
+      const bodies = await bodiesOf(under, 2);
+      const received = bodies.map((body) => eventMessageSchema.parse(JSON.parse(body)));
+      expect(received.toSorted((one, other) => one.kind.localeCompare(other.kind))).toEqual([
+        ask,
+        callback,
+      ]);
+    });
+  });
+}
+
+/** Waits for `count` messages, and a moment longer, so that a surplus message is seen. Resolves to their bodies. */
+async function bodiesOf({ take }: Pick<QueueUnderTest, "take">, count: number): Promise<string[]> {
+  const found: Delivered[] = [];
+  const until = Date.now() + 10_000;
+  while (found.length < count && Date.now() < until) {
+    found.push(...(await take()));
+    await new Promise((next) => setTimeout(next, 20));
+  }
+  await new Promise((next) => setTimeout(next, 100));
+  found.push(...(await take()));
+  return Promise.all(found.map((one) => one.open()));
 }

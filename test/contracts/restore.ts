@@ -160,6 +160,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
   );
   const deps: DialerDeps = {
     queue: { send: async () => undefined, sendMany: async (all) => all.length },
+    eventsQueue: { send: async () => undefined, sendMany: async (all) => all.length },
     ledger,
     documents,
     epochStore,

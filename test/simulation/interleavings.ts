@@ -257,6 +257,7 @@ async function play(
         return all.length;
       },
     },
+    eventsQueue: { send: async () => undefined, sendMany: async (all) => all.length },
     ledger,
     documents,
     epochStore: createMemoryEpochStore(),

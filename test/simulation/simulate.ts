@@ -1,3 +1,5 @@
+import { createMemoryQueue } from "../support/memory-queue.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { createApp } from "../../functions/api/app.ts";
 import { purge } from "../../functions/dialer/purge.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
@@ -122,6 +124,7 @@ export async function simulate(
     write: (epoch, before) =>
       ask(world, faultsOf("queue")(), "epoch", () => epochs.write(epoch, before)),
   };
+  const eventsQueue = createMemoryQueue<EventMessage>(world.now);
   const processes = createProcesses(
     world,
     () => ({
@@ -130,6 +133,7 @@ export async function simulate(
     }),
     ({ memory, isOld, isLater }) => ({
       queue: queue.queue,
+      eventsQueue,
       ledger: ledger.reach(faultsOf("ledger"), isLater),
       documents: documents.reach(faultsOf("ledger")),
       epochStore,
@@ -165,6 +169,7 @@ export async function simulate(
   );
   const app = createApp({
     queue: queue.queue,
+    eventsQueue,
     ledger: ledger.reach(faultsOf("ledger")),
     documents: documents.reach(faultsOf("ledger")),
     settings: readApiSettings(variables, undefined, log),

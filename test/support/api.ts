@@ -5,6 +5,7 @@ import { createMemoryDocuments } from "./memory-documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
 import { apiEnvironment } from "./environment.ts";
@@ -24,8 +25,10 @@ export function createTestApi(
   const log: UncheckedApiDeps["log"] = (level, event, fields) =>
     events.push({ level, event, ...fields });
   const queue = createMemoryQueue(Date.now);
+  const eventsQueue = createMemoryQueue<EventMessage>(Date.now);
   const deps: UncheckedApiDeps = {
     queue,
+    eventsQueue,
     ledger,
     documents,
     settings: readApiSettings(environment, {}, log),
@@ -35,5 +38,5 @@ export function createTestApi(
     randomId,
     log,
   };
-  return { deps, queue, ledger, documents, events, app: createApp(deps) };
+  return { deps, queue, eventsQueue, ledger, documents, events, app: createApp(deps) };
 }

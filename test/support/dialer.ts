@@ -9,9 +9,11 @@ import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
 import { createMemoryEpochStore } from "./memory-epoch-store.ts";
+import { createMemoryQueue } from "./memory-queue.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
 import type { Log, LogFields } from "../../shared/platform/log.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import type {
   DialOutcome,
@@ -63,6 +65,7 @@ export function createDialerBench(
   const memory = createMemoryLedger(stored);
   const version = () => `v${++ids}`;
   const documents = createMemoryDocuments(() => now, version);
+  const eventsQueue = createMemoryQueue<EventMessage>(() => now);
   /** Messages stored whole in the object store, by name. */
   const kept = new Map<string, string>();
   const log: Log = (level, event, fields) => events.push({ level, event, ...fields });
@@ -143,6 +146,7 @@ export function createDialerBench(
     rows: memory,
     documents,
     stored,
+    eventsQueue,
     kept,
     /** The provider's answer; a test sets it. */
     answer: async (
@@ -283,6 +287,7 @@ export function createDialerBench(
   };
   const deps: DialerDeps = {
     queue,
+    eventsQueue,
     ledger: memory,
     documents,
     epochStore: createMemoryEpochStore(),

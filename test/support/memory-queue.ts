@@ -1,16 +1,17 @@
 import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
+import type { Message } from "../../shared/queue/messages.ts";
 
 /** A queue in this process's memory, from which the test takes the sent messages. */
-export interface MemoryQueue extends CallQueue {
+export interface MemoryQueue<Sent = Message> extends CallQueue<Sent> {
   /** Removes and returns every message whose delay has passed, as deliveries. */
   take(): Delivered[];
 }
 
 /** @param now clock that delays are measured by, in milliseconds */
-export function createMemoryQueue(now: () => number): MemoryQueue {
+export function createMemoryQueue<Sent = Message>(now: () => number): MemoryQueue<Sent> {
   let waiting: { json: string; visibleAt: number }[] = [];
   let taken = 0;
-  const queue: MemoryQueue = {
+  const queue: MemoryQueue<Sent> = {
     async send(message, delaySeconds = 0) {
       waiting.push({ json: JSON.stringify(message), visibleAt: now() + delaySeconds * 1000 });
     },

@@ -56,7 +56,13 @@ describe("the environment of a Lambda function", () => {
   });
 
   it("names the variable that is missing", () => {
-    const variables = { QUEUE_URL: "q", DEAD_QUEUE_URL: "d", BUCKET: "b" };
+    const variables = {
+      QUEUE_URL: "q",
+      DEAD_QUEUE_URL: "d",
+      EVENTS_QUEUE_URL: "e",
+      DEAD_EVENTS_QUEUE_URL: "ed",
+      BUCKET: "b",
+    };
     process.env["AWS_REGION"] ??= "us-east-1";
     expect(() => createAwsPlatform(variables, log)).toThrow("TABLE is not set");
     expect(createAwsPlatform({ ...variables, TABLE: "t" }, log)).toMatchObject({ table: "t" });
@@ -66,6 +72,8 @@ describe("the environment of a Lambda function", () => {
     const variables = {
       QUEUE_URL: "q",
       DEAD_QUEUE_URL: "d",
+      EVENTS_QUEUE_URL: "e",
+      DEAD_EVENTS_QUEUE_URL: "ed",
       BUCKET: "b",
       TABLE: "t",
       HASH_KEY: "h",

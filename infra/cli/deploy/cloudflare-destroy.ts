@@ -1,18 +1,20 @@
-import { type Target, targetOf } from "./cloudflare-target.ts";
+import { queuesOf, type Target, targetOf } from "./cloudflare-target.ts";
 import { checkLogin, wranglerUnless } from "./cloudflare-wrangler.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 const absent = /Queue ".*" does not exist|No worker consumer|\[code: (10007|10090|11000)\]/;
 
 /** Commands that end a deployment: calls are let in no more first, and the queues go last, with what is on them. */
-const deletions = ({ workers, queue, deadQueue }: Target): string[][] => [
-  ["delete", "--name", workers.api, "--force"],
-  ["queues", "consumer", "remove", queue, workers.dialer],
-  ["queues", "consumer", "remove", deadQueue, workers.dialer],
-  ["delete", "--name", workers.dialer, "--force"],
-  ["queues", "delete", queue],
-  ["queues", "delete", deadQueue],
-];
+function deletions(target: Target): string[][] {
+  const { workers } = target;
+  const queues = queuesOf(target);
+  return [
+    ["delete", "--name", workers.api, "--force"],
+    ...queues.map((queue) => ["queues", "consumer", "remove", queue, workers.dialer]),
+    ["delete", "--name", workers.dialer, "--force"],
+    ...queues.map((queue) => ["queues", "delete", queue]),
+  ];
+}
 
 /**
  * Deletes a deployment's Workers and queues. Its database and its bucket stay, as they hold calls.
@@ -24,11 +26,11 @@ export async function destroyOnCloudflare(
   { name, yes }: { name?: string | undefined; yes?: boolean | undefined },
 ): Promise<void> {
   const target = targetOf(name);
-  const { workers, queue, deadQueue, database, bucket } = target;
+  const { workers, database, bucket } = target;
   tools.print(
     [
       `Deletes the Workers ${workers.api} and ${workers.dialer} with all their secrets, HASH_KEY too, and the queues ` +
-        `${queue} and ${deadQueue} with the calls that are on them.`,
+        `${queuesOf(target).join(", ")} with what is on them.`,
       `Keeps D1 ${database} and R2 ${bucket}, which hold calls. To delete them as well, once nobody needs them:`,
       `  npx wrangler d1 delete ${database}`,
       `  npx wrangler r2 bucket delete ${bucket}   (when it is empty)`,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
-import type { Target } from "./cloudflare-target.ts";
+import { queuesOf, type Target } from "./cloudflare-target.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** The longest time that a queue may keep a message: 14 days, with Workers Paid. */
@@ -30,7 +30,7 @@ export interface Standing {
 export async function lookForResources(tools: Tools, target: Target): Promise<Standing> {
   const bucket = await lookForBucket(tools, target);
   const queues: string[] = [];
-  for (const queue of [target.queue, target.deadQueue]) {
+  for (const queue of queuesOf(target)) {
     const info = await wranglerUnless(/Queue ".*" does not exist/, tools, [
       "queues",
       "info",
@@ -76,7 +76,7 @@ export function creations(
   // A jurisdiction decides the place alone: R2 refuses both, and D1 ignores the location.
   const near = jurisdiction === undefined && location !== undefined ? ["--location", location] : [];
   const place = [...placeOf(jurisdiction), ...near];
-  const absentQueues = [target.queue, target.deadQueue].filter((name) => !queues.includes(name));
+  const absentQueues = queuesOf(target).filter((name) => !queues.includes(name));
   const absentRules = lifecycleRules.filter(({ name }) => !rules?.includes(name));
   return [
     ...absentQueues.map((name) =>

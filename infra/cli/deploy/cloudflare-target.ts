@@ -13,6 +13,8 @@ export interface Target {
   workers: Record<FunctionName, string>;
   queue: string;
   deadQueue: string;
+  eventsQueue: string;
+  deadEventsQueue: string;
   database: string;
   bucket: string;
   /** Paths of the Workers' settings, from the project's root. */
@@ -28,9 +30,12 @@ export interface Target {
  * @param name the deployment, where it stands beside the first, such as `staging`
  */
 export function targetOf(name: string | undefined, jurisdiction?: string): Target {
-  if (name !== undefined && (!/^[a-z][a-z0-9-]{0,29}$/.test(name) || /(^|-)dead$|-$/.test(name))) {
+  if (
+    name !== undefined &&
+    (!/^[a-z][a-z0-9-]{0,29}$/.test(name) || /(^|-)(dead|events)$|-$/.test(name))
+  ) {
     throw new DeployError(
-      "--name must be at most 30 small letters, digits and hyphens, and must not end in dead",
+      "--name must be at most 30 small letters, digits and hyphens, and must not end in dead or events",
     );
   }
   const base = name === undefined ? family : `${family}-${name}`;
@@ -39,12 +44,20 @@ export function targetOf(name: string | undefined, jurisdiction?: string): Targe
   return {
     workers: { api: `${base}-api`, dialer: `${base}-dialer` },
     queue: base,
-    deadQueue: `${base}-dead`, // the dialer knows its dead letters by this ending
+    // The dialer tells its queues apart by these endings.
+    deadQueue: `${base}-dead`,
+    eventsQueue: `${base}-events`,
+    deadEventsQueue: `${base}-events-dead`,
     database: base,
     bucket: base,
     configs: isTracked ? tracked : { api: made("api"), dialer: made("dialer") },
     jurisdiction,
   };
+}
+
+/** Returns the names of a deployment's queues. */
+export function queuesOf({ queue, deadQueue, eventsQueue, deadEventsQueue }: Target): string[] {
+  return [queue, deadQueue, eventsQueue, deadEventsQueue];
 }
 
 /** Writes the settings of a deployment that wrangler.toml does not describe. They hold no secret. */

@@ -34,6 +34,8 @@ function expectWhole(token: string) {
   expect([...account.queues]).toEqual([
     ["outbound-calls", "1209600"],
     ["outbound-calls-dead", "1209600"],
+    ["outbound-calls-events", "1209600"],
+    ["outbound-calls-events-dead", "1209600"],
   ]);
   expect([...account.databases]).toEqual(["outbound-calls"]);
   expect([...account.buckets].map(([name, rules]) => [name, [...rules]])).toEqual([
@@ -106,9 +108,11 @@ describe("npm run deploy:cloudflare", () => {
     await deploy();
     const before = structuredClone(account.secrets);
     await deploy({ name: "staging" });
-    expect([...account.queues.keys()].slice(2)).toEqual([
+    expect([...account.queues.keys()].slice(4)).toEqual([
       "outbound-calls-staging",
       "outbound-calls-staging-dead",
+      "outbound-calls-staging-events",
+      "outbound-calls-staging-events-dead",
     ]);
     expect([...account.databases, ...account.buckets.keys()]).toEqual([
       "outbound-calls",
@@ -119,7 +123,9 @@ describe("npm run deploy:cloudflare", () => {
     for (const [worker, secrets] of before) expect(account.secrets.get(worker)).toEqual(secrets);
     expect(secretOf("staging-api", "HASH_KEY")).toBe(secretOf("staging-dialer", "HASH_KEY"));
     expect(secretOf("staging-api", "HASH_KEY")).not.toBe(secretOf("api", "HASH_KEY"));
-    await expect(deploy({ name: "dead" })).rejects.toThrow(/--name/);
+    for (const name of ["dead", "events", "calls-events"]) {
+      await expect(deploy({ name })).rejects.toThrow(/--name/);
+    }
   });
 
   it("finds the jurisdiction of an earlier run again", async () => {
@@ -233,7 +239,7 @@ describe("npm run destroy:cloudflare", () => {
   it("asks for --yes, and then keeps the database and the bucket", async () => {
     await deploy();
     await expect(destroyOnCloudflare(tools, {})).rejects.toThrow(/--yes/);
-    expect(account.queues.size).toBe(2);
+    expect(account.queues.size).toBe(4);
     await destroyOnCloudflare(tools, { yes: true });
     await destroyOnCloudflare(tools, { yes: true }); // again, as after an interruption
     expect([account.queues.size, account.secrets.size]).toEqual([0, 0]);

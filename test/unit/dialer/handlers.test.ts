@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createHandlers } from "../../../functions/dialer/handlers.ts";
+import { createHandlers, handlerFor } from "../../../functions/dialer/handlers.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { aCall } from "../../support/calls.ts";
 import { message } from "../../support/dialer-calls.ts";
@@ -29,15 +29,50 @@ describe("a message that is kept in the object store", () => {
   });
 });
 
+describe("the events queue", () => {
+  const event = (sent: object) => ({ ...delivered(1), open: async () => JSON.stringify(sent) });
+
+  it("is told from the others by the end of its name", () => {
+    const names = [
+      "outbound-calls",
+      "OutboundCalls-dead",
+      "x:outbound-calls-events",
+      "a-events-dead",
+    ];
+    expect(names.map(handlerFor)).toEqual(["messages", "deadLetters", "events", "deadEvents"]);
+  });
+
+  it("has what no version can read come again, and dials nobody", async () => {
+    const bench = createDialerBench();
+    const handlers = createHandlers({ ...bench.deps, settings: { value: bench.deps.settings } });
+    const known = event({ kind: "ask", account: "twilio", ids: ["call_1"] });
+    const answers = await handlers.events([known, event({ kind: "odd" })], bench.now() + 900_000);
+    expect(answers).toEqual(["ack", { retryAfterSeconds: 5 }]);
+    expect(bench.dialed).toEqual([]);
+    expect(bench.eventsOf("message.unreadable")).toHaveLength(1);
+  });
+
+  it("lets go what failed each time, with a warning: it was a hint", async () => {
+    const bench = createDialerBench();
+    const handlers = createHandlers({ ...bench.deps, settings: { value: bench.deps.settings } });
+    expect(await handlers.deadEvents([event({}), event({})])).toEqual(["ack", "ack"]);
+    expect(bench.eventsOf("events.dead")).toMatchObject([{ level: "warning", count: 2 }]);
+    expect(bench.kept.size).toBe(0);
+  });
+});
+
 describe("the dialer with wrong settings", () => {
   it("dials nobody, and hands every message back to the queue", async () => {
     const { bench, handlers } = createUnconfigured();
     const answers = await handlers.messages([delivered(1), delivered(3)], bench.now() + 900_000);
     expect(answers).toEqual([{ retryAfterSeconds: 5 }, { retryAfterSeconds: 20 }]);
+    expect(await handlers.events([delivered(1)], bench.now() + 900_000)).toEqual([
+      { retryAfterSeconds: 5 },
+    ]);
     expect(bench.dialed).toEqual([]);
     expect(bench.stored.size).toBe(0);
     const expected = { level: "alarm", count: 2, problem: "HASH_KEY is not set" };
-    expect(bench.eventsOf("dialer.not_configured")).toMatchObject([expected]);
+    expect(bench.eventsOf("dialer.not_configured")).toMatchObject([expected, { count: 1 }]);
   });
 
   it("stores a dead letter whole once its attempts are used up", async () => {
