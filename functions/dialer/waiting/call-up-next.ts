@@ -23,7 +23,7 @@ export interface Written {
 /**
  * Calls up the next rows in the backlogs of rows just written, so that these need not wait for a sweep. Where
  * a sweep left rows over for lack of places, only sweeps call up, in turn. If another writer calls up rows of
- * a backlog meanwhile, nothing of it is called up: the next writer or sweep does so.
+ * a backlog meanwhile, it is read and tried once more; after that, the next writer or sweep does so.
  */
 export async function callUpNext(
   route: Route,
@@ -31,6 +31,17 @@ export async function callUpNext(
   rows: readonly Written[],
   deps: DialerDeps,
 ): Promise<void> {
+  const left = await callUpOnce(route, pace, rows, deps);
+  if (left.length > 0) await callUpOnce(route, pace, left, deps);
+}
+
+/** @returns the rows whose backlogs another writer has changed meanwhile */
+async function callUpOnce(
+  route: Route,
+  pace: Pace,
+  rows: readonly Written[],
+  deps: DialerDeps,
+): Promise<Written[]> {
   const { documents, clock } = deps;
   const account = accountNameOf(route);
   const keys = [...new Set(rows.map(({ backlog }) => backlog))];
@@ -41,14 +52,14 @@ export async function callUpNext(
     ...keys.map((key) => ({ kind: "backlog", key }) as const),
   ]);
   const standing = read.get("account", account)?.value;
-  if (standing?.rowsRemain === true) return;
+  if (standing?.rowsRemain === true) return [];
   const now = clock.now();
   const places = placesOf(account, pace, rows.length + othersMax, read, deps);
   const backlogs = keys.flatMap((key) => {
     const document = read.get("backlog", key);
-    return document === undefined ? [] : { document };
+    return document === undefined ? [] : { key, document };
   });
-  if (places.moments.length === 0 || backlogs.length === 0) return;
+  if (places.moments.length === 0 || backlogs.length === 0) return [];
   const horizon: Horizon = { now, restartedAt: standing?.restartedAt ?? 0, isPaced: true };
   const reads = await readRows(backlogs, places.moments.length, horizon, deps);
   const found = reads.flatMap(({ document, fresh }): Omit<Turn, "moment">[] =>
@@ -60,7 +71,10 @@ export async function callUpNext(
     .map((row, index) => ({ ...row, moment: places.moments[index] ?? now }));
   const changes = reads.map(({ document }) => ({ document, value: document.value }));
   const send = (mine: readonly Turn[]) => callUpInTurn(mine, account, pace, places, deps);
-  await markAndSend(turns, changes, horizon, send, deps);
+  const marked = await markAndSend(turns, changes, horizon, send, deps);
+  return rows.filter(
+    ({ backlog }) => backlogs.some(({ key }) => key === backlog) && !marked.has(backlog),
+  );
 }
 
 /**

@@ -80,6 +80,26 @@ describe("a paced account", () => {
     expect(bench.dialed).toHaveLength(20);
   });
 
+  it("is sent calls though another writer changed their backlog meanwhile, without waiting for a sweep", async () => {
+    const bench = createBench(paced(1));
+    const { documents } = bench;
+    let conflicts = 0;
+    bench.breakDocuments({
+      async write(changes) {
+        const movesMarks = changes.some(
+          ({ next }) => next.kind === "backlog" && next.value.marks.length > 0,
+        );
+        if (!movesMarks || conflicts > 0) return documents.write(changes);
+        conflicts += 1;
+        return changes.map(() => false);
+      },
+    });
+    await sendRequest(bench, 30);
+    await bench.simulate(40, { firstSweepSeconds: 60 });
+    expect(conflicts).toBe(1);
+    expect(bench.dialed).toHaveLength(30);
+  });
+
   it("takes its burst at once after a pause, and no more", async () => {
     const bench = createBench(paced(2, { burst: 5 }));
     await warmUp(bench);
