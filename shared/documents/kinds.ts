@@ -14,6 +14,8 @@ const markSchema = z.looseObject({
   since: time,
   /** Number of the mark's rows that stood when they were last counted. */
   left: z.number(),
+  /** Its latest former positions, oldest first, and the time of the read before each: later rows behind it were not seen. */
+  former: z.array(z.looseObject({ dueAt: time, id: z.string(), at: time })).default([]),
 });
 export type Mark = z.infer<typeof markSchema>;
 

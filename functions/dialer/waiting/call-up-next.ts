@@ -3,7 +3,7 @@ import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import type { Pace } from "../../../shared/schedule/pacing.ts";
 import { callUpInTurn, placesOf } from "./call-up-rows.ts";
 import type { DialerDeps } from "../context.ts";
-import { type Horizon, isLive, markOf, type Turn } from "./marks.ts";
+import { type Horizon, isLive, markOf, passedAt, type Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "../delivery/permits.ts";
 import { type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
@@ -93,7 +93,8 @@ function ownLeft(
     const place = { id, dueAt };
     const mark = markOf(place, read.document.value.marks);
     // A row that was written at the mark's own moment may have come after the mark's page was read.
-    const isCovered = mark !== undefined && isLive(mark, horizon) && mark.at > writtenAt;
+    const isCovered =
+      mark !== undefined && isLive(mark, horizon) && passedAt(place, mark) > writtenAt;
     // If the page was cut off, the row may lie after its end: the rows before it come first.
     const mayFollow =
       !read.isWhole && (read.last === undefined || comparePlaces(place, read.last) > 0);

@@ -7,6 +7,9 @@ const hintLifeMs = 30_000;
 /** Age up to which a mark moves on with the rows called up after it, so that a busy backlog has few marks. */
 const youngMs = 30_000;
 
+/** Maximum former positions of a mark. Where more moves come between a row's write and its reading, a sweep finds it. */
+const formerMax = 4;
+
 export type Backlog = StoredDocument<"backlog">;
 export type BacklogValue = Backlog["value"];
 
@@ -33,6 +36,11 @@ export function isLive({ since, until }: Mark, { now, restartedAt }: Horizon): b
 /** The mark that covers a row: the first at or after it. */
 export function markOf(place: DuePlace, marks: readonly Mark[]): Mark | undefined {
   return marks.find((one) => comparePlaces(place, one) <= 0);
+}
+
+/** Returns the time of the read that passed over a row before its mark. A row written later was not seen by it. */
+export function passedAt(place: DuePlace, { former, at }: Mark): number {
+  return former.find((one) => comparePlaces(place, one) <= 0)?.at ?? at;
 }
 
 /** True if a row was called up and its hint may yet come. */
@@ -82,7 +90,7 @@ export function marksAfter(
   const { now } = horizon;
   const until = called.reduce((latest, { moment }) => Math.max(latest, moment), now);
   const { dueAt, id } = last;
-  const mark: Mark = { dueAt, id, until, at: now, since: now, left: called.length };
+  const mark: Mark = { dueAt, id, until, at: now, since: now, left: called.length, former: [] };
   // Rows before a mark that no longer counts have been called up again, so the next mark covers them.
   const before = marks.filter((one) => comparePlaces(one, mark) < 0 && isLive(one, horizon));
   const after = marks.filter((one) => comparePlaces(one, mark) > 0);
@@ -93,6 +101,9 @@ export function marksAfter(
     until: Math.max(previous.until, until),
     since: previous.since,
     left: previous.left + mark.left,
+    former: [...previous.former, { dueAt: previous.dueAt, id: previous.id, at: previous.at }].slice(
+      -formerMax,
+    ),
   };
   return [...before.slice(0, -1), both, ...after];
 }

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { ValueOf } from "../../../shared/documents/kinds.ts";
+import { callUpNext } from "../../../functions/dialer/waiting/call-up-next.ts";
+import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -141,7 +143,7 @@ describe("the marks of a backlog", () => {
       const { id, dueAt } = await rowOf(bench, calls[row] ?? { id: "" });
       const until = bench.now() + untilMs;
       const at = bench.now() - minute;
-      return { id, dueAt: dueAt ?? 0, until, at, since: at, left: 0 };
+      return { id, dueAt: dueAt ?? 0, until, at, since: at, left: 0, former: [] };
     };
     const standing = (await documentOf(bench, "backlog", key))?.value;
     const value: ValueOf<"backlog"> = {
@@ -187,6 +189,33 @@ describe("the marks of a backlog", () => {
     await putDocument(bench, { kind: "backlog", key }, { ...standing, usedAt });
     await bench.simulate(150);
     expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+  });
+
+  it("that have moved on do not hide a row written after they had passed it", async () => {
+    const bench = createDialerBench({ plan: { providers: { webhook: { callsPerSecond: 1 } } } });
+    const calls = await putWaiting(bench, 20, 0);
+    await mark(bench, calls, [{ row: 19, untilMs: 30_000 }]);
+    const standing = (await documentOf(bench, "backlog", key))?.value;
+    const place = async (index: number) => {
+      const { id, dueAt } = await rowOf(bench, calls[index] ?? { id: "" });
+      return { id, dueAt: dueAt ?? 0 };
+    };
+    const now = bench.now();
+    const former = [{ ...(await place(9)), at: now - 10_000 }];
+    const marks = standing?.marks.map((one) => ({ ...one, at: now - 1000, former })) ?? [];
+    if (standing === undefined) throw new Error("it stands");
+    await putDocument(bench, { kind: "backlog", key }, { ...standing, marks });
+    const route = routeOf("agent_sales", bench.deps.settings.plan);
+    const pace = route && accountOf(route, bench.deps.settings.plan).pace;
+    if (route === undefined || pace === undefined) throw new Error("it has a pace");
+    // Both were written 5 s ago: the read of 10 s ago passed the first one before it stood, that of 1 s ago saw the other.
+    const written = [await place(5), await place(15)].map((row) => ({
+      ...row,
+      backlog: key,
+      writtenAt: now - 5000,
+    }));
+    await callUpNext(route, pace, written, bench.deps);
+    expect(idsHinted(bench)).toEqual([calls[5]?.id]);
   });
 
   it("do not count if set before their account was resumed, or its breaker closed", async () => {
