@@ -15,6 +15,7 @@ import { ownOf, type FoundPlaced, timeOf } from "./found-call.ts";
 import { keepCount } from "./breakers/circuit-breaker.ts";
 import { createCaps } from "./delivery/caps.ts";
 import { createPlaces } from "./delivery/places.ts";
+import { firstAskAt } from "./results/ask-times.ts";
 import { settlementOf, settleSurely, unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
 
@@ -94,6 +95,17 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
   }
 }
 
+/**
+ * Looks up a call now, because its provider says that something became of it, and settles it if it is found. A call
+ * that is not found is left as it is: nothing is proved.
+ *
+ * @throws if the provider or the ledger could not be asked
+ */
+export async function findNow(lookUp: LookUp, deps: DialerDeps): Promise<void> {
+  const found = await ask(lookUp, deps);
+  if (found !== undefined && !("notPlaced" in found)) await settleFound(found, lookUp, deps);
+}
+
 /** True if a call whose claims a restore lost may wait longer, as thousands may have come due at once. */
 function mayStillBeAsked(
   { lostUntil, unknownSince }: CallRow,
@@ -148,6 +160,7 @@ async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps)
     state: "PLACED",
     reason: "found",
     providerCallId,
+    askAt: firstAskAt(row, deps),
     at,
   };
   const write = async (change: Change) => (await ledger.write([change]))[0] === true;
@@ -189,6 +202,7 @@ async function settleNotPlaced(
       canLookUp: true,
       expiresAt: expiryOf(call, plan),
       reviewAfterSeconds: plan.reviewAfterSeconds,
+      askAt: undefined,
     },
     now,
     random.fraction(),

@@ -27,6 +27,8 @@ export interface OutcomeOf {
   canLookUp: boolean;
   expiresAt: number;
   reviewAfterSeconds: number;
+  /** First time to ask for the result of the call, should it be placed. Undefined: its result is not asked for. */
+  askAt: number | undefined;
 }
 
 /**
@@ -50,7 +52,8 @@ export function settlementOf(
   });
   if (outcome.kind === "placed") {
     const { providerCallId } = outcome;
-    const found = providerCallId === undefined ? {} : { providerCallId };
+    const { askAt } = of;
+    const found = providerCallId === undefined ? {} : { providerCallId, askAt };
     return { ...base, state: "PLACED", reason: "placed", ...found };
   }
   if (outcome.kind === "unknown" || row.resent) {

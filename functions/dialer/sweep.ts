@@ -8,6 +8,7 @@ import { callUp, type SweepTime } from "./waiting/call-up.ts";
 import type { DialerDeps } from "./context.ts";
 import { checkEpoch, noteEpoch } from "./epoch.ts";
 import { recover } from "./recover.ts";
+import { sendAsks } from "./results/send-asks.ts";
 import { withPortLimits } from "./wiring.ts";
 import { sendHints } from "./waiting/hints.ts";
 import { unknownDueAt } from "./settle.ts";
@@ -151,6 +152,7 @@ async function sweepOn(lease: SweepDocument, time: SweepTime, deps: DialerDeps):
     isWhole: false,
     after: null,
   });
+  await attempt(() => sendAsks(deps), undefined);
   const isFull = watched.isWhole && calledUp.isWhole;
   const reached = {
     watchAfter: watched.after,

@@ -31,5 +31,9 @@ export const callResultSchema = z.looseObject({
   endedAt: z.number().nullable().default(null),
   /** Length of the conversation in seconds. */
   seconds: z.number().nullable().default(null),
+  /** Time at which the record was read. */
+  readAt: z.number().optional(),
+  /** True if the provider used a word that its type's table lacks. */
+  unlisted: z.boolean().optional(),
 });
 export type CallResult = z.infer<typeof callResultSchema>;

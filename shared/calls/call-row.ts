@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { typeNames, type Route } from "../providers/index.ts";
 import { type Call, type CallRequest, storedCallRequestSchema } from "./call.ts";
+import { type CallResult, callResultSchema } from "./call-result.ts";
 import { requestIdOf } from "./ids.ts";
 
 /**
@@ -24,6 +25,11 @@ export type CallState = (typeof callStates)[number];
 /** The backlog of rows that sweeps must look after: claims under way, and calls of unknown outcome. */
 export const watchBacklog = "watch";
 
+/** Names the backlog of an account's placed calls whose results are asked for. `provider`: its name in the plan. */
+export function resultsBacklogOf({ provider }: Pick<Route, "provider">): string {
+  return `results:${provider}`;
+}
+
 /** One step of a call's history. It holds no number, name or context. */
 export interface HistoryEntry {
   at: number;
@@ -46,11 +52,15 @@ export interface CallRow {
   state: CallState;
   /** Reason for the state: a code of reasons.ts, or the provider's own. */
   reason: string;
-  /** WAITING: the backlog of its client and agent. DIALING and UNKNOWN: `watch`. Others: null. */
+  /**
+   * WAITING: the backlog of its client and agent. DIALING and UNKNOWN: `watch`. PLACED: that of its account while
+   * its result is asked for. Others: null.
+   */
   backlog: string | null;
   /**
    * WAITING: the earliest time at which the call itself may go. DIALING: the time at which the claim lapses
-   * into UNKNOWN. UNKNOWN: the next look-up or the review, whichever comes first.
+   * into UNKNOWN. UNKNOWN: the next look-up or the review, whichever comes first. PLACED: the next time at which
+   * its provider is asked for its result.
    */
   dueAt: number | null;
   /**
@@ -83,6 +93,8 @@ export interface CallRow {
   /** Route of the last claim. */
   route: Route | null;
   providerCallId: string | null;
+  /** What became of the call after it was placed. Null: the provider has not told, or was not asked. */
+  result: CallResult | null;
   /** Id of the redial that replaces this call. */
   redialedAs: string | null;
   client: string;
@@ -121,6 +133,7 @@ const rowSchema = z.looseObject({
     .nullable()
     .default(null),
   providerCallId: text,
+  result: callResultSchema.nullable().default(null),
   redialedAs: text,
   client: z.string(),
   agentId: z.string(),

@@ -1,11 +1,13 @@
 import * as z from "zod";
 import type { Route } from "../providers/index.ts";
 import type { Call } from "./call.ts";
+import type { CallResult } from "./call-result.ts";
 import {
   backlogOf,
   type CallRow,
   type CallState,
   type HistoryEntry,
+  resultsBacklogOf,
   watchBacklog,
 } from "./call-row.ts";
 
@@ -91,6 +93,28 @@ export function claimed(
   };
 }
 
+/**
+ * Applies what the provider's record tells of a placed call. The first end that it tells stays; only `unknown`, set
+ * when the time for asking was over, may be replaced.
+ *
+ * @param result undefined if there is no record yet
+ * @param askAt next time to ask, as long as the call has not ended
+ */
+export function resulted(
+  row: CallRow,
+  result: CallResult | undefined,
+  askAt: number,
+  { version, at }: Write,
+): CallRow | undefined {
+  const known = row.result?.status ?? "live";
+  if (row.state !== "PLACED" || (known !== "live" && known !== "unknown")) return undefined;
+  const isEnd = result !== undefined && result.status !== "live";
+  if (known === "unknown" && (!isEnd || result.status === "unknown")) return undefined;
+  const next = { ...row, version, result: result ?? row.result };
+  if (isEnd) return { ...next, backlog: null, dueAt: null, updatedAt: at };
+  return { ...next, dueAt: askAt };
+}
+
 /** Result of a claim, reported by its holder. It travels as an `outcome` message if the ledger refuses it. */
 export const settlementSchema = z.strictObject({
   id: z.string(),
@@ -109,6 +133,8 @@ export const settlementSchema = z.strictObject({
   /** Present for WAITING and UNKNOWN. */
   dueAt: z.number().optional(),
   providerCallId: z.string().optional(),
+  /** PLACED: the first time at which the provider is asked for the result. Absent: it is not asked. */
+  askAt: z.number().optional(),
   at: z.number(),
 });
 export type Settlement = z.infer<typeof settlementSchema>;
@@ -123,13 +149,20 @@ export function settled(
   settlement: Settlement,
   version: string,
 ): CallRow | undefined {
-  const { claim, state, reason, dueAt, providerCallId, at } = settlement;
+  const { claim, state, reason, dueAt, providerCallId, askAt, at } = settlement;
   const write = { version, at };
   if (!row.claims.includes(claim)) return undefined;
   if (state === "PLACED") {
     if (row.state === "PLACED") return undefined;
     const placed = moved(row, { state, reason }, write);
-    return { ...placed, request: null, providerCallId: providerCallId ?? row.providerCallId };
+    return {
+      ...placed,
+      request: null,
+      providerCallId: providerCallId ?? row.providerCallId,
+      ...(askAt === undefined || row.route === null
+        ? {}
+        : { backlog: resultsBacklogOf(row.route), dueAt: askAt }),
+    };
   }
   if (row.claims.at(-1) !== claim) return undefined;
   const isUnknown = state === "UNKNOWN" || row.resent;
@@ -229,6 +262,7 @@ function firstRow(call: Call, numberHash: string, numberTail: string): CallRow {
     ancestors: call.ancestors ?? [],
     route: null,
     providerCallId: null,
+    result: null,
     redialedAs: null,
     client: call.client,
     agentId: call.request.agent_id,

@@ -29,6 +29,8 @@ export const accountSchema = z
     callsPerSecond: z.number().min(0.02).max(1000).optional(),
     /** Calls that may go at once after a pause. */
     burst: z.int().min(1).max(1000).default(1),
+    /** Maximum rate of requests for the results of calls. */
+    asksPerSecond: z.number().min(0.1).max(100).default(2),
   })
   .refine(({ burst, callsPerSecond }) => burst === 1 || callsPerSecond !== undefined, {
     path: ["burst"],

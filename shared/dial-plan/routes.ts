@@ -16,14 +16,15 @@ const defaultAccount = accountSchema.parse({});
 export function accountOf(
   route: Route,
   { providers }: DialPlan,
-): { timeoutSeconds: number; concurrency: number; pace?: Pace } {
+): { timeoutSeconds: number; concurrency: number; asksPerSecond: number; pace?: Pace } {
   const {
     timeoutSeconds,
     concurrency,
     callsPerSecond = defaultCallsPerSecond(route),
     burst,
+    asksPerSecond,
   } = providers[route.provider] ?? defaultAccount;
-  const account = { timeoutSeconds, concurrency };
+  const account = { timeoutSeconds, concurrency, asksPerSecond };
   return callsPerSecond === undefined
     ? account
     : { ...account, pace: paceOf(callsPerSecond, burst) };

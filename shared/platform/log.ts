@@ -14,6 +14,8 @@ export interface LogFields {
   reason?: string;
   /** The provider's or the platform's code. */
   code?: string;
+  /** What became of a placed call. */
+  result?: string;
   attempt?: number;
   ms?: number;
   count?: number;

@@ -72,8 +72,7 @@ export interface PlacedCall {
   providerCallId: string;
 }
 
-/** Result of reading a record. `unlisted`: the provider used a word that its type's table lacks. */
-export type ReadResult = CallResult & { unlisted?: boolean };
+export type ReadResult = CallResult;
 
 /** Hands calls to one kind of dialing provider. `Route` is the dial plan's route of an agent. */
 export interface DialingProvider<Route> {

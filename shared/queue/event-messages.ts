@@ -5,8 +5,8 @@ import * as z from "zod";
  * record what became of them. Losing or doubling one changes nothing but the time at which a result is known.
  */
 export const eventMessageSchema = z.discriminatedUnion("kind", [
-  /** Placed calls of one account whose records are read: up to 100 ids. */
-  z.strictObject({ kind: z.literal("ask"), account: z.string(), ids: z.array(z.string()).min(1) }),
+  /** An account is asked for the results of its placed calls that are due for it. */
+  z.strictObject({ kind: z.literal("ask"), account: z.string() }),
   /** A provider's callback: the record of its call is read. */
   z.strictObject({
     kind: z.literal("callback"),

@@ -29,6 +29,7 @@ export function aRow(more: Partial<CallRow> = {}): CallRow {
     ancestors: [],
     route: null,
     providerCallId: null,
+    result: null,
     redialedAs: null,
     client: "crm",
     agentId: "agent_sales",

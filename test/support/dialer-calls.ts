@@ -14,6 +14,7 @@ import {
 } from "../../shared/documents/orders.ts";
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import type { Route } from "../../shared/providers/index.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import { type CallsMessage, type Message, messageOf } from "../../shared/queue/messages.ts";
 import { aCall } from "./calls.ts";
@@ -121,7 +122,7 @@ export async function putIn(
   bench: Bench,
   state: CallState,
   call: Call,
-  more: { reason?: string; dueAt?: number; at?: number } = {},
+  more: { reason?: string; dueAt?: number; at?: number; route?: Route } = {},
 ): Promise<CallRow> {
   const row = rowIn(state, call, { at: bench.now(), ...more });
   await put(bench, row);

@@ -1,8 +1,10 @@
 import type { DialerDeps, DialerSettings } from "../../functions/dialer/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
+import { handleEvents } from "../../functions/dialer/results/handle-events.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
 import type { Call } from "../../shared/calls/call.ts";
+import type { CallResult } from "../../shared/calls/call-result.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
@@ -18,6 +20,7 @@ import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import type {
   DialOutcome,
   FoundCall,
+  PlacedCall,
   SoughtCall,
 } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
@@ -80,7 +83,13 @@ export function createDialerBench(
           dialed.push({ call, route, at: now });
           return bench.answer(call, route, attempt, timeoutSeconds);
         },
-        ...(hasRecords(route) ? { lookUp: (sought) => bench.find(sought, route) } : {}),
+        ...(hasRecords(route)
+          ? {
+              lookUp: (sought) => bench.find(sought, route),
+              readResult: (placed) => bench.record(placed, route),
+              listResults: (from) => bench.list(from, route),
+            }
+          : {}),
       }),
     };
   };
@@ -157,6 +166,11 @@ export function createDialerBench(
     ): Promise<DialOutcome> => ({ kind: "placed" }),
     /** Result of a look-up in the provider's records; a test sets it. */
     find: async (_sought: SoughtCall, _route: Route): Promise<FoundCall | undefined> => undefined,
+    /** The provider's record of a placed call; a test sets it. */
+    record: async (_placed: PlacedCall, _route: Route): Promise<CallResult | undefined> =>
+      undefined,
+    /** The provider's list of placed calls; a test sets it. */
+    list: async (_from: number, _route: Route): Promise<Map<string, CallResult>> => new Map(),
     now: () => now,
     advance(ms: number) {
       now += ms;
@@ -182,6 +196,10 @@ export function createDialerBench(
       const visible = waiting.filter(({ visibleAt }) => visibleAt <= now);
       waiting = waiting.filter(({ visibleAt }) => visibleAt > now);
       return run(handle(visible, deadlineMs));
+    },
+    /** Delivers everything on the events queue in one delivery. */
+    async deliverEvents(deadlineMs = 120_000): Promise<AckOrRetry[]> {
+      return run(handleEvents(eventsQueue.take(), bench.deps, now + deadlineMs));
     },
     /** Runs one sweep, like the schedule. */
     async sweep() {

@@ -4,16 +4,22 @@ import { acted, claimed, decided, settled } from "../../shared/calls/state-machi
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
+import type { Route } from "../../shared/providers/index.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { apiEnvironment } from "./environment.ts";
 
-const route = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+const webhook = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
 
 /** Returns the row of a call brought into a state by the state machine, at a time and for a reason. */
 export function rowIn(
   state: CallState,
   call: Call,
-  { at = Date.now(), reason = "r", ...more }: { at?: number; reason?: string; dueAt?: number } = {},
+  {
+    at = Date.now(),
+    reason = "r",
+    route = webhook,
+    ...more
+  }: { at?: number; reason?: string; dueAt?: number; route?: Route } = {},
 ): CallRow {
   const { dueAt = at + 60_000 } = more;
   const known = { call, ...traceOfNumber(call.request.phone_number, apiEnvironment.HASH_KEY) };

@@ -1,9 +1,12 @@
 import type { AckOrRetry, Delivered } from "../../../shared/queue/call-queue.ts";
 import { type EventMessage, eventMessageSchema } from "../../../shared/queue/event-messages.ts";
+import { errorForLog } from "../../../shared/platform/log.ts";
 import type { DialerDeps } from "../context.ts";
 import { openMessage } from "../open-message.ts";
 import { retryLater } from "../retry.ts";
 import { withPortLimits } from "../wiring.ts";
+import { askAccount } from "./ask.ts";
+import { followCallback } from "./callback.ts";
 
 /**
  * Handles one delivery of the events queue and decides whether each message is acknowledged or retried. Never
@@ -17,16 +20,14 @@ export async function handleEvents(
   deadline: number,
 ): Promise<AckOrRetry[]> {
   const ready = withPortLimits(deps);
-  const answers: AckOrRetry[] = [];
-  for (const { attempt, open } of delivered) {
-    const message = await openMessage(eventMessageSchema, open, attempt, ready);
-    answers.push(
-      message === undefined
-        ? retryLater(attempt)
-        : await askAbout(message, attempt, ready, deadline),
-    );
-  }
-  return answers;
+  // Side by side, so that an account that hangs keeps no other waiting.
+  return Promise.all(
+    delivered.map(async ({ attempt, open }) => {
+      const message = await openMessage(eventMessageSchema, open, attempt, ready);
+      if (message === undefined) return retryLater(attempt);
+      return follow(message, attempt, ready, deadline);
+    }),
+  );
 }
 
 /**
@@ -41,13 +42,23 @@ export function acknowledgeDeadEvents(
   return delivered.map(() => "ack");
 }
 
-/** Acknowledges the message. Nothing asks for results yet. */
-async function askAbout(
-  { kind }: EventMessage,
+async function follow(
+  message: EventMessage,
   attempt: number,
-  { log }: DialerDeps,
-  _deadline: number,
+  deps: DialerDeps,
+  deadline: number,
 ): Promise<AckOrRetry> {
-  log("warning", "events.unknown", { message_kind: kind, attempt });
-  return "ack";
+  try {
+    await (message.kind === "ask"
+      ? askAccount(message.account, deps, deadline)
+      : followCallback(message, deps));
+    return "ack";
+  } catch (error) {
+    deps.log("warning", "events.failed", {
+      message_kind: message.kind,
+      attempt,
+      error: errorForLog(error),
+    });
+    return retryLater(attempt);
+  }
 }

@@ -1,0 +1,194 @@
+import * as z from "zod";
+import type { CallResult } from "../../../shared/calls/call-result.ts";
+import { type CallRow, resultsBacklogOf } from "../../../shared/calls/call-row.ts";
+import { resulted } from "../../../shared/calls/state-machine.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import type { Change } from "../../../shared/ledger/call-ledger.ts";
+import { errorForLog } from "../../../shared/platform/log.ts";
+import { withTimeLimit } from "../../../shared/platform/time-limit.ts";
+import type { Route } from "../../../shared/providers/index.ts";
+import type { DialerDeps } from "../context.ts";
+import { isAskedLast, nextAskAt } from "./ask-times.ts";
+
+/** Maximum calls of an account that are asked about at once. */
+const callsMax = 500;
+/** Number of calls from which on a list is read first: it takes up to five requests. */
+const listedMin = 5;
+/** Maximum part of the time between sweeps for which an account is asked: the next sweep has it asked again. */
+const partOfSweep = 0.8;
+/** Time limits of one record, and of a list of five pages. */
+const recordSecondsMax = 15;
+const listSecondsMax = 60;
+/** Time left for the last write and the acknowledgement of the message. */
+const afterAsksMs = 30_000;
+/** Tolerated difference between this clock and the provider's. */
+const clockMarginMs = 60_000;
+
+/** Age of a record up to which a callback does not have it read again: some calls bring several at once. */
+const freshMs = 10_000;
+
+/** A placed call whose result is asked for. */
+type OpenRow = CallRow & { route: Route; claimedAt: number; providerCallId: string };
+
+/**
+ * Asks an account what became of its placed calls that are due for it: by a list where many are due and the
+ * provider has one, and call by call for the rest, at most `asksPerSecond`. What is not asked stays due. An
+ * account that does not answer is left alone until the next sweep.
+ *
+ * @param account name of the account in the dial plan
+ * @param deadline end of the invocation, in milliseconds since the epoch
+ * @throws if the ledger cannot be read or written; the message is then retried
+ */
+export async function askAccount(
+  account: string,
+  deps: DialerDeps,
+  deadline: number,
+): Promise<void> {
+  const { ledger, clock, sweepSeconds, log } = deps;
+  const now = clock.now();
+  const backlogs = [{ key: resultsBacklogOf({ provider: account }) }];
+  const [places = []] = await ledger.due({ backlogs, until: now, each: callsMax });
+  const { rows } = await ledger.read(places.map(({ id }) => id));
+  const open = places.flatMap(({ id }) => openRowOf(rows.get(id)));
+  const endAt = Math.min(deadline - afterAsksMs, now + sweepSeconds * 1000 * partOfSweep);
+  const byRoute = Map.groupBy(open, ({ route }) => JSON.stringify(route));
+  for (const own of byRoute.values()) {
+    try {
+      await askRoute(own, endAt, deps);
+    } catch (error) {
+      if (error instanceof UnansweredError) {
+        log("warning", "results.unanswered", {
+          provider: account,
+          error: errorForLog(error.cause),
+        });
+        return;
+      }
+      throw error;
+    }
+  }
+}
+
+/**
+ * Asks what became of one placed call, whatever the time of its next turn. Its end, once told, is not asked for
+ * again, and neither is a record that was read some seconds ago.
+ *
+ * @throws if the provider or the ledger could not be asked
+ */
+export async function askNow(row: CallRow, deps: DialerDeps): Promise<void> {
+  const [open] = openRowOf(row);
+  const { status, readAt } = row.result ?? {};
+  const hasEnded = status !== undefined && status !== "live" && status !== "unknown";
+  const isFresh = readAt !== undefined && deps.clock.now() - readAt < freshMs;
+  if (open !== undefined && !hasEnded && !isFresh) await askOne(open, deps);
+}
+
+/** The provider did not answer, or refused to. */
+class UnansweredError extends Error {}
+
+function openRowOf(row: CallRow | undefined): OpenRow[] {
+  if (row === undefined || row.state !== "PLACED") return [];
+  const { route, claimedAt, providerCallId } = row;
+  if (route === null || claimedAt === null || providerCallId === null) return [];
+  return [{ ...row, route, claimedAt, providerCallId }];
+}
+
+/** Asks for the results of calls along one route, and writes them. */
+async function askRoute(rows: readonly OpenRow[], endAt: number, deps: DialerDeps): Promise<void> {
+  const { clock, settings } = deps;
+  const [first] = rows;
+  if (first === undefined) return;
+  const { route } = first;
+  const provider = settings.providerOf(route);
+  const { asksPerSecond } = accountOf(route, settings.plan);
+  let left = rows;
+  if (provider.listResults !== undefined && rows.length >= listedMin) {
+    const from = Math.min(...rows.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
+    const listed = await answerOf(
+      provider.listResults(from, route),
+      listSecondsMax,
+      first.id,
+      deps,
+    );
+    const known = rows.filter(({ providerCallId }) => listed?.has(providerCallId));
+    await writeResults(
+      known.map((row) => ({ row, result: listed?.get(row.providerCallId) })),
+      deps,
+    );
+    left = rows.filter(({ providerCallId }) => listed?.has(providerCallId) !== true);
+  }
+  for (const row of left) {
+    await clock.sleep(1000 / asksPerSecond);
+    if (clock.now() >= endAt) return;
+    await askOne(row, deps);
+  }
+}
+
+/**
+ * Asks for the result of one call, and writes it.
+ *
+ * @throws UnansweredError if the provider did not answer
+ */
+async function askOne(row: OpenRow, deps: DialerDeps): Promise<void> {
+  const provider = deps.settings.providerOf(row.route);
+  const { id, attempt, providerCallId } = row;
+  const asking = provider.readResult?.({ id, attempt, providerCallId }, row.route);
+  const result = asking && (await answerOf(asking, recordSecondsMax, id, deps));
+  await writeResults([{ row, result }], deps);
+}
+
+/** @throws UnansweredError if the provider did not answer. A record that cannot be read counts as none. */
+async function answerOf<Answer>(
+  asking: Promise<Answer>,
+  secondsMax: number,
+  callId: string,
+  { log }: Pick<DialerDeps, "log">,
+): Promise<Answer | undefined> {
+  try {
+    return await withTimeLimit(asking, secondsMax);
+  } catch (error) {
+    const isUnreadable = error instanceof z.ZodError || error instanceof SyntaxError;
+    if (!isUnreadable) throw new UnansweredError("the provider did not answer", { cause: error });
+    log("warning", "result.unreadable", { call_id: callId, error: errorForLog(error) });
+    return undefined;
+  }
+}
+
+/**
+ * Writes what records tell of calls. A row that has changed since it was read is left to its writer. A call whose
+ * end is not told until the time for asking is over has the result `unknown`.
+ */
+async function writeResults(
+  told: readonly { row: OpenRow; result: CallResult | undefined }[],
+  { ledger, clock, random, settings, log }: DialerDeps,
+): Promise<void> {
+  const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
+  const at = clock.now();
+  const changes = told.flatMap(({ row, result }): Change[] => {
+    const isOpen = result === undefined || result.status === "live";
+    const isOver = isOpen && isAskedLast(row.claimedAt, at, waitMinutes);
+    const known = isOver ? untold(result) : result && { ...result, readAt: at };
+    const askAt = nextAskAt(row.claimedAt, at, waitMinutes);
+    const next = resulted(row, known, askAt, { version: random.version(), at });
+    return next === undefined ? [] : [{ next, seen: row.version }];
+  });
+  const written = changes.length === 0 ? [] : await ledger.write(changes);
+  for (const [index, { next }] of changes.entries()) {
+    if (written[index] !== true || next.backlog !== null) continue;
+    const { id: call_id, agentId: agent_id, client, route } = next;
+    const provider = route?.provider ?? "";
+    log("info", "call.result", {
+      call_id,
+      client,
+      agent_id,
+      provider,
+      result: next.result?.status ?? "",
+    });
+    if (next.result?.unlisted === true) log("warning", "result.unlisted", { call_id, provider });
+  }
+}
+
+/** Returns the result of a call whose end was not told in time. */
+function untold(result: CallResult | undefined): CallResult {
+  const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+  return { ...nothing, ...result, status: "unknown" };
+}

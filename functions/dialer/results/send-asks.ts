@@ -1,0 +1,19 @@
+import { resultsBacklogOf } from "../../../shared/calls/call-row.ts";
+import type { DialerDeps } from "../context.ts";
+
+/**
+ * Sends a message for each account that has placed calls whose results are due to be asked for. Accounts that the
+ * plan no longer names are not asked: their secrets may be gone.
+ */
+export async function sendAsks(deps: DialerDeps): Promise<void> {
+  const { ledger, eventsQueue, clock, settings } = deps;
+  const { results, agents } = settings.plan;
+  if (results === undefined) return;
+  const accounts = [...new Set(Object.values(agents).map(({ provider }) => provider))];
+  const backlogs = accounts.map((provider) => ({ key: resultsBacklogOf({ provider }) }));
+  const due = await ledger.due({ backlogs, until: clock.now(), each: 1 });
+  const asks = accounts.flatMap((account, index) =>
+    due[index]?.length === 1 ? [{ message: { kind: "ask", account } as const }] : [],
+  );
+  if (asks.length > 0) await eventsQueue.sendMany(asks);
+}

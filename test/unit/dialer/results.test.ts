@@ -1,0 +1,322 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { nextAskAt } from "../../../functions/dialer/results/ask-times.ts";
+import type { Call } from "../../../shared/calls/call.ts";
+import type { CallResult } from "../../../shared/calls/call-result.ts";
+import { type CallRow, parseRow, storedRow } from "../../../shared/calls/call-row.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  type Bench,
+  boom,
+  callsNow,
+  putIn,
+  rowOf,
+  sendEach,
+  stateOf,
+} from "../../support/dialer-calls.ts";
+
+const minuteMs = 60_000;
+const twilio = {
+  agents: {
+    agent_sales: { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" },
+  },
+};
+const route = { type: "twilio", ...twilio.agents.agent_sales } as const;
+const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+const live: CallResult = { ...nothing, status: "live" };
+const busy: CallResult = { ...nothing, status: "busy", word: "busy" };
+const completed: CallResult = { ...nothing, status: "completed", word: "completed", seconds: 42 };
+
+/** Creates a bench whose provider places every call, and whose plan asks for results. */
+function createBench(results: object | null = {}, more: object = {}) {
+  const bench = createDialerBench({
+    plan: { ...twilio, ...(results === null ? {} : { results }), ...more },
+  });
+  bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `CA_${id}` });
+  return bench;
+}
+
+/** Places calls and returns them. */
+async function place(bench: Bench, count: number): Promise<Call[]> {
+  const calls = callsNow(bench, count);
+  await sendEach(bench, ...calls);
+  await bench.simulate(count + 5, { firstSweepSeconds: 1000 });
+  expect(bench.dialed).toHaveLength(count);
+  return calls;
+}
+
+/** Moves time on, then has the sweep ask. */
+async function askAfter(bench: Bench, minutes: number): Promise<void> {
+  bench.advance(minutes * minuteMs);
+  await bench.sweep();
+  await bench.deliverEvents();
+}
+
+const resultOf = async (bench: Bench, call: { id: string }) => (await rowOf(bench, call)).result;
+
+describe("the result of a placed call", () => {
+  it("is asked for after two minutes, and stays once the call has ended", async () => {
+    const bench = createBench();
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    const asked: string[] = [];
+    bench.record = async ({ providerCallId }) => {
+      asked.push(providerCallId);
+      return completed;
+    };
+    await askAfter(bench, 1);
+    expect(asked).toEqual([]);
+    await askAfter(bench, 1);
+    expect(asked).toEqual([`CA_${call.id}`]);
+    const row = await rowOf(bench, call);
+    expect(row).toMatchObject({ state: "PLACED", backlog: null, dueAt: null, request: null });
+    expect(row.result).toMatchObject({ status: "completed", seconds: 42 });
+    expect(bench.eventsOf("call.result")).toMatchObject([
+      { result: "completed", call_id: call.id },
+    ]);
+    bench.record = async () => busy;
+    await askAfter(bench, 10);
+    expect(await resultOf(bench, call)).toMatchObject({ status: "completed" });
+    expect(bench.dialed).toHaveLength(1);
+  });
+
+  it("is not asked for unless the plan says so, and the row is as before", async () => {
+    const bench = createBench(null);
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    const row = await rowOf(bench, call);
+    expect(row).toMatchObject({ backlog: null, dueAt: null, result: null });
+    expect(storedRow(row)).not.toHaveProperty("result");
+    await bench.sweep();
+    expect(bench.eventsQueue.take()).toEqual([]);
+  });
+
+  it("of a live call is asked for at 2, 6, 14 and 30 minutes, and is unknown when the time is over", async () => {
+    const bench = createBench({ waitMinutes: 40 });
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    const placedAt = (await rowOf(bench, call)).claimedAt ?? 0;
+    const asked: number[] = [];
+    bench.record = async () => {
+      asked.push(Math.floor((bench.now() - placedAt) / minuteMs));
+      return live;
+    };
+    for (let minute = 0; minute < 45; minute++) await askAfter(bench, 1);
+    expect(asked).toEqual([2, 6, 14, 30, 40]);
+    expect(await rowOf(bench, call)).toMatchObject({
+      result: { status: "unknown" },
+      backlog: null,
+      dueAt: null,
+    });
+  });
+
+  it("of a call without a record yet is asked for again, and unknown in the end", async () => {
+    const bench = createBench({ waitMinutes: 5 });
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    await askAfter(bench, 2);
+    expect(await resultOf(bench, call)).toBeNull();
+    await askAfter(bench, 3);
+    expect(await resultOf(bench, call)).toMatchObject({ status: "unknown" });
+  });
+
+  it("is read from a list where many calls are due, and one by one where the list lacks it", async () => {
+    const bench = createBench({}, { providers: { twilio: { callsPerSecond: 100 } } });
+    const calls = await place(bench, 12);
+    const [unlisted] = calls;
+    if (unlisted === undefined) throw new Error("it was placed");
+    let lists = 0;
+    bench.list = async (from) => {
+      lists += 1;
+      expect(from).toBeLessThan(bench.now() - 2 * minuteMs);
+      return new Map(calls.slice(1).map(({ id }) => [`CA_${id}`, busy]));
+    };
+    const asked: string[] = [];
+    bench.record = async ({ id }) => {
+      asked.push(id);
+      return completed;
+    };
+    await askAfter(bench, 3);
+    expect(lists).toBe(1);
+    expect(asked).toEqual([unlisted.id]);
+    const statuses = await Promise.all(calls.map((call) => resultOf(bench, call)));
+    expect(statuses.map((one) => one?.status)).toEqual([
+      "completed",
+      ...calls.slice(1).map(() => "busy"),
+    ]);
+  });
+
+  it("is asked for no faster than asksPerSecond, and never past the next sweep", async () => {
+    const bench = createBench(
+      {},
+      { providers: { twilio: { callsPerSecond: 100, asksPerSecond: 0.5 } } },
+    );
+    await place(bench, 60);
+    const times: number[] = [];
+    bench.record = async () => {
+      times.push(bench.now());
+      return live;
+    };
+    await askAfter(bench, 3);
+    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(2000);
+    expect(times.length).toBeGreaterThanOrEqual(20);
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(minuteMs);
+  });
+
+  it("keeps waiting while its account is in trouble, and the other account's is told", async () => {
+    const agents = {
+      agent_sales: { ...twilio.agents.agent_sales },
+      agent_support: { ...twilio.agents.agent_sales, provider: "other" },
+    };
+    const bench = createBench({}, { agents, providers: { other: { type: "twilio" } } });
+    const [bad, good] = [aCallNow(bench), aCallNow(bench, { agent_id: "agent_support" })];
+    await sendEach(bench, bad, good);
+    await bench.simulate(5, { firstSweepSeconds: 1000 });
+    bench.record = async ({ id }) => (id === bad.id ? boom() : completed);
+    await askAfter(bench, 2);
+    expect(await resultOf(bench, good)).toMatchObject({ status: "completed" });
+    expect(await resultOf(bench, bad)).toBeNull();
+    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
+    bench.record = async () => busy;
+    await askAfter(bench, 1);
+    expect(await resultOf(bench, bad)).toMatchObject({ status: "busy" });
+  });
+
+  it("of an unreadable record counts as none, and the next calls are still asked about", async () => {
+    const bench = createBench();
+    const [first, second] = await place(bench, 2);
+    if (first === undefined || second === undefined) throw new Error("they were placed");
+    bench.record = async ({ id }) => {
+      if (id === first.id) JSON.parse("{");
+      return busy;
+    };
+    await askAfter(bench, 2);
+    expect(await resultOf(bench, first)).toBeNull();
+    expect(await resultOf(bench, second)).toMatchObject({ status: "busy" });
+  });
+});
+
+describe("a provider's callback", () => {
+  const callback = async (bench: Bench, row: CallRow, claim = row.claims.at(-1) ?? "") => {
+    await bench.eventsQueue.send({
+      kind: "callback",
+      account: "twilio",
+      call: { id: row.id, claim },
+    });
+    return bench.deliverEvents();
+  };
+
+  it("has the record read at once, and again only after ten seconds", async () => {
+    const bench = createBench();
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    let asked = 0;
+    bench.record = async () => {
+      asked += 1;
+      return live;
+    };
+    const row = await rowOf(bench, call);
+    await callback(bench, row);
+    await callback(bench, row);
+    expect(asked).toBe(1);
+    bench.advance(10_000);
+    bench.record = async () => busy;
+    await callback(bench, row);
+    expect(await resultOf(bench, call)).toMatchObject({ status: "busy" });
+  });
+
+  it("of another claim is dropped", async () => {
+    const bench = createBench();
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    bench.record = boom;
+    expect(await callback(bench, await rowOf(bench, call), "v999")).toEqual(["ack"]);
+    expect(bench.eventsOf("events.failed")).toEqual([]);
+  });
+
+  it.each(["UNKNOWN", "NEEDS_REVIEW", "DIALING"] as const)(
+    "settles a call that is %s once its record is found, without another request",
+    async (state) => {
+      const bench = createBench();
+      const call = aCallNow(bench);
+      await putIn(bench, state, call, { route });
+      bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
+      bench.record = async () => completed;
+      await callback(bench, await rowOf(bench, call));
+      expect(await rowOf(bench, call)).toMatchObject({
+        state: "PLACED",
+        reason: "found",
+        providerCallId: "CA_found",
+        result: { status: "completed" },
+      });
+      expect(bench.dialed).toEqual([]);
+    },
+  );
+
+  it("raises an alarm if a call that an operator cancelled was placed after all", async () => {
+    const bench = createBench();
+    const call = aCallNow(bench);
+    await putIn(bench, "UNKNOWN", call, { route });
+    const row = await rowOf(bench, call);
+    await bench.rows.write([
+      {
+        next: { ...row, state: "CANCELLED", backlog: null, dueAt: null, version: "c" },
+        seen: row.version,
+      },
+    ]);
+    bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
+    await callback(bench, row);
+    expect(await stateOf(bench, call)).toBe("PLACED");
+    expect(bench.eventsOf("call.placed_late")).toMatchObject([{ level: "alarm" }]);
+  });
+
+  it("proves nothing if no record is found", async () => {
+    const bench = createBench();
+    const call = aCallNow(bench);
+    await putIn(bench, "UNKNOWN", call, { route });
+    const row = await rowOf(bench, call);
+    await callback(bench, row);
+    expect(await rowOf(bench, call)).toEqual(row);
+    bench.find = async () => ({ by: "id", notPlaced: { kind: "rejected", code: "gone" } });
+    await callback(bench, row);
+    expect(await rowOf(bench, call)).toEqual(row);
+  });
+
+  it("comes again if the ledger or the provider cannot be asked", async () => {
+    const bench = createBench();
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    bench.record = boom;
+    const [answer] = await callback(bench, await rowOf(bench, call));
+    expect(answer).not.toBe("ack");
+  });
+});
+
+describe("the times at which results are asked for", () => {
+  it("lie ahead, double, and end when the time for asking is over", () => {
+    const minutes = fc.integer({ min: 0, max: 2000 });
+    fc.assert(
+      fc.property(fc.integer({ min: 5, max: 1440 }), minutes, (waitMinutes, age) => {
+        const at = nextAskAt(0, age * minuteMs, waitMinutes) / minuteMs;
+        expect(at).toBeLessThanOrEqual(waitMinutes);
+        if (age < waitMinutes) expect(at).toBeGreaterThan(age);
+        expect(at).toBeLessThanOrEqual(2 * age + 2);
+      }),
+    );
+  });
+});
+
+it("keeps a row's result through the ledger, with what a later version added to it", () => {
+  const bench = createBench();
+  expect(bench.plan.results?.waitMinutes).toBe(240);
+  const stored = { state: "PLACED", reason: "placed", client: "c", agentId: "a", numberHash: "h" };
+  const times = { numberTail: "23", acceptedAt: 1, updatedAt: 1 };
+  const row = parseRow("call_1", "v", {
+    ...stored,
+    ...times,
+    result: { status: "busy", later: 1 },
+  });
+  expect(row?.result).toEqual({ ...nothing, status: "busy", later: 1 });
+});
