@@ -5,6 +5,12 @@ import type { Revealed } from "../operator/calls.ts";
 import type { Redialed } from "../operator/redial.ts";
 import { type Ask, type Attempt, Fact, names, Time, timeText } from "./shared.tsx";
 
+/** Describes what became of a placed call. */
+function resultText({ status, human, seconds }: NonNullable<CallStory["result"]>): string {
+  const who = human === null ? "" : human ? ", a person" : ", a machine";
+  return `${status.replace("_", " ")}${who}${seconds === null ? "" : `, ${seconds} s`}`;
+}
+
 /** One call, its history, and the decisions open to the operator. */
 export function OneCall({
   id,
@@ -68,6 +74,7 @@ export function OneCall({
         <Fact name="Agent">{call.agent_id}</Fact>
         <Fact name="Account">{call.provider ?? "none yet"}</Fact>
         <Fact name="Provider's id">{call.provider_call_id ?? "none"}</Fact>
+        {call.result === null ? null : <Fact name="Result">{resultText(call.result)}</Fact>}
         <Fact name="Request">{call.request_id}</Fact>
         <Fact name="Number">
           {revealed === undefined ? `…${call.number_tail}` : revealed.phone_number}{" "}

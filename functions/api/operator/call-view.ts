@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
+import { resultViewOf, resultViewSchema } from "../result-view.ts";
 import { state, time, timeOf } from "./fields.ts";
 
 /** A call as answers show it: the last two digits of its number, and nothing of its context. */
@@ -19,6 +20,7 @@ export const callViewSchema = z
     accepted_at: time,
     updated_at: time,
     provider_call_id: z.string().nullable(),
+    result: resultViewSchema.nullable().describe("Null: not known, or not asked for"),
     redial_of: z.string().nullable(),
     redialed_as: z.string().nullable(),
     can_be_revealed: z.boolean(),
@@ -54,10 +56,12 @@ export function viewOf(row: CallRow): CallView {
     client: row.client,
     number_tail: row.numberTail,
     attempt: row.attempt,
-    due_at: timeOf(row.dueAt),
+    // The due time of a placed call is that of the next question about its result.
+    due_at: timeOf(row.state === "PLACED" ? null : row.dueAt),
     accepted_at: timeOf(row.acceptedAt),
     updated_at: timeOf(row.updatedAt),
     provider_call_id: row.providerCallId,
+    result: resultViewOf(row.result),
     redial_of: row.ancestors.at(-1) ?? null,
     redialed_as: row.redialedAs,
     can_be_revealed: row.request !== null,
