@@ -3,6 +3,8 @@ import { isE164 } from "../numbering/phone-number.ts";
 import { type FoundCall, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
+import { isOfAnother, readPages } from "./results/result.ts";
+import { callSchema, resultOfCall } from "./results/retell.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -25,7 +27,8 @@ const routeSchema = z.strictObject({
  * ```
  *
  * 201 with `call_id`: placed. Errors are `{"status": "error", "message": …}` without a code: their status
- * decides. A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`.
+ * decides. A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`. The result is read by
+ * `GET /v2/get-call/{call_id}`.
  */
 export const retell: ProviderType<z.infer<typeof routeSchema>> = {
   name: "retell",
@@ -65,6 +68,31 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
         );
         return found && { by: "id", providerCallId: found.call_id };
       },
+
+      async readResult(placed, route) {
+        const { url, headers } = apiOf(route);
+        const address = `${url}/v2/get-call/${encodeURIComponent(placed.providerCallId)}`;
+        const answer = await ask(fetch, address, { headers });
+        const call = answer === undefined ? undefined : callSchema.parse(answer);
+        return call && !isOfAnother(call.metadata, placed) ? resultOfCall(call) : undefined;
+      },
+
+      async listResults(from, route) {
+        const { url, headers } = apiOf(route);
+        const start_timestamp = { type: "number", op: "ge", value: from };
+        const calls = await readPages(200, async (limit, pagination_key) => {
+          const json = {
+            filter_criteria: { start_timestamp },
+            sort_order: "ascending",
+            limit,
+            ...(pagination_key === undefined ? {} : { pagination_key }),
+          };
+          const answer = await ask(fetch, `${url}/v3/list-calls`, { headers, json });
+          const { items, has_more, pagination_key: next } = listSchema.parse(answer);
+          return { rows: items, next: has_more === true ? next : undefined };
+        });
+        return new Map(calls.map((call) => [call.call_id, resultOfCall(call)]));
+      },
     };
   },
 };
@@ -74,9 +102,9 @@ type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
 const createdSchema = z.object({ call_id: z.string().min(1).max(200) });
 /** The reference requires no field of a list, so an empty one may come without `items`. */
 const listSchema = z.object({
-  items: z
-    .array(createdSchema.extend({ metadata: z.record(z.string(), z.unknown()).nullish() }))
-    .default([]),
+  items: z.array(callSchema).default([]),
+  has_more: z.boolean().nullish(),
+  pagination_key: z.string().nullish(),
 });
 
 function callIdIn(body: unknown): string | undefined {

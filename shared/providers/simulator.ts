@@ -1,23 +1,60 @@
 import * as z from "zod";
 import { type ProviderType, routeFields } from "./dialing-provider.ts";
+import { resultOf, wordsOf } from "./results/result.ts";
 
 const routeSchema = z.strictObject({ ...routeFields, type: z.literal("simulator") });
 
+/** Time for which a simulated phone rings, and for which a simulated conversation lasts. */
+const ringMs = 3_000;
+const talkMs = 7_000;
+
+/** What becomes of a simulated call. */
+export type Fate = "completed" | "voicemail" | "no_answer" | "busy";
+
+/** Returns what becomes of a simulated call, by its number's last digit: the same number ends the same way. */
+export function fateOf(number: string): Fate {
+  const fates: Record<string, Fate> = { 7: "voicemail", 8: "no_answer", 9: "busy" };
+  return fates[number.slice(-1)] ?? "completed";
+}
+
+const words = wordsOf(
+  ["live", "live"],
+  ["completed", "completed"],
+  ["voicemail", "voicemail"],
+  ["no_answer", "no_answer"],
+  ["busy", "busy"],
+);
+
 /**
  * Dials nobody: prints each call, its number masked to the last two digits, without context. Serves `npm
- * start`; a plan that names it is refused unless ALLOW_SIMULATOR=true.
+ * start`; a plan that names it is refused unless ALLOW_SIMULATOR=true. Its id of a call tells what becomes of
+ * the call, and the time of the dialing, so that the result needs no memory.
  */
 export const simulator: ProviderType<z.infer<typeof routeSchema>> = {
   name: "simulator",
   routeSchema,
   accountOf: ({ provider }) => provider,
   secretsOf: () => [],
-  create: ({ print }) => ({
+  create: ({ print, now }) => ({
     async dial({ call: { id, request } }) {
       const { phone_number, agent_id } = request;
       const masked = "•".repeat(phone_number.length - 3) + phone_number.slice(-2);
       print(`simulator: would dial +${masked} for agent ${agent_id} (${id})`);
-      return { kind: "placed", providerCallId: `simulated_${id}` };
+      const fate = fateOf(phone_number);
+      return { kind: "placed", providerCallId: `simulated-${fate}-${now()}-${id}` };
+    },
+
+    async readResult({ id, providerCallId }) {
+      const [, fate = "", at = "", ofId] = providerCallId.split("-");
+      if (ofId !== id) return undefined;
+      const rungAt = Number(at) + ringMs;
+      const isAnswered = fate === "completed" || fate === "voicemail";
+      const endsAt = isAnswered ? rungAt + talkMs : rungAt;
+      const answeredAt = isAnswered && now() >= rungAt ? rungAt : null;
+      return resultOf(
+        words,
+        now() < endsAt ? { word: "live", answeredAt } : { word: fate, answeredAt, endedAt: endsAt },
+      );
     },
   }),
 };

@@ -9,6 +9,8 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, post } from "./post.ts";
+import { readPages } from "./results/result.ts";
+import { callSchema, resultOfCall } from "./results/twilio.ts";
 
 const routeSchema = z
   .strictObject({
@@ -109,10 +111,7 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
       async lookUp({ call, from, until }, route): Promise<FoundCall | undefined> {
         const { baseUrl, url, headers } = apiOf(route);
         // Queued calls are listed first: a call dialed meanwhile is in the second list.
-        const queries = [
-          { Status: "queued" },
-          { "StartTime>": new Date(from).toISOString().replace(/\.\d+Z$/, "Z") },
-        ];
+        const queries = [{ Status: "queued" }, { "StartTime>": wholeSecond(from) }];
         const found = new Set<string>();
         for (const query of queries) {
           // The filter is our own number, so that the callee's does not appear in the URL.
@@ -135,6 +134,23 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
         }
         return { by: "number", providerCallIds: [...found] };
       },
+
+      async readResult({ providerCallId }, route) {
+        const { url, headers } = apiOf(route);
+        const address = url.replace(/\.json$/, `/${encodeURIComponent(providerCallId)}.json`);
+        const call = await ask(fetch, address, { headers });
+        return call === undefined ? undefined : resultOfCall(callSchema.parse(call));
+      },
+
+      async listResults(from, route) {
+        const { baseUrl, url, headers } = apiOf(route);
+        const query = new URLSearchParams({ "StartTime>": wholeSecond(from), PageSize: "1000" });
+        const calls = await readPages(1, async (_limit, next = `${url}?${query.toString()}`) => {
+          const page = listSchema.parse(await ask(fetch, next, { headers }));
+          return { rows: page.calls, next: page.next_page_uri && baseUrl + page.next_page_uri };
+        });
+        return new Map(calls.map((call) => [call.sid, resultOfCall(call)]));
+      },
     };
   },
 };
@@ -151,20 +167,17 @@ const createdSchema = z.object({ sid: z.string().min(1).max(200) });
 /** Codes have at most six digits: a longer number may be a phone number. */
 const errorSchema = z.object({ code: z.int().min(1).max(999_999) });
 const listSchema = z.object({
-  calls: z.array(
-    z.object({
-      sid: z.string().min(1).max(200),
-      to: z.string().nullish(),
-      direction: z.string().nullish(),
-      /** RFC 2822; may be empty while a call is queued. */
-      date_created: z.string().nullish(),
-    }),
-  ),
+  calls: z.array(callSchema),
   next_page_uri: z
     .string()
     .regex(/^\/(?!\/)/)
     .nullish(),
 });
+
+/** Returns a time in UTC in the form of Twilio's own SDK. */
+function wholeSecond(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
+}
 
 function callIdIn(body: unknown): string | undefined {
   return createdSchema.safeParse(body).data?.sid;

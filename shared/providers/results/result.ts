@@ -1,0 +1,121 @@
+import type { ResultStatus } from "../../calls/call-result.ts";
+import type { PlacedCall, ReadResult } from "../dialing-provider.ts";
+import { AnswerTooLong } from "../post.ts";
+
+/** A provider's words for what became of a call, and our statuses. */
+export type Words = ReadonlyMap<string, ResultStatus>;
+
+/**
+ * Makes a type's table: each row is a status and the provider's words for it, parted by spaces. Words of
+ * `unknown` do not tell whether anybody answered: the record's answer or length does. Words that a provider
+ * does not list as never answered may not stand under `failed`.
+ */
+export function wordsOf(...rows: [ResultStatus, string][]): Words {
+  return new Map(
+    rows.flatMap(([status, words]) => words.split(" ").map((word) => [word, status] as const)),
+  );
+}
+
+/** A time in milliseconds since the epoch, or in the form of ISO 8601 or RFC 2822. */
+type Time = number | string | null | undefined;
+
+/** The facts of a provider's record. */
+interface Facts {
+  word?: string | null | undefined;
+  /** True if a person answered, false if a machine did; absent unless the provider says. */
+  human?: boolean | null | undefined;
+  /** True if somebody or something answered, where a record tells so without a time. */
+  isAnswered?: boolean;
+  answeredAt?: Time;
+  endedAt?: Time;
+  /** Length of the conversation. Default: from the answer to the end. */
+  seconds?: number | string | null | undefined;
+}
+
+/**
+ * Returns what a record says. A word that the table lacks is not repeated, as it may be any text: such a call
+ * was completed if its record shows an answer or a length, and is unknown otherwise. A call that nobody
+ * answered has no times but its end.
+ */
+export function resultOf(words: Words, facts: Facts): ReadResult {
+  const { word, human = null } = facts;
+  const listed = words.get(word ?? "");
+  const answeredAt = timeOf(facts.answeredAt);
+  const endedAt = timeOf(facts.endedAt);
+  const lasted = answeredAt === null || endedAt === null ? null : (endedAt - answeredAt) / 1000;
+  const seconds = secondsOf(facts.seconds) ?? secondsOf(lasted);
+  if (listed === "live") return { ...nothing, status: "live", answeredAt };
+  const shown = facts.isAnswered === true || answeredAt !== null || (seconds ?? 0) > 0;
+  const meant = listed ?? "unknown";
+  const told = meant === "unknown" && shown ? "completed" : meant;
+  const status = told === "completed" && human === false ? "voicemail" : told;
+  const isAnswered = status === "completed" || status === "voicemail";
+  return {
+    status,
+    human: isAnswered ? (status === "voicemail" ? false : human) : null,
+    word: listed === undefined ? null : (word ?? null),
+    answeredAt: isAnswered ? answeredAt : null,
+    endedAt,
+    seconds: isAnswered ? seconds : null,
+    ...(listed === undefined && word ? { unlisted: true } : {}),
+  };
+}
+
+const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+
+/** 2020 to 2100. What is outside of it is no time of a call, and may be a number of another kind. */
+const timeMin = Date.UTC(2020);
+const timeMax = Date.UTC(2100);
+/** A week, which no call lasts. */
+const secondsMax = 604_800;
+
+function timeOf(value: Time): number | null {
+  const time = Math.round(typeof value === "string" ? Date.parse(value) : (value ?? Number.NaN));
+  return time >= timeMin && time <= timeMax ? time : null;
+}
+
+function secondsOf(value: Facts["seconds"]): number | null {
+  if (value === null || value === undefined || value === "") return null;
+  const seconds = Math.round(Number(value));
+  return seconds >= 0 && seconds <= secondsMax ? seconds : null;
+}
+
+/** True if a record carries the id of another call of ours, or another attempt. */
+export function isOfAnother(
+  metadata: Record<string, unknown> | null | undefined,
+  { id, attempt }: PlacedCall,
+): boolean {
+  const { call_id = id, attempt: carried = String(attempt) } = metadata ?? {};
+  return call_id !== id || carried !== String(attempt);
+}
+
+/** Maximum requests for the pages of one list. */
+const pagesMax = 5;
+
+/**
+ * Reads the pages of a list, at most five. A page that exceeds 4 MiB is asked for again with a quarter of its
+ * rows. What is beyond the last page is left out.
+ *
+ * @param read reads a page: of at most `limit` rows, after the `next` of the page before
+ */
+export async function readPages<Row>(
+  rowsMax: number,
+  read: (limit: number, next: string | undefined) => Promise<{ rows: Row[]; next?: Next }>,
+): Promise<Row[]> {
+  const all: Row[] = [];
+  let limit = rowsMax;
+  let next: string | undefined;
+  for (let requests = 0; requests < pagesMax; requests++) {
+    try {
+      const page = await read(limit, next);
+      all.push(...page.rows);
+      if (!page.next) break;
+      next = page.next;
+    } catch (error) {
+      if (!(error instanceof AnswerTooLong) || limit === 1) throw error;
+      limit = Math.ceil(limit / 4);
+    }
+  }
+  return all;
+}
+type Next = string | null | undefined;

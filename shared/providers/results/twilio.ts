@@ -1,0 +1,52 @@
+import * as z from "zod";
+import type { ReadResult } from "../dialing-provider.ts";
+import { resultOf, wordsOf } from "./result.ts";
+
+/** Values of `status` (https://www.twilio.com/docs/voice/api/call-resource#call-status-values). */
+const words = wordsOf(
+  ["live", "queued initiated ringing in-progress"],
+  ["completed", "completed"],
+  ["busy", "busy"],
+  ["no_answer", "no-answer"],
+  // A call that was cancelled while it was queued or rang: nobody answered.
+  ["failed", "failed canceled"],
+);
+
+/**
+ * Values of `answered_by`, of calls with `machineDetection`: the reference of calls has the first two, that of
+ * the detection the others (https://www.twilio.com/docs/voice/answering-machine-detection). `unknown` tells
+ * nothing.
+ */
+const answeredBy = new Map([
+  ["human", true],
+  ["machine", false],
+  ["machine_start", false],
+  ["machine_end_beep", false],
+  ["machine_end_silence", false],
+  ["machine_end_other", false],
+  ["fax", false],
+]);
+
+/** A call as Twilio reads and lists it. Times are in the form of RFC 2822. */
+export const callSchema = z.object({
+  sid: z.string().min(1).max(200),
+  to: z.string().nullish(),
+  direction: z.string().nullish(),
+  /** May be empty while a call is queued. */
+  date_created: z.string().nullish(),
+  status: z.string().nullish(),
+  answered_by: z.string().nullish(),
+  end_time: z.string().nullish(),
+  /** Seconds, and empty for a call that nobody answered. */
+  duration: z.union([z.string(), z.number()]).nullish(),
+});
+
+/** `start_time` is that of the dialing, so the answer's time is told by the end and the length. */
+export function resultOfCall(call: z.infer<typeof callSchema>): ReadResult {
+  const { status, answered_by, end_time, duration } = call;
+  const seconds = Number(duration ?? "");
+  const human = answeredBy.get(answered_by ?? "");
+  const answeredAt =
+    end_time && duration && seconds > 0 ? Date.parse(end_time) - seconds * 1000 : null;
+  return resultOf(words, { word: status, human, answeredAt, endedAt: end_time, seconds: duration });
+}
