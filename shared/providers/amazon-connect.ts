@@ -4,7 +4,8 @@ import type { CallRequest } from "../calls/call.ts";
 import { isE164 } from "../numbering/phone-number.ts";
 import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
-import { type Answer, outcomeOfJson, post } from "./post.ts";
+import { type Answer, ask, outcomeOfJson, post } from "./post.ts";
+import { contactSchema, resultOfContact } from "./results/amazon-connect.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -21,6 +22,8 @@ const routeSchema = z.strictObject({
   /** False: a call of unknown outcome is not sent again under its token, and waits for a person. */
   idempotent: z.boolean().default(true),
 });
+
+type ConnectRoute = z.infer<typeof routeSchema>;
 
 /** Maximum size of all attributes of a contact, names and values in UTF-8. */
 const attributeBytesMax = 32_768;
@@ -46,6 +49,9 @@ const ownBytesMax = 64;
  * day at most. Copies of the reference from before 2020 added that a new contact is started if the first one
  * is disconnected. The present reference does not; `idempotent: false` is for whoever will not rely on it.
  *
+ * The result is read by `GET /contacts/{InstanceId}/{ContactId}`
+ * (https://docs.aws.amazon.com/connect/latest/APIReference/API_DescribeContact.html).
+ *
  * Errors are told apart by their names, in `x-amzn-errortype` or `__type`: see `refusedBy`. A flow or instance
  * that is missing is an error of the route.
  */
@@ -65,11 +71,25 @@ export const amazonConnect: ProviderType<z.infer<typeof routeSchema>> = {
       const hasOwn = accessKeyId !== "" && accessKeyId !== role?.accessKeyId;
       return !hasOwn && role !== undefined ? role : { accessKeyId, secretAccessKey };
     };
+    const baseUrlOf = ({ region, baseUrl }: ConnectRoute) =>
+      baseUrl ?? `https://connect.${region}.amazonaws.com`;
+    const signedHeaders = async (
+      { provider, region }: ConnectRoute,
+      request: { method: string; url: string; headers?: Record<string, string>; body?: string },
+    ) => {
+      const signed = await new AwsV4Signer({
+        ...request,
+        ...credentialsOf(provider),
+        service: "connect",
+        region,
+        datetime: new Date(now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ""),
+      }).sign();
+      return Object.fromEntries(signed.headers);
+    };
     return {
       async dial({ call: { id, request }, timeoutSeconds }, route) {
-        const { provider, region, instance, flow, from } = route;
-        const { baseUrl = `https://connect.${region}.amazonaws.com` } = route;
-        const url = `${baseUrl}/contact/outbound-voice`;
+        const { instance, flow, from } = route;
+        const url = `${baseUrlOf(route)}/contact/outbound-voice`;
         const body = JSON.stringify({
           InstanceId: instance,
           ContactFlowId: flow,
@@ -78,19 +98,18 @@ export const amazonConnect: ProviderType<z.infer<typeof routeSchema>> = {
           ClientToken: id,
           Attributes: { ...request.context, [ownAttribute]: id },
         });
-        const signed = await new AwsV4Signer({
-          method: "PUT",
-          url,
-          headers: { "content-type": "application/json" },
-          body,
-          ...credentialsOf(provider),
-          service: "connect",
-          region,
-          datetime: new Date(now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ""),
-        }).sign();
-        const headers = Object.fromEntries(signed.headers);
+        const content = { "content-type": "application/json" };
+        const headers = await signedHeaders(route, { method: "PUT", url, headers: content, body });
         const answer = await post(fetch, url, { method: "PUT", headers, body }, timeoutSeconds);
         return "kind" in answer ? answer : outcomeOf(answer, now());
+      },
+
+      async readResult({ providerCallId }, route) {
+        const path = `contacts/${route.instance}/${encodeURIComponent(providerCallId)}`;
+        const url = `${baseUrlOf(route)}/${path}`;
+        const headers = await signedHeaders(route, { method: "GET", url });
+        const answer = await ask(fetch, url, { headers });
+        return answer === undefined ? undefined : resultOfContact(contactSchema.parse(answer));
       },
     };
   },

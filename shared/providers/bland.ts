@@ -8,6 +8,8 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
+import { callSchema, detailsSchema, neverStarted, resultOfDetails } from "./results/bland.ts";
+import { isOfAnother } from "./results/result.ts";
 
 const routeSchema = z
   .strictObject({
@@ -100,6 +102,16 @@ export const bland: ProviderType<z.infer<typeof routeSchema>> = {
         }
         return undefined;
       },
+
+      async readResult(placed, route) {
+        const { url, headers } = apiOf(route);
+        const address = `${url}/${encodeURIComponent(placed.providerCallId)}`;
+        const answer = await ask(fetch, address, { headers });
+        const details = answer === undefined ? undefined : callSchema.parse(answer);
+        return details && !isOfAnother(details.metadata, placed)
+          ? resultOfDetails(details)
+          : undefined;
+      },
     };
   },
 };
@@ -110,8 +122,6 @@ const dayMs = 86_400_000;
 /** Calls per page, each with its summary and variables, and maximum pages that are read. */
 const pageCalls = 200;
 const pagesMax = 5;
-/** States of a call that Bland took and did not dial: the list contains these too, and a person decides. */
-const neverStarted = new Set(["pre_queue_error", "queue_error"]);
 
 const createdSchema = z.object({
   status: z.literal("success"),
@@ -125,10 +135,6 @@ const listSchema = z.object({
       created_at: z.string(),
     }),
   ),
-});
-const detailsSchema = z.object({
-  metadata: z.record(z.string(), z.unknown()).nullish(),
-  queue_status: z.string().nullish(),
 });
 const refusedSchema = z.object({
   message: z.string().nullish(),

@@ -8,6 +8,15 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
+import {
+  conversationSchema,
+  resultOfConversation,
+  resultOfRow,
+  rowSchema,
+  sipWordIn,
+  toldSchema,
+} from "./results/elevenlabs.ts";
+import { isOfAnother, readPages } from "./results/result.ts";
 import { outcomeOfSip } from "./sip-status.ts";
 
 const routeSchema = z.strictObject({
@@ -103,6 +112,35 @@ export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
           ? { by: "id", notPlaced: only }
           : undefined;
       },
+
+      async readResult(placed, route) {
+        const { url, headers } = apiOf(route);
+        const address = `${url}/conversations/${encodeURIComponent(placed.providerCallId)}`;
+        const answer = await ask(fetch, address, { headers });
+        const told = answer === undefined ? undefined : toldSchema.parse(answer);
+        const ours = { call_id: told?.user_id ?? undefined };
+        return told && !isOfAnother(ours, placed) ? resultOfConversation(told) : undefined;
+      },
+
+      async listResults(from, route) {
+        const { url, headers } = apiOf(route);
+        const rows = await readPages(100, async (limit, cursor) => {
+          const query = new URLSearchParams({
+            call_start_after_unix: String(Math.floor(from / 1000)),
+            page_size: String(limit),
+            ...(cursor === undefined ? {} : { cursor }),
+          });
+          const answer = await ask(fetch, `${url}/conversations?${query.toString()}`, { headers });
+          const { conversations, next_cursor } = listSchema.parse(answer);
+          return { rows: conversations, next: next_cursor };
+        });
+        return new Map(
+          rows.flatMap((row) => {
+            const result = resultOfRow(row);
+            return result === undefined ? [] : [[row.conversation_id, result] as const];
+          }),
+        );
+      },
     };
   },
 };
@@ -122,25 +160,10 @@ const createdSchema = z.object({
   sip_call_id: id,
 });
 const listSchema = z.object({
-  conversations: z.array(
-    z.object({
-      conversation_id: z.string().min(1).max(200),
-      start_time_unix_secs: z.number(),
-    }),
-  ),
+  conversations: z.array(rowSchema),
   has_more: z.boolean().nullish(),
+  next_cursor: z.string().nullish(),
 });
-const conversationSchema = z.object({
-  user_id: z.string().nullish(),
-  status: z.string().nullish(),
-  metadata: z
-    .object({
-      call_duration_secs: z.number().nullish(),
-      error: z.object({ reason: z.string().nullish() }).nullish(),
-    })
-    .nullish(),
-});
-
 /**
  * Returns what became of a conversation. Undefined: it failed, and it is not known whether the phone has rung.
  */
@@ -156,12 +179,11 @@ function outcomeOfConversation({
   return isSure ? outcome : undefined;
 }
 
-/** Reads the SIP status in a text of ElevenLabs, as in `INVITE failed: sip status: 486: Busy here (SIP 486)`. */
+/** Reads the SIP status in a text of ElevenLabs. A phone that nobody answered in time has rung. */
 function outcomeOfText(text: string): DialOutcome | undefined {
-  const status = /\bINVITE failed: sip status:? (\d{3})\b/i.exec(text)?.[1];
-  if (status !== undefined) return outcomeOfSip(status);
-  // LiveKit's words for a phone that nobody answered in time (livekit/sip, errors.go).
-  return /\bsip request timed out\b/i.test(text) ? { kind: "placed" } : undefined;
+  const word = sipWordIn(text);
+  if (word === "sip_request_timed_out") return { kind: "placed" };
+  return word === undefined ? undefined : outcomeOfSip(word.slice("sip_".length));
 }
 
 function callIdIn(body: unknown): string | undefined {

@@ -8,6 +8,7 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
+import { callIdOfState, payloadsIn, resultOfEvents, resultOfStatus } from "./results/telnyx.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -93,6 +94,28 @@ export const telnyx: ProviderType<TelnyxRoute> = {
         (await idAmongEvents(list, id, route, from)) ?? (await idAmongActive(list, id, route));
       return providerCallId === undefined ? undefined : { by: "id", providerCallId };
     },
+
+    async readResult(placed, route) {
+      const { provider, baseUrl = "https://api.telnyx.com", connection, from } = route;
+      const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
+      const get = (path: string) => ask(fetch, `${baseUrl}/v2/${path}`, { headers });
+      const answer = await get(`calls/${encodeURIComponent(placed.providerCallId)}`);
+      const { result, leg } = answer === undefined ? {} : resultOfStatus(answer, placed);
+      if (leg === undefined && answer !== undefined) return result;
+      // The status is gone ten minutes after the end. Then the call may be among the latest events.
+      const events = new URLSearchParams({
+        ...(leg === undefined
+          ? { "filter[connection_id]": connection, "filter[from]": from }
+          : { "filter[leg_id]": leg }),
+        "filter[type]": "webhook",
+        "page[number]": "1",
+        "page[size]": String(rowsPerPage),
+      });
+      const listed = await get(`call_events?${events.toString()}`);
+      return listed === undefined
+        ? undefined
+        : resultOfEvents(listSchema.parse(listed).data, placed);
+    },
   }),
 };
 
@@ -154,37 +177,10 @@ async function idAmongActive(
   return undefined;
 }
 
-const payloadSchema = z.object({
-  client_state: z.string(),
-  call_control_id: z.string().min(1).max(500),
-});
-const stateSchema = z.object({ call_id: z.string() });
-/**
- * Maximum depth of the search: a webhook holds its payload in `data`, and the reference does not say how much
- * of that `metadata` repeats.
- */
-const payloadDepthMax = 4;
-
 /** Returns the provider's id of a call if one of its events carries our id. */
-function callIdOfEvent(event: unknown, id: string, depth = 0): string | undefined {
-  if (typeof event !== "object" || event === null || depth > payloadDepthMax) return undefined;
-  const payload = payloadSchema.safeParse(event).data;
-  if (payload !== undefined && callIdOfState(payload.client_state) === id) {
-    return payload.call_control_id;
-  }
-  for (const part of Object.values(event)) {
-    const found = callIdOfEvent(part, id, depth + 1);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function callIdOfState(state: string): string | undefined {
-  try {
-    return stateSchema.parse(JSON.parse(Buffer.from(state, "base64").toString())).call_id;
-  } catch {
-    return undefined; // another application's own state
-  }
+function callIdOfEvent(event: unknown, id: string): string | undefined {
+  const ours = payloadsIn(event).find(({ client_state }) => callIdOfState(client_state) === id);
+  return ours?.call_control_id;
 }
 
 const createdSchema = z.object({

@@ -8,6 +8,8 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
+import { isOfAnother, readPages } from "./results/result.ts";
+import { callSchema, hasFailedEarly, resultOfCall } from "./results/ultravox.ts";
 
 const routeSchema = z
   .strictObject({
@@ -89,12 +91,35 @@ export const ultravox: ProviderType<UltravoxRoute> = {
           await ask(fetch, `${url}/calls?${query.toString()}`, { headers }),
         );
         const found = results.find(
-          ({ metadata, ...one }) =>
-            metadata?.["call_id"] === id &&
-            metadata["attempt"] === String(attempt) &&
+          (one) =>
+            one.metadata?.["call_id"] === id &&
+            one.metadata["attempt"] === String(attempt) &&
             !hasFailedEarly(one),
         );
         return found && { by: "id", providerCallId: found.callId };
+      },
+
+      async readResult(placed, route) {
+        const { url, headers } = apiOf(route);
+        const address = `${url}/calls/${encodeURIComponent(placed.providerCallId)}`;
+        const answer = await ask(fetch, address, { headers });
+        const call = answer === undefined ? undefined : callSchema.parse(answer);
+        return call && !isOfAnother(call.metadata, placed) ? resultOfCall(call) : undefined;
+      },
+
+      async listResults(from, route) {
+        const { url, headers } = apiOf(route);
+        const calls = await readPages(100, async (limit, cursor) => {
+          const query = new URLSearchParams({
+            fromDate: new Date(from).toISOString(),
+            pageSize: String(limit),
+            ...(cursor === undefined ? {} : { cursor }),
+          });
+          const answer = await ask(fetch, `${url}/calls?${query.toString()}`, { headers });
+          const { results, next } = listSchema.parse(answer);
+          return { rows: results, next: next && new URL(next).searchParams.get("cursor") };
+        });
+        return new Map(calls.map((call) => [call.callId, resultOfCall(call)]));
       },
     };
   },
@@ -115,22 +140,10 @@ function legOf(
 
 const createdSchema = z.object({ callId: z.string().min(1).max(200) });
 const listSchema = z.object({
-  results: z.array(
-    createdSchema.extend({
-      metadata: z.record(z.string(), z.unknown()).nullish(),
-      joined: z.string().nullish(),
-      endReason: z.string().nullish(),
-    }),
-  ),
+  results: z.array(callSchema),
+  /** Address of the next page, of which only its cursor is used. */
+  next: z.url().nullish(),
 });
-
-function hasFailedEarly({
-  joined,
-  endReason,
-}: Pick<z.infer<typeof listSchema>["results"][number], "joined" | "endReason">): boolean {
-  const hasError = endReason === "connection_error" || endReason === "system_error";
-  return hasError && typeof joined !== "string";
-}
 
 function callIdIn(body: unknown): string | undefined {
   return createdSchema.safeParse(body).data?.callId;

@@ -2,12 +2,22 @@ import * as z from "zod";
 import {
   type DialOutcome,
   type FoundCall,
-  type NotPlaced,
   type ProviderType,
   routeFields,
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { AnswerTooLong, ask, outcomeOfJson, postJson } from "./post.ts";
+import { isOfAnother, readPages } from "./results/result.ts";
+import {
+  callSchema,
+  later,
+  notStarted,
+  notStartedFor,
+  ofAccount,
+  ofRoute,
+  resultOfCall,
+  type VapiCall,
+} from "./results/vapi.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -68,7 +78,7 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
       async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {
         const { url, headers } = apiOf(route);
         const get = (address: string) => ask(fetch, address, { headers });
-        const undecided: Listed[] = [];
+        const undecided: VapiCall[] = [];
         let latest: Record<string, string> = { createdAtLe: new Date(until).toISOString() };
         let limit = pageCallsMax;
         for (let pages = 0; pages < pagesMax; pages++) {
@@ -78,7 +88,7 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
             ...latest,
             limit: String(limit),
           });
-          let calls: Listed[];
+          let calls: VapiCall[];
           try {
             calls = listSchema.parse(await get(`${url}?${query.toString()}`));
           } catch (error) {
@@ -96,9 +106,32 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
         }
         const [only, ...others] = undecided;
         if (only === undefined || others.length > 0) return undefined;
-        return outcomeOfCall(
-          listedSchema.parse(await get(`${url}/${encodeURIComponent(only.id)}`)),
-        );
+        return outcomeOfCall(callSchema.parse(await get(`${url}/${encodeURIComponent(only.id)}`)));
+      },
+
+      async readResult(placed, route) {
+        const { url, headers } = apiOf(route);
+        const address = `${url}/${encodeURIComponent(placed.providerCallId)}`;
+        const answer = await ask(fetch, address, { headers });
+        const call = answer === undefined ? undefined : callSchema.parse(answer);
+        return call && !isOfAnother(ownIn(call), placed) ? resultOfCall(call) : undefined;
+      },
+
+      async listResults(from, route) {
+        const { url, headers } = apiOf(route);
+        const calls = await readPages(pageCallsMax, async (limit, before) => {
+          const query = new URLSearchParams({
+            createdAtGe: new Date(from).toISOString(),
+            ...(before === undefined ? {} : { createdAtLt: before }),
+            limit: String(limit),
+          });
+          const rows = listSchema.parse(
+            await ask(fetch, `${url}?${query.toString()}`, { headers }),
+          );
+          const [earliest] = rows.map(({ createdAt }) => createdAt).toSorted();
+          return { rows, next: rows.length < limit ? undefined : earliest };
+        });
+        return new Map(calls.map((call) => [call.id, resultOfCall(call)]));
       },
     };
   },
@@ -107,6 +140,12 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
 /** Maximum calls per page, each with its transcript, and maximum requests for pages. */
 const pageCallsMax = 50;
 const pagesMax = 10;
+
+/** Returns what a call repeats of our own. Its name may have been changed to anything. */
+function ownIn({ customer, name }: VapiCall): Record<string, unknown> {
+  const attempt = /^attempt (\d+)$/.exec(name ?? "")?.[1];
+  return { call_id: customer?.externalId ?? undefined, attempt };
+}
 
 /** Tells an attempt in a call's `name`, which Vapi keeps for our own reference. */
 function nameOf(attempt: number): string {
@@ -119,68 +158,21 @@ const createdSchema = z.object({ id: z.string().min(1).max(200) });
 const blockedSchema = z.object({
   subscriptionLimits: z.object({ concurrencyBlocked: z.literal(true) }),
 });
-const listedSchema = createdSchema.extend({
-  createdAt: z.string(),
-  name: z.string().nullish(),
-  status: z.string().nullish(),
-  customer: z.object({ externalId: z.string().nullish() }).nullish(),
-  endedReason: z.string().nullish(),
-  subscriptionLimits: z.unknown().optional(),
-});
-type Listed = z.infer<typeof listedSchema>;
-const listSchema = z.array(listedSchema);
+const listSchema = z.array(callSchema);
 const refusedSchema = z.object({ message: z.string() });
-
-const start = "call.start.error-";
-/**
- * Reasons for which a call has ended before anybody was phoned, and what they are about (VapiAI/server-sdk,
- * CallEndedReason). `call.start.error-get-transport` is not among them: it is what the carrier answered to
- * Vapi's own request for the call, whatever that was. Nor are those that do not tell whose fault it was.
- */
-const notStarted: ReadonlyMap<string, NotPlaced> = new Map<string, NotPlaced>([
-  [`${start}subscription-concurrency-limit-reached`, later("concurrency_limit")],
-  [`${start}vapifault-database-error`, later("vapi_fault")],
-  [`${start}vapifault-get-org`, later("vapi_fault")],
-  [`${start}vapifault-get-subscription`, later("vapi_fault")],
-  [`${start}subscription-frozen`, ofAccount("account_limit")],
-  [`${start}subscription-insufficient-credits`, ofAccount("account_limit")],
-  [`${start}subscription-upgrade-failed`, ofAccount("account_limit")],
-  [`${start}subscription-wallet-does-not-exist`, ofAccount("account_limit")],
-  [`${start}vapi-number-outbound-daily-limit`, ofRoute("number_daily_limit")],
-  [`${start}get-phone-number`, ofRoute("phone_number_not_found")],
-  [`${start}get-assistant`, ofRoute("assistant_not_found")],
-  ["assistant-not-found", ofRoute("assistant_not_found")],
-  ["call-start-error-neither-assistant-nor-server-set", ofRoute("assistant_not_found")],
-  [`${start}vapi-number-international`, { kind: "rejected", code: "number_international" }],
-]);
-
-function later(code: string): NotPlaced {
-  return { kind: "not_placed", code };
-}
-function ofAccount(code: string): NotPlaced {
-  return { kind: "account_refused", code };
-}
-function ofRoute(code: string): NotPlaced {
-  return { kind: "route_refused", code };
-}
-
-function notStartedFor(reason: string): NotPlaced | undefined {
-  const isVersion = reason.startsWith("call.start.assistant-version-");
-  return isVersion ? ofRoute("assistant_version") : notStarted.get(reason);
-}
 
 /** Statuses of a call for which Vapi has found a line (VapiAI/server-sdk, CallStatus). */
 const underWay = new Set<unknown>(["ringing", "in-progress", "forwarding"]);
 
 /** True for a call that was blocked, or that Vapi took and may not have started. */
-function isInDoubt(call: Listed): boolean {
+function isInDoubt(call: VapiCall): boolean {
   const reason = call.endedReason ?? "";
   if (reason === "" && blockedSchema.safeParse(call).success) return !underWay.has(call.status);
   return reason.startsWith("call.start.") || notStarted.has(reason);
 }
 
 /** Returns what became of a call in doubt, as read by its id; undefined if that is not known yet. */
-function outcomeOfCall(call: Listed): FoundCall | undefined {
+function outcomeOfCall(call: VapiCall): FoundCall | undefined {
   if (!isInDoubt(call)) return { by: "id", providerCallId: call.id };
   const notPlaced = notStartedFor(call.endedReason ?? "");
   return call.status === "ended" && notPlaced !== undefined ? { by: "id", notPlaced } : undefined;

@@ -205,7 +205,7 @@ describe("the AWS stack", () => {
       expect(statementsOf(stack, "dialerrole").filter(isOfConnect)).toEqual([
         {
           Effect: "Allow",
-          Action: "connect:StartOutboundVoiceContact",
+          Action: ["connect:StartOutboundVoiceContact", "connect:DescribeContact"],
           Resource: [
             contactsOf("us-west-2", instances[0]),
             contactsOf("eu-central-1", instances[1]),

@@ -4,6 +4,8 @@ import type {
   DialingProvider,
   DialOutcome,
   FoundCall,
+  PlacedCall,
+  ReadResult,
 } from "../../shared/providers/dialing-provider.ts";
 import { createProviders, parseRoute, type Route } from "../../shared/providers/index.ts";
 import { aCall } from "../support/calls.ts";
@@ -42,6 +44,39 @@ export interface LookUpFixture {
   found: FoundCall | undefined;
 }
 
+/** A record of a placed call, and its result. */
+export interface ResultFixture {
+  /** Source of the word. */
+  page: string;
+  /** The word, as docs/provider-answers.md has it. */
+  says: string;
+  /** Fields of the record that matter, in the provider's form. */
+  record: Record<string, unknown>;
+  /** What differs from a result without facts. */
+  result: Partial<ReadResult> & Pick<ReadResult, "status">;
+  /** False if a list leaves such a call out, as its row does not tell enough. */
+  isListed?: boolean;
+}
+
+/** How a provider tells what became of placed calls. */
+export interface ResultsUnderTest {
+  fixtures: ResultFixture[];
+  /** Requests by which a record is read, the later ones only where the first answer does not tell all. */
+  asks(providerCallId: string): ExpectedRequest[];
+  /** Answers to them for a call of ours whose record has these fields. */
+  answers(record: object, placed: PlacedCall): unknown[];
+  /** Records with a word that no table has: of a call that was answered, and of one that does not show it. */
+  unlisted(word: string): { answered: object; unanswered: object };
+  /** What a record repeats of ours. */
+  tells: ("id" | "attempt")[];
+  list?: {
+    /** Requests for two pages, the second after an answer of `page(…, true)`. */
+    asks(from: number): ExpectedRequest[];
+    rowOf(providerCallId: string, record: object): object;
+    page(rows: object[], hasMore: boolean): unknown;
+  };
+}
+
 /** The facts about a provider that the suite needs. */
 export interface ProviderUnderTest {
   type: string;
@@ -59,6 +94,8 @@ export interface ProviderUnderTest {
   fixtures: AnswerFixture[];
   /** Look-ups, if the provider supports them. */
   lookUps?: LookUpFixture[];
+  /** Results of placed calls, if its records tell them. */
+  results?: ResultsUnderTest;
   /** True if its records do not name a call: their place, such as a room, does. */
   namesNoCall?: boolean;
 }
@@ -69,7 +106,7 @@ export const sought = {
   until: Date.parse("2026-11-21T00:00:40Z"),
 };
 
-type AnswerWith = Parameters<typeof startReceiver>[0];
+export type AnswerWith = Parameters<typeof startReceiver>[0];
 
 /** Creates what the parts of the suite share: the provider under test at receivers that answer as a test says. */
 export function createProviderBench(provider: ProviderUnderTest) {
@@ -130,6 +167,30 @@ export function createProviderBench(provider: ProviderUnderTest) {
       return { found: (await found?.catch(() => "not to be asked")) ?? "nothing", ...receiver };
     },
 
+    /** Reads the result of a placed call at a receiver that gives this answer. */
+    async readResult(answer: AnswerWith, placed: PlacedCall) {
+      const receiver = await startReceiver(answer);
+      closing.push(receiver.close);
+      const asked = providerAt(receiver.url).readResult?.(placed, routeAt(receiver.url));
+      return { result: await asked?.catch(errorOf), ...receiver };
+    },
+
+    /** Reads the result of a placed call through a fetch that gives these answers, without a network. */
+    async readAnswered(answers: unknown[], placed: PlacedCall) {
+      const left = [...answers];
+      const send: typeof fetch = async () => Response.json(left.shift());
+      const url = "https://provider.example";
+      return providerAt(url, send).readResult?.(placed, routeAt(url)).catch(errorOf);
+    },
+
+    /** Lists results at a receiver that gives this answer. */
+    async listResults(answer: AnswerWith, from: number) {
+      const receiver = await startReceiver(answer);
+      closing.push(receiver.close);
+      const asked = providerAt(receiver.url).listResults?.(from, routeAt(receiver.url));
+      return { results: await asked?.catch(errorOf), ...receiver };
+    },
+
     /** Expects these requests, in this order. */
     expectRequests(received: Received[], expected: ExpectedRequest[]) {
       expect(received.map(({ path }) => path)).toEqual(expected.map(({ path }) => path));
@@ -144,6 +205,10 @@ export function createProviderBench(provider: ProviderUnderTest) {
   };
 }
 export type ProviderBench = ReturnType<typeof createProviderBench>;
+
+function errorOf(error: unknown): Error {
+  return error instanceof Error ? error : new Error("something else was thrown");
+}
 
 /** True for an outcome that lets somebody be dialed again, or a call be given up. */
 export function saysNotPlaced({ kind }: DialOutcome): boolean {

@@ -4,6 +4,7 @@ import { createProviderBench, type ProviderUnderTest } from "./provider-bench.ts
 import { describeLookUps } from "./provider-look-ups.ts";
 import { describeNotPlaced } from "./provider-not-placed.ts";
 import { describeRequests } from "./provider-requests.ts";
+import { describeResults } from "./provider-results.ts";
 
 export { sought } from "./provider-bench.ts";
 
@@ -16,5 +17,6 @@ export function describeProvider(provider: ProviderUnderTest): void {
     describeAnswers(bench);
     describeNotPlaced(bench);
     if (provider.lookUps !== undefined) describeLookUps(bench, provider.lookUps);
+    if (provider.results !== undefined) describeResults(bench, provider.results);
   });
 }

@@ -1,6 +1,14 @@
+import * as z from "zod";
 import type { ResultStatus } from "../../calls/call-result.ts";
 import type { PlacedCall, ReadResult } from "../dialing-provider.ts";
 import { AnswerTooLong } from "../post.ts";
+
+/**
+ * Fields of a record that a result needs and a look-up does not: a value of another kind counts as absent, so
+ * that it neither keeps a call from being found nor a list from being read.
+ */
+export const optionalText = z.string().nullish().catch(null);
+export const optionalNumber = z.number().nullish().catch(null);
 
 /** A provider's words for what became of a call, and our statuses. */
 export type Words = ReadonlyMap<string, ResultStatus>;

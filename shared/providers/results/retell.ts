@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { resultOf, wordsOf } from "./result.ts";
+import { optionalNumber, optionalText, resultOf, wordsOf } from "./result.ts";
 
 /** Values of `disconnection_reason` (https://docs.retellai.com/reliability/debug-call-disconnect). */
 const words = wordsOf(
@@ -35,14 +35,14 @@ const words = wordsOf(
 /** A call as Retell reads and lists it. Times are in milliseconds since the epoch. */
 export const callSchema = z.object({
   call_id: z.string().min(1).max(200),
-  call_status: z.string().nullish(),
+  call_status: optionalText,
   /** Another application's call may have anything there. */
   metadata: z.record(z.string(), z.unknown()).nullish().catch(null),
-  disconnection_reason: z.string().nullish(),
-  start_timestamp: z.number().nullish(),
-  end_timestamp: z.number().nullish(),
-  duration_ms: z.number().nullish(),
-  call_analysis: z.object({ in_voicemail: z.boolean().nullish() }).nullish(),
+  disconnection_reason: optionalText,
+  start_timestamp: optionalNumber,
+  end_timestamp: optionalNumber,
+  duration_ms: optionalNumber,
+  call_analysis: z.object({ in_voicemail: z.boolean().nullish() }).nullish().catch(null),
 });
 
 /** `call_status` is `not_connected` if nobody answered, and `ended` after a conversation. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { resultOf, wordsOf } from "./result.ts";
+import { optionalText, resultOf, wordsOf } from "./result.ts";
 
 /** Values of `status` (https://www.twilio.com/docs/voice/api/call-resource#call-status-values). */
 const words = wordsOf(
@@ -34,11 +34,11 @@ export const callSchema = z.object({
   direction: z.string().nullish(),
   /** May be empty while a call is queued. */
   date_created: z.string().nullish(),
-  status: z.string().nullish(),
-  answered_by: z.string().nullish(),
-  end_time: z.string().nullish(),
+  status: optionalText,
+  answered_by: optionalText,
+  end_time: optionalText,
   /** Seconds, and empty for a call that nobody answered. */
-  duration: z.union([z.string(), z.number()]).nullish(),
+  duration: optionalText,
 });
 
 /** `start_time` is that of the dialing, so the answer's time is told by the end and the length. */

@@ -6,6 +6,7 @@ import { contextProblem, createProviders, parseRoute } from "../../../shared/pro
 import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { amazonConnectAnswers } from "../../support/provider-answers/amazon-connect.ts";
+import { amazonConnectResults } from "../../support/provider-results/amazon-connect.ts";
 import { type Received, startReceiver } from "../../support/receiver.ts";
 
 const instance = "00fbeee1-123e-111e-93e3-11111bfbfcc1";
@@ -42,6 +43,7 @@ describeProvider({
     },
   ],
   fixtures: amazonConnectAnswers,
+  results: amazonConnectResults(fields.instance),
 });
 
 describe("Amazon Connect", () => {

@@ -6,6 +6,7 @@ import {
   blandAnyNumberLookUps,
   blandLookUps,
 } from "../../support/provider-answers/bland.ts";
+import { blandResults } from "../../support/provider-results/bland.ts";
 
 const headers = { authorization: "org_1", "content-type": "application/json" };
 const secrets = { BLAND_API_KEY: "org_1" };
@@ -30,6 +31,7 @@ describeProvider({
   ],
   fixtures: blandAnswers,
   lookUps: blandLookUps,
+  results: blandResults,
 });
 
 describeProvider({

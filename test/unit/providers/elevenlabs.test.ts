@@ -5,6 +5,7 @@ import { createProviderBench, saysNotPlaced } from "../../contracts/provider-ben
 import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { elevenlabsAnswers, elevenlabsLookUps } from "../../support/provider-answers/elevenlabs.ts";
+import { elevenlabsResults } from "../../support/provider-results/elevenlabs.ts";
 
 const fields = { agent: "agent_9", from: "phnum_1" };
 const headers = { "xi-api-key": "key_3", "content-type": "application/json" };
@@ -34,7 +35,7 @@ const through = (connection: "twilio" | "sip-trunk") => ({
   lookUps: elevenlabsLookUps,
 });
 
-describeProvider(through("twilio"));
+describeProvider({ ...through("twilio"), results: elevenlabsResults });
 describeProvider(through("sip-trunk"));
 
 describe("elevenlabs", () => {

@@ -1,5 +1,6 @@
 import { describeProvider } from "../../contracts/provider.ts";
 import { retellAnswers, retellLookUps } from "../../support/provider-answers/retell.ts";
+import { retellResults } from "../../support/provider-results/retell.ts";
 
 describeProvider({
   type: "retell",
@@ -20,4 +21,5 @@ describeProvider({
   ],
   fixtures: retellAnswers,
   lookUps: retellLookUps,
+  results: retellResults,
 });

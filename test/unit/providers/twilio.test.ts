@@ -5,6 +5,7 @@ import { contextProblem, createProviders, parseRoute } from "../../../shared/pro
 import { describeProvider, sought } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { next, page, twilioAnswers, twilioLookUps } from "../../support/provider-answers/twilio.ts";
+import { twilioResults } from "../../support/provider-results/twilio.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
 const secrets = { TWILIO_ACCOUNT_SID: "AC1", TWILIO_AUTH_TOKEN: "token_5" };
@@ -61,6 +62,7 @@ describeProvider({
   ],
   fixtures: twilioAnswers,
   lookUps: twilioLookUps,
+  results: twilioResults,
 });
 
 describeProvider({

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseRoute, secretsOf } from "../../../shared/providers/index.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { ultravoxAnswers, ultravoxLookUps } from "../../support/provider-answers/ultravox.ts";
+import { ultravoxResults } from "../../support/provider-results/ultravox.ts";
 
 const headers = { "x-api-key": "aBCDef.123456", "content-type": "application/json" };
 const secrets = { ULTRAVOX_API_KEY: "aBCDef.123456", ULTRAVOX_SIP_PASSWORD: "s3cret" };
@@ -25,6 +26,7 @@ describeProvider({
   ],
   fixtures: ultravoxAnswers,
   lookUps: ultravoxLookUps,
+  results: ultravoxResults,
 });
 
 describeProvider({

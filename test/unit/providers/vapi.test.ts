@@ -1,5 +1,6 @@
 import { describeProvider } from "../../contracts/provider.ts";
 import { vapiAnswers, vapiLookUps } from "../../support/provider-answers/vapi.ts";
+import { vapiResults } from "../../support/provider-results/vapi.ts";
 
 describeProvider({
   type: "vapi",
@@ -20,4 +21,5 @@ describeProvider({
   ],
   fixtures: vapiAnswers,
   lookUps: vapiLookUps,
+  results: vapiResults,
 });

@@ -1,0 +1,56 @@
+import * as z from "zod";
+import type { ReadResult } from "../dialing-provider.ts";
+import { resultOf, wordsOf } from "./result.ts";
+
+/**
+ * Values of `DisconnectReason` (https://docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html). Who
+ * hung up does not tell that anybody had answered: `ConnectedToSystemTimestamp`, the time of the callee's
+ * answer, does.
+ */
+const words = wordsOf(
+  ["live", "live"],
+  ["no_answer", "TELECOM_UNANSWERED TELECOM_TIMEOUT TELECOM_ORIGINATOR_CANCEL"],
+  ["busy", "TELECOM_BUSY"],
+  ["invalid", "TELECOM_NUMBER_INVALID"],
+  ["blocked", "TELECOM_POTENTIAL_BLOCKING"],
+  [
+    "failed",
+    "TELECOM_PROBLEM OUTBOUND_DESTINATION_ENDPOINT_ERROR OUTBOUND_RESOURCE_ERROR " +
+      "OUTBOUND_ATTEMPT_FAILED EXPIRED",
+  ],
+  [
+    "unknown",
+    "CUSTOMER_DISCONNECT AGENT_DISCONNECT THIRD_PARTY_DISCONNECT CONTACT_FLOW_DISCONNECT " +
+      "BARGED OTHER",
+  ],
+);
+
+/** Values of `AnsweringMachineDetectionStatus`, which campaigns have alone. The others tell nothing. */
+const answeredBy = new Map([
+  ["HUMAN_ANSWERED", true],
+  ["VOICEMAIL_BEEP", false],
+  ["VOICEMAIL_NO_BEEP", false],
+  ["FAX_MACHINE_DETECTED", false],
+]);
+
+/** Times are in seconds since the epoch. */
+export const contactSchema = z.object({
+  Contact: z.object({
+    Id: z.string().min(1).max(256),
+    DisconnectReason: z.string().nullish(),
+    ConnectedToSystemTimestamp: z.number().nullish(),
+    DisconnectTimestamp: z.number().nullish(),
+    AnsweringMachineDetectionStatus: z.string().nullish(),
+  }),
+});
+
+export function resultOfContact({ Contact }: z.infer<typeof contactSchema>): ReadResult {
+  const { DisconnectReason, ConnectedToSystemTimestamp, DisconnectTimestamp } = Contact;
+  const isLive = DisconnectTimestamp == null && !DisconnectReason;
+  return resultOf(words, {
+    word: isLive ? "live" : DisconnectReason,
+    human: answeredBy.get(Contact.AnsweringMachineDetectionStatus ?? ""),
+    answeredAt: (ConnectedToSystemTimestamp ?? Number.NaN) * 1000,
+    endedAt: (DisconnectTimestamp ?? Number.NaN) * 1000,
+  });
+}

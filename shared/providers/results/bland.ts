@@ -1,0 +1,57 @@
+import * as z from "zod";
+import type { ReadResult } from "../dialing-provider.ts";
+import { optionalNumber, optionalText, resultOf, wordsOf } from "./result.ts";
+
+/** States of a call that Bland took and did not dial: the list contains these too, and a person decides. */
+export const neverStarted = new Set(["pre_queue_error", "queue_error"]);
+
+/**
+ * Values of `status`, `queue_status` and `answered_by` (https://docs.bland.ai/api-v1/get/calls-id). What
+ * `failed` and `canceled` say of an answer is not told.
+ */
+const words = wordsOf(
+  ["live", "new queued allocated started"],
+  ["completed", "completed"],
+  ["no_answer", "no-answer"],
+  ["busy", "busy"],
+  ["failed", [...neverStarted].join(" ")],
+  ["unknown", "failed canceled unknown complete call_error complete_error"],
+);
+
+/** The details of a call. */
+export const detailsSchema = z.object({
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+  completed: z.boolean().nullish().catch(null),
+  status: optionalText,
+  queue_status: z.string().nullish(),
+  answered_by: optionalText,
+  /** Time at which the call was connected. `end_at` is when it would be ended at the latest. */
+  started_at: optionalText,
+  /** Seconds. */
+  corrected_duration: z.union([z.string(), z.number()]).nullish().catch(null),
+  /** Minutes. */
+  call_length: optionalNumber,
+});
+
+/** The details of a call whose result is read. */
+export const callSchema = detailsSchema.extend({ call_id: z.string() });
+
+/** `completed` is ahead of `queue_status`. `answered_by` is told where the account has it enabled. */
+export function resultOfDetails(details: z.infer<typeof detailsSchema>): ReadResult {
+  const { completed, status, queue_status, answered_by, started_at } = details;
+  const state = queue_status ?? "";
+  if (completed !== true && (words.get(state) === "live" || (completed === false && !state))) {
+    return resultOf(words, { word: "started" });
+  }
+  const { corrected_duration, call_length } = details;
+  const seconds = corrected_duration ?? (call_length == null ? null : call_length * 60);
+  const isAnswered = Number(seconds ?? 0) > 0;
+  const isUnanswered = answered_by === "no-answer";
+  return resultOf(words, {
+    word: neverStarted.has(state) ? state : isUnanswered ? answered_by : (status ?? queue_status),
+    human: answered_by === "human" ? true : answered_by === "voicemail" ? false : null,
+    answeredAt: isAnswered ? started_at : null,
+    endedAt: started_at && Date.parse(started_at) + Number(seconds ?? 0) * 1000,
+    seconds,
+  });
+}

@@ -1,0 +1,103 @@
+import * as z from "zod";
+import type { PlacedCall, ReadResult } from "../dialing-provider.ts";
+import { isOfAnother, resultOf, wordsOf } from "./result.ts";
+
+/**
+ * Values of `hangup_cause` (https://developers.telnyx.com/api-reference/callbacks/call-hangup; telnyx-node adds
+ * `no_answer`). The others come after an answer, and without one.
+ */
+const words = wordsOf(
+  ["live", "live"],
+  ["no_answer", "timeout no_answer"],
+  ["busy", "user_busy"],
+  ["declined", "call_rejected"],
+  ["invalid", "not_found"],
+  ["failed", "originator_cancel"],
+  ["unknown", "normal_clearing time_limit unspecified"],
+);
+
+/** Values of `result` of `call.machine.detection.ended` and its premium form. The others tell nothing. */
+const answeredBy = new Map([
+  ["human", true],
+  ["human_residence", true],
+  ["human_business", true],
+  ["machine", false],
+  ["fax_detected", false],
+]);
+
+const payloadSchema = z.object({
+  call_control_id: z.string().min(1).max(500),
+  client_state: z.string().nullish(),
+  hangup_cause: z.string().nullish(),
+  result: z.string().nullish().catch(null),
+});
+/**
+ * Maximum depth of the search: a webhook holds its payload in `data`, and the reference does not say how much
+ * of that `metadata` repeats.
+ */
+const payloadDepthMax = 4;
+
+/** Returns the parts of an event that are about a call. */
+export function payloadsIn(event: unknown, depth = 0): z.infer<typeof payloadSchema>[] {
+  if (typeof event !== "object" || event === null || depth > payloadDepthMax) return [];
+  const payload = payloadSchema.safeParse(event).data;
+  const inner = Object.values(event).flatMap((part) => payloadsIn(part, depth + 1));
+  return payload === undefined ? inner : [payload, ...inner];
+}
+
+const stateSchema = z.object({ call_id: z.string() });
+
+/** Returns our id of a call in its `client_state`. */
+export function callIdOfState(state: string | null | undefined): string | undefined {
+  try {
+    return stateSchema.parse(JSON.parse(Buffer.from(state ?? "", "base64").toString())).call_id;
+  } catch {
+    return undefined; // another application's own state
+  }
+}
+
+const statusSchema = z.object({
+  data: z.object({
+    call_leg_id: z.string().min(1).max(200),
+    is_alive: z.boolean(),
+    client_state: z.string().nullish(),
+  }),
+});
+const eventSchema = z.object({
+  name: z.string(),
+  event_timestamp: z.string(),
+  metadata: z.unknown(),
+});
+
+/** Returns the result of a call that goes on, or the id of the leg whose events tell its end. */
+export function resultOfStatus(
+  answer: unknown,
+  placed: PlacedCall,
+): { result?: ReadResult; leg?: string } {
+  const { call_leg_id, is_alive, client_state } = statusSchema.parse(answer).data;
+  if (isOfAnother({ call_id: callIdOfState(client_state) }, placed)) return {};
+  return is_alive ? { result: resultOf(words, { word: "live" }) } : { leg: call_leg_id };
+}
+
+/** Returns what the events of a call tell; undefined before its end is among them. */
+export function resultOfEvents(events: unknown[], placed: PlacedCall): ReadResult | undefined {
+  let word: string | null | undefined;
+  let human: boolean | undefined;
+  let answeredAt: string | undefined;
+  let endedAt: string | undefined;
+  for (const event of events) {
+    const { data } = eventSchema.safeParse(event);
+    const payload = payloadsIn(data?.metadata).find(
+      ({ call_control_id }) => call_control_id === placed.providerCallId,
+    );
+    if (data === undefined || payload === undefined) continue;
+    if (isOfAnother({ call_id: callIdOfState(payload.client_state) }, placed)) return undefined;
+    if (data.name === "call.answered") answeredAt = data.event_timestamp;
+    if (data.name.endsWith("detection.ended")) human = answeredBy.get(payload.result ?? "");
+    if (data.name === "call.hangup") {
+      word = payload.hangup_cause;
+      endedAt = data.event_timestamp;
+    }
+  }
+  return endedAt === undefined ? undefined : resultOf(words, { word, human, answeredAt, endedAt });
+}
