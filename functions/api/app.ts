@@ -4,6 +4,7 @@ import { callRequestSchema } from "../../shared/calls/call.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { authenticate } from "./middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv, UncheckedApiDeps } from "./context.ts";
+import { createCallbacks } from "./callbacks/take-callbacks.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
 import page from "./generated/console.json" with { type: "json" };
@@ -45,6 +46,9 @@ export function createApp(unlimited: UncheckedApiDeps) {
     await next();
   });
   acceptCalls(app, deps, others);
+  if (deps?.settings.publicUrl !== undefined && deps.settings.plan.results !== undefined) {
+    app.route("/callbacks", createCallbacks(deps));
+  }
   if (operatorOf !== undefined) {
     serveOperatorPage(app);
     const operator = deps

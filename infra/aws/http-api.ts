@@ -19,6 +19,7 @@ const routes = {
   "/v1/calls/batch": apigateway.HttpMethod.POST,
   "/healthz": apigateway.HttpMethod.GET,
   "/operator/{proxy+}": apigateway.HttpMethod.ANY,
+  "/callbacks/{proxy+}": apigateway.HttpMethod.ANY,
 };
 
 /**

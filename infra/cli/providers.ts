@@ -1,13 +1,16 @@
 /**
  * `npm run providers -- check ACCOUNT --to NUMBER`: makes one real call through an account of the dial plan, looks
  * it up, and says what each answer means. The account's secrets are read from the environment.
+ * `npm run providers -- callback ACCOUNT` prints the address that takes all callbacks of an account.
  */
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { mayBeCalled } from "../../shared/dial-plan/destinations.ts";
-import { timeoutSecondsOf } from "../../shared/dial-plan/routes.ts";
+import { timeoutSecondsOf, typeOfAccount } from "../../shared/dial-plan/routes.ts";
+import { callbackAddress, publicUrlIn } from "../../shared/platform/callback-address.ts";
+import { hashKeyIn } from "../../shared/platform/settings.ts";
 import { isE164 } from "../../shared/numbering/phone-number.ts";
 import { maskedNumber } from "../stand-ins/describe-exchange.ts";
 import { Failure } from "./calls/failures.ts";
@@ -24,7 +27,12 @@ const usage = `npm run providers -- check ACCOUNT --to +12025550123 [OPTIONS]
   --plan FILE   the dial plan; default: infra/dial-plan.json
   --yes         does not ask first
 
-Environment: the account's secrets, such as VAPI_API_KEY (docs/providers.md).
+npm run providers -- callback ACCOUNT [--plan FILE]
+
+  Prints the address at which a provider tells of the ends of all calls of an account (docs/results.md).
+
+Environment of check: the account's secrets, such as VAPI_API_KEY (docs/providers.md); of callback: PUBLIC_URL and
+HASH_KEY of the deployment.
 Exit code: 0 placed and found; 1 wrong usage, nothing was sent; 2 not placed, or not found.`;
 
 const options = {
@@ -44,10 +52,11 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
       surroundings.print(usage);
       return values.help === true ? 0 : 1;
     }
-    if (command !== "check" || account === undefined || others.length > 0) {
-      throw new Failure(`Wrong usage.\n\n${usage}`);
+    if (account !== undefined && others.length === 0) {
+      if (command === "check") return await check(account, values, surroundings);
+      if (command === "callback") return await printCallbackAddress(account, values, surroundings);
     }
-    return await check(account, values, surroundings);
+    throw new Failure(`Wrong usage.\n\n${usage}`);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     surroundings.complain(error.message);
@@ -63,12 +72,36 @@ function parse(words: string[]) {
   }
 }
 
+const planPath = resolve(import.meta.dirname, "../dial-plan.json");
+
+async function printCallbackAddress(
+  account: string,
+  values: ReturnType<typeof parse>["values"],
+  { environment, print }: Surroundings,
+): Promise<number> {
+  const plan = await readPlan(values.plan ?? planPath);
+  if (typeOfAccount(account, plan) === undefined) {
+    throw new Failure(`The dial plan has no account ${account}.`);
+  }
+  if (plan.results === undefined) {
+    throw new Failure("The dial plan has no results, so that no callback is taken.");
+  }
+  try {
+    const publicUrl = publicUrlIn(environment);
+    if (publicUrl === undefined) throw new Error("PUBLIC_URL is not set");
+    print(callbackAddress(publicUrl, { account, hashKey: hashKeyIn(environment) }));
+    return 0;
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : "wrong settings", { cause: error });
+  }
+}
+
 async function check(
   account: string,
   values: ReturnType<typeof parse>["values"],
   surroundings: Surroundings,
 ): Promise<number> {
-  const plan = await readPlan(values.plan ?? resolve(import.meta.dirname, "../dial-plan.json"));
+  const plan = await readPlan(values.plan ?? planPath);
   const { agentId, route } = chosenRoute(plan, account, values.agent);
   if (route.type === "simulator") throw new Failure("The simulator phones nobody.");
   const phoneNumber = values.to;

@@ -45,6 +45,7 @@ export async function readLocalSettings(defaults: {
     HASH_KEY: given["HASH_KEY"] || (await hashKeyOf(stateDirectory)),
     ALLOW_SIMULATOR: "true",
     SWEEP_SECONDS: String(sweepSeconds),
+    PUBLIC_URL: given["PUBLIC_URL"] || `http://${host}:${port}`,
   };
   const made = given["API_TOKENS"] ? undefined : createToken();
   environment["API_TOKENS"] =

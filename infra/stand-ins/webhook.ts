@@ -11,6 +11,7 @@ const callSchema = z.strictObject({
   context: z.record(z.string(), z.string()),
   timezone: z.string().nullable(),
   accepted_at: z.iso.datetime(),
+  callback_url: z.url().optional(),
 });
 
 /**

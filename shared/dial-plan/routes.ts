@@ -30,6 +30,16 @@ export function accountOf(
     : { ...account, pace: paceOf(callsPerSecond, burst) };
 }
 
+/** Returns the type of an account by its name in routes; undefined if the plan knows no such account. */
+export function typeOfAccount(
+  account: string,
+  { agents, providers }: DialPlan,
+): string | undefined {
+  const own = Object.hasOwn(providers, account) ? providers[account] : undefined;
+  if (own !== undefined) return own.type ?? account;
+  return Object.values(agents).find(({ provider }) => provider === account)?.type;
+}
+
 /** Returns the time limit for an answer of the route's provider, in seconds. */
 export function timeoutSecondsOf(route: Route, { providers }: DialPlan): number {
   return (providers[route.provider] ?? defaultAccount).timeoutSeconds;

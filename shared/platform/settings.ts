@@ -1,5 +1,6 @@
 import { parseDialPlan } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import { publicUrlIn } from "./callback-address.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "./log.ts";
 import type { Route } from "../providers/index.ts";
@@ -16,6 +17,8 @@ export interface ApiSettings {
   plan: DialPlan;
   schedule: Schedule;
   hashKey: string;
+  /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
+  publicUrl?: string | undefined;
 }
 
 /** Returns valid settings. @throws an Error with the problem otherwise */
@@ -31,7 +34,9 @@ export function readApiSettings(environment: Environment, bundledPlan: unknown, 
 
 function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): ApiSettings {
   const plan = parseDialPlan(bundledPlan, environment);
-  return { plan, schedule: createSchedule(plan, log), hashKey: hashKeyIn(environment) };
+  const hashKey = hashKeyIn(environment);
+  const publicUrl = publicUrlIn(environment);
+  return { plan, schedule: createSchedule(plan, log), hashKey, publicUrl };
 }
 
 /** Reads the dialer's settings. If there is a problem, the dialer dials nobody and hands every delivery back. */
@@ -99,8 +104,8 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
   }
 }
 
-/** Returns the key for the hashes of numbers and the fingerprints of requests. */
-function hashKeyIn({ HASH_KEY }: Environment): string {
+/** Returns the key for the hashes of numbers, the fingerprints of requests and the addresses of callbacks. */
+export function hashKeyIn({ HASH_KEY }: Environment): string {
   if (!HASH_KEY) throw new Error("HASH_KEY is not set: 32 random bytes in hex");
   if (!/^[0-9a-f]{64}$/i.test(HASH_KEY)) throw new Error("HASH_KEY must be 32 bytes in hex");
   return HASH_KEY;

@@ -8,6 +8,8 @@ interface DialRequest {
   /** Number of the attempt, from 1. A resend carries the number of the request that it repeats. */
   attempt: number;
   timeoutSeconds: number;
+  /** Address at which the provider is to tell of the call's end. Absent: callbacks are off. */
+  callbackUrl?: string | undefined;
 }
 
 /** Result of one request to place a call. */
@@ -132,6 +134,13 @@ export interface ProviderType<Route extends { type: string; provider: string }> 
    * calls above their rate, past all calling hours: a new account gets one per second.
    */
   callsPerSecond?: number;
+  /** Pattern of the provider's id of the call in the body of a callback, as its first group. */
+  callbackIdPattern?: RegExp;
+  /**
+   * Names of the headers that sign a callback. Present if its body tells the result itself, and is verified by the
+   * dialer. Absent: a callback is a hint, and the provider's record is read.
+   */
+  callbackHeaders?: readonly string[];
   /** @throws if the secret of one of the routes is malformed */
   create(options: ProviderOptions, routes: Route[]): DialingProvider<Route>;
 }

@@ -7,7 +7,9 @@ export const httpsUrl = z
     (url) => !URL.canParse(url) || url.startsWith("https:") || isPlainLoopback(url),
     "must be https; plain http only to a loopback host",
   )
-  .refine((url) => !URL.canParse(url) || new URL(url).username === "", "must not hold a user");
+  .refine((url) => !URL.canParse(url) || !hasUser(new URL(url)), "must not hold a user");
+
+const hasUser = ({ username, password }: URL) => username !== "" || password !== "";
 
 export function isLoopback(url: string): boolean {
   if (!URL.canParse(url)) return false;

@@ -96,6 +96,13 @@ export function defaultCallsPerSecond(route: Route): number | undefined {
   return typeOf(route).callsPerSecond;
 }
 
+/** Returns how the callbacks of a type of account are read. */
+export function callbackFormOf(
+  type: string,
+): Pick<ProviderType<Route>, "callbackIdPattern" | "callbackHeaders"> {
+  return typeOf({ type });
+}
+
 /** Composes a variable's name: `twilio-eu` and `ACCOUNT_SID` give `TWILIO_EU_ACCOUNT_SID`. */
 function secretName(account: string, name: string): string {
   return `${account.toUpperCase().replaceAll("-", "_")}_${name}`;

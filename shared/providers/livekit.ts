@@ -69,6 +69,7 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
   name: "livekit",
   routeSchema,
   callsPerSecond: 1,
+  callbackHeaders: ["authorization"],
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY", "API_SECRET"],
   create({ secret, fetch, now }) {

@@ -14,6 +14,8 @@ const routeSchema = z.strictObject({
   agent: z.string().min(1).max(200).optional(),
   /** The calling number, E.164, bought from or imported into Retell. */
   from: z.string().refine(isE164, "must be an E.164 number"),
+  /** True to have a call's events told here, instead of to the webhook of the agent and the account. */
+  callbacks: z.boolean().optional(),
 });
 
 /**
@@ -34,6 +36,8 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
   name: "retell",
   routeSchema,
   callsPerSecond: 1,
+  // The metadata of a call repeat our own id under the same name.
+  callbackIdPattern: /"call_id"\s*:\s*"((?!call_[0-9A-Z]{26}_)[^"\\]{1,200})"/,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   create({ secret, fetch, now }) {
@@ -42,13 +46,16 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
       headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
     });
     return {
-      async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
+      async dial({ call: { id, request }, attempt, timeoutSeconds, callbackUrl }, route) {
         const json = {
           from_number: route.from,
           to_number: request.phone_number,
           ...(route.agent === undefined ? {} : { override_agent_id: route.agent }),
           retell_llm_dynamic_variables: request.context ?? {},
           metadata: { call_id: id, attempt: String(attempt) },
+          ...(route.callbacks === true && callbackUrl !== undefined
+            ? { agent_override: { agent: { webhook_url: callbackUrl } } }
+            : {}),
         };
         const { url, headers } = apiOf(route);
         const callUrl = `${url}/v2/create-phone-call`;

@@ -26,6 +26,8 @@ const routeSchema = z.strictObject({
     .optional(),
   /** Longest time for which the phone rings. */
   ringSeconds: z.int().min(5).max(600).optional(),
+  /** True to have a call's end told here, instead of to the connection's own webhook. */
+  callbacks: z.boolean().optional(),
 });
 
 type TelnyxRoute = z.infer<typeof routeSchema>;
@@ -60,10 +62,11 @@ export const telnyx: ProviderType<TelnyxRoute> = {
   name: "telnyx",
   routeSchema,
   callsPerSecond: 1,
+  callbackIdPattern: /"call_control_id"\s*:\s*"([^"\\]{1,500})"/,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   create: ({ secret, fetch, now }) => ({
-    async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, callbackUrl }, route) {
       const { provider, baseUrl = "https://api.telnyx.com", connection, from, agent } = route;
       const { phone_number, agent_id, context = {} } = request;
       const state = agent === undefined ? { call_id: id, agent_id, context } : { call_id: id };
@@ -78,6 +81,10 @@ export const telnyx: ProviderType<TelnyxRoute> = {
           ? {}
           : { answering_machine_detection: route.machineDetection }),
         ...(route.ringSeconds === undefined ? {} : { timeout_secs: route.ringSeconds }),
+        // All other events go to the connection's own webhook on.
+        ...(route.callbacks === true && callbackUrl !== undefined
+          ? { webhook_urls: { "call.hangup": callbackUrl }, webhook_urls_method: "POST" }
+          : {}),
       };
       const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
       const url = `${baseUrl}/v2/calls`;

@@ -84,6 +84,7 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["ACCOUNT_SID", "AUTH_TOKEN"],
   contextProblem,
+  callbackIdPattern: /(?:^|&)CallSid=(\w{1,200})(?:&|$)/,
   create({ secret, fetch, now }) {
     const apiOf = ({ provider, baseUrl = "https://api.twilio.com", apiKey }: TwilioRoute) => {
       const accountSid = secret(provider, "ACCOUNT_SID") ?? "";
@@ -95,13 +96,17 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
       };
     };
     return {
-      async dial({ call: { id, request }, timeoutSeconds }, route) {
+      async dial({ call: { id, request }, timeoutSeconds, callbackUrl }, route) {
         const { url, headers } = apiOf(route);
         const body = new URLSearchParams({
           To: request.phone_number,
           From: route.from,
           ...instructions(id, request, route),
           ...optionsOf(route),
+          // Without `StatusCallbackEvent` Twilio tells of the call's end alone.
+          ...(callbackUrl === undefined
+            ? {}
+            : { StatusCallback: callbackUrl, StatusCallbackMethod: "POST" }),
         }).toString();
         const form = { ...headers, "content-type": "application/x-www-form-urlencoded" };
         const answer = await post(fetch, url, { headers: form, body }, timeoutSeconds);

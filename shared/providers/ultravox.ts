@@ -63,6 +63,7 @@ export const ultravox: ProviderType<UltravoxRoute> = {
   name: "ultravox",
   routeSchema,
   callsPerSecond: 1,
+  callbackIdPattern: /"callId"\s*:\s*"([^"\\]{1,200})"/,
   accountOf: ({ provider }) => provider,
   secretsOf: ({ sipUser }) => (sipUser === undefined ? ["API_KEY"] : ["API_KEY", "SIP_PASSWORD"]),
   create({ secret, fetch, now }) {
@@ -71,11 +72,12 @@ export const ultravox: ProviderType<UltravoxRoute> = {
       headers: { "x-api-key": secret(provider, "API_KEY") ?? "" },
     });
     return {
-      async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
+      async dial({ call: { id, request }, attempt, timeoutSeconds, callbackUrl }, route) {
         const password = secret(route.provider, "SIP_PASSWORD");
         const json = {
           templateContext: request.context ?? {},
           metadata: { call_id: id, attempt: String(attempt) },
+          ...(callbackUrl === undefined ? {} : { callbacks: { ended: { url: callbackUrl } } }),
           medium: { [route.through]: { outgoing: legOf(request.phone_number, route, password) } },
         };
         const { url, headers } = apiOf(route);

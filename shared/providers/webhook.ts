@@ -25,6 +25,8 @@ const routeSchema = z.strictObject({
  *  "context": {}, "timezone": null, "accepted_at": "2026-11-21T09:30:00.000Z"}
  * ```
  *
+ * With callbacks the body has `callback_url` too, at which the receiver may tell what became of the call.
+ *
  * 2xx: placed, and a JSON `id` of the answer is kept as the provider's id of the call. 503 with
  * `Retry-After`: surely not placed, sent again later. Other answers are handled by `outcomeOfStatus`.
  */
@@ -34,6 +36,8 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
   // Each host is an account of its own: a host that answers 401 says nothing about the others.
   accountOf: ({ provider, url }) => `${provider}:${new URL(url).origin}`,
   secretsOf: ({ url }) => (isLoopback(url) ? [] : ["SECRET"]),
+  callbackIdPattern: /"id"\s*:\s*"([^"\\]{1,200})"/,
+  callbackHeaders: ["webhook-id", "webhook-timestamp", "webhook-signature"],
   create({ secret, fetch, now }, routes) {
     const keyFor = (account: string) => {
       const text = secret(account, "SECRET");
@@ -41,9 +45,9 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
     };
     const keys = new Map(routes.map(({ provider }) => [provider, keyFor(provider)]));
     return {
-      async dial({ call, timeoutSeconds }, route) {
+      async dial({ call, timeoutSeconds, callbackUrl }, route) {
         const key = keys.get(route.provider) ?? keyFor(route.provider);
-        const body = JSON.stringify(bodyOf(call));
+        const body = JSON.stringify(bodyOf(call, callbackUrl));
         const headers = {
           "content-type": "application/json",
           "user-agent": "outbound-calls",
@@ -56,7 +60,7 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
   },
 };
 
-function bodyOf({ id, requestId, acceptedAt, request }: Call) {
+function bodyOf({ id, requestId, acceptedAt, request }: Call, callbackUrl: string | undefined) {
   return {
     id,
     request_id: requestId,
@@ -65,6 +69,7 @@ function bodyOf({ id, requestId, acceptedAt, request }: Call) {
     context: request.context ?? {},
     timezone: request.timezone ?? null,
     accepted_at: new Date(acceptedAt).toISOString(),
+    callback_url: callbackUrl, // JSON leaves it out where it is undefined
   };
 }
 

@@ -3,12 +3,14 @@ import type { LambdaEvent } from "hono/aws-lambda";
 import { afterAll, beforeAll } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import type { handler as lambdaHandler } from "../../functions/api/lambda.ts";
-import { type Message, messageSchema } from "../../shared/queue/messages.ts";
+import { eventMessageSchema } from "../../shared/queue/event-messages.ts";
+import { messageSchema } from "../../shared/queue/messages.ts";
 import { deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
 import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
+import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
 import { describeOperatorApi } from "../contracts/operator-api/index.ts";
 import { apiEnvironment } from "../support/environment.ts";
@@ -38,19 +40,19 @@ beforeAll(async () => {
 });
 afterAll(() => engines.stop());
 
-/** Takes all messages of the queue, once there are `count`. */
-async function queued(count: number): Promise<Message[]> {
-  const found: Message[] = [];
+/** Takes the bodies of all messages of a queue, once there are `count`. */
+async function bodiesOn(url: string, count: number): Promise<unknown[]> {
+  const found: unknown[] = [];
   for (let empty = 0; empty < (found.length < count ? 50 : 1);) {
     const { Messages = [] } = await engines.sqs.send(
-      new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
+      new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10 }),
     );
     empty = Messages.length === 0 ? empty + 1 : 0;
     for (const { MessageId: messageId = "", Body = "", ReceiptHandle } of Messages) {
       const record = { messageId, body: Body, attributes: { ApproximateReceiveCount: "1" } };
       const body = await deliveredBySqs(record, async () => engines.s3, bucket).open();
-      found.push(messageSchema.parse(JSON.parse(body)));
-      await engines.sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+      found.push(JSON.parse(body) as unknown);
+      await engines.sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
     }
   }
   return found;
@@ -149,7 +151,10 @@ function payload2(
 
 for (const [name, eventOf] of Object.entries(events)) {
   const createApi = () => ({
-    queued,
+    queued: async (count: number) =>
+      (await bodiesOn(queueUrl, count)).map((body) => messageSchema.parse(body)),
+    queuedEvents: async (count: number) =>
+      (await bodiesOn(eventsQueueUrl, count)).map((body) => eventMessageSchema.parse(body)),
     ledger: () => createDynamoLedger(engines.dynamo, "ledger", 86_400_000),
     documents: () =>
       createDynamoDocuments(engines.dynamo, "ledger", Date.now, () => randomVersion()),
@@ -169,5 +174,6 @@ for (const [name, eventOf] of Object.entries(events)) {
   });
   describeHttpApi(`Lambda behind ${name}`, createApi);
   describeFuzz(`Lambda behind ${name}`, createApi, { runs: 60 });
+  describeCallbacks(`Lambda behind ${name}`, createApi, { runs: 100 });
   describeOperatorApi(`Lambda behind ${name}`, createApi);
 }

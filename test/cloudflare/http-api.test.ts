@@ -1,14 +1,25 @@
 import { createExecutionContext } from "cloudflare:test";
 import { expect } from "vitest";
+import type { Delivered } from "../../shared/queue/call-queue.ts";
 import { messageSchema } from "../../shared/queue/messages.ts";
+import { eventMessageSchema } from "../../shared/queue/event-messages.ts";
 import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
+import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
 import { describeOperatorApi } from "../contracts/operator-api/index.ts";
 import { testEnv } from "./env.ts";
-import worker, { delivered } from "./worker.ts";
+import worker, { delivered, deliveredEvents } from "./worker.ts";
+
+async function bodiesOf(kept: Delivered[], count: number): Promise<unknown[]> {
+  // If nothing is expected, the wait is long enough for queued messages to arrive.
+  if (count === 0) await new Promise((next) => setTimeout(next, 50));
+  else await expect.poll(() => kept.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
+  const bodies = await Promise.all(kept.splice(0).map((one) => one.open()));
+  return bodies.map((body) => JSON.parse(body) as unknown);
+}
 
 const createApi = () => ({
   request: async (path: string, init?: RequestInit) =>
@@ -18,14 +29,10 @@ const createApi = () => ({
       testEnv,
       createExecutionContext(),
     ),
-  async queued(count: number) {
-    // If nothing is expected, the wait is long enough for queued messages to arrive.
-    if (count === 0) await new Promise((next) => setTimeout(next, 50));
-    else
-      await expect.poll(() => delivered.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
-    const bodies = await Promise.all(delivered.splice(0).map((one) => one.open()));
-    return bodies.map((body) => messageSchema.parse(JSON.parse(body)));
-  },
+  queued: async (count: number) =>
+    (await bodiesOf(delivered, count)).map((body) => messageSchema.parse(body)),
+  queuedEvents: async (count: number) =>
+    (await bodiesOf(deliveredEvents, count)).map((body) => eventMessageSchema.parse(body)),
   ledger: () => createD1Ledger(testEnv.LEDGER),
   documents: () => createD1Documents(testEnv.LEDGER, Date.now, () => randomVersion()),
 });
@@ -33,3 +40,4 @@ const createApi = () => ({
 describeHttpApi("Cloudflare Workers", createApi);
 describeFuzz("Cloudflare Workers", createApi, { runs: 80 });
 describeOperatorApi("Cloudflare Workers", createApi);
+describeCallbacks("Cloudflare Workers", createApi, { runs: 150 });

@@ -63,6 +63,7 @@ export function createDialerBench(
   const underWay = new Set<Promise<unknown>>();
   const events: LoggedEvent[] = [];
   const dialed: { call: Call; route: Route; at: number }[] = [];
+  const callbackUrls: (string | undefined)[] = [];
   /** The ledger's contents as text. A test may add rows that no version of this code wrote. */
   const stored = new Map<string, { id: string; version: string; json: string }>();
   const memory = createMemoryLedger(stored);
@@ -79,8 +80,9 @@ export function createDialerBench(
       schedule: createSchedule(plan, log),
       hashKey: "5f".repeat(32),
       providerOf: (route) => ({
-        async dial({ call, attempt, timeoutSeconds }) {
+        async dial({ call, attempt, timeoutSeconds, callbackUrl }) {
           dialed.push({ call, route, at: now });
+          callbackUrls.push(callbackUrl);
           return bench.answer(call, route, attempt, timeoutSeconds);
         },
         ...(hasRecords(route)
@@ -151,6 +153,8 @@ export function createDialerBench(
     events,
     /** Requests that the provider received, in order. */
     dialed,
+    /** Addresses for callbacks that the provider received, in order. */
+    callbackUrls,
     /** The ledger and the documents, without injected faults. */
     rows: memory,
     documents,

@@ -31,6 +31,18 @@ export const testPlan = {
   destinations: { allow: ["US", "CA", "GB"], deny: ["+1900", "+1876"] },
 };
 
+/** Accounts of which callbacks are taken in the tests of the API, beside that of the routes. */
+const callbackAccounts = {
+  "twilio-eu": { type: "twilio" },
+  telnyx: {},
+  vapi: {},
+  retell: {},
+  elevenlabs: {},
+  livekit: {},
+  ultravox: {},
+  bland: {},
+};
+
 /** The API's variables, for the suites that run it on any platform. */
 export const apiEnvironment = {
   API_TOKENS: JSON.stringify([
@@ -42,5 +54,6 @@ export const apiEnvironment = {
   ]),
   OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
   HASH_KEY: "5f".repeat(32),
-  DIAL_PLAN: JSON.stringify(testPlan),
+  PUBLIC_URL: "https://calls.example.com/phone",
+  DIAL_PLAN: JSON.stringify({ ...testPlan, results: {}, providers: callbackAccounts }),
 };

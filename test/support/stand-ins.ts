@@ -35,7 +35,11 @@ export const forbiddenNumber = {
 /** A stand-in and the real adapter that is pointed at it. */
 export interface Pair {
   standIn: StandIn;
-  dial(options?: { call?: ReturnType<typeof aCall>; timeoutSeconds?: number }): ReturnType<Dial>;
+  dial(options?: {
+    call?: ReturnType<typeof aCall>;
+    timeoutSeconds?: number;
+    callbackUrl?: string;
+  }): ReturnType<Dial>;
   /** Looks the call up in the minute before the stand-in's now. Throws if the adapter cannot. */
   lookUp(call: ReturnType<typeof aCall>): Promise<unknown>;
   canLookUp: boolean;
@@ -45,20 +49,23 @@ interface PairOptions {
   /** Secrets of the adapter, by their names without the account's, where they are not the stand-in's. */
   secrets?: Record<string, string>;
   print?: (line: string) => void;
+  /** Further fields of the route. */
+  fields?: object;
 }
 type Dial = ReturnType<ReturnType<typeof createProviders>>["dial"];
 
 /** Starts a stand-in and points the real adapter of its type at it, with the right secrets or with others. */
 export async function startPair(
   type: string,
-  { now = Date.now, secrets, print = () => undefined }: PairOptions = {},
+  { now = Date.now, secrets, print = () => undefined, fields }: PairOptions = {},
 ): Promise<Pair> {
   const imitation = standInTypes.get(type);
   if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
   const standIn = await startStandIn(imitation, { now, print });
   const place = type === "webhook" ? { url: `${standIn.url}/dial` } : {};
   const baseUrl = type === "webhook" ? undefined : standIn.url;
-  const parsed = parseRoute({ provider: type, ...routeFields[type], ...place }, { type, baseUrl });
+  const given = { provider: type, ...routeFields[type], ...place, ...fields };
+  const parsed = parseRoute(given, { type, baseUrl });
   if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
   const { route } = parsed;
   const environment = environmentOf(type, secrets ?? imitation.secrets);
@@ -66,8 +73,8 @@ export async function startPair(
   const provider = createProviders(options, [route])(route);
   return {
     standIn,
-    dial: ({ call = aCallOfText(), timeoutSeconds = 5 } = {}) =>
-      provider.dial({ call, attempt: 1, timeoutSeconds }, route),
+    dial: ({ call = aCallOfText(), timeoutSeconds = 5, callbackUrl } = {}) =>
+      provider.dial({ call, attempt: 1, timeoutSeconds, callbackUrl }, route),
     lookUp: async (call) => {
       const period = { from: now() - 60_000, until: now() + 1000 };
       return provider.lookUp?.({ call, attempt: 1, ...period }, route);

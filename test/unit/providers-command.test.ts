@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { run } from "../../infra/cli/providers.ts";
 import { standInTypes } from "../../infra/stand-ins/index.ts";
 import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
+import { callbackAddress } from "../../shared/platform/callback-address.ts";
 import { typeNames } from "../../shared/providers/index.ts";
 import { environmentOf, routeFields } from "../support/stand-ins.ts";
 
@@ -15,7 +16,10 @@ afterEach(async () => {
 });
 
 /** Starts a stand-in of an account's provider, and writes a plan that leads to it. */
-async function createBench(type: string, more: { agents?: object; account?: object } = {}) {
+async function createBench(
+  type: string,
+  more: { agents?: object; account?: object; plan?: object } = {},
+) {
   const imitation = standInTypes.get(type);
   if (imitation === undefined) throw new Error(`there is no stand-in of ${type}`);
   const standIn = await startStandIn(imitation);
@@ -29,6 +33,7 @@ async function createBench(type: string, more: { agents?: object; account?: obje
     providers: { [type]: { timeoutSeconds: 1, ...baseUrl, ...more.account } },
     callingHours: { default: "always" },
     destinations: { allow: ["US"] },
+    ...more.plan,
   };
   await writeFile(path, JSON.stringify(plan));
   const environment: Record<string, string> = environmentOf(type, imitation.secrets);
@@ -50,7 +55,9 @@ async function createBench(type: string, more: { agents?: object; account?: obje
     });
     const text = lines.join("\n");
     expect(text).not.toMatch(/2025550147|2025550100/);
-    for (const secret of Object.values(environment)) expect(text).not.toContain(secret);
+    for (const [name, secret] of Object.entries(environment)) {
+      if (name !== "PUBLIC_URL") expect(text).not.toContain(secret);
+    }
     return { code, lines, text };
   }
   return { standIn, environment, providers, asked, pauses };
@@ -165,6 +172,34 @@ describe("npm run providers -- check", () => {
     closing.shift();
     expect([code, text]).toEqual([2, expect.stringContaining("not_placed, econnrefused")]);
     expect(text).toContain("Check the account's baseUrl");
+  });
+
+  it("prints the address of an account's callbacks, which the deployment's settings make", async () => {
+    const { standIn, environment, providers } = await createBench("vapi", {
+      plan: { results: {} },
+    });
+    const settings = { PUBLIC_URL: "https://calls.example.com", HASH_KEY: "5f".repeat(32) };
+    Object.assign(environment, settings);
+    const { code, text } = await providers("callback vapi");
+    const hashKey = settings.HASH_KEY;
+    expect([code, text]).toEqual([
+      0,
+      callbackAddress(settings.PUBLIC_URL, { account: "vapi", hashKey }),
+    ]);
+    expect(standIn.requests).toEqual([]);
+    expect(await providers("callback nobody")).toMatchObject({ code: 1 });
+    delete environment["HASH_KEY"];
+    expect((await providers("callback vapi")).text).toContain("HASH_KEY is not set");
+    delete environment["PUBLIC_URL"];
+    expect((await providers("callback vapi")).text).toBe("PUBLIC_URL is not set");
+  });
+
+  it("prints no address where no callback is taken", async () => {
+    const { providers } = await createBench("vapi");
+    expect(await providers("callback vapi")).toMatchObject({
+      code: 1,
+      text: expect.stringContaining("no results"),
+    });
   });
 
   it.each([

@@ -37,7 +37,7 @@ export function readJson(bytesMax: number) {
  * costs a fraction of a stream (Hono's body limit touches the stream even so). Any other body is streamed, up
  * to `bytesMax`.
  */
-async function readAtMost(c: Context, bytesMax: number): Promise<Uint8Array | undefined> {
+export async function readAtMost(c: Context, bytesMax: number): Promise<Uint8Array | undefined> {
   const stated = c.req.header("content-length");
   if (stated !== undefined && c.req.header("transfer-encoding") === undefined) {
     if (Number(stated) > bytesMax) return undefined;

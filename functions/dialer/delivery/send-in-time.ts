@@ -10,8 +10,9 @@ import { openBreakers } from "../../../shared/documents/breakers.ts";
 import { type Probe, takeProbe } from "../breakers/probes.ts";
 import { closedUntil } from "../decide.ts";
 import { type Delivery, type Held, type Place, type Refusal, waiting } from "./delivery.ts";
-import { accountNameOf } from "../../../shared/providers/index.ts";
-import type { DialerDeps } from "../context.ts";
+import { callbackAddress } from "../../../shared/platform/callback-address.ts";
+import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
+import type { DialerDeps, DialerSettings } from "../context.ts";
 import { leadMs, type Permit } from "./permits.ts";
 
 /** Time before its permit at which a request takes one of the connections. */
@@ -106,16 +107,39 @@ function refusedByClock(held: Held, startedAt: number, deps: DialerDeps): Decide
   return closedUntil(opening, now) ?? waiting("claim_too_old", held);
 }
 
-async function request({ dial, row }: Held, { settings, log }: DialerDeps): Promise<DialOutcome> {
+async function request(held: Held, { settings, log }: DialerDeps): Promise<DialOutcome> {
+  const { dial, row } = held;
   // A resend repeats the first request to the route of the first request.
   const route = row.route ?? dial.route;
   const { timeoutSeconds } = accountOf(route, settings.plan);
   const attempt = row.attempt - (row.claims.length - 1);
   return settings
     .providerOf(route)
-    .dial({ call: dial.call, attempt, timeoutSeconds }, route)
+    .dial(
+      {
+        call: dial.call,
+        attempt,
+        timeoutSeconds,
+        callbackUrl: callbackUrlOf(held, route, settings),
+      },
+      route,
+    )
     .catch((error: unknown) => {
       log("alarm", "provider.threw", { call_id: dial.call.id, error: errorForLog(error) });
       return { kind: "unknown", code: "provider_threw" } as const;
     });
+}
+
+/**
+ * Returns the address at which the provider is to tell of the call's end. A resend carries the address of the first
+ * request, which it repeats.
+ */
+function callbackUrlOf(
+  { row, claim }: Held,
+  { provider: account }: Route,
+  { plan, publicUrl, hashKey }: DialerSettings,
+): string | undefined {
+  if (publicUrl === undefined || plan.results === undefined) return undefined;
+  const call = { id: row.id, claim: row.claims[0] ?? claim };
+  return callbackAddress(publicUrl, { account, call, hashKey });
 }

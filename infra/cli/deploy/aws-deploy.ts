@@ -5,7 +5,7 @@ import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import type { AwsSecretStore } from "./aws-secrets.ts";
 import { checkService } from "./check-service.ts";
-import { askForSecrets, farewell, firstToken, planOf } from "./deploy-steps.ts";
+import { askForSecrets, farewell, firstToken, planOf, publicUrlFor } from "./deploy-steps.ts";
 import { providerSecretsOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -49,9 +49,13 @@ export async function deployToAws(
   const url = await readUrl(outputsFile, stackName);
   tools.print(`Deployed ${stackName}.`);
 
-  const hasTokens = (await store.names()).includes("API_TOKENS");
-  const made = hasTokens ? undefined : firstToken(tools);
-  const absent = { ...providerSecrets, ...(made && { API_TOKENS: `[${made.entry}]` }) };
+  const names = await store.names();
+  const made = names.includes("API_TOKENS") ? undefined : firstToken(tools);
+  const absent = {
+    ...providerSecrets,
+    ...(made && { API_TOKENS: `[${made.entry}]` }),
+    ...publicUrlFor(plan, names, url),
+  };
   if (Object.keys(absent).length > 0) await store.set(absent);
   else tools.print("The secrets are there.");
   await checkService(tools, url, looks);

@@ -4,7 +4,7 @@ import { creations, isLedgerEmpty, lookForResources, migration } from "./cloudfl
 import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
 import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
 import { checkLogin, wrangler } from "./cloudflare-wrangler.ts";
-import { askForSecrets, farewell, firstToken, planOf } from "./deploy-steps.ts";
+import { askForSecrets, farewell, firstToken, planOf, publicUrlFor } from "./deploy-steps.ts";
 import { type FunctionName, providerSecretsOf, tokenVariables } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -67,6 +67,10 @@ export async function deployToCloudflare(
   tools.print(`Deployed ${target.workers.dialer}.`);
   const url = addressIn(await wrangler(tools, ["deploy", "--config", target.configs.api]));
   tools.print(`Deployed ${target.workers.api}.`);
+  await putSecrets(tools, target, {
+    dialer: publicUrlFor(plan, names.dialer, url),
+    api: publicUrlFor(plan, names.api, url),
+  });
   await checkService(tools, url);
   tools.print(farewell(url));
 }

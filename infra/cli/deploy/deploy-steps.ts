@@ -76,6 +76,20 @@ export function firstToken({ environment, print }: Tools): { entry: string } | u
   return { entry: JSON.stringify({ id: "first", sha256 }) };
 }
 
+/**
+ * Returns PUBLIC_URL as it is to be set: where the plan asks for results, providers are given the service's own address,
+ * unless a person has set another.
+ *
+ * @param names the settings and secrets that stand
+ */
+export function publicUrlFor(
+  { results }: DialPlan,
+  names: readonly string[],
+  url: string,
+): Record<string, string> {
+  return results === undefined || names.includes("PUBLIC_URL") ? {} : { PUBLIC_URL: url };
+}
+
 /** The last lines of a deployment: the address, and a call as it may be pasted. */
 export const farewell = (url: string) => `
 The service is at ${url}. With a token in TOKEN:

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
+import { publicUrlIn } from "../../../shared/platform/callback-address.ts";
 import { createToken, parseTokens } from "../../../shared/platform/tokens.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
 import { DeployError } from "./tools.ts";
@@ -32,6 +33,7 @@ export async function setSecret(
   if (name === "HASH_KEY" && !/^[0-9a-f]{64}$/i.test(value)) {
     throw new DeployError("HASH_KEY must be 32 bytes in hex, as by openssl rand -hex 32.");
   }
+  if (name === "PUBLIC_URL") checkPublicUrl(value);
   const variable = tokenVariables.find((one) => name.startsWith(one));
   if (variable !== undefined) checkEntries(variable, name === variable ? value : `[${value}]`);
   const standing = await namesOf(store);
@@ -59,6 +61,15 @@ function checkEntries(variable: TokenVariable, json: string): void {
     parseTokens(json, variable);
   } catch (error) {
     throw new DeployError(error instanceof Error ? error.message : "wrong entries");
+  }
+}
+
+/** Checks PUBLIC_URL. @throws DeployError with what is wrong with it */
+function checkPublicUrl(value: string): void {
+  try {
+    publicUrlIn({ PUBLIC_URL: value });
+  } catch (error) {
+    throw new DeployError(error instanceof Error ? error.message : "wrong PUBLIC_URL");
   }
 }
 

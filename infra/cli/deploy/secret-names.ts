@@ -10,7 +10,7 @@ export type TokenVariable = (typeof tokenVariables)[number];
 
 /** Returns the functions that read a secret: each is given no other. */
 export function readersOf(secret: string): FunctionName[] {
-  if (secret === "HASH_KEY") return ["dialer", "api"];
+  if (secret === "HASH_KEY" || secret === "PUBLIC_URL") return ["dialer", "api"];
   return tokenVariables.some((name) => secret.startsWith(name)) ? ["api"] : ["dialer"];
 }
 

@@ -113,6 +113,20 @@ describe("npm run deploy:aws", () => {
     expect(printed.join("\n")).toContain(`curl -i ${url}/v1/calls -H`);
   });
 
+  it("tells both functions the service's address where the plan asks for results", async () => {
+    await deploy();
+    const publicUrl = () => aws.current("arn:OutboundCalls:settings")["PUBLIC_URL"];
+    expect(publicUrl()).toBeUndefined();
+    const tools = createTools();
+    const store = createAwsSecretStore(tools, undefined, aws.client);
+    const looks = { pauseMs: 1, looks: 2 };
+    await deployToAws(tools, store, { ...plan, results: {} }, { looks });
+    expect(publicUrl()).toBe(url);
+    await store.set({ PUBLIC_URL: "https://calls.example" });
+    await deployToAws(tools, store, { ...plan, results: {} }, { looks });
+    expect(publicUrl()).toBe("https://calls.example");
+  });
+
   it("makes nothing twice when it is run again", async () => {
     await deploy();
     const [tokens, settings] = [tokensOf(), aws.current("arn:OutboundCalls:settings")];

@@ -104,6 +104,20 @@ describe("npm run deploy:cloudflare", () => {
     },
   );
 
+  it("tells both Workers the service's address where the plan asks for results, and keeps another", async () => {
+    await deploy();
+    expect(secretOf("api", "PUBLIC_URL")).toBeUndefined();
+    const plan = { ...dialPlan, results: {} };
+    await deployToCloudflare(tools, plan, {});
+    const url = "https://outbound-calls-api.ada.workers.dev";
+    expect([secretOf("api", "PUBLIC_URL"), secretOf("dialer", "PUBLIC_URL")]).toEqual([url, url]);
+    for (const worker of ["api", "dialer"]) {
+      account.secrets.get(`outbound-calls-${worker}`)?.set("PUBLIC_URL", "https://calls.example");
+    }
+    await deployToCloudflare(tools, plan, {});
+    expect(secretOf("api", "PUBLIC_URL")).toBe("https://calls.example");
+  });
+
   it("makes a second deployment beside the first, which it leaves alone", async () => {
     await deploy();
     const before = structuredClone(account.secrets);

@@ -108,6 +108,7 @@ describe("npm run secrets -- set", () => {
     ["WEBHOOK_SECRET", "", /stdin/],
     ["HASH_KEY", "oc_secret", /32 bytes/],
     ["API_TOKENS", "oc_secret", /not JSON/],
+    ["PUBLIC_URL", "http://oc_secret.example", /PUBLIC_URL must be https/],
     ["API_TOKENS_CRM", '{"id":"crm","sha256":"oc_secret"}', /64 hex/],
   ])("refuses %s of %j, and quotes no value", async (name, value, message) => {
     const refused = set(name, value, true);

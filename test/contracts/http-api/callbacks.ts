@@ -1,0 +1,153 @@
+import * as fc from "fast-check";
+import { beforeEach, describe, expect, it } from "vitest";
+import {
+  callbackAddress,
+  type CallbackSubject,
+} from "../../../shared/platform/callback-address.ts";
+import type { EventMessage } from "../../../shared/queue/event-messages.ts";
+import { apiEnvironment } from "../../support/environment.ts";
+import { type ApiUnderTest, problemOf } from "./setup.ts";
+
+export interface CallbacksUnderTest extends Pick<ApiUnderTest, "request"> {
+  /** Removes and returns the messages of the events queue, once there are at least `count`. */
+  queuedEvents(count: number): Promise<EventMessage[]>;
+}
+
+const call = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000", claim: "0123456789abcdef0123" };
+const hashKey = apiEnvironment.HASH_KEY;
+/** Returns the path of a callback address below the public one. */
+const pathOf = (subject: CallbackSubject) => callbackAddress("", { ...subject, hashKey });
+
+/** Callbacks of each type: the account, the body, and the provider's id that is found in it. */
+const bodies: [account: string, body: string, providerCallId: string | undefined][] = [
+  ["twilio-eu", "CallStatus=completed&CallSid=CA0123&To=%2B12025550123", "CA0123"],
+  ["telnyx", '{"data":{"payload":{"call_control_id": "v3:MdI_x-A"}}}', "v3:MdI_x-A"],
+  ["vapi", '{"message":{"type":"end-of-call-report","call":{"id":"019a","orgId":"o"}}}', "019a"],
+  ["retell", `{"call":{"metadata":{"call_id":"${call.id}"},"call_id":"call_ab12"}}`, "call_ab12"],
+  ["elevenlabs", '{"type":"x","data":{"conversation_id":"conv_1"}}', "conv_1"],
+  ["ultravox", '{"event":"call.ended","call":{"callId":"c-1"}}', "c-1"],
+  ["bland", '{"call_id":"b-1","metadata":{}}', "b-1"],
+  ["twilio-eu", "NotCallSid=CA0123", undefined],
+  ["telnyx", '{"call_control_id": "an escape \\u0041"}', undefined],
+  ["telnyx", "", undefined],
+];
+
+/** Describes the callback door on any platform, under `apiEnvironment`. @param runs number of random requests */
+export function describeCallbacks(
+  name: string,
+  create: () => CallbacksUnderTest,
+  { runs }: { runs: number },
+): void {
+  describe(`callbacks to the API on ${name}`, () => {
+    let api: CallbacksUnderTest;
+    beforeEach(() => {
+      api = create();
+    });
+    const post = (path: string, body: BodyInit = "", headers: Record<string, string> = {}) =>
+      api.request(path, { method: "POST", body, headers });
+
+    it.each(bodies)("of %s with %s are queued with the id %s", async (account, body, id) => {
+      const found = id === undefined ? {} : { providerCallId: id };
+      for (const of of [{}, { call }]) {
+        const response = await post(pathOf({ account, ...of }), body);
+        expect([response.status, await response.text()]).toEqual([204, ""]);
+        expect(await api.queuedEvents(1)).toEqual([{ kind: "callback", account, ...of, ...found }]);
+      }
+    });
+
+    it.each([
+      ["livekit", { authorization: "Bearer signed" }],
+      ["webhook", { "webhook-id": "m1", "webhook-timestamp": "1", "webhook-signature": "v1,s" }],
+    ])("of %s travel whole, with the headers that sign them", async (account, signing) => {
+      const body = `{"event":"room_finished","é":"${"x".repeat(60_000)}"}`;
+      const headers = { ...signing, "content-type": "application/webhook+json", cookie: "c=1" };
+      expect((await post(pathOf({ account, call }), body, headers)).status).toBe(204);
+      const signed = { body, headers: signing };
+      expect(await api.queuedEvents(1)).toEqual([{ kind: "callback", account, call, signed }]);
+    });
+
+    it.each<[string, BodyInit]>([
+      ["too long", `CallSid=CA1&${"x".repeat(70_000)}`],
+      ["no UTF-8", Uint8Array.from([0x43, 0xff, 0xfe])],
+    ])("with a body that is %s are hints all the same", async (_, body) => {
+      for (const account of ["twilio-eu", "livekit"]) {
+        expect((await post(pathOf({ account, call }), body)).status).toBe(204);
+        expect(await api.queuedEvents(1)).toEqual([{ kind: "callback", account, call }]);
+      }
+    });
+
+    it("that are forged are answered like an unknown path, and nothing of them is queued", async () => {
+      const right = pathOf({ account: "twilio-eu", call });
+      const project = pathOf({ account: "twilio-eu" });
+      const unknown = await problemOf(await post("/nothing/here"), 404);
+      for (const path of [
+        right.replace(/.$/, (last) => (last === "A" ? "B" : "A")),
+        right.slice(0, -1),
+        `${right}A`,
+        `${right}/`,
+        right.replace(call.claim, "other"),
+        right.replace("twilio-eu", "telnyx"),
+        right.replace("twilio-eu/", ""),
+        `${project}/${call.id}`,
+        project.replace("twilio-eu", "telnyx"),
+        pathOf({ account: "gone", call }), // an account that the plan has had
+        callbackAddress("", { account: "telnyx", call, hashKey: "6f".repeat(32) }),
+        "/callbacks",
+        "/callbacks/twilio-eu",
+      ]) {
+        expect([path, await problemOf(await post(path, "CallSid=CA1"), 404)]).toEqual([
+          path,
+          unknown,
+        ]);
+        expect((await api.request(path)).status).toBe(404);
+      }
+      expect(await api.queuedEvents(0)).toEqual([]);
+    });
+
+    it("are posted: another method is answered 405, and names POST", async () => {
+      for (const method of ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"]) {
+        const response = await api.request(pathOf({ account: "vapi" }), { method });
+        expect([method, response.status, response.headers.get("allow")]).toEqual([
+          method,
+          405,
+          "POST",
+        ]);
+      }
+      expect(await api.queuedEvents(0)).toEqual([]);
+    });
+
+    it("are answered 204, 404 or 405, whatever is sent, and each 204 is one message", async () => {
+      const segment = fc.oneof(
+        fc.string({ minLength: 1, maxLength: 40 }).map(encodeURIComponent),
+        fc.constantFrom("twilio-eu", "livekit", call.id, call.claim, "%", "%ff", "..;", "{}"),
+      );
+      const subject = fc.oneof(
+        fc.constantFrom<CallbackSubject>({ account: "telnyx" }, { account: "livekit", call }),
+        fc.record({ account: segment, call: fc.record({ id: segment, claim: segment }) }),
+      );
+      const path = fc.oneof(
+        subject.map(pathOf),
+        fc.array(segment, { maxLength: 6 }).map((parts) => ["/callbacks", ...parts].join("/")),
+      );
+      const request = fc.record({
+        path,
+        method: fc.constantFrom("POST", "POST", "POST", "GET", "PATCH"),
+        body: fc.oneof(fc.string(), fc.uint8Array({ maxLength: 300 }), fc.json()),
+        type: fc.constantFrom("application/json", "application/x-www-form-urlencoded", 'text/"x'),
+      });
+      let taken = 0;
+      await fc.assert(
+        fc.asyncProperty(request, async ({ path: at, method, body, type }) => {
+          const sent = method === "GET" ? {} : { body: new Uint8Array(Buffer.from(body)) };
+          const headers = { "content-type": type };
+          const { status } = await api.request(at, { method, headers, ...sent });
+          expect(status).toBeOneOf([204, 404, 405]);
+          if (status === 204) taken += 1;
+        }),
+        { numRuns: runs },
+      );
+      expect(taken).toBeGreaterThan(runs / 20);
+      expect(await api.queuedEvents(taken)).toHaveLength(taken);
+    });
+  });
+}

@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import {
+  callbackAddress,
+  type CallbackSubject,
+  isCallbackMac,
+  publicUrlIn,
+} from "../../shared/platform/callback-address.ts";
+import { createApp } from "../../functions/api/app.ts";
+import { createTestApi } from "../support/api.ts";
+import { createDialerBench } from "../support/dialer.ts";
+import { message } from "../support/dialer-calls.ts";
+import { aCall } from "../support/calls.ts";
+import { apiEnvironment, testPlan } from "../support/environment.ts";
+
+const hashKey = apiEnvironment.HASH_KEY;
+const call = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000", claim: "0123456789abcdef0123" };
+const account = "twilio-eu";
+const macOf = (subject: CallbackSubject, key = hashKey) =>
+  callbackAddress("", { ...subject, hashKey: key })
+    .split("/")
+    .at(-1) ?? "";
+
+describe("a callback address", () => {
+  it("names the account, the call and its claim, and ends in a code of 22 characters", () => {
+    const address = callbackAddress("https://a.example/p", { account, call, hashKey });
+    const start = `https://a.example/p/callbacks/${account}/${call.id}/${call.claim}/`;
+    expect(address.slice(0, start.length)).toBe(start);
+    expect(address.slice(start.length)).toMatch(/^[\w-]{22}$/);
+    expect(callbackAddress("https://a.example", { account, hashKey })).toMatch(
+      /^https:\/\/a\.example\/callbacks\/twilio-eu\/[\w-]{22}$/,
+    );
+  });
+
+  it("has a code that fits its own account, call, claim and key alone", () => {
+    const subjects: CallbackSubject[] = [
+      { account },
+      { account, call },
+      { account, call: { id: call.id, claim: "other" } },
+      { account: "twilio", call },
+      { account: "a", call: { id: "b", claim: "c/d" } },
+      { account: "a", call: { id: "b/c", claim: "d" } },
+      { account: "a/b", call: { id: "c", claim: "d" } },
+      { account: 'a","b","c' },
+      { account: "a", call: { id: "b", claim: "c" } },
+    ];
+    for (const subject of subjects) {
+      const right = subjects.filter((one) => isCallbackMac(macOf(subject), one, hashKey));
+      expect(right).toEqual([subject]);
+      expect(isCallbackMac(macOf(subject, "6f".repeat(32)), subject, hashKey)).toBe(false);
+    }
+    for (const wrong of ["", "A", "é".repeat(22), `${macOf({ account })}A`]) {
+      expect(isCallbackMac(wrong, { account }, hashKey)).toBe(false);
+    }
+  });
+});
+
+describe("PUBLIC_URL", () => {
+  it.each([
+    [undefined, undefined],
+    ["", undefined],
+    ["https://calls.example.com", "https://calls.example.com"],
+    ["https://calls.example.com/phone/", "https://calls.example.com/phone"],
+    ["http://127.0.0.1:8787", "http://127.0.0.1:8787"],
+  ])("%j is read as %j", (PUBLIC_URL, expected) => {
+    expect(publicUrlIn({ PUBLIC_URL })).toBe(expected);
+  });
+
+  it.each([
+    ["calls.example.com", /^PUBLIC_URL must be a URL/],
+    ["http://calls.example.com", /^PUBLIC_URL must be https/],
+    ["https://calls.example.com?a=1", /^PUBLIC_URL must not have a query or a fragment/],
+    ["https://calls.example.com/#a", /^PUBLIC_URL must not have a query or a fragment/],
+    ["https://ada@calls.example.com", /^PUBLIC_URL must not hold a user/],
+    ["https://:secret@calls.example.com", /^PUBLIC_URL must not hold a user$/],
+  ])("%j is refused: %s", (PUBLIC_URL, problem) => {
+    expect(() => publicUrlIn({ PUBLIC_URL })).toThrow(problem);
+    const { events } = createTestApi({ environment: { ...apiEnvironment, PUBLIC_URL } });
+    expect(events).toMatchObject([{ event: "settings.invalid", level: "alarm" }]);
+  });
+});
+
+describe("the callback door", () => {
+  const path = callbackAddress("", { account, call, hashKey });
+  const post = (app: ReturnType<typeof createApp>, to = path) =>
+    app.request(to, { method: "POST", body: "CallSid=CA1" });
+
+  it("costs one message, and a forged callback nothing: no message, no ledger, no line of the log", async () => {
+    const { deps, events } = createTestApi();
+    const used: PropertyKey[] = [];
+    const counted = <Port extends object>(port: Port): Port =>
+      new Proxy(port, {
+        get(target, name, receiver) {
+          used.push(name);
+          return Reflect.get(target, name, receiver);
+        },
+      });
+    const app = createApp({
+      ...deps,
+      queue: counted(deps.queue),
+      eventsQueue: counted(deps.eventsQueue),
+      ledger: counted(deps.ledger),
+      documents: counted(deps.documents),
+    });
+    const forged = path.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+    expect((await post(app, forged)).status).toBe(404);
+    expect([used, events]).toEqual([[], []]);
+    expect((await post(app)).status).toBe(204);
+    expect(used).toEqual(["send"]);
+    expect(events).toMatchObject([
+      { event: "callback.taken", provider: account, call_id: call.id },
+    ]);
+  });
+
+  it("does not read the body of a forged callback", async () => {
+    const { app } = createTestApi();
+    const body = new ReadableStream({ pull: () => expect.unreachable("the body was read") });
+    const forged = path.replace(call.claim, "other");
+    const init = { method: "POST", body, duplex: "half", highWaterMark: 0 };
+    const { status } = await app.request(new Request(`https://api.test${forged}`, init), {});
+    expect(status).toBe(404);
+  });
+
+  it("answers 503 with Retry-After where the queue does not take the callback", async () => {
+    const { deps, events } = createTestApi();
+    let sends = 0;
+    const send = async () => {
+      sends += 1;
+      throw new Error("throttled");
+    };
+    const response = await post(createApp({ ...deps, eventsQueue: { ...deps.eventsQueue, send } }));
+    expect([response.status, response.headers.get("retry-after"), sends]).toEqual([503, "30", 1]);
+    expect(events).toMatchObject([{ level: "alarm", event: "queue.unreachable" }]);
+  });
+
+  it("takes a callback whose body breaks off", async () => {
+    const { app, eventsQueue } = createTestApi();
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.error(new Error("reset"));
+      },
+    });
+    const init = { method: "POST", body, duplex: "half" };
+    expect((await app.request(new Request(`https://api.test${path}`, init), {})).status).toBe(204);
+    expect(eventsQueue.take()).toHaveLength(1);
+  });
+
+  it.each([
+    ["PUBLIC_URL", { PUBLIC_URL: undefined }],
+    ["results in the dial plan", { DIAL_PLAN: JSON.stringify(testPlan) }],
+    ["valid settings", { HASH_KEY: undefined }],
+  ])("is not there without %s", async (_, changes) => {
+    const { app, eventsQueue } = createTestApi({ environment: { ...apiEnvironment, ...changes } });
+    expect((await post(app)).status).toBe(404);
+    expect(eventsQueue.take()).toEqual([]);
+  });
+});
+
+describe("the dialer", () => {
+  const publicUrl = "https://calls.example.com";
+
+  it("gives providers an address that proves itself, by the claim under which it dials", async () => {
+    const bench = createDialerBench({ plan: { results: {} } });
+    bench.deps.settings.publicUrl = publicUrl;
+    const one = aCall();
+    await bench.send(message(one));
+    await bench.deliver();
+    const claim = (await bench.row(one.id))?.claims[0] ?? "";
+    const subject = { account: "webhook", call: { id: one.id, claim }, hashKey };
+    expect(bench.callbackUrls).toEqual([callbackAddress(publicUrl, subject)]);
+  });
+
+  it.each([
+    ["results", {}, publicUrl],
+    ["PUBLIC_URL", { results: {} }, undefined],
+  ])("gives none without %s", async (_, plan, url) => {
+    const bench = createDialerBench({ plan });
+    bench.deps.settings.publicUrl = url;
+    await bench.send(message(aCall()));
+    await bench.deliver();
+    expect(bench.callbackUrls).toEqual([undefined]);
+  });
+});
