@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
+import { publicUrlIn } from "../../shared/platform/callback-address.ts";
 import { createToken, parseTokens } from "../../shared/platform/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 import { type PlanOnStandIns, startStandIns } from "./provider-stand-ins.ts";
@@ -57,6 +58,7 @@ export async function readLocalSettings(defaults: {
   try {
     parseTokens(environment["API_TOKENS"]);
     parseTokens(environment["OPERATOR_TOKENS"], "OPERATOR_TOKENS");
+    publicUrlIn(environment);
     standIns = await standInsOf(given["PROVIDER_STANDINS"], environment["DIAL_PLAN"] ?? "");
     if (standIns !== undefined) environment["DIAL_PLAN"] = standIns.plan;
     // The made-up credentials come last, so that no real one is sent to a stand-in.

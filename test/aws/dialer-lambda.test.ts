@@ -53,9 +53,9 @@ afterAll(async () => {
   await engines.stop();
 });
 
-const receive = async (): Promise<SQSRecord[]> => {
+const receive = async (QueueUrl = queueUrl): Promise<SQSRecord[]> => {
   const { Messages = [] } = await engines.sqs.send(
-    new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
+    new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }),
   );
   return Messages.map(({ MessageId = "", ReceiptHandle = "", Body = "" }) => ({
     messageId: MessageId,
@@ -116,6 +116,28 @@ describe("the dialer's Lambda function", () => {
       reason: "dead_letter",
       request: call.request,
     });
+  });
+
+  it("handles events apart, and hides one that it cannot read on the events queue", async () => {
+    const bodies = ['{"kind":"ask","account":"webhook","ids":["call_1"]}', '{"kind":"odd"}'];
+    for (const MessageBody of bodies) {
+      await engines.sqs.send(new SendMessageCommand({ QueueUrl: eventsQueueUrl, MessageBody }));
+    }
+    const received = await receive(eventsQueueUrl);
+    const odd = received.find(({ body }) => body.includes("odd"));
+    const from = (queue: string) => ({
+      Records: received.map((record) => ({
+        ...record,
+        eventSourceARN: `arn:aws:sqs:us-east-1:000000000000:calls-${queue}`,
+      })),
+    });
+    expect(await handler(from("events"), context)).toEqual({
+      batchItemFailures: [{ itemIdentifier: odd?.messageId }],
+    });
+    // It would be visible again after a second, but is hidden for five.
+    await new Promise((next) => setTimeout(next, 1500));
+    expect((await receive(eventsQueueUrl)).map(({ body }) => body)).not.toContain(bodies[1]);
+    expect(await handler(from("events-dead"), context)).toEqual({ batchItemFailures: [] });
   });
 
   it("sweeps on a schedule's event, beside the queue", async () => {

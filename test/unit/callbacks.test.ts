@@ -169,6 +169,20 @@ describe("the dialer", () => {
     expect(bench.callbackUrls).toEqual([callbackAddress(publicUrl, subject)]);
   });
 
+  it("repeats the address in a resend, which repeats the first request", async () => {
+    const url = "https://example.com/dial";
+    const agents = { agent_sales: { provider: "webhook", url, idempotent: true } };
+    const bench = createDialerBench({ plan: { agents, results: {} } });
+    bench.deps.settings.publicUrl = publicUrl;
+    bench.answer = async () =>
+      bench.dialed.length === 1 ? { kind: "unknown", code: "time_out" } : { kind: "placed" };
+    await bench.send(message(aCall()));
+    await bench.run(300);
+    const [first, ...others] = bench.callbackUrls;
+    expect(first).toContain(publicUrl);
+    expect(others).toEqual([first]);
+  });
+
   it.each([
     ["results", {}, publicUrl],
     ["PUBLIC_URL", { results: {} }, undefined],
