@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type CallResult, resultStatuses } from "../../shared/calls/call-result.ts";
 import { time, timeOf } from "./operator/fields.ts";
 
-/** What became of a placed call, as answers show it. */
+/** The result of a placed call, as answers show it. */
 export const resultViewSchema = z
   .strictObject({
     status: z

@@ -1,10 +1,10 @@
 import * as z from "zod";
 
 /**
- * What became of a placed call, as its provider's record says. `live`: it rings or is spoken. All others are
- * terminal. `completed`: answered, as far as the provider says; `declined`: the callee refused it; `voicemail`: a machine answered; `failed`: it never
- * reached the callee; `invalid`: no such number; `blocked`: a carrier or a list refused it; `unknown`: the
- * provider did not tell in time, or in a word that is not known here.
+ * Results of placed calls, as their provider's records tell them. `live`: it rings or is spoken. All others are ends.
+ * `completed`: it was answered, as far as the provider says; `declined`: the callee refused it; `voicemail`: a machine
+ * answered; `failed`: it never reached the callee; `invalid`: there is no such number; `blocked`: a carrier or a list
+ * refused it; `unknown`: the provider did not tell in time, or in a word that is not known here.
  */
 export const resultStatuses = [
   "live",

@@ -93,7 +93,7 @@ export interface CallRow {
   /** Route of the last claim. */
   route: Route | null;
   providerCallId: string | null;
-  /** What became of the call after it was placed. Null: the provider has not told, or was not asked. */
+  /** Result of the placed call. Null: the provider has not told, or was not asked. */
   result: CallResult | null;
   /** Id of the redial that replaces this call. */
   redialedAs: string | null;

@@ -14,7 +14,7 @@ export interface LogFields {
   reason?: string;
   /** The provider's or the platform's code. */
   code?: string;
-  /** What became of a placed call. */
+  /** Status of a placed call's result. */
   result?: string;
   attempt?: number;
   ms?: number;
