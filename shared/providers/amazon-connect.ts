@@ -4,8 +4,9 @@ import type { CallRequest } from "../calls/call.ts";
 import { isE164 } from "../numbering/phone-number.ts";
 import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
-import { type Answer, ask, outcomeOfJson, post } from "./post.ts";
-import { contactSchema, resultOfContact } from "./results/amazon-connect.ts";
+import { type Answer, outcomeOfJson, post } from "./post.ts";
+import { connectRecord } from "./results/amazon-connect.ts";
+import { readRecord } from "./results/result.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -104,12 +105,11 @@ export const amazonConnect: ProviderType<z.infer<typeof routeSchema>> = {
         return "kind" in answer ? answer : outcomeOf(answer, now());
       },
 
-      async readResult({ providerCallId }, route) {
-        const path = `contacts/${route.instance}/${encodeURIComponent(providerCallId)}`;
+      async readResult(placed, route) {
+        const path = `contacts/${route.instance}/${encodeURIComponent(placed.providerCallId)}`;
         const url = `${baseUrlOf(route)}/${path}`;
         const headers = await signedHeaders(route, { method: "GET", url });
-        const answer = await ask(fetch, url, { headers });
-        return answer === undefined ? undefined : resultOfContact(contactSchema.parse(answer));
+        return readRecord(fetch, url, headers, placed, connectRecord);
       },
     };
   },

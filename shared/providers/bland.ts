@@ -8,8 +8,8 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
-import { callSchema, detailsSchema, neverStarted, resultOfDetails } from "./results/bland.ts";
-import { isOfAnother } from "./results/result.ts";
+import { detailsSchema, neverStarted, blandRecord } from "./results/bland.ts";
+import { readRecord } from "./results/result.ts";
 
 const routeSchema = z
   .strictObject({
@@ -104,14 +104,10 @@ export const bland: ProviderType<z.infer<typeof routeSchema>> = {
         return undefined;
       },
 
-      async readResult(placed, route) {
+      readResult(placed, route) {
         const { url, headers } = apiOf(route);
         const address = `${url}/${encodeURIComponent(placed.providerCallId)}`;
-        const answer = await ask(fetch, address, { headers });
-        const details = answer === undefined ? undefined : callSchema.parse(answer);
-        return details && !isOfAnother(details.metadata, placed)
-          ? resultOfDetails(details)
-          : undefined;
+        return readRecord(fetch, address, headers, placed, blandRecord);
       },
     };
   },

@@ -10,13 +10,12 @@ import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import {
   conversationSchema,
-  resultOfConversation,
   resultOfRow,
   rowSchema,
   sipWordIn,
-  toldSchema,
+  elevenlabsRecord,
 } from "./results/elevenlabs.ts";
-import { isOfAnother, readPages } from "./results/result.ts";
+import { readPages, readRecord } from "./results/result.ts";
 import { outcomeOfSip } from "./sip-status.ts";
 
 const routeSchema = z.strictObject({
@@ -114,13 +113,10 @@ export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
           : undefined;
       },
 
-      async readResult(placed, route) {
+      readResult(placed, route) {
         const { url, headers } = apiOf(route);
         const address = `${url}/conversations/${encodeURIComponent(placed.providerCallId)}`;
-        const answer = await ask(fetch, address, { headers });
-        const told = answer === undefined ? undefined : toldSchema.parse(answer);
-        const ours = { call_id: told?.user_id ?? undefined };
-        return told && !isOfAnother(ours, placed) ? resultOfConversation(told) : undefined;
+        return readRecord(fetch, address, headers, placed, elevenlabsRecord);
       },
 
       async listResults(from, route) {

@@ -59,16 +59,25 @@ export function postJson(
   return post(send, url, request, timeoutSeconds);
 }
 
+/** Statuses by which a provider has no such record. */
+const missing = [404];
+/** Statuses by which a provider has no record of that id, or will not take it for one of its own. */
+export const missingById = [400, 404, 410, 422];
+
 /**
  * Queries a provider's records: by GET, or by POST of `json` if its filters are sent that way.
  *
- * @returns undefined if the provider has no such record (404)
+ * @returns undefined if the provider has no such record: by 404, or by one of `missingStatuses`
  * @throws an Error without the address if the answer cannot be read; AnswerTooLong if it exceeds 4 MiB
  */
 export async function ask(
   send: typeof fetch,
   url: string,
-  { headers, json }: { headers: Record<string, string>; json?: unknown },
+  {
+    headers,
+    json,
+    missingStatuses = missing,
+  }: { headers: Record<string, string>; json?: unknown; missingStatuses?: readonly number[] },
   timeoutSeconds = lookUpSecondsMax,
 ): Promise<unknown> {
   const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
@@ -79,7 +88,7 @@ export async function ask(
     signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // whole ms, as it throws otherwise
   });
   const text = await readAtMost(response, listBytesMax);
-  if (response.status === 404) return undefined;
+  if (missingStatuses.includes(response.status)) return undefined;
   if (response.status !== 200) throw new Error(`the look-up was answered ${response.status}`);
   if (text === undefined) throw new AnswerTooLong("the look-up's answer is too long");
   return JSON.parse(text);

@@ -3,8 +3,8 @@ import { isE164 } from "../numbering/phone-number.ts";
 import { type FoundCall, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
-import { isOfAnother, readPages } from "./results/result.ts";
-import { callSchema, resultOfCall } from "./results/retell.ts";
+import { readPages, readRecord } from "./results/result.ts";
+import { callSchema, resultOfCall, retellRecord } from "./results/retell.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -76,12 +76,10 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
         return found && { by: "id", providerCallId: found.call_id };
       },
 
-      async readResult(placed, route) {
+      readResult(placed, route) {
         const { url, headers } = apiOf(route);
         const address = `${url}/v2/get-call/${encodeURIComponent(placed.providerCallId)}`;
-        const answer = await ask(fetch, address, { headers });
-        const call = answer === undefined ? undefined : callSchema.parse(answer);
-        return call && !isOfAnother(call.metadata, placed) ? resultOfCall(call) : undefined;
+        return readRecord(fetch, address, headers, placed, retellRecord);
       },
 
       async listResults(from, route) {

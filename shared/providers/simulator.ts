@@ -8,7 +8,7 @@ const routeSchema = z.strictObject({ ...routeFields, type: z.literal("simulator"
 const ringMs = 3_000;
 const talkMs = 7_000;
 
-/** What becomes of a simulated call. */
+/** Status that a simulated call ends with. */
 export type Fate = "completed" | "voicemail" | "no_answer" | "busy";
 
 /** Returns what becomes of a simulated call, by its number's last digit: the same number ends the same way. */

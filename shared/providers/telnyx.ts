@@ -7,7 +7,7 @@ import {
   routeFields,
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
-import { ask, outcomeOfJson, postJson } from "./post.ts";
+import { ask, missingById, outcomeOfJson, postJson } from "./post.ts";
 import { callIdOfState, payloadsIn, resultOfEvents, resultOfStatus } from "./results/telnyx.ts";
 
 const routeSchema = z.strictObject({
@@ -105,8 +105,8 @@ export const telnyx: ProviderType<TelnyxRoute> = {
     async readResult(placed, route) {
       const { provider, baseUrl = "https://api.telnyx.com", connection, from } = route;
       const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
-      const get = (path: string) => ask(fetch, `${baseUrl}/v2/${path}`, { headers });
-      const answer = await get(`calls/${encodeURIComponent(placed.providerCallId)}`);
+      const url = `${baseUrl}/v2/calls/${encodeURIComponent(placed.providerCallId)}`;
+      const answer = await ask(fetch, url, { headers, missingStatuses: missingById });
       const { result, leg } = answer === undefined ? {} : resultOfStatus(answer, placed);
       if (leg === undefined && answer !== undefined) return result;
       // The status is gone ten minutes after the end. Then the call may be among the latest events.
@@ -118,7 +118,7 @@ export const telnyx: ProviderType<TelnyxRoute> = {
         "page[number]": "1",
         "page[size]": String(rowsPerPage),
       });
-      const listed = await get(`call_events?${events.toString()}`);
+      const listed = await ask(fetch, `${baseUrl}/v2/call_events?${String(events)}`, { headers });
       return listed === undefined
         ? undefined
         : resultOfEvents(listSchema.parse(listed).data, placed);

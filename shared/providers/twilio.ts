@@ -9,8 +9,8 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, post } from "./post.ts";
-import { readPages } from "./results/result.ts";
-import { callSchema, resultOfCall } from "./results/twilio.ts";
+import { readPages, readRecord } from "./results/result.ts";
+import { callSchema, resultOfCall, twilioRecord } from "./results/twilio.ts";
 
 const routeSchema = z
   .strictObject({
@@ -140,11 +140,10 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
         return { by: "number", providerCallIds: [...found] };
       },
 
-      async readResult({ providerCallId }, route) {
+      readResult(placed, route) {
         const { url, headers } = apiOf(route);
-        const address = url.replace(/\.json$/, `/${encodeURIComponent(providerCallId)}.json`);
-        const call = await ask(fetch, address, { headers });
-        return call === undefined ? undefined : resultOfCall(callSchema.parse(call));
+        const path = `/${encodeURIComponent(placed.providerCallId)}.json`;
+        return readRecord(fetch, url.replace(/\.json$/, path), headers, placed, twilioRecord);
       },
 
       async listResults(from, route) {

@@ -8,8 +8,8 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
-import { isOfAnother, readPages } from "./results/result.ts";
-import { callSchema, hasFailedEarly, resultOfCall } from "./results/ultravox.ts";
+import { readPages, readRecord } from "./results/result.ts";
+import { callSchema, hasFailedEarly, resultOfCall, ultravoxRecord } from "./results/ultravox.ts";
 
 const routeSchema = z
   .strictObject({
@@ -101,12 +101,10 @@ export const ultravox: ProviderType<UltravoxRoute> = {
         return found && { by: "id", providerCallId: found.callId };
       },
 
-      async readResult(placed, route) {
+      readResult(placed, route) {
         const { url, headers } = apiOf(route);
         const address = `${url}/calls/${encodeURIComponent(placed.providerCallId)}`;
-        const answer = await ask(fetch, address, { headers });
-        const call = answer === undefined ? undefined : callSchema.parse(answer);
-        return call && !isOfAnother(call.metadata, placed) ? resultOfCall(call) : undefined;
+        return readRecord(fetch, address, headers, placed, ultravoxRecord);
       },
 
       async listResults(from, route) {

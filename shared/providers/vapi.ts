@@ -7,7 +7,7 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { AnswerTooLong, ask, outcomeOfJson, postJson } from "./post.ts";
-import { isOfAnother, readPages } from "./results/result.ts";
+import { readPages, readRecord } from "./results/result.ts";
 import {
   callSchema,
   later,
@@ -17,6 +17,7 @@ import {
   ofRoute,
   resultOfCall,
   type VapiCall,
+  vapiRecord,
 } from "./results/vapi.ts";
 
 const routeSchema = z.strictObject({
@@ -110,12 +111,10 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
         return outcomeOfCall(callSchema.parse(await get(`${url}/${encodeURIComponent(only.id)}`)));
       },
 
-      async readResult(placed, route) {
+      readResult(placed, route) {
         const { url, headers } = apiOf(route);
         const address = `${url}/${encodeURIComponent(placed.providerCallId)}`;
-        const answer = await ask(fetch, address, { headers });
-        const call = answer === undefined ? undefined : callSchema.parse(answer);
-        return call && !isOfAnother(ownIn(call), placed) ? resultOfCall(call) : undefined;
+        return readRecord(fetch, address, headers, placed, vapiRecord);
       },
 
       async listResults(from, route) {
@@ -141,12 +140,6 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
 /** Maximum calls per page, each with its transcript, and maximum requests for pages. */
 const pageCallsMax = 50;
 const pagesMax = 10;
-
-/** Returns what a call repeats of our own. Its name may have been changed to anything. */
-function ownIn({ customer, name }: VapiCall): Record<string, unknown> {
-  const attempt = /^attempt (\d+)$/.exec(name ?? "")?.[1];
-  return { call_id: customer?.externalId ?? undefined, attempt };
-}
 
 /** Tells an attempt in a call's `name`, which Vapi keeps for our own reference. */
 function nameOf(attempt: number): string {

@@ -52,13 +52,13 @@ export interface ResultFixture {
   says: string;
   /** Fields of the record that matter, in the provider's form. */
   record: Record<string, unknown>;
-  /** What differs from a result without facts. */
+  /** Fields that differ from those of a result without facts. */
   result: Partial<ReadResult> & Pick<ReadResult, "status">;
   /** False if a list leaves such a call out, as its row does not tell enough. */
   isListed?: boolean;
 }
 
-/** How a provider tells what became of placed calls. */
+/** The facts about a provider's records of placed calls. */
 export interface ResultsUnderTest {
   fixtures: ResultFixture[];
   /** Requests by which a record is read, the later ones only where the first answer does not tell all. */
@@ -67,7 +67,7 @@ export interface ResultsUnderTest {
   answers(record: object, placed: PlacedCall): unknown[];
   /** Records with a word that no table has: of a call that was answered, and of one that does not show it. */
   unlisted(word: string): { answered: object; unanswered: object };
-  /** What a record repeats of ours. */
+  /** Our own fields that a record repeats. */
   tells: ("id" | "attempt")[];
   list?: {
     /** Requests for two pages, the second after an answer of `page(…, true)`. */

@@ -52,11 +52,13 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
 
   it("knows nothing of a call whose record is missing, or is another call's or attempt's", async () => {
     const [fixture] = fixtures;
-    const missing = await readResult(
-      (_request, response) => response.writeHead(404).end("{}"),
-      placed,
-    );
-    expect(missing.result).toBeUndefined();
+    for (const status of [400, 404, 410, 422]) {
+      const { result } = await readResult((_request, response, { length }) => {
+        if (length === 1) response.writeHead(status).end("{}");
+        else response.end('{"data": []}');
+      }, placed);
+      expect(result).toBeUndefined();
+    }
     for (const of of [
       ...(results.tells.includes("id") ? [{ ...placed, id: aCall().id }] : []),
       ...(results.tells.includes("attempt") ? [{ ...placed, attempt: 2 }] : []),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { resultOf, wordsOf } from "./result.ts";
+import { type RecordType, resultOf, wordsOf } from "./result.ts";
 
 /**
  * Values of `DisconnectReason` (https://docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html). Who
@@ -34,7 +34,7 @@ const answeredBy = new Map([
 ]);
 
 /** Times are in seconds since the epoch. */
-export const contactSchema = z.object({
+const contactSchema = z.object({
   Contact: z.object({
     Id: z.string().min(1).max(256),
     DisconnectReason: z.string().nullish(),
@@ -44,7 +44,7 @@ export const contactSchema = z.object({
   }),
 });
 
-export function resultOfContact({ Contact }: z.infer<typeof contactSchema>): ReadResult {
+function resultOfContact({ Contact }: z.infer<typeof contactSchema>): ReadResult {
   const { DisconnectReason, ConnectedToSystemTimestamp, DisconnectTimestamp } = Contact;
   const isLive = DisconnectTimestamp == null && !DisconnectReason;
   return resultOf(words, {
@@ -54,3 +54,8 @@ export function resultOfContact({ Contact }: z.infer<typeof contactSchema>): Rea
     endedAt: (DisconnectTimestamp ?? Number.NaN) * 1000,
   });
 }
+
+export const connectRecord: RecordType<z.infer<typeof contactSchema>> = {
+  schema: contactSchema,
+  resultOf: resultOfContact,
+};

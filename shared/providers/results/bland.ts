@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { optionalNumber, optionalText, resultOf, wordsOf } from "./result.ts";
+import { optionalNumber, optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
 
 /** States of a call that Bland took and did not dial: the list contains these too, and a person decides. */
 export const neverStarted = new Set(["pre_queue_error", "queue_error"]);
@@ -34,10 +34,10 @@ export const detailsSchema = z.object({
 });
 
 /** The details of a call whose result is read. */
-export const callSchema = detailsSchema.extend({ call_id: z.string() });
+const callSchema = detailsSchema.extend({ call_id: z.string() });
 
 /** `completed` is ahead of `queue_status`. `answered_by` is told where the account has it enabled. */
-export function resultOfDetails(details: z.infer<typeof detailsSchema>): ReadResult {
+function resultOfDetails(details: z.infer<typeof detailsSchema>): ReadResult {
   const { completed, status, queue_status, answered_by, started_at } = details;
   const state = queue_status ?? "";
   if (completed !== true && (words.get(state) === "live" || (completed === false && !state))) {
@@ -55,3 +55,9 @@ export function resultOfDetails(details: z.infer<typeof detailsSchema>): ReadRes
     seconds,
   });
 }
+
+export const blandRecord: RecordType<z.infer<typeof callSchema>> = {
+  schema: callSchema,
+  ownIn: ({ metadata }) => metadata,
+  resultOf: resultOfDetails,
+};

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { optionalNumber, optionalText, resultOf, wordsOf } from "./result.ts";
+import { optionalNumber, optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
 
 /**
  * Values of `status` (elevenlabs-js, GetConversationResponseModelStatus), and SIP statuses of the callee's
@@ -54,10 +54,10 @@ export const conversationSchema = z.object({
 });
 
 /** A conversation whose result is read. */
-export const toldSchema = conversationSchema.extend({ status: z.string() });
+const toldSchema = conversationSchema.extend({ status: z.string() });
 
 /** A conversation tells that a machine answered only if its agent has the tool that detects mailboxes. */
-export function resultOfConversation({
+function resultOfConversation({
   status,
   metadata,
 }: z.infer<typeof conversationSchema>): ReadResult {
@@ -91,3 +91,9 @@ function timesOf(
   const answeredAt = from * 1000;
   return { answeredAt, endedAt: answeredAt + (seconds ?? 0) * 1000, seconds };
 }
+
+export const elevenlabsRecord: RecordType<z.infer<typeof toldSchema>> = {
+  schema: toldSchema,
+  ownIn: ({ user_id }) => ({ call_id: user_id ?? undefined }),
+  resultOf: resultOfConversation,
+};

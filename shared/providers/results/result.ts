@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ResultStatus } from "../../calls/call-result.ts";
 import type { PlacedCall, ReadResult } from "../dialing-provider.ts";
-import { AnswerTooLong } from "../post.ts";
+import { AnswerTooLong, ask, missingById } from "../post.ts";
 
 /**
  * Fields of a record that a result needs and a look-up does not: a value of another kind counts as absent, so
@@ -86,6 +86,33 @@ function secondsOf(value: Facts["seconds"]): number | null {
   if (value === null || value === undefined || value === "") return null;
   const seconds = Math.round(Number(value));
   return seconds >= 0 && seconds <= secondsMax ? seconds : null;
+}
+
+/** A type's record of a call. */
+export interface RecordType<Row> {
+  schema: z.ZodType<Row>;
+  /** Returns what a record repeats of ours: `call_id` and `attempt`, as far as it does. */
+  ownIn?(row: Row): Record<string, unknown> | null | undefined;
+  resultOf(row: Row): ReadResult;
+}
+
+/**
+ * Reads the record of one call.
+ *
+ * @returns undefined if there is none, or if it is another call's or another attempt's
+ * @throws if the provider could not be asked
+ */
+export async function readRecord<Row>(
+  send: typeof fetch,
+  url: string,
+  headers: Record<string, string>,
+  placed: PlacedCall,
+  { schema, ownIn, resultOf: told }: RecordType<Row>,
+): Promise<ReadResult | undefined> {
+  const answer = await ask(send, url, { headers, missingStatuses: missingById });
+  if (answer === undefined) return undefined;
+  const row = schema.parse(answer);
+  return isOfAnother(ownIn?.(row), placed) ? undefined : told(row);
 }
 
 /** True if a record carries the id of another call of ours, or another attempt. */

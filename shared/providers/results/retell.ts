@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { optionalNumber, optionalText, resultOf, wordsOf } from "./result.ts";
+import { optionalNumber, optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
 
 /** Values of `disconnection_reason` (https://docs.retellai.com/reliability/debug-call-disconnect). */
 const words = wordsOf(
@@ -59,3 +59,9 @@ export function resultOfCall(call: z.infer<typeof callSchema>): ReadResult {
     seconds: duration_ms == null ? null : duration_ms / 1000,
   });
 }
+
+export const retellRecord: RecordType<z.infer<typeof callSchema>> = {
+  schema: callSchema,
+  ownIn: ({ metadata }) => metadata,
+  resultOf: resultOfCall,
+};

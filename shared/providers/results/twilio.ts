@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { optionalText, resultOf, wordsOf } from "./result.ts";
+import { optionalText, type RecordType, resultOf, wordsOf } from "./result.ts";
 
 /** Values of `status` (https://www.twilio.com/docs/voice/api/call-resource#call-status-values). */
 const words = wordsOf(
@@ -50,3 +50,8 @@ export function resultOfCall(call: z.infer<typeof callSchema>): ReadResult {
     end_time && duration && seconds > 0 ? Date.parse(end_time) - seconds * 1000 : null;
   return resultOf(words, { word: status, human, answeredAt, endedAt: end_time, seconds: duration });
 }
+
+export const twilioRecord: RecordType<z.infer<typeof callSchema>> = {
+  schema: callSchema,
+  resultOf: resultOfCall,
+};

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { optionalText, resultOf, wordsOf } from "./result.ts";
+import { optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
 
 /**
  * Values of `endReason`, and of `sipDetails.terminationReason` of calls through a SIP trunk
@@ -43,3 +43,9 @@ export function resultOfCall({ joined, ended, endReason, sipDetails }: UltravoxC
   const word = !joined && words.has(sip) ? sip : endReason;
   return resultOf(words, { word, answeredAt: joined, endedAt: ended });
 }
+
+export const ultravoxRecord: RecordType<UltravoxCall> = {
+  schema: callSchema,
+  ownIn: ({ metadata }) => metadata,
+  resultOf: resultOfCall,
+};

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { NotPlaced, ReadResult } from "../dialing-provider.ts";
-import { optionalText, resultOf, wordsOf } from "./result.ts";
+import { optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
 
 /** A call as Vapi reads and lists it. */
 export const callSchema = z.object({
@@ -108,3 +108,15 @@ export function resultOfCall({ status, endedReason, startedAt, endedAt }: VapiCa
   const word = words.has(reason) ? reason : (family ?? reason);
   return resultOf(words, { word, answeredAt: startedAt, endedAt });
 }
+
+/** Returns what a call repeats of our own. Its name may have been changed to anything. */
+function ownIn({ customer, name }: VapiCall): Record<string, unknown> {
+  const attempt = /^attempt (\d+)$/.exec(name ?? "")?.[1];
+  return { call_id: customer?.externalId ?? undefined, attempt };
+}
+
+export const vapiRecord: RecordType<VapiCall> = {
+  schema: callSchema,
+  ownIn: ownIn,
+  resultOf: resultOfCall,
+};
