@@ -66,4 +66,6 @@ export interface DialerMemory {
   epochReadAt: number;
   /** Time at which it last succeeded. */
   epochKnownAt: number;
+  /** Time at which this process last raised an alarm about callbacks that do not verify. */
+  unverifiedSaidAt: number;
 }

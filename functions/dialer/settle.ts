@@ -53,8 +53,11 @@ export function settlementOf(
   if (outcome.kind === "placed") {
     const { providerCallId } = outcome;
     const { askAt } = of;
-    const found = providerCallId === undefined ? {} : { providerCallId, askAt };
-    return { ...base, state: "PLACED", reason: "placed", ...found };
+    const known = {
+      ...(providerCallId === undefined ? {} : { providerCallId }),
+      ...(askAt === undefined ? {} : { askAt }),
+    };
+    return { ...base, state: "PLACED", reason: "placed", ...known };
   }
   if (outcome.kind === "unknown" || row.resent) {
     const dueAt = unknownDueAt(row, of, now, fraction);

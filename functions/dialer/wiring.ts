@@ -59,6 +59,7 @@ export function createDialerMemory(): DialerMemory {
     epochReadAt: -Infinity,
     epochKnownAt: -Infinity,
     restoredAt: 0,
+    unverifiedSaidAt: -Infinity,
   };
 }
 

@@ -33,6 +33,8 @@ export const reasons = {
   resent: "The request was sent once more, to a provider that drops what it has seen.",
   restored:
     "The ledger was restored to an earlier state, and the call may have been dialed meanwhile.",
+  result_contradicted:
+    "The provider told another end of the call than before; the first one stands.",
   route_gone: "The dial plan no longer has a route for the agent: the call waits for one.",
 } as const satisfies Record<string, string>;
 

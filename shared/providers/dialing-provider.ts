@@ -76,6 +76,21 @@ export interface PlacedCall {
 
 export type ReadResult = CallResult;
 
+/** A callback whose body tells a result itself, with the headers that sign it. */
+export interface SignedCallback {
+  body: string;
+  headers: Record<string, string>;
+}
+
+/** Result of reading a signed callback. */
+export type ToldResult =
+  /** The end of a call. `call`: the call and its attempt, where the body names them. */
+  | { kind: "told"; result: CallResult; call?: { id: string; attempt: number } }
+  /** Signed, and about something else. */
+  | { kind: "other" }
+  /** Not signed by this account, or not in its form. */
+  | { kind: "unverified" };
+
 /** Hands calls to one kind of dialing provider. `Route` is the dial plan's route of an agent. */
 export interface DialingProvider<Route> {
   /** Makes exactly one request for the call, and never throws because of the provider or the network. */
@@ -102,6 +117,8 @@ export interface DialingProvider<Route> {
    * @throws if the provider could not be asked
    */
   listResults?(from: number, route: Route): Promise<Map<string, ReadResult>>;
+  /** Verifies a signed callback and reads its result. Present if its type has `callbackHeaders`. */
+  readCallback?(signed: SignedCallback, route: Route): Promise<ToldResult>;
 }
 
 /** Fields of every route, beside its provider's own. */

@@ -9,6 +9,7 @@ import {
 import { httpsUrl } from "./https-url.ts";
 import { type Answer, ask, outcomeOfJson, postJson } from "./post.ts";
 import { outcomeOfSip } from "./sip-status.ts";
+import { toldByLiveKit } from "./results/livekit.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
@@ -126,6 +127,12 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
           timeoutSeconds / 2,
         );
         return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      },
+
+      async readCallback(signed, { provider }) {
+        const apiKey = secret(provider, "API_KEY") ?? "";
+        const apiSecret = secret(provider, "API_SECRET") ?? "";
+        return toldByLiveKit(signed, { apiKey, apiSecret }, calleeIdentity, now());
       },
 
       async lookUp({ call, attempt }, { provider, baseUrl }): Promise<FoundCall | undefined> {

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Call } from "../calls/call.ts";
 import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl, isLoopback } from "./https-url.ts";
+import { toldByWebhook } from "./results/webhook.ts";
 import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./post.ts";
 
 const routeSchema = z.strictObject({
@@ -55,6 +56,10 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
         };
         const answer = await post(fetch, route.url, { headers, body }, timeoutSeconds);
         return "kind" in answer ? answer : outcomeOf(answer, now());
+      },
+
+      async readCallback(signed, { provider }) {
+        return toldByWebhook(signed, keys.get(provider) ?? keyFor(provider), now());
       },
     };
   },

@@ -15,8 +15,12 @@ export function firstAskAt(
   const { plan, providerOf } = deps.settings;
   const { route, claimedAt } = row;
   if (plan.results === undefined || route === null || claimedAt === null) return undefined;
-  if (providerOf(route).readResult === undefined) return undefined;
-  return nextAskAt(claimedAt, deps.clock.now(), plan.results.waitMinutes);
+  const { readResult, readCallback } = providerOf(route);
+  if (readResult !== undefined) {
+    return nextAskAt(claimedAt, deps.clock.now(), plan.results.waitMinutes);
+  }
+  // It tells by itself, or not in time.
+  return readCallback && claimedAt + plan.results.waitMinutes * minuteMs;
 }
 
 /**

@@ -1,14 +1,11 @@
 import * as z from "zod";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
 import { type CallRow, resultsBacklogOf } from "../../../shared/calls/call-row.ts";
-import { resulted } from "../../../shared/calls/state-machine.ts";
+import { hasEnded } from "../../../shared/calls/state-machine.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
-import type { Change } from "../../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { withTimeLimit } from "../../../shared/platform/time-limit.ts";
-import type { Route } from "../../../shared/providers/index.ts";
 import type { DialerDeps } from "../context.ts";
-import { isAskedLast, nextAskAt } from "./ask-times.ts";
+import { type OpenRow, openRowOf, writeResults } from "./write-results.ts";
 
 /** Maximum calls of an account that are asked about at once. */
 const callsMax = 500;
@@ -26,9 +23,6 @@ const clockMarginMs = 60_000;
 
 /** Age of a record up to which a callback does not have it read again: some calls bring several at once. */
 const freshMs = 10_000;
-
-/** A placed call whose result is asked for. */
-type OpenRow = CallRow & { route: Route; claimedAt: number; providerCallId: string };
 
 /**
  * Asks an account what became of its placed calls that are due for it: by a list where many are due and the
@@ -76,21 +70,12 @@ export async function askAccount(
  */
 export async function askNow(row: CallRow, deps: DialerDeps): Promise<void> {
   const [open] = openRowOf(row);
-  const { status, readAt } = row.result ?? {};
-  const hasEnded = status !== undefined && status !== "live" && status !== "unknown";
-  const isFresh = readAt !== undefined && deps.clock.now() - readAt < freshMs;
-  if (open !== undefined && !hasEnded && !isFresh) await askOne(open, deps);
+  const isFresh = deps.clock.now() - (row.result?.readAt ?? -Infinity) < freshMs;
+  if (open !== undefined && !hasEnded(row.result) && !isFresh) await askOne(open, deps);
 }
 
 /** The provider did not answer, or refused to. */
 class UnansweredError extends Error {}
-
-function openRowOf(row: CallRow | undefined): OpenRow[] {
-  if (row === undefined || row.state !== "PLACED") return [];
-  const { route, claimedAt, providerCallId } = row;
-  if (route === null || claimedAt === null || providerCallId === null) return [];
-  return [{ ...row, route, claimedAt, providerCallId }];
-}
 
 /** Asks for the results of calls along one route, and writes them. */
 async function askRoute(rows: readonly OpenRow[], endAt: number, deps: DialerDeps): Promise<void> {
@@ -109,12 +94,13 @@ async function askRoute(rows: readonly OpenRow[], endAt: number, deps: DialerDep
       first.id,
       deps,
     );
-    const known = rows.filter(({ providerCallId }) => listed?.has(providerCallId));
+    const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
+    const known = rows.filter((row) => resultIn(row) !== undefined);
     await writeResults(
-      known.map((row) => ({ row, result: listed?.get(row.providerCallId) })),
+      known.map((row) => ({ row, result: resultIn(row) })),
       deps,
     );
-    left = rows.filter(({ providerCallId }) => listed?.has(providerCallId) !== true);
+    left = rows.filter((row) => resultIn(row) === undefined);
   }
   for (const row of left) {
     await clock.sleep(1000 / asksPerSecond);
@@ -131,7 +117,10 @@ async function askRoute(rows: readonly OpenRow[], endAt: number, deps: DialerDep
 async function askOne(row: OpenRow, deps: DialerDeps): Promise<void> {
   const provider = deps.settings.providerOf(row.route);
   const { id, attempt, providerCallId } = row;
-  const asking = provider.readResult?.({ id, attempt, providerCallId }, row.route);
+  const asking =
+    providerCallId === null
+      ? undefined
+      : provider.readResult?.({ id, attempt, providerCallId }, row.route);
   const result = asking && (await answerOf(asking, recordSecondsMax, id, deps));
   await writeResults([{ row, result }], deps);
 }
@@ -151,44 +140,4 @@ async function answerOf<Answer>(
     log("warning", "result.unreadable", { call_id: callId, error: errorForLog(error) });
     return undefined;
   }
-}
-
-/**
- * Writes what records tell of calls. A row that has changed since it was read is left to its writer. A call whose
- * end is not told until the time for asking is over has the result `unknown`.
- */
-async function writeResults(
-  told: readonly { row: OpenRow; result: CallResult | undefined }[],
-  { ledger, clock, random, settings, log }: DialerDeps,
-): Promise<void> {
-  const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
-  const at = clock.now();
-  const changes = told.flatMap(({ row, result }): Change[] => {
-    const isOpen = result === undefined || result.status === "live";
-    const isOver = isOpen && isAskedLast(row.claimedAt, at, waitMinutes);
-    const known = isOver ? untold(result) : result && { ...result, readAt: at };
-    const askAt = nextAskAt(row.claimedAt, at, waitMinutes);
-    const next = resulted(row, known, askAt, { version: random.version(), at });
-    return next === undefined ? [] : [{ next, seen: row.version }];
-  });
-  const written = changes.length === 0 ? [] : await ledger.write(changes);
-  for (const [index, { next }] of changes.entries()) {
-    if (written[index] !== true || next.backlog !== null) continue;
-    const { id: call_id, agentId: agent_id, client, route } = next;
-    const provider = route?.provider ?? "";
-    log("info", "call.result", {
-      call_id,
-      client,
-      agent_id,
-      provider,
-      result: next.result?.status ?? "",
-    });
-    if (next.result?.unlisted === true) log("warning", "result.unlisted", { call_id, provider });
-  }
-}
-
-/** Returns the result of a call whose end was not told in time. */
-function untold(result: CallResult | undefined): CallResult {
-  const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
-  return { ...nothing, ...result, status: "unknown" };
 }

@@ -3,6 +3,7 @@ import type { EventMessage } from "../../../shared/queue/event-messages.ts";
 import type { DialerDeps } from "../context.ts";
 import { findNow } from "../look-up.ts";
 import { askNow } from "./ask.ts";
+import { followSigned } from "./signed-callback.ts";
 
 /**
  * Follows a provider's callback about one claim of a call. The callback is a hint, as anybody who sees its address
@@ -12,11 +13,14 @@ import { askNow } from "./ask.ts";
  * @throws if the provider or the ledger could not be asked; the sweep asks later, too
  */
 export async function followCallback(
-  { call }: Extract<EventMessage, { kind: "callback" }>,
+  message: Extract<EventMessage, { kind: "callback" }>,
   deps: DialerDeps,
 ): Promise<void> {
   const { ledger, settings } = deps;
-  if (call === undefined || settings.plan.results === undefined) return;
+  if (settings.plan.results === undefined) return;
+  if (message.signed !== undefined) return followSigned(message, deps);
+  const { call } = message;
+  if (call === undefined) return;
   const read = async () => (await ledger.read([call.id])).rows.get(call.id);
   let row = await read();
   if (row === undefined || !row.claims.includes(call.claim)) return;

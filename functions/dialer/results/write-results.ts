@@ -1,0 +1,56 @@
+import type { CallResult } from "../../../shared/calls/call-result.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { contradicted, resulted } from "../../../shared/calls/state-machine.ts";
+import type { Change } from "../../../shared/ledger/call-ledger.ts";
+import type { Route } from "../../../shared/providers/index.ts";
+import type { DialerDeps } from "../context.ts";
+import { isAskedLast, nextAskAt } from "./ask-times.ts";
+
+/** A placed call whose result is asked for. */
+export type OpenRow = CallRow & { route: Route; claimedAt: number };
+
+/** Returns a row whose result may be written, or nothing. */
+export function openRowOf(row: CallRow | undefined): OpenRow[] {
+  if (row === undefined || row.state !== "PLACED") return [];
+  const { route, claimedAt } = row;
+  return route === null || claimedAt === null ? [] : [{ ...row, route, claimedAt }];
+}
+
+/**
+ * Writes what records tell of calls. A row that has changed since it was read is left to its writer. A call whose
+ * end is not told until the time for asking is over has the result `unknown`.
+ */
+export async function writeResults(
+  told: readonly { row: OpenRow; result: CallResult | undefined }[],
+  { ledger, clock, random, settings, log }: DialerDeps,
+): Promise<void> {
+  const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
+  const at = clock.now();
+  const changes = told.flatMap(({ row, result }): Change[] => {
+    const isOpen = result === undefined || result.status === "live";
+    const isOver = isOpen && isAskedLast(row.claimedAt, at, waitMinutes);
+    const known = isOver ? untold(result) : result && { ...result, readAt: at };
+    const askAt = nextAskAt(row.claimedAt, at, waitMinutes);
+    const next = resulted(row, known, askAt, { version: random.version(), at });
+    return next === undefined ? [] : [{ next, seen: row.version }];
+  });
+  const written = changes.length === 0 ? [] : await ledger.write(changes);
+  for (const [index, { next }] of changes.entries()) {
+    if (written[index] !== true || next.backlog !== null) continue;
+    const { id: call_id, agentId: agent_id, client, route } = next;
+    const provider = route?.provider ?? "";
+    if (next.history.at(-1)?.reason === contradicted) {
+      log("alarm", "result.contradicted", { call_id, provider });
+      continue;
+    }
+    const status = next.result?.status ?? "";
+    log("info", "call.result", { call_id, client, agent_id, provider, result: status });
+    if (next.result?.unlisted === true) log("warning", "result.unlisted", { call_id, provider });
+  }
+}
+
+/** Returns the result of a call whose end was not told in time. */
+function untold(result: CallResult | undefined): CallResult {
+  const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+  return { ...nothing, ...result, status: "unknown" };
+}
