@@ -200,6 +200,7 @@ describe("the access log of the API", () => {
     );
     expect(routes.toSorted()).toEqual([
       "$default",
+      "ANY /callbacks/{proxy+}",
       "ANY /operator/{proxy+}",
       "GET /healthz",
       "POST /v1/calls",
