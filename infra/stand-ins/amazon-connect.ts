@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { signatureProblem } from "./amazon-signature.ts";
 import { e164, endpoint, type Memory, type StandInType, text, unchecked } from "./endpoint.ts";
+import { progressOf } from "./life.ts";
 
 const attributesBytesMax = 32_768;
 const callSchema = z
@@ -43,8 +44,8 @@ const tokenMs = 7 * 86_400_000;
 
 /**
  * Amazon Connect (https://docs.aws.amazon.com/connect/latest/APIReference/API_StartOutboundVoiceContact.html):
- * a `ClientToken` starts one contact in seven days, unless that contact has ended. Nothing is looked up there,
- * so its lists are left out. Requests are signed. Errors are `{message}`, their name in a header.
+ * a `ClientToken` starts one contact in seven days, unless a test has ended that contact; a contact is read
+ * (…/API_DescribeContact.html). Nothing is looked up there, so its lists are left out. Requests are signed. Errors are `{message}`, their name in a header.
  */
 export const amazonConnect: StandInType = {
   name: "amazon-connect",
@@ -67,7 +68,7 @@ export const amazonConnect: StandInType = {
         if (fault === "address") return errorOf(404, "UnknownOperationException", message);
         return errorOf(400, "InvalidParameterException", message);
       },
-      endpoints: [startContact(memory)],
+      endpoints: [startContact(memory), describeContact(memory)],
     };
   },
 };
@@ -98,6 +99,39 @@ function startContact({ calls, now }: Memory) {
         /^call_[0-9A-Z]{26}_\d{5}/.exec(body.ClientToken ?? "")?.[0];
       const call = started ?? calls.place({ id: randomUUID(), number, ourId, request: body });
       return { status: 200, body: { ContactId: call.id } };
+    },
+  });
+}
+
+const reasons = {
+  completed: "CUSTOMER_DISCONNECT",
+  voicemail: "CUSTOMER_DISCONNECT",
+  no_answer: "TELECOM_TIMEOUT",
+  busy: "TELECOM_BUSY",
+};
+
+function describeContact(memory: Memory) {
+  return endpoint({
+    method: "GET",
+    path: /^\/contacts\/(?<instance>[^/]+)\/(?<contact>[^/]+)$/,
+    purpose: "look_up",
+    perform({ path }) {
+      const call = memory.calls.find(path["contact"] ?? "");
+      if (call === undefined || call.request["InstanceId"] !== path["instance"]) {
+        return errorOf(404, "ResourceNotFoundException", "There is no such contact.");
+      }
+      const { state, fate, answeredAt, endedAt } = progressOf(call, memory);
+      const seconds = (time: number | undefined) => (time === undefined ? undefined : time / 1000);
+      const Contact = {
+        Id: call.id,
+        Channel: "VOICE",
+        InitiationMethod: "API",
+        InitiationTimestamp: seconds(call.at),
+        ConnectedToSystemTimestamp: seconds(answeredAt),
+        DisconnectTimestamp: seconds(endedAt),
+        ...(state === "ended" ? { DisconnectReason: call.endedReason ?? reasons[fate] } : {}),
+      };
+      return { status: 200, body: { Contact } };
     },
   });
 }

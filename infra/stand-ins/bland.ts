@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { StandInCall } from "./calls.ts";
 import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+import { isoOf, type Progress, progressOf } from "./life.ts";
 
 const callSchema = z
   .strictObject({
@@ -96,7 +97,8 @@ function sendCall({ calls }: Memory) {
   });
 }
 
-function listCalls({ calls }: Memory) {
+function listCalls(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "GET",
     path: /^\/v1\/calls$/,
@@ -108,7 +110,7 @@ function listCalls({ calls }: Memory) {
       const rows = calls
         .listed()
         .filter(({ at }) => at >= since && at <= until)
-        .map(rowOf)
+        .map((call) => rowOf(call, progressOf(call, memory)))
         .filter((row) => (query.to_number ?? row.to) === row.to)
         .filter((row) => (query.from_number ?? row.from) === row.from);
       const sorted = query.ascending === "true" ? rows.toReversed() : rows;
@@ -119,7 +121,8 @@ function listCalls({ calls }: Memory) {
   });
 }
 
-function readCall({ calls }: Memory) {
+function readCall(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "GET",
     path: /^\/v1\/calls\/(?<id>[^/]+)$/,
@@ -128,16 +131,43 @@ function readCall({ calls }: Memory) {
       const call = calls.find(path["id"] ?? "");
       if (call === undefined) return errorOf(404, "Call not found.");
       const { metadata = null, request_data = {} } = call.request;
-      return {
-        status: 200,
-        body: { ...rowOf(call), metadata, request_data, inbound: false },
-      };
+      const progress = progressOf(call, memory);
+      const details = { metadata, request_data, inbound: false, ...detailsOf(progress) };
+      return { status: 200, body: { ...rowOf(call, progress), ...details } };
     },
   });
 }
 
-function rowOf({ id, at, number, status, endedReason, request }: StandInCall) {
-  const isEnded = status === "ended";
+const ends = {
+  completed: "completed",
+  voicemail: "completed",
+  no_answer: "no-answer",
+  busy: "busy",
+};
+
+/** Returns the fields that only the details of a call have. */
+function detailsOf({ state, fate, answeredAt, seconds }: Progress) {
+  const hasEnded = state === "ended";
+  return {
+    status: hasEnded ? ends[fate] : null,
+    started_at: isoOf(answeredAt),
+    corrected_duration: hasEnded && answeredAt !== undefined ? String(seconds) : null,
+  };
+}
+
+/** Who has answered is told where the request asks for it. */
+function rowOf(
+  { id, at, number, endedReason, request }: StandInCall,
+  { state, fate, seconds }: Progress,
+) {
+  const isEnded = state === "ended";
+  const isDetected = isEnded && request["answered_by_enabled"] === true;
+  const answerers = {
+    completed: "human",
+    voicemail: "voicemail",
+    no_answer: "no-answer",
+    busy: "no-answer",
+  };
   return {
     call_id: id,
     c_id: id, // not in the reference, but in the answers that users quote
@@ -145,10 +175,10 @@ function rowOf({ id, at, number, status, endedReason, request }: StandInCall) {
     to: number,
     from: request["from"] ?? "+12025550100",
     completed: isEnded,
-    queue_status: isEnded ? "complete" : status === "queued" ? "queued" : "started",
+    queue_status: isEnded ? "complete" : state === "queued" ? "queued" : "started",
     error_message: endedReason ?? null,
-    call_length: null,
-    answered_by: null,
+    call_length: isEnded ? seconds / 60 : null,
+    answered_by: isDetected ? answerers[fate] : null,
     batch_id: null,
   };
 }

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 
-/** Progress of a call at a provider. Several providers give a queued call no times yet. */
+/** Progress of a call that a test has set. Several providers give a queued call no times yet. */
 type CallStatus = "queued" | "in-progress" | "ended";
 
 /** A call as the stand-in of a provider keeps it, whatever the provider's own form of it. */
@@ -14,8 +14,8 @@ export interface StandInCall {
   at: number;
   /** The request's body, as parsed. */
   request: Record<string, unknown>;
-  /** Tests may change it, and lists follow. */
-  status: CallStatus;
+  /** Tests may set it, and records follow. Default: the call lives by the clock (`progressOf`). */
+  status?: CallStatus;
   /** The provider's reason of an end, in the provider's words. */
   endedReason?: string;
   /** Id of the call that this one is a child leg of. */
@@ -70,7 +70,7 @@ export function createCalls(now: () => number): Calls {
     placed,
     listing,
     place(call) {
-      const kept: StandInCall = { ...call, at: now(), status: "in-progress" };
+      const kept: StandInCall = { ...call, at: now() };
       placed.push(kept);
       return kept;
     },

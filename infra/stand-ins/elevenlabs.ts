@@ -9,6 +9,7 @@ import {
   text,
   unchecked,
 } from "./endpoint.ts";
+import { type Progress, progressOf } from "./life.ts";
 
 const callSchema = z.strictObject({
   agent_id: text,
@@ -94,7 +95,8 @@ function dial({ calls }: Memory) {
   });
 }
 
-function listConversations({ calls }: Memory) {
+function listConversations(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "GET",
     path: /^\/v1\/convai\/conversations$/,
@@ -107,7 +109,7 @@ function listConversations({ calls }: Memory) {
       const rows = calls
         .listed()
         .filter(({ ourId }) => user_id === undefined || ourId === user_id)
-        .map(rowOf)
+        .map((call) => rowOf(call, progressOf(call, memory)))
         .filter((row) => (agent_id ?? row.agent_id) === row.agent_id)
         .filter(({ start_time_unix_secs: at }) => at >= after && at <= before);
       const end = Number(cursor) + Number(page_size);
@@ -119,7 +121,8 @@ function listConversations({ calls }: Memory) {
   });
 }
 
-function readConversation({ calls }: Memory) {
+function readConversation(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "GET",
     path: /^\/v1\/convai\/conversations\/(?<id>[^/]+)$/,
@@ -130,29 +133,42 @@ function readConversation({ calls }: Memory) {
       if (call === undefined) {
         return errorOf(404, "conversation_not_found", "The conversation was not found");
       }
-      return { status: 200, body: conversationOf(call) };
+      return { status: 200, body: conversationOf(call, progressOf(call, memory)) };
     },
   });
 }
 
-function rowOf({ id, at, status, endedReason, request }: StandInCall) {
-  const ended = endedReason === undefined ? "done" : "failed";
-  const states = { queued: "initiated", "in-progress": "in-progress", ended };
+/** Errors of calls that nobody answered, as a SIP trunk has them. */
+const errors: Record<string, string | undefined> = {
+  no_answer: "INVITE failed: sip request timed out",
+  busy: "INVITE failed: sip status: 486: Busy here (SIP 486)",
+};
+
+function rowOf(
+  { id, at, endedReason, request }: StandInCall,
+  { state, fate, answeredAt, seconds }: Progress,
+) {
+  const hasFailed = (endedReason ?? errors[fate]) !== undefined;
+  const ended = hasFailed ? "failed" : "done";
+  const states = { queued: "initiated", ringing: "initiated", "in-progress": "in-progress", ended };
+  const isMailbox = state === "ended" && fate === "voicemail";
   return {
     agent_id: request["agent_id"] ?? "agent_of_another",
     conversation_id: id,
-    start_time_unix_secs: Math.floor(at / 1000),
-    call_duration_secs: 0,
+    start_time_unix_secs: Math.floor((answeredAt ?? at) / 1000),
+    call_duration_secs: seconds,
     message_count: 0,
-    status: states[status],
+    status: states[state],
     call_successful: "unknown",
     direction: "outbound",
+    tool_names: isMailbox ? ["voicemail_detection"] : [],
   };
 }
 
-function conversationOf(call: StandInCall) {
-  const { agent_id, conversation_id, start_time_unix_secs, status } = rowOf(call);
-  const { endedReason } = call;
+function conversationOf(call: StandInCall, progress: Progress) {
+  const row = rowOf(call, progress);
+  const { agent_id, conversation_id, start_time_unix_secs, call_duration_secs, status } = row;
+  const reason = call.endedReason ?? (status === "failed" ? errors[progress.fate] : undefined);
   return {
     agent_id,
     conversation_id,
@@ -161,9 +177,12 @@ function conversationOf(call: StandInCall) {
     transcript: [],
     metadata: {
       start_time_unix_secs,
-      call_duration_secs: 0,
-      error: endedReason === undefined ? null : { code: 1011, reason: endedReason },
-      termination_reason: endedReason ?? "",
+      call_duration_secs,
+      error: reason === undefined ? null : { code: 1011, reason },
+      termination_reason: reason ?? "",
+      features_usage: {
+        voicemail_detection: { enabled: true, used: row.tool_names.length > 0 },
+      },
     },
     has_audio: false,
     has_user_audio: false,

@@ -76,6 +76,9 @@ export interface Settings {
   hasAgent: boolean;
   /** False if all lines of the account are busy, so that a call is taken and waits (Vapi). */
   hasLine: boolean;
+  /** Seconds for which a phone rings, and for which a conversation lasts. */
+  ringSeconds: number;
+  talkSeconds: number;
 }
 
 const noQuery = z.strictObject({});

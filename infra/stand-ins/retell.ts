@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { hexId, type StandInCall } from "./calls.ts";
 import { e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+import { type Progress, progressOf } from "./life.ts";
 
 const callSchema = z.strictObject({
   from_number: e164,
@@ -30,7 +31,12 @@ const listSchema = z.strictObject({
           }),
         )
         .optional(),
-      start_timestamp: range.optional(),
+      start_timestamp: z
+        .union([
+          range,
+          z.strictObject({ type: z.literal("number"), op: z.literal("ge"), value: z.number() }),
+        ])
+        .optional(),
     })
     .optional(),
   sort_order: z.enum(["ascending", "descending"]).optional(),
@@ -67,7 +73,8 @@ const errorOf = (status: number, message: string) => ({
   body: { status: "error", message },
 });
 
-function dial({ calls }: Memory) {
+function dial(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "POST",
     path: /^\/v2\/create-phone-call$/,
@@ -78,12 +85,13 @@ function dial({ calls }: Memory) {
       const ourId = typeof sent === "string" ? sent : undefined;
       const number = body.to_number;
       const call = calls.place({ id: hexId("call_"), number, ourId, request: body });
-      return { status: 201, body: { ...rowOf(call), call_status: "registered" } };
+      return { status: 201, body: rowOf(call, progressOf(call, memory)) };
     },
   });
 }
 
-function listCalls({ calls }: Memory) {
+function listCalls(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "POST",
     path: /^\/v3\/list-calls$/,
@@ -92,10 +100,11 @@ function listCalls({ calls }: Memory) {
     perform({ body }) {
       const { limit = 50, filter_criteria, sort_order, pagination_key, skip = 0 } = body;
       const metadata = filter_criteria?.metadata ?? [];
-      const [from, until] = filter_criteria?.start_timestamp?.value ?? [0, Infinity];
+      const period = filter_criteria?.start_timestamp?.value ?? 0;
+      const [from, until] = typeof period === "number" ? [period, Infinity] : period;
       const found = calls
         .listed()
-        .map(rowOf)
+        .map((call) => rowOf(call, progressOf(call, memory)))
         .filter((row) => metadata.every((filter) => matches(row.metadata, filter)))
         .filter((row) => row.start_timestamp >= from && row.start_timestamp <= until);
       const sorted = sort_order === "ascending" ? found.toReversed() : found;
@@ -109,7 +118,8 @@ function listCalls({ calls }: Memory) {
   });
 }
 
-function readCall({ calls }: Memory) {
+function readCall(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "GET",
     path: /^\/v2\/get-call\/(?<id>[^/]+)$/,
@@ -117,27 +127,45 @@ function readCall({ calls }: Memory) {
     perform({ path }) {
       const call = calls.find(path["id"] ?? "");
       const missing = errorOf(422, "Cannot find requested asset under given api key.");
-      return call === undefined ? missing : { status: 200, body: rowOf(call) };
+      return call === undefined
+        ? missing
+        : { status: 200, body: rowOf(call, progressOf(call, memory)) };
     },
   });
 }
 
 const recordSchema = z.record(z.string(), z.unknown()).catch({});
 
-function rowOf({ id, at, number, status, endedReason, request }: StandInCall) {
-  const ended = { end_timestamp: at, disconnection_reason: endedReason ?? "user_hangup" };
+const states = { queued: "registered", ringing: "registered", "in-progress": "ongoing" };
+const reasons = {
+  completed: "user_hangup",
+  voicemail: "voicemail_reached",
+  no_answer: "dial_no_answer",
+  busy: "dial_busy",
+};
+
+function rowOf(
+  { id, at, number, endedReason, request }: StandInCall,
+  { state, fate, answeredAt, endedAt, seconds }: Progress,
+) {
+  const ended = {
+    end_timestamp: endedAt,
+    disconnection_reason: endedReason ?? reasons[fate],
+    duration_ms: seconds * 1000,
+  };
+  const ending = answeredAt === undefined ? "not_connected" : "ended";
   return {
     call_type: "phone_call",
     call_id: id,
     agent_id: request["override_agent_id"] ?? "agent_of_the_number",
     agent_version: 1,
-    call_status: status === "in-progress" ? "ongoing" : status === "ended" ? "ended" : "registered",
+    call_status: state === "ended" ? ending : states[state],
     direction: "outbound",
     from_number: request["from_number"],
     to_number: number,
     metadata: recordSchema.parse(request["metadata"]),
-    start_timestamp: at,
-    ...(status === "ended" ? ended : {}),
+    start_timestamp: answeredAt ?? at,
+    ...(state === "ended" ? ended : {}),
   };
 }
 

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import type { StandInCall } from "./calls.ts";
 import {
@@ -11,6 +11,8 @@ import {
   text,
   unchecked,
 } from "./endpoint.ts";
+import { progressOf } from "./life.ts";
+import { eventsOf, legOf } from "./telnyx-events.ts";
 
 const secondsMin = 5;
 const dialSchema = z.strictObject({
@@ -102,8 +104,10 @@ const activeSchema = z.strictObject({
 
 /** Time in which a repeated `command_id` is ignored. */
 const commandMs = 60_000;
-/** Time for which events are kept. */
+/** Time for which events are listed whose leg is not asked for. */
 const eventMs = 86_400_000;
+/** Time for which the status of a call is told after its end. */
+const statusMs = 600_000;
 
 /**
  * Telnyx Call Control: dials (https://developers.telnyx.com/api-reference/call-commands/dial), reads a call,
@@ -159,7 +163,8 @@ function dial({ calls, now }: Memory) {
   });
 }
 
-function readCall({ calls }: Memory) {
+function readCall(memory: Memory) {
+  const { calls, now } = memory;
   return endpoint({
     method: "GET",
     path: /^\/v2\/calls\/(?<id>[^/]+)$/,
@@ -167,12 +172,15 @@ function readCall({ calls }: Memory) {
     perform({ path }) {
       const call = calls.find(decodeURIComponent(path["id"] ?? ""));
       if (call === undefined) return notFound;
-      return { status: 200, body: { data: { ...legOf(call), is_alive: isActive(call) } } };
+      const { state, endedAt = now() } = progressOf(call, memory);
+      if (now() - endedAt > statusMs) return notFound;
+      return { status: 200, body: { data: { ...legOf(call), is_alive: state !== "ended" } } };
     },
   });
 }
 
-function listEvents({ calls, now }: Memory) {
+function listEvents(memory: Memory) {
+  const { calls, now } = memory;
   return endpoint({
     method: "GET",
     path: /^\/v2\/call_events$/,
@@ -183,14 +191,16 @@ function listEvents({ calls, now }: Memory) {
       const connection = query["filter[connection_id]"];
       const from = query["filter[from]"];
       const to = query["filter[to]"];
+      const leg = query["filter[leg_id]"];
       const since = Date.parse(query["filter[occurred_at][gte]"] ?? "1970-01-01T00:00:00Z");
       const found = calls
         .listed()
-        .filter((call) => call.at >= Math.max(since, now() - eventMs))
+        .filter((call) => call.at >= Math.max(since, leg === undefined ? now() - eventMs : 0))
+        .filter((call) => leg === undefined || legOf(call).call_leg_id === leg)
         .filter((call) => connection === undefined || of(call, "connection_id") === connection)
         .filter((call) => from === undefined || of(call, "from") === from)
         .filter((call) => to === undefined || call.number === to)
-        .map(eventOf)
+        .flatMap((call) => eventsOf(call, memory))
         .filter(({ type }) => (query["filter[type]"] ?? type) === type);
       const size = Number(query["page[size]"] ?? 20);
       const page = Number(query["page[number]"] ?? 1);
@@ -206,7 +216,8 @@ function listEvents({ calls, now }: Memory) {
   });
 }
 
-function listActiveCalls({ calls, now }: Memory) {
+function listActiveCalls(memory: Memory) {
+  const { calls, now } = memory;
   return endpoint({
     method: "GET",
     path: /^\/v2\/connections\/(?<connection>[^/]+)\/active_calls$/,
@@ -216,7 +227,8 @@ function listActiveCalls({ calls, now }: Memory) {
       const connection = decodeURIComponent(path["connection"] ?? "");
       const active = calls
         .listed()
-        .filter((call) => isActive(call) && call.request["connection_id"] === connection);
+        .filter((call) => call.request["connection_id"] === connection)
+        .filter((call) => progressOf(call, memory).state !== "ended");
       const size = Number(query["page[limit]"] ?? query["page[size]"] ?? 20);
       const start = Number(query["page[after]"]?.replace("v1:", "") ?? 0);
       const data = active.slice(start, start + size).map((call) => ({
@@ -230,42 +242,6 @@ function listActiveCalls({ calls, now }: Memory) {
       return { status: 200, body: { data, meta } };
     },
   });
-}
-
-const isActive = ({ status }: StandInCall) => status !== "ended";
-
-function legOf({ id, request, at }: StandInCall) {
-  return {
-    record_type: "call",
-    call_control_id: id,
-    call_leg_id: randomUUID(),
-    call_session_id: randomUUID(),
-    client_state: request["client_state"] ?? null,
-    start_time: new Date(at).toISOString(),
-  };
-}
-
-/** Returns the webhook of a call's beginning, as the list of events repeats it. */
-function eventOf(call: StandInCall) {
-  const { record_type: _, start_time, ...leg } = legOf(call);
-  const { connection_id, from } = call.request;
-  const payload = { ...leg, connection_id, from, to: call.number, state: "bridging" };
-  return {
-    record_type: "call_event",
-    name: "call.initiated",
-    type: "webhook",
-    call_leg_id: leg.call_leg_id,
-    call_session_id: leg.call_session_id,
-    event_timestamp: start_time,
-    metadata: {
-      data: {
-        event_type: "call.initiated",
-        occurred_at: start_time,
-        record_type: "event",
-        payload,
-      },
-    },
-  };
 }
 
 function idOfState(state = ""): string | undefined {

@@ -9,6 +9,7 @@ import {
   text,
   unchecked,
 } from "./endpoint.ts";
+import { type Progress, progressOf } from "./life.ts";
 
 /** Form of `POST …/Calls.json`, as far as calls by this project may use it. */
 const callSchema = z
@@ -113,7 +114,8 @@ const errorOf = (status: number, code: number, message: string) => {
   return { status, body: { code, message, more_info, status } };
 };
 
-function dial({ calls, secrets }: Memory) {
+function dial(memory: Memory) {
+  const { calls, secrets } = memory;
   return endpoint({
     method: "POST",
     path: new RegExp(`^${account}/Calls\\.json$`),
@@ -125,12 +127,14 @@ function dial({ calls, secrets }: Memory) {
         /name="call_id" value="(\w+)"/.exec(body.Twiml ?? "")?.[1] ??
         /[?&]call_id=(\w+)/.exec(body.Url ?? "")?.[1];
       const call = calls.place({ id: hexId("CA"), number: body.To, ourId, request: body });
-      return { status: 201, body: rowOf({ ...call, status: "queued" }, secrets) };
+      const queued = progressOf({ ...call, status: "queued" }, memory);
+      return { status: 201, body: rowOf(call, queued, secrets) };
     },
   });
 }
 
-function listCalls({ calls, now, secrets }: Memory) {
+function listCalls(memory: Memory) {
+  const { calls, now, secrets } = memory;
   return endpoint({
     method: "GET",
     path: new RegExp(`^${account}/Calls\\.json$`),
@@ -139,7 +143,7 @@ function listCalls({ calls, now, secrets }: Memory) {
     perform({ query, path }) {
       const size = Number(query.PageSize ?? 50);
       const page = Number(query.Page ?? 0);
-      const rows = calls.listed().map((call) => rowOf(call, secrets));
+      const rows = calls.listed().map((call) => rowOf(call, progressOf(call, memory), secrets));
       const found = rows.filter((row) => isAskedFor(row, query, now()));
       const address = `/2010-04-01/Accounts/${path["account"]}/Calls.json`;
       const pageUri = (number: number) => {
@@ -161,7 +165,8 @@ function listCalls({ calls, now, secrets }: Memory) {
   });
 }
 
-function readCall({ calls, secrets }: Memory) {
+function readCall(memory: Memory) {
+  const { calls, secrets } = memory;
   return endpoint({
     method: "GET",
     path: new RegExp(`^${account}/Calls/(?<sid>CA\\w+)\\.json$`),
@@ -170,15 +175,28 @@ function readCall({ calls, secrets }: Memory) {
       const call = calls.find(path["sid"] ?? "");
       return call === undefined
         ? errorOf(404, 20404, "The requested resource was not found")
-        : { status: 200, body: rowOf(call, secrets) };
+        : { status: 200, body: rowOf(call, progressOf(call, memory), secrets) };
     },
   });
 }
 
-/** Returns a call in the form of Twilio's lists; times in RFC 2822. */
-function rowOf(call: StandInCall, secrets: Record<string, string>) {
-  const isQueued = call.status === "queued";
-  const at = new Date(call.at).toUTCString().replace("GMT", "+0000");
+const ends = {
+  completed: "completed",
+  voicemail: "completed",
+  no_answer: "no-answer",
+  busy: "busy",
+};
+
+/** Returns a call in the form of Twilio's lists; times in RFC 2822. `answered_by` asks for the detection. */
+function rowOf(
+  call: StandInCall,
+  { state, fate, answeredAt, endedAt, seconds }: Progress,
+  secrets: Record<string, string>,
+) {
+  const isQueued = state === "queued";
+  const timeOf = (time: number) => new Date(time).toUTCString().replace("GMT", "+0000");
+  const at = timeOf(call.at);
+  const isDetected = call.request["MachineDetection"] !== undefined && answeredAt !== undefined;
   const from = call.request["From"];
   return {
     sid: call.id,
@@ -186,12 +204,13 @@ function rowOf(call: StandInCall, secrets: Record<string, string>) {
     parent_call_sid: call.parentId ?? null,
     to: call.number,
     from: typeof from === "string" ? from : "+12025550100",
-    status: call.status === "ended" ? (call.endedReason ?? "completed") : call.status,
+    status: state === "ended" ? (call.endedReason ?? ends[fate]) : state,
+    answered_by: isDetected ? (fate === "voicemail" ? "machine" : "human") : null,
     direction: call.parentId === undefined ? "outbound-api" : "outbound-dial",
     date_created: isQueued ? null : at,
     start_time: isQueued ? null : at,
-    end_time: call.status === "ended" ? at : null,
-    duration: null,
+    end_time: endedAt === undefined ? null : timeOf(endedAt),
+    duration: answeredAt !== undefined && endedAt !== undefined ? String(seconds) : null,
     price: null,
     api_version: "2010-04-01",
   };

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import type { StandInCall } from "./calls.ts";
 import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
+import { isoOf, type Progress, progressOf } from "./life.ts";
 
 const outgoing = z.strictObject({
   outgoing: z.strictObject({
@@ -77,7 +78,8 @@ export const ultravox: StandInType = {
 
 const errorOf = (status: number, detail: string) => ({ status, body: { detail } });
 
-function dial({ calls }: Memory) {
+function dial(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "POST",
     path: /^\/api\/agents\/(?<agent>[^/]+)\/calls$/,
@@ -89,12 +91,13 @@ function dial({ calls }: Memory) {
       const ourId = body.metadata?.["call_id"];
       const request = { ...body, agentId: decodeURIComponent(path["agent"] ?? "") };
       const call = calls.place({ id: randomUUID(), number, ourId, request });
-      return { status: 201, body: rowOf(call) };
+      return { status: 201, body: rowOf(call, progressOf(call, memory)) };
     },
   });
 }
 
-function listCalls({ calls }: Memory) {
+function listCalls(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "GET",
     path: /^\/api\/calls$/,
@@ -102,9 +105,11 @@ function listCalls({ calls }: Memory) {
     query: listSchema,
     perform({ query }) {
       const filters = Object.entries(query).filter(([name]) => name.startsWith("metadata."));
+      const since = Date.parse(query["fromDate"] ?? "1970-01-01");
       const rows = calls
         .listed()
-        .map(rowOf)
+        .filter(({ at }) => at >= since)
+        .map((call) => rowOf(call, progressOf(call, memory)))
         .filter(({ metadata }) =>
           filters.every(([name, value]) => metadata[name.replace("metadata.", "")] === value),
         );
@@ -117,14 +122,16 @@ function listCalls({ calls }: Memory) {
   });
 }
 
-function readCall({ calls }: Memory) {
+function readCall(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "GET",
     path: /^\/api\/calls\/(?<id>[^/]+)$/,
     purpose: "look_up",
     perform({ path }) {
       const call = calls.find(path["id"] ?? "");
-      return call === undefined ? errorOf(404, "Not found.") : { status: 200, body: rowOf(call) };
+      if (call === undefined) return errorOf(404, "Not found.");
+      return { status: 200, body: rowOf(call, progressOf(call, memory)) };
     },
   });
 }
@@ -135,15 +142,29 @@ function isParameter(name: string): boolean {
   return parameters.has(name) || name.startsWith("metadata.");
 }
 
+const recordSchema = z.record(z.string(), z.unknown()).catch({});
 const metadataSchema = z.record(z.string(), z.string()).catch({});
 
-function rowOf({ id, at, status, endedReason, request }: StandInCall) {
+/** Reasons of a SIP trunk. Other carriers tell only that nobody has joined. */
+const terminations: Record<string, string | undefined> = {
+  no_answer: "SIP_TERMINATION_TIMEOUT",
+  busy: "SIP_TERMINATION_BUSY",
+};
+
+function rowOf(
+  { id, at, endedReason, request }: StandInCall,
+  { state, fate, answeredAt, endedAt }: Progress,
+) {
+  const hasTrunk = "sip" in recordSchema.parse(request["medium"]);
+  const terminationReason = terminations[fate] ?? "SIP_TERMINATION_NORMAL";
+  const reason = endedReason ?? (answeredAt === undefined ? "unjoined" : "hangup");
   return {
     callId: id,
     created: new Date(at).toISOString(),
-    joined: null,
-    ended: status === "ended" ? new Date(at).toISOString() : null,
-    endReason: status === "ended" ? (endedReason ?? "hangup") : null,
+    joined: endedReason === undefined ? isoOf(answeredAt) : null,
+    ended: isoOf(endedAt),
+    endReason: state === "ended" ? reason : null,
+    sipDetails: hasTrunk && state === "ended" ? { terminationReason } : null,
     agentId: request["agentId"],
     medium: request["medium"],
     metadata: metadataSchema.parse(request["metadata"]),

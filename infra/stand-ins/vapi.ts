@@ -11,6 +11,7 @@ import {
   text,
   unchecked,
 } from "./endpoint.ts";
+import { isoOf, type Progress, progressOf } from "./life.ts";
 
 const variables = z.record(z.string(), z.unknown());
 const callSchema = z.strictObject({
@@ -87,7 +88,8 @@ const errorOf = (statusCode: number, error: string, message: unknown) => ({
   body: { message, error, statusCode },
 });
 
-function dial({ calls, settings }: Memory) {
+function dial(memory: Memory) {
+  const { calls, settings } = memory;
   return endpoint({
     method: "POST",
     path: /^\/call$/,
@@ -103,12 +105,13 @@ function dial({ calls, settings }: Memory) {
       const request = { ...body, subscriptionLimits };
       const call = calls.place({ id: randomUUID(), number, ourId, request });
       if (!settings.hasLine) call.status = "queued";
-      return { status: 201, body: { ...rowOf(call), status: "queued" } };
+      return { status: 201, body: { ...rowOf(call, progressOf(call, memory)), status: "queued" } };
     },
   });
 }
 
-function listCalls({ calls }: Memory) {
+function listCalls(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "GET",
     path: /^\/call$/,
@@ -119,7 +122,7 @@ function listCalls({ calls }: Memory) {
       const found = calls
         .listed()
         .filter(({ at }) => isInPeriod(at, query))
-        .map(rowOf)
+        .map((call) => rowOf(call, progressOf(call, memory)))
         .filter((row) => (id ?? row.id) === row.id)
         .filter((row) => (phoneNumberId ?? row.phoneNumberId) === row.phoneNumberId)
         .filter((row) => (assistantId ?? row.assistantId) === row.assistantId);
@@ -128,7 +131,8 @@ function listCalls({ calls }: Memory) {
   });
 }
 
-function readCall({ calls }: Memory) {
+function readCall(memory: Memory) {
+  const { calls } = memory;
   return endpoint({
     method: "GET",
     path: /^\/call\/(?<id>[^/]+)$/,
@@ -137,12 +141,22 @@ function readCall({ calls }: Memory) {
       const call = calls.find(path["id"] ?? "");
       return call === undefined
         ? errorOf(404, "Not Found", "Couldn't find the call")
-        : { status: 200, body: rowOf(call) };
+        : { status: 200, body: rowOf(call, progressOf(call, memory)) };
     },
   });
 }
 
-function rowOf({ id, at, request, status, number, endedReason }: StandInCall) {
+const reasons = {
+  completed: "customer-ended-call",
+  voicemail: "voicemail",
+  no_answer: "customer-did-not-answer",
+  busy: "customer-busy",
+};
+
+function rowOf(
+  { id, at, request, number, endedReason }: StandInCall,
+  { state, fate, answeredAt, endedAt }: Progress,
+) {
   const time = new Date(at).toISOString();
   return {
     id,
@@ -150,9 +164,10 @@ function rowOf({ id, at, request, status, number, endedReason }: StandInCall) {
     type: "outboundPhoneCall",
     createdAt: time,
     updatedAt: time,
-    status,
-    ...(status === "ended"
-      ? { endedReason: endedReason ?? "customer-ended-call", endedAt: time }
+    status: state,
+    ...(answeredAt === undefined ? {} : { startedAt: isoOf(answeredAt) }),
+    ...(state === "ended"
+      ? { endedReason: endedReason ?? reasons[fate], endedAt: isoOf(endedAt) }
       : {}),
     name: request["name"],
     subscriptionLimits: request["subscriptionLimits"],

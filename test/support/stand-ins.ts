@@ -1,3 +1,4 @@
+import type { ReadResult } from "../../shared/providers/dialing-provider.ts";
 import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
 import { standInTypes } from "../../infra/stand-ins/index.ts";
 import { createProviders, parseRoute } from "../../shared/providers/index.ts";
@@ -43,6 +44,13 @@ export interface Pair {
   /** Looks the call up in the minute before the stand-in's now. Throws if the adapter cannot. */
   lookUp(call: ReturnType<typeof aCall>): Promise<unknown>;
   canLookUp: boolean;
+  /** Reads the result of a call that was placed, if the adapter can. */
+  readResult(
+    call: ReturnType<typeof aCall>,
+    providerCallId: string,
+  ): Promise<ReadResult | undefined>;
+  /** Lists results of the minute before the stand-in's now; undefined if the adapter cannot. */
+  listResults(): Promise<Map<string, ReadResult> | undefined>;
 }
 interface PairOptions {
   now?: () => number;
@@ -80,6 +88,9 @@ export async function startPair(
       return provider.lookUp?.({ call, attempt: 1, ...period }, route);
     },
     canLookUp: provider.lookUp !== undefined,
+    readResult: async ({ id }, providerCallId) =>
+      provider.readResult?.({ id, attempt: 1, providerCallId }, route),
+    listResults: async () => provider.listResults?.(now() - 60_000, route),
   };
 }
 

@@ -176,6 +176,7 @@ describe("the stand-in of Telnyx", () => {
   it("ignores a repeated command for a minute, and lists active calls by a cursor", async () => {
     let time = Date.now();
     const standIn = await start("telnyx", { now: () => time });
+    standIn.settings.talkSeconds = 3600;
     const headers = { authorization: "Bearer KEY-stand-in" };
     const dial = (command_id: string) =>
       postTo(
