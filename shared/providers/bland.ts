@@ -49,7 +49,6 @@ export const bland: ProviderType<z.infer<typeof routeSchema>> = {
   name: "bland",
   routeSchema,
   callsPerSecond: 1,
-  callbackIdPattern: /"call_id"\s*:\s*"((?!call_[0-9A-Z]{26}_)[^"\\]{1,200})"/,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   create({ secret, fetch, now }) {

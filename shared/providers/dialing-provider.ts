@@ -151,8 +151,6 @@ export interface ProviderType<Route extends { type: string; provider: string }> 
    * calls above their rate, past all calling hours: a new account gets one per second.
    */
   callsPerSecond?: number;
-  /** Pattern of the provider's id of the call in the body of a callback, as its first group. */
-  callbackIdPattern?: RegExp;
   /**
    * Names of the headers that sign a callback. Present if its body tells the result itself, and is verified by the
    * dialer. Absent: a callback is a hint, and the provider's record is read.

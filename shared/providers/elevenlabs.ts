@@ -56,7 +56,6 @@ export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
   name: "elevenlabs",
   routeSchema,
   callsPerSecond: 1,
-  callbackIdPattern: /"conversation_id"\s*:\s*"([^"\\]{1,200})"/,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   contextProblem: ({ context = {} }) =>

@@ -96,11 +96,9 @@ export function defaultCallsPerSecond(route: Route): number | undefined {
   return typeOf(route).callsPerSecond;
 }
 
-/** Returns how the callbacks of a type of account are read. */
-export function callbackFormOf(
-  type: string,
-): Pick<ProviderType<Route>, "callbackIdPattern" | "callbackHeaders"> {
-  return typeOf({ type });
+/** Returns the headers that sign the callbacks of a type of account. Undefined: its callbacks are hints. */
+export function callbackHeadersOf(type: string): readonly string[] | undefined {
+  return typeOf({ type }).callbackHeaders;
 }
 
 /** Composes a variable's name: `twilio-eu` and `ACCOUNT_SID` give `TWILIO_EU_ACCOUNT_SID`. */

@@ -37,7 +37,6 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
   routeSchema,
   callsPerSecond: 1,
   // The metadata of a call repeat our own id under the same name.
-  callbackIdPattern: /"call_id"\s*:\s*"((?!call_[0-9A-Z]{26}_)[^"\\]{1,200})"/,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   create({ secret, fetch, now }) {

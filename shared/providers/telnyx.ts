@@ -62,7 +62,6 @@ export const telnyx: ProviderType<TelnyxRoute> = {
   name: "telnyx",
   routeSchema,
   callsPerSecond: 1,
-  callbackIdPattern: /"call_control_id"\s*:\s*"([^"\\]{1,500})"/,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   create: ({ secret, fetch, now }) => ({

@@ -84,7 +84,6 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["ACCOUNT_SID", "AUTH_TOKEN"],
   contextProblem,
-  callbackIdPattern: /(?:^|&)CallSid=(\w{1,200})(?:&|$)/,
   create({ secret, fetch, now }) {
     const apiOf = ({ provider, baseUrl = "https://api.twilio.com", apiKey }: TwilioRoute) => {
       const accountSid = secret(provider, "ACCOUNT_SID") ?? "";

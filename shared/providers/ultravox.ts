@@ -63,7 +63,6 @@ export const ultravox: ProviderType<UltravoxRoute> = {
   name: "ultravox",
   routeSchema,
   callsPerSecond: 1,
-  callbackIdPattern: /"callId"\s*:\s*"([^"\\]{1,200})"/,
   accountOf: ({ provider }) => provider,
   secretsOf: ({ sipUser }) => (sipUser === undefined ? ["API_KEY"] : ["API_KEY", "SIP_PASSWORD"]),
   create({ secret, fetch, now }) {

@@ -55,7 +55,6 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
   name: "vapi",
   routeSchema,
   callsPerSecond: 1,
-  callbackIdPattern: /"call"\s*:\s*\{\s*"id"\s*:\s*"([^"\\]{1,200})"/,
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY"],
   create({ secret, fetch, now }) {

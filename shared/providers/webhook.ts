@@ -37,7 +37,6 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
   // Each host is an account of its own: a host that answers 401 says nothing about the others.
   accountOf: ({ provider, url }) => `${provider}:${new URL(url).origin}`,
   secretsOf: ({ url }) => (isLoopback(url) ? [] : ["SECRET"]),
-  callbackIdPattern: /"id"\s*:\s*"([^"\\]{1,200})"/,
   callbackHeaders: ["webhook-id", "webhook-timestamp", "webhook-signature"],
   create({ secret, fetch, now }, routes) {
     const keyFor = (account: string) => {

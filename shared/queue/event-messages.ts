@@ -14,8 +14,8 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     account: z.string(),
     /** The call and the version of its claim, from the address. Absent if a project's callbacks share one address. */
     call: z.strictObject({ id: z.string(), claim: z.string() }).optional(),
-    /** The provider's id of the call, if the body holds one. */
-    providerCallId: z.string().optional(),
+    /** The call's id, where such a callback's body names it. */
+    callId: z.string().optional(),
     /** The request of a type whose signed body tells the result itself. The dialer verifies it. */
     signed: z
       .strictObject({ body: z.string(), headers: z.record(z.string(), z.string()) })

@@ -21,7 +21,9 @@ import type {
   DialOutcome,
   FoundCall,
   PlacedCall,
+  SignedCallback,
   SoughtCall,
+  ToldResult,
 } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";
@@ -91,7 +93,7 @@ export function createDialerBench(
               readResult: (placed) => bench.record(placed, route),
               listResults: (from) => bench.list(from, route),
             }
-          : {}),
+          : { readCallback: (signed) => bench.told(signed, route) }),
       }),
     };
   };
@@ -173,6 +175,10 @@ export function createDialerBench(
     /** The provider's record of a placed call; a test sets it. */
     record: async (_placed: PlacedCall, _route: Route): Promise<CallResult | undefined> =>
       undefined,
+    /** Result of verifying a signed callback; a test sets it. */
+    told: async (_signed: SignedCallback, _route: Route): Promise<ToldResult> => ({
+      kind: "unverified",
+    }),
     /** The provider's list of placed calls; a test sets it. */
     list: async (_from: number, _route: Route): Promise<Map<string, CallResult>> => new Map(),
     now: () => now,

@@ -3,7 +3,7 @@ import { typeOfAccount } from "../../../shared/dial-plan/routes.ts";
 import { type CallbackSubject, isCallbackMac } from "../../../shared/platform/callback-address.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { withTimeLimit } from "../../../shared/platform/time-limit.ts";
-import { callbackFormOf } from "../../../shared/providers/index.ts";
+import { callbackHeadersOf } from "../../../shared/providers/index.ts";
 import type { EventMessage } from "../../../shared/queue/event-messages.ts";
 import type { ApiDeps, ApiEnv } from "../context.ts";
 import { readAtMost } from "../middleware/read-json.ts";
@@ -47,7 +47,7 @@ async function takeCallback(
   if (c.req.method !== "POST") {
     return problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } });
   }
-  const message = messageOf(subject, type, await bodyOf(c), c.req.raw.headers);
+  const message = await messageOf(c, subject, type);
   const fields = {
     request_id: c.get("requestId"),
     provider: account,
@@ -76,25 +76,30 @@ async function bodyOf(c: Context<ApiEnv>): Promise<string | undefined> {
   }
 }
 
-/** Composes the message. A body that is undefined leaves the hint that the address gives. */
-function messageOf(
+/** A call's id, which providers repeat in their callbacks. */
+const callIdPattern = /call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}/;
+
+/**
+ * Composes the message. The address of one call says all that a hint needs, so that the body is read only where it is
+ * signed, or where an account's calls share an address: then it names the call.
+ */
+async function messageOf(
+  c: Context<ApiEnv>,
   { account, call }: CallbackSubject,
   type: string,
-  body: string | undefined,
-  headers: Headers,
-): Callback {
-  const { callbackIdPattern, callbackHeaders } = callbackFormOf(type);
-  const providerCallId = callbackIdPattern?.exec(body ?? "")?.[1];
-  const isSigned = body !== undefined && callbackHeaders !== undefined;
-  const signing = (callbackHeaders ?? []).flatMap((name) => {
-    const value = headers.get(name);
-    return value === null ? [] : [[name, value] as const];
+): Promise<Callback> {
+  const hint: Callback = { kind: "callback", account, ...(call === undefined ? {} : { call }) };
+  const signing = callbackHeadersOf(type);
+  if (signing === undefined && call !== undefined) return hint;
+  const body = await bodyOf(c);
+  if (body === undefined) return hint;
+  if (signing === undefined) {
+    const [callId] = callIdPattern.exec(body) ?? [];
+    return callId === undefined ? hint : { ...hint, callId };
+  }
+  const headers = signing.flatMap((name) => {
+    const value = c.req.header(name);
+    return value === undefined ? [] : [[name, value] as const];
   });
-  return {
-    kind: "callback",
-    account,
-    ...(call === undefined ? {} : { call }),
-    ...(providerCallId === undefined ? {} : { providerCallId }),
-    ...(isSigned ? { signed: { body, headers: Object.fromEntries(signing) } } : {}),
-  };
+  return { ...hint, signed: { body, headers: Object.fromEntries(headers) } };
 }

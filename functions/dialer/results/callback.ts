@@ -19,11 +19,13 @@ export async function followCallback(
   const { ledger, settings } = deps;
   if (settings.plan.results === undefined) return;
   if (message.signed !== undefined) return followSigned(message, deps);
-  const { call } = message;
-  if (call === undefined) return;
-  const read = async () => (await ledger.read([call.id])).rows.get(call.id);
+  const { call, account } = message;
+  const id = call?.id ?? message.callId;
+  if (id === undefined) return;
+  const read = async () => (await ledger.read([id])).rows.get(id);
   let row = await read();
-  if (row === undefined || !row.claims.includes(call.claim)) return;
+  if (row === undefined || row.route?.provider !== account) return;
+  if (call !== undefined && !row.claims.includes(call.claim)) return;
   if (row.state !== "PLACED") {
     const { route, claimedAt } = row;
     const known = callOf(row);

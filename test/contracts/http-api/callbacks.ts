@@ -18,17 +18,12 @@ const hashKey = apiEnvironment.HASH_KEY;
 /** Returns the path of a callback address below the public one. */
 const pathOf = (subject: CallbackSubject) => callbackAddress("", { ...subject, hashKey });
 
-/** Callbacks of each type: the account, the body, and the provider's id that is found in it. */
-const bodies: [account: string, body: string, providerCallId: string | undefined][] = [
-  ["twilio-eu", "CallStatus=completed&CallSid=CA0123&To=%2B12025550123", "CA0123"],
-  ["telnyx", '{"data":{"payload":{"call_control_id": "v3:MdI_x-A"}}}', "v3:MdI_x-A"],
-  ["vapi", '{"message":{"type":"end-of-call-report","call":{"id":"019a","orgId":"o"}}}', "019a"],
-  ["retell", `{"call":{"metadata":{"call_id":"${call.id}"},"call_id":"call_ab12"}}`, "call_ab12"],
-  ["elevenlabs", '{"type":"x","data":{"conversation_id":"conv_1"}}', "conv_1"],
-  ["ultravox", '{"event":"call.ended","call":{"callId":"c-1"}}', "c-1"],
-  ["bland", '{"call_id":"b-1","metadata":{}}', "b-1"],
-  ["twilio-eu", "NotCallSid=CA0123", undefined],
-  ["telnyx", '{"call_control_id": "an escape \\u0041"}', undefined],
+/** Callbacks to the address of a whole account: the account, the body, and the call's id that is found in it. */
+const bodies: [account: string, body: string, callId: string | undefined][] = [
+  ["elevenlabs", `{"data":{"conversation_id":"conv_1","user_id":"${call.id}"}}`, call.id],
+  ["bland", `{"call_id":"b-1","metadata":{"call_id":"${call.id}"}}`, call.id],
+  ["retell", '{"call":{"call_id":"call_ab12"}}', undefined],
+  ["twilio-eu", "CallSid=CA0123", undefined],
   ["telnyx", "", undefined],
 ];
 
@@ -46,14 +41,24 @@ export function describeCallbacks(
     const post = (path: string, body: BodyInit = "", headers: Record<string, string> = {}) =>
       api.request(path, { method: "POST", body, headers });
 
-    it.each(bodies)("of %s with %s are queued with the id %s", async (account, body, id) => {
-      const found = id === undefined ? {} : { providerCallId: id };
-      for (const of of [{}, { call }]) {
-        const response = await post(pathOf({ account, ...of }), body);
+    it.each(bodies)(
+      "of all calls of %s with %s are queued with the id %s",
+      async (account, body, id) => {
+        const response = await post(pathOf({ account }), body);
         expect([response.status, await response.text()]).toEqual([204, ""]);
-        expect(await api.queuedEvents(1)).toEqual([{ kind: "callback", account, ...of, ...found }]);
-      }
-    });
+        const found = id === undefined ? {} : { callId: id };
+        expect(await api.queuedEvents(1)).toEqual([{ kind: "callback", account, ...found }]);
+      },
+    );
+
+    it.each(["twilio-eu", "telnyx", "vapi", "retell", "ultravox"])(
+      "of one call of %s are hints, whatever their body says",
+      async (account) => {
+        const body = `CallSid=CA1&other=${call.id.replace("00000", "00007")}`;
+        expect((await post(pathOf({ account, call }), body)).status).toBe(204);
+        expect(await api.queuedEvents(1)).toEqual([{ kind: "callback", account, call }]);
+      },
+    );
 
     it.each([
       ["livekit", { authorization: "Bearer signed" }],

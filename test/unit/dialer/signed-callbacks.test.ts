@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import type { CallResult } from "../../../shared/calls/call-result.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { ToldResult } from "../../../shared/providers/dialing-provider.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  type Bench,
+  boom,
+  putIn,
+  rowOf,
+  sendEach,
+  webhook,
+} from "../../support/dialer-calls.ts";
+
+const minuteMs = 60_000;
+const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+const busy: CallResult = { ...nothing, status: "busy", word: "busy" };
+const route = { type: "webhook", ...webhook } as const;
+
+function createBench(told: ToldResult = { kind: "told", result: busy }): Bench {
+  const bench = createDialerBench({ plan: { results: { waitMinutes: 30 } } });
+  bench.told = async () => told;
+  return bench;
+}
+
+/** Places a call and returns its row. */
+async function place(bench: Bench): Promise<CallRow> {
+  const call = aCallNow(bench);
+  await sendEach(bench, call);
+  await bench.deliver();
+  return rowOf(bench, call);
+}
+
+const signed = { body: "{}", headers: {} };
+
+/** Delivers a signed callback: to the address of a call's claim, or to that of its account. */
+async function tell(bench: Bench, row: CallRow | undefined, claim = row?.claims.at(-1) ?? "") {
+  const call = row && { id: row.id, claim };
+  await bench.eventsQueue.send({
+    kind: "callback",
+    account: "webhook",
+    signed,
+    ...(call === undefined ? {} : { call }),
+  });
+  return bench.deliverEvents();
+}
+
+describe("a signed callback", () => {
+  it("tells the result of its call, which is then no longer waited for", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    expect(placed).toMatchObject({ state: "PLACED", backlog: "results:webhook" });
+    expect(await tell(bench, placed)).toEqual(["ack"]);
+    expect(await rowOf(bench, placed)).toMatchObject({
+      result: { status: "busy" },
+      backlog: null,
+      dueAt: null,
+    });
+  });
+
+  it("that never comes leaves the result unknown, once the time is over", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    for (const minutes of [29, 1]) {
+      bench.advance(minutes * minuteMs);
+      await bench.sweep();
+      await bench.deliverEvents();
+    }
+    expect(await rowOf(bench, placed)).toMatchObject({
+      result: { status: "unknown" },
+      backlog: null,
+    });
+    await tell(bench, placed); // late, and still better than nothing
+    expect(await rowOf(bench, placed)).toMatchObject({ result: { status: "busy" } });
+  });
+
+  it("that tells another end than before is noted once, with an alarm, and the first end stands", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    await tell(bench, placed);
+    bench.told = async () => ({ kind: "told", result: { ...busy, status: "completed" } });
+    await tell(bench, placed);
+    await tell(bench, placed);
+    const row = await rowOf(bench, placed);
+    expect(row.result).toMatchObject({ status: "busy" });
+    expect(row.history.map(({ reason }) => reason)).toEqual([
+      "claimed",
+      "placed",
+      "result_contradicted",
+    ]);
+    expect(bench.eventsOf("result.contradicted")).toMatchObject([{ level: "alarm" }]);
+  });
+
+  it.each(["DIALING", "UNKNOWN", "NEEDS_REVIEW"] as const)(
+    "proves that a call that is %s was placed",
+    async (state) => {
+      const bench = createBench();
+      const row = await putIn(bench, state, aCallNow(bench), { route });
+      await tell(bench, row);
+      expect(await rowOf(bench, row)).toMatchObject({
+        state: "PLACED",
+        reason: "found",
+        result: { status: "busy" },
+        request: null,
+      });
+      expect(bench.dialed).toEqual([]);
+    },
+  );
+
+  it("of another claim, of a call that waits again, or about something else changes nothing", async () => {
+    const bench = createBench();
+    const row = await putIn(bench, "UNKNOWN", aCallNow(bench), { route });
+    await tell(bench, row, "another");
+    const waiting = await putIn(bench, "WAITING", aCallNow(bench));
+    await tell(bench, waiting, "v1");
+    bench.told = async () => ({ kind: "other" });
+    await tell(bench, row);
+    expect(await rowOf(bench, row)).toEqual(row);
+    expect(await rowOf(bench, waiting)).toEqual(waiting);
+  });
+
+  it("that does not verify is dropped, with an alarm at most once an hour", async () => {
+    const bench = createBench({ kind: "unverified" });
+    const placed = await place(bench);
+    expect(await tell(bench, placed)).toEqual(["ack"]);
+    await tell(bench, placed);
+    bench.advance(60 * minuteMs);
+    await tell(bench, placed);
+    expect(bench.eventsOf("callback.unverified").map(({ level }) => level)).toEqual([
+      "alarm",
+      "warning",
+      "alarm",
+    ]);
+    expect((await rowOf(bench, placed)).result).toBeNull();
+  });
+
+  it("to the address of an account tells of the call and attempt that its body names", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    const toldOf = (attempt: number): ToldResult => ({
+      kind: "told",
+      result: busy,
+      call: { id: placed.id, attempt },
+    });
+    bench.told = async () => toldOf(2);
+    await tell(bench, undefined);
+    expect((await rowOf(bench, placed)).result).toBeNull();
+    bench.told = async () => toldOf(1);
+    await tell(bench, undefined);
+    expect((await rowOf(bench, placed)).result).toMatchObject({ status: "busy" });
+  });
+
+  it("comes again if the ledger cannot be reached", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    bench.breakLedger({ read: boom });
+    expect(await tell(bench, placed)).not.toEqual(["ack"]);
+    bench.mendLedger();
+    expect((await rowOf(bench, placed)).result).toBeNull();
+  });
+});

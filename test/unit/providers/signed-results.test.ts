@@ -1,0 +1,145 @@
+import { createHash, createHmac, createSecretKey } from "node:crypto";
+import * as fc from "fast-check";
+import { SignJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { toldByLiveKit } from "../../../shared/providers/results/livekit.ts";
+import { toldByWebhook } from "../../../shared/providers/results/webhook.ts";
+
+const now = Date.parse("2026-06-01T10:00:00Z");
+
+describe("a webhook's signed result", () => {
+  const bytes = Buffer.alloc(32, 7);
+  const key = createSecretKey(bytes);
+  const signatureOf = (body: string, seconds: number, by = bytes) =>
+    createHmac("sha256", by).update(`m1.${seconds}.${body}`).digest("base64");
+  const signed = (body: string, seconds = now / 1000, more = "") => ({
+    body,
+    headers: {
+      "webhook-id": "m1",
+      "webhook-timestamp": String(seconds),
+      "webhook-signature": `${more}v1,${signatureOf(body, seconds)}`,
+    },
+  });
+
+  it("is read in full", () => {
+    const body = {
+      status: "completed",
+      seconds: 42,
+      answered_at: "2026-06-01T09:58:00Z",
+      ended_at: "2026-06-01T11:59:00+02:00",
+      human: true,
+    };
+    expect(toldByWebhook(signed(JSON.stringify(body)), key, now)).toEqual({
+      kind: "told",
+      result: {
+        status: "completed",
+        word: "completed",
+        seconds: 42,
+        human: true,
+        answeredAt: Date.parse(body.answered_at),
+        endedAt: Date.parse(body.ended_at),
+      },
+    });
+  });
+
+  it("counts beside a signature of another secret, while one is rotated", () => {
+    const other = `v1,${signatureOf('{"status":"busy"}', now / 1000, Buffer.alloc(32, 8))} v1a,x `;
+    const callback = signed('{"status":"busy"}', now / 1000, other);
+    expect(toldByWebhook(callback, key, now)).toMatchObject({ result: { status: "busy" } });
+  });
+
+  it.each([
+    ["old", signed('{"status":"busy"}', now / 1000 - 301)],
+    ["of the future", signed('{"status":"busy"}', now / 1000 + 301)],
+    ["of another body", { ...signed('{"status":"busy"}'), body: '{"status":"completed"}' }],
+    ["unsigned", { body: '{"status":"busy"}', headers: {} }],
+    ["of an unknown status", signed('{"status":"happy"}')],
+    ["with an unknown field", signed('{"status":"busy","opinion":"good"}')],
+    ["no JSON", signed("busy")],
+  ])("that is %s does not verify", (_, callback) => {
+    expect(toldByWebhook(callback, key, now)).toEqual({ kind: "unverified" });
+  });
+
+  it("needs no signature of a loopback host without a secret", () => {
+    const callback = { body: '{"status":"voicemail","human":false}', headers: {} };
+    expect(toldByWebhook(callback, undefined, now)).toMatchObject({
+      result: { status: "voicemail", human: false },
+    });
+  });
+
+  it("of any body and headers throws nothing", () => {
+    const headers = fc.dictionary(
+      fc.constantFrom("webhook-id", "webhook-timestamp", "webhook-signature"),
+      fc.oneof(fc.string(), fc.constant("v1,")),
+    );
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), headers, (body, some) => {
+        expect(toldByWebhook({ body, headers: some }, key, now).kind).toBe("unverified");
+      }),
+    );
+  });
+});
+
+describe("a LiveKit event", () => {
+  const keys = { apiKey: "API1", apiSecret: "s".repeat(40) };
+  const room = { name: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000-2" };
+  const left = (disconnectReason: string, more: object = {}) => ({
+    event: "participant_left",
+    room,
+    participant: { identity: "callee", disconnectReason, ...more },
+    createdAt: String(now / 1000 - 5),
+  });
+  async function signed(event: unknown, { secret = keys.apiSecret, issuer = keys.apiKey } = {}) {
+    const body = JSON.stringify(event);
+    const sha256 = createHash("sha256").update(body).digest("base64");
+    const token = await new SignJWT({ sha256 })
+      .setProtectedHeader({ alg: "HS256" })
+      .setIssuer(issuer)
+      .setExpirationTime(now / 1000 + 300)
+      .sign(new TextEncoder().encode(secret));
+    return { body, headers: { authorization: token } };
+  }
+  const toldBy = (callback: Awaited<ReturnType<typeof signed>>) =>
+    toldByLiveKit(callback, keys, "callee", now);
+
+  it.each([
+    ["CLIENT_INITIATED", "completed"],
+    ["USER_UNAVAILABLE", "no_answer"],
+    ["USER_REJECTED", "declined"],
+    ["SIP_TRUNK_FAILURE", "failed"],
+    ["ROOM_DELETED", "unknown"],
+    ["PARTICIPANT_REMOVED", "unknown"],
+  ])("of a callee who left for %s tells that the call was %s", async (word, status) => {
+    expect(await toldBy(await signed(left(word)))).toMatchObject({
+      kind: "told",
+      call: { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000", attempt: 2 },
+      result: { status, word, endedAt: now - 5000 },
+    });
+  });
+
+  it("of a callee whose call was active when the agent ended it tells that it was completed", async () => {
+    const active = left("ROOM_DELETED", { attributes: { "sip.callStatus": "active" } });
+    expect(await toldBy(await signed(active))).toMatchObject({ result: { status: "completed" } });
+  });
+
+  it.each([
+    ["another event", { ...left("CLIENT_INITIATED"), event: "participant_joined" }],
+    ["another participant", left("CLIENT_INITIATED", { identity: "agent" })],
+    ["another room", { ...left("CLIENT_INITIATED"), room: { name: "lobby" } }],
+  ])("about %s is left alone", async (_, event) => {
+    expect(await toldBy(await signed(event))).toEqual({ kind: "other" });
+  });
+
+  it("of another key, another body or another form does not verify", async () => {
+    const event = left("USER_REJECTED");
+    for (const callback of [
+      await signed(event, { secret: "t".repeat(40) }),
+      await signed(event, { issuer: "API2" }),
+      { ...(await signed(event)), body: JSON.stringify(left("CLIENT_INITIATED")) },
+      { ...(await signed(event)), headers: { authorization: "" } },
+      await signed("participant_left"),
+    ]) {
+      expect(await toldBy(callback)).toEqual({ kind: "unverified" });
+    }
+  });
+});
