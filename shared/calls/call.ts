@@ -204,6 +204,8 @@ export interface Call {
   id: string;
   /** The `X-Request-Id` of the request that contained the call. */
   requestId: string;
+  /** Number of calls of that request. Every row has it, as no other record of a request lasts. */
+  requestCalls: number;
   /** The `client` of the token that the call was posted with. */
   client: string;
   /** Milliseconds since the epoch. */

@@ -272,6 +272,7 @@ function firstRow(call: Call, numberHash: string, numberTail: string): CallRow {
     unknownSince: null,
     misses: 0,
     request: call.request,
+    requestCalls: call.requestCalls,
     ancestors: call.ancestors ?? [],
     route: null,
     providerCallId: null,
