@@ -8,7 +8,7 @@ import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { accountOf, routeOf } from "../../shared/dial-plan/routes.ts";
 import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { type BearingDocuments, restoreKey } from "../../shared/documents/restore.ts";
-import { isCancelled, isOnDoNotCallList, isPaused } from "../../shared/documents/orders.ts";
+import { cancelledBy, isOnDoNotCallList, isPaused } from "../../shared/documents/orders.ts";
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import { accountNameOf, contextProblem, type Route } from "../../shared/providers/index.ts";
 import type { Opening } from "../../shared/schedule/calling-hours.ts";
@@ -107,7 +107,8 @@ function isDue({ state, dueAt }: CallRow, now: number): boolean {
 /** Returns the final state of a call that must end now, whatever is paused, open or paced. */
 function endOf(call: Call, at: number, known: Known): Decided | undefined {
   const { plan, documents, hashKey } = known;
-  if (isCancelled(call, documents)) return { state: "CANCELLED", reason: "operator" };
+  const cancelled = cancelledBy(call, documents);
+  if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   if (at >= expiryOf(call, plan)) return { state: "EXPIRED", reason: "expired" };
   if (!mayBeCalled(call.request, plan)) {
     return { state: "REJECTED", reason: "destination_denied" };

@@ -37,7 +37,7 @@ export interface HistoryEntry {
   reason: string;
   /** End of the wait, for states that wait. */
   dueAt?: number | undefined;
-  /** Token id of the operator who took the step. */
+  /** Token id of the operator who took the step; of the client, if its reason is `client`. */
   by?: string | undefined;
 }
 

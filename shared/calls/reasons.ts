@@ -11,6 +11,7 @@ export const reasons = {
   claim_lapsed: "The dialer that was about to dial never said what became of the call.",
   claim_too_old: "Too much time passed between the claim and the request, so nothing was sent.",
   claimed: "A dialer has taken the call and is about to dial.",
+  client: "The client that posted the call has cancelled it.",
   context_not_carried: "The provider of the agent's route cannot carry the call's context whole.",
   dead_letter: "The call's message failed a hundred times and left the queue.",
   destination_denied: "The dial plan does not permit calls to the number's destination.",

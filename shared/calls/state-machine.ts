@@ -222,9 +222,10 @@ export function reviewed(
   return moved(row, { state: "NEEDS_REVIEW", reason: "outcome_unknown" }, write);
 }
 
-/** An operator's decision about one call. */
+/** An operator's decision about one call, or its client's. */
 export type OperatorAct =
   | { to: "PLACED" | "CANCELLED" }
+  | { to: "CANCELLED"; reason: "client" }
   /** Id of the call that replaces it. */
   | { to: "REDIALED"; redialedAs: string };
 
@@ -235,7 +236,7 @@ export const actedFrom: Record<OperatorAct["to"], readonly CallState[]> = {
   REDIALED: ["NEEDS_REVIEW", "REJECTED", "EXPIRED"],
 };
 
-/** @param by id of the operator's token */
+/** @param by id of the token of the operator, or of the client where that is the act's reason */
 export function acted(
   row: CallRow,
   act: OperatorAct,
@@ -243,7 +244,8 @@ export function acted(
   write: Write,
 ): CallRow | undefined {
   if (!actedFrom[act.to].includes(row.state)) return undefined;
-  const next = moved(row, { state: act.to, reason: "operator", by }, write);
+  const reason = "reason" in act ? act.reason : "operator";
+  const next = moved(row, { state: act.to, reason, by }, write);
   if (act.to === "PLACED") return { ...next, request: null };
   return act.to === "REDIALED" ? { ...next, redialedAs: act.redialedAs } : next;
 }

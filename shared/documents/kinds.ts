@@ -19,6 +19,17 @@ const markSchema = z.looseObject({
 });
 export type Mark = z.infer<typeof markSchema>;
 
+/** An order to end calls that were accepted up to `at`. */
+const cancellationOrderSchema = z.looseObject({
+  /** The client whose calls alone it ends. Null: an operator's order, which ends those of every client. */
+  client: z.string().nullable(),
+  at: time,
+  by: z.string(),
+  /** The calls of the request that it ends, in the form of index-set.ts. Null: all of them. */
+  indexes: z.string().nullable(),
+});
+export type CancellationOrder = z.infer<typeof cancellationOrderSchema>;
+
 /**
  * Schemas of the documents' values, by kind. Times are milliseconds since the epoch. Fields unknown to this
  * version are kept, as every change spreads the value.
@@ -82,17 +93,17 @@ const kinds = {
   }),
   /** Key: the number's hash. */
   "do-not-call": z.looseObject({ at: time }),
-  /** Key: see orders.ts. Ends calls of an agent or a request that were accepted up to `at`. */
+  /** Key: see orders.ts. Orders to end calls of an agent or a request. */
   cancellation: z.looseObject({
     of: z.union([z.object({ agent: z.string() }), z.object({ request: z.string() })]),
-    at: time,
-    by: z.string(),
+    orders: z.array(cancellationOrderSchema),
   }),
   /** Key: account and the provider's id of a call. */
   "provider-id": z.looseObject({ call: z.string() }),
   /** Key: time and id. One entry of the audit log. */
   audit: z.looseObject({
     at: time,
+    /** Id of an operator's token; of a client's, if the act's name says so. */
     by: z.string(),
     act: z.string(),
     /** The call, agent, account or request concerned; never a number. */

@@ -1,9 +1,10 @@
 import { createHmac } from "node:crypto";
 import type { Call } from "../calls/call.ts";
-import { requestIdOf } from "../calls/ids.ts";
+import { indexOf, requestIdOf } from "../calls/ids.ts";
+import { hasIndex } from "../calls/index-set.ts";
 import type { DocumentKey, DocumentsRead } from "./documents.ts";
 import type { Route } from "../providers/index.ts";
-import type { ValueOf } from "./kinds.ts";
+import type { CancellationOrder, ValueOf } from "./kinds.ts";
 
 /** The target of a pause: an agent's calls, or those of an account of the dial plan's `providers`. */
 export type Pausable = ValueOf<"pause">["of"];
@@ -34,12 +35,38 @@ export function cancellationKeysOf({ requestId, ancestors = [], request }: Call)
   ];
 }
 
-/** True if an operator has cancelled a call, by its agent or a request, and the call was accepted before the order. */
-export function isCancelled(call: Call, documents: DocumentsRead): boolean {
-  return cancellationKeysOf(call).some(({ kind, key }) => {
-    const order = documents.get(kind, key);
-    return order !== undefined && call.acceptedAt <= order.value.at;
-  });
+/** True if an order ends a call of its agent or request: one of its client and index, accepted before the order. */
+export function isCovered(
+  { id, client, acceptedAt }: Pick<Call, "id" | "client" | "acceptedAt">,
+  order: CancellationOrder,
+): boolean {
+  return (
+    acceptedAt <= order.at &&
+    (order.client === null || order.client === client) &&
+    (order.indexes === null || hasIndex(order.indexes, indexOf(id)))
+  );
+}
+
+/**
+ * Returns who has cancelled a call, by its agent or a request; undefined if nobody has. A redial is cancelled with the
+ * calls that it replaces.
+ */
+export function cancelledBy(
+  call: Call,
+  documents: DocumentsRead,
+): "operator" | "client" | undefined {
+  const { id, client, acceptedAt, ancestors = [], request } = call;
+  const ordersOf = (what: Cancellable, ofCall: string) => {
+    const { kind, key } = cancellationKeyOf(what);
+    const { orders = [] } = documents.get(kind, key)?.value ?? {};
+    return orders.filter((order) => isCovered({ id: ofCall, client, acceptedAt }, order));
+  };
+  const orders = [
+    ...ordersOf({ agent: request.agent_id }, id),
+    ...[id, ...ancestors].flatMap((one) => ordersOf({ request: requestIdOf(one) }, one)),
+  ];
+  if (orders.length === 0) return undefined;
+  return orders.some((order) => order.client === null) ? "operator" : "client";
 }
 
 /** Names the documents of all pauses that may keep calls of an agent along a route waiting. */

@@ -105,8 +105,8 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "an operator's act keeps the claims",
-    'const next = moved(row, { state: act.to, reason: "operator", by }, write);',
-    'const next = { ...moved(row, { state: act.to, reason: "operator", by }, write), claims: [] };',
+    "const next = moved(row, { state: act.to, reason, by }, write);",
+    "const next = { ...moved(row, { state: act.to, reason, by }, write), claims: [] };",
   ],
   [
     "a redial is known by its id",
@@ -150,9 +150,9 @@ const ofDialing = [
       ],
       [
         "a cancelled call is not dialed",
-        'if (isCancelled(call, documents)) return { state: "CANCELLED", reason: "operator" };',
-        "",
-        ['if (isCancelled(call, read)) return { state: "CANCELLED", reason: "operator" };', ""],
+        "const cancelled = cancelledBy(call, documents);",
+        "const cancelled = undefined;",
+        ["const cancelled = cancelledBy(call, read);", "const cancelled = undefined;"],
       ],
       [
         "who is on the do-not-call list is never claimed",

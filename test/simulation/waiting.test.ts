@@ -220,7 +220,8 @@ describe("a call that must not be made", () => {
     const bench = benchOf();
     const [id = ""] = await post(bench, 1);
     const key = cancellationKeyOf({ agent: "agent_sales" });
-    const value = { of: { agent: "agent_sales" }, at: bench.now() + 1, by: "operator" };
+    const order = { client: null, at: bench.now() + 1, by: "operator", indexes: null };
+    const value = { of: { agent: "agent_sales" }, orders: [order] };
     const next = { ...key, version: randomId(), value, expiresAt: null };
     await bench.documents.write([{ next, seen: null }]);
     await bench.deliver();

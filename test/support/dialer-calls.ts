@@ -3,7 +3,7 @@ import { withPortLimits } from "../../functions/dialer/wiring.ts";
 import type { Call } from "../../shared/calls/call.ts";
 import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
 import type { DocumentKey, StoredDocument } from "../../shared/documents/documents.ts";
-import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
+import type { CancellationOrder, Kind, ValueOf } from "../../shared/documents/kinds.ts";
 import {
   type Cancellable,
   cancellationKeyOf,
@@ -149,8 +149,11 @@ export async function putDocument<K extends Kind>(
 export const pause = (bench: Bench, what: Pausable) =>
   putDocument(bench, pauseKeyOf(what), { of: what, at: bench.now(), by: "ops" });
 export const resume = (bench: Bench, what: Pausable) => bench.documents.remove([pauseKeyOf(what)]);
-export const cancel = (bench: Bench, what: Cancellable) =>
-  putDocument(bench, cancellationKeyOf(what), { of: what, at: bench.now(), by: "ops" });
+export const cancel = (bench: Bench, what: Cancellable, more: Partial<CancellationOrder> = {}) =>
+  putDocument(bench, cancellationKeyOf(what), {
+    of: what,
+    orders: [{ client: null, at: bench.now(), by: "ops", indexes: null, ...more }],
+  });
 
 export const hashOf = (number: string) => traceOfNumber(number, hashKey).numberHash;
 

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { CallView } from "../operator/call-view.ts";
 import type { CallsPage } from "../operator/calls.ts";
-import type { Cancelled } from "../operator/cancel.ts";
+import type { Cancelled } from "../operator/cancellations.ts";
 import type { Counts } from "../operator/counts.ts";
 import { type Ask, type Attempt, type Filter, names, states, textIn, Time } from "./shared.tsx";
 

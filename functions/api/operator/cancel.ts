@@ -1,30 +1,27 @@
 import type { Context } from "hono";
 import * as z from "zod";
-import { acted } from "../../../shared/calls/state-machine.ts";
-import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Documents } from "../../../shared/documents/documents.ts";
-import type { ValueOf } from "../../../shared/documents/kinds.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
-import { type Cancellable, cancellationKeyOf } from "../../../shared/documents/orders.ts";
-import { randomVersion } from "../../../shared/platform/random-id.ts";
+import type { CancellationOrder } from "../../../shared/documents/kinds.ts";
 import type { ApiEnv, OperatorDeps } from "../context.ts";
 import { unprocessable } from "../problem.ts";
 import { record } from "./audit.ts";
-import { changeDocument } from "./change-document.ts";
+import {
+  answerPages,
+  cancelledSchema,
+  cancelPages,
+  cancelRows,
+  giveOrder,
+  pageRows,
+  standingOrder,
+} from "./cancellations.ts";
 import { callCursor, duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
-import { countActs } from "./decisions.ts";
-import { agentId, endOfTime, nextCursor, oneOf, requestId } from "./fields.ts";
+import { agentId, endOfTime, oneOf, requestId } from "./fields.ts";
 import { operatorRoute } from "./route.ts";
 
-/** Rows of one page, and maximum pages of one answer. */
-const pageRows = 50;
-const answerPages = 20;
 /** Backlogs of one page, and maximum pages of one answer: each backlog must be read to know its agent. */
 const backlogsPage = 200;
 const backlogPages = 10;
 
-/** An order to cancel, as in its document. */
-type Order = ValueOf<"cancellation">;
 /** Calls that one answer has cancelled, and the position of the next answer; absent at the end. */
 interface Progress {
   cancelled: number;
@@ -46,10 +43,9 @@ export function cancelCursorOf(place: CancelPlace): string {
   return opaqueCursorOf(place);
 }
 
-const cancelledSchema = z.strictObject({ cancelled: z.int(), cursor: nextCursor });
-export type Cancelled = z.infer<typeof cancelledSchema>;
+/** Operators' orders are for all calls of every client. */
+const scope = { client: null };
 
-/** Each answer cancels a part of the calls and has a cursor for the next. */
 const cancelCalls = operatorRoute({
   operationId: "cancelCalls",
   summary: "Cancel what waits of a request or an agent",
@@ -73,9 +69,9 @@ const cancelCalls = operatorRoute({
       return refuse("must be of an answer to this very order");
     }
     if (cursor === undefined) await record(c, deps, "cancel", target);
-    const { documents } = deps;
-    const order =
-      cursor === undefined ? await give(c, deps, what, documents) : await standing(what, documents);
+    const order = await (cursor === undefined
+      ? giveOrder(c, deps, what, scope)
+      : standingOrder(deps, what, scope));
     if (order === undefined) return refuse("must be of an answer to this very order");
     const { cancelled, next } =
       "request" in what
@@ -88,54 +84,26 @@ const cancelCalls = operatorRoute({
 
 export const cancelRoutes = [cancelCalls];
 
-/** Writes the order, by which the dialer cancels calls that have no row yet. */
-async function give(
-  c: Context<ApiEnv>,
-  deps: OperatorDeps,
-  what: Cancellable,
-  documents: Documents,
-): Promise<Order | undefined> {
-  const at = deps.clock.now();
-  const by = c.get("caller").tokenId;
-  const expiresAt = at + deps.retentionMs;
-  const change = (earlier: { value: Order } | undefined) => ({
-    of: what,
-    at: Math.max(at, earlier?.value.at ?? 0),
-    by,
-  });
-  return changeDocument(cancellationKeyOf(what), expiresAt, change, documents, deps);
-}
-
-async function standing(what: Cancellable, documents: Documents): Promise<Order | undefined> {
-  const { kind, key } = cancellationKeyOf(what);
-  return (await documents.read([{ kind, key }])).get(kind, key)?.value;
-}
-
 /** Cancels the waiting calls of a request, newest first. */
 async function cancelRequest(
   c: Context<ApiEnv>,
   deps: OperatorDeps,
-  order: Order,
-  ofRequest: string,
+  order: CancellationOrder,
+  requestId: string,
   cursor: CancelPlace | undefined,
 ): Promise<Progress> {
-  const { ledger } = deps;
-  let before = cursor !== undefined && "before" in cursor ? cursor.before : undefined;
-  let cancelled = 0;
-  for (let page = 0; page < answerPages; page++) {
-    const { rows, next } = await ledger.list({ requestId: ofRequest, before, limit: pageRows });
-    cancelled += await cancelRows(c, deps, order, rows, ledger);
-    if (next === undefined) return { cancelled };
-    before = next;
-  }
-  return before === undefined ? { cancelled } : { cancelled, next: { before } };
+  const from = cursor !== undefined && "before" in cursor ? cursor.before : undefined;
+  const { cancelled, next } = await cancelPages(c, deps, order, from, (before) =>
+    deps.ledger.list({ requestId, before, limit: pageRows }),
+  );
+  return next === undefined ? { cancelled } : { cancelled, next: { before: next } };
 }
 
 /** Cancels the calls that wait in an agent's backlogs, one backlog after another, first due first. */
 async function cancelAgent(
   c: Context<ApiEnv>,
   deps: OperatorDeps,
-  order: Order,
+  order: CancellationOrder,
   ofAgent: string,
   cursor: CancelPlace | undefined,
 ): Promise<Progress> {
@@ -156,7 +124,7 @@ async function cancelAgent(
       const [places = []] = await ledger.due({ backlogs, until: endOfTime, each: pageRows });
       if (places.length === 0) break;
       const { rows } = await ledger.read(places.map(({ id }) => id));
-      cancelled += await cancelRows(c, deps, order, [...rows.values()], ledger);
+      cancelled += await cancelRows(c, deps, order, [...rows.values()]);
       after = places.at(-1);
       if (places.length < pageRows) break;
     }
@@ -187,28 +155,4 @@ async function backlogsOf(
     rest = listed.at(-1)?.key;
   }
   return { keys, rest };
-}
-
-/** Cancels the rows that wait and are older than the order. Returns the number of cancelled rows. */
-async function cancelRows(
-  c: Context<ApiEnv>,
-  deps: OperatorDeps,
-  order: Order,
-  rows: readonly CallRow[],
-  ledger: CallLedger,
-): Promise<number> {
-  const at = deps.clock.now();
-  const by = c.get("caller").tokenId;
-  const changes = rows.flatMap((row) => {
-    if (row.state !== "WAITING" || row.acceptedAt > order.at) return [];
-    const write = { version: randomVersion(deps.randomId()), at };
-    const next = acted(row, { to: "CANCELLED" }, by, write);
-    return next === undefined ? [] : [{ next, seen: row.version }];
-  });
-  if (changes.length === 0) return 0;
-  // A row that another write has changed is left alone: if it waits again, the order cancels it when it is due.
-  const done = await ledger.write(changes);
-  const written = changes.flatMap(({ next }, index) => (done[index] === true ? [next] : []));
-  await countActs(written, deps);
-  return written.length;
 }

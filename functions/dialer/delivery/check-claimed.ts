@@ -2,7 +2,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { Decided } from "../../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { BearingDocuments } from "../../../shared/documents/restore.ts";
-import { isCancelled, isOnDoNotCallList, isPaused } from "../../../shared/documents/orders.ts";
+import { cancelledBy, isOnDoNotCallList, isPaused } from "../../../shared/documents/orders.ts";
 import { type Delivery, type Held, type Refusal, waiting } from "./delivery.ts";
 import type { DialerDeps } from "../context.ts";
 import type { Permit } from "./permits.ts";
@@ -41,7 +41,8 @@ export function refusedByOrders(
 ): Decided | undefined {
   const { call, route } = held.dial;
   if (read.isOnHold) return waiting("restored", held);
-  if (isCancelled(call, read)) return { state: "CANCELLED", reason: "operator" };
+  const cancelled = cancelledBy(call, read);
+  if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   if (isOnDoNotCallList(held.row.numberHash, read, deps.settings.hashKey)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }

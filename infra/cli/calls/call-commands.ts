@@ -2,7 +2,7 @@ import Table from "cli-table3";
 import { meaningOf } from "../../../shared/calls/reasons.ts";
 import type { CallStory, CallView } from "../../../functions/api/operator/call-view.ts";
 import type { Revealed } from "../../../functions/api/operator/calls.ts";
-import type { Cancelled } from "../../../functions/api/operator/cancel.ts";
+import type { Cancelled } from "../../../functions/api/operator/cancellations.ts";
 import type { Redialed } from "../../../functions/api/operator/redial.ts";
 import { callsOf, forEach, pageCallsMax } from "./chosen-calls.ts";
 import type { Command } from "./command.ts";

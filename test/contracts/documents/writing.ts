@@ -70,7 +70,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       const written = keys.flatMap((key, at) => [
         aPause(key, at),
         aDocument("do-not-call", key, { at }),
-        aDocument("cancellation", key, { of: { agent: "a" }, at, by: "ops" }, suiteNow + 9),
+        aDocument("cancellation", key, cancelledAt(at), suiteNow + 9),
         aDocument("failures", key, { unansweredInRow: at }, suiteNow + 9),
       ]);
       expect(new Set(await documents.write(anew(...written)))).toEqual(new Set([true]));
@@ -111,18 +111,8 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
     });
 
     it("forgets a document from the moment that it expires, and takes another in its place", async () => {
-      const first = aDocument(
-        "cancellation",
-        "a",
-        { of: { agent: "a" }, at: 1, by: "ops" },
-        suiteNow + 1000,
-      );
-      const rival = aDocument(
-        "cancellation",
-        "a",
-        { of: { agent: "a" }, at: 2, by: "ops" },
-        suiteNow + 9000,
-      );
+      const first = aDocument("cancellation", "a", cancelledAt(1), suiteNow + 1000);
+      const rival = aDocument("cancellation", "a", cancelledAt(2), suiteNow + 9000);
       await documents.write(anew(first));
       now += 999;
       expect(await read(first)).toEqual(first);
@@ -165,4 +155,9 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(await winners(null)).toHaveLength(1);
     });
   });
+}
+
+/** Returns the value of an operator's cancellation. */
+function cancelledAt(at: number) {
+  return { of: { agent: "a" }, orders: [{ client: null, at, by: "ops", indexes: null }] };
 }

@@ -82,7 +82,8 @@ describe("a purge", () => {
     const bench = createBench();
     const order = { of: { agent: "stays" }, at: 1, by: "ops" };
     await putDocument(bench, { kind: "pause", key: "stays" }, order);
-    await putDocument(bench, { kind: "cancellation", key: "ends" }, order, bench.now() + 1000);
+    const ending = { kind: "do-not-call", key: "ends" } as const;
+    await putDocument(bench, ending, { at: 1 }, bench.now() + 1000);
     let isAsked = false;
     bench.breakDocuments({
       async purge() {
@@ -94,6 +95,6 @@ describe("a purge", () => {
     await run(bench);
     expect(isAsked).toBe(true);
     expect(await documentOf(bench, "pause", "stays")).toBeDefined();
-    expect(await documentOf(bench, "cancellation", "ends")).toBeUndefined();
+    expect(await documentOf(bench, "do-not-call", "ends")).toBeUndefined();
   });
 });
