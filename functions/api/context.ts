@@ -31,8 +31,8 @@ export interface ApiDeps {
 /** Dependencies as an entry has them, before it is known that the settings are right. */
 export type UncheckedApiDeps = Omit<ApiDeps, "settings"> & { settings: Settings<ApiSettings> };
 
-/** Further dependencies of the operator's routes, from valid settings. */
-export interface OperatorDeps extends ApiDeps {
+/** Dependencies of the routes that read or change calls, with more of the settings. */
+export interface RouteDeps extends ApiDeps {
   plan: DialPlan;
   /** Time for which the plan keeps ended calls, in milliseconds. */
   retentionMs: number;

@@ -1,6 +1,6 @@
 /** Makes the OpenAPI documents from the routes of the API and the schemas by which these judge requests. */
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
-import type { Operation } from "../../functions/api/operator/route.ts";
+import type { Operation } from "../../functions/api/route.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
 import { titles } from "../../functions/api/problem.ts";
 import { problemSchema } from "../../functions/api/problem-schema.ts";

@@ -1,10 +1,10 @@
 import type { Context } from "hono";
 import * as z from "zod";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
+import type { ApiEnv, RouteDeps } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
 import { foreignCursor } from "./cursors.ts";
 import { limit, nextCursor, time, timeOf } from "./fields.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 const auditSchema = z.strictObject({
   entries: z.array(
@@ -20,7 +20,7 @@ const auditSchema = z.strictObject({
 });
 export type Audit = z.infer<typeof auditSchema>;
 
-const listAudit = operatorRoute({
+const listAudit = declareRoute({
   operationId: "listAudit",
   summary: "The audit log: what operators did, newest first",
   method: "get",
@@ -63,7 +63,7 @@ export const auditRoutes = [listAudit];
  */
 export async function record(
   c: Context<ApiEnv>,
-  deps: OperatorDeps,
+  deps: RouteDeps,
   act: string,
   target: string,
   count?: number,

@@ -15,12 +15,12 @@ import {
 import { pauseKeyOf, pauseKeysOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { breakerKeysOf, openBreakers } from "../../../shared/documents/breakers.ts";
-import type { OperatorDeps } from "../context.ts";
+import type { RouteDeps } from "../context.ts";
 import { sweepKey } from "../../../shared/documents/restore.ts";
 import { sweptAt, sweptAtIn } from "./counts.ts";
 import { duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
 import { endOfTime, limit, nextCursor, time, timeOf } from "./fields.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 /** Backlogs of one page, and pages of one window. */
 const pageBacklogs = 500;
@@ -86,7 +86,7 @@ const placeSchema = z.strictObject({
 type BacklogsPlace = z.infer<typeof placeSchema>;
 
 /** Heads are compared within a window of 1,000 backlogs. The backlogs of the next window follow. */
-const listBacklogs = operatorRoute({
+const listBacklogs = declareRoute({
   operationId: "listBacklogs",
   summary: "Whose calls wait, since when, and what holds them; those due first come first",
   method: "get",
@@ -138,7 +138,7 @@ async function windowAfter(
 async function waitingIn(
   backlogs: readonly StoredDocument<"backlog">[],
   ledger: CallLedger,
-  { plan }: OperatorDeps,
+  { plan }: RouteDeps,
 ): Promise<Waiting[]> {
   const waiting: Waiting[] = [];
   for (let start = 0; start < backlogs.length; start += headsAtOnce) {

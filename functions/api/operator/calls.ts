@@ -10,7 +10,7 @@ import { callStorySchema, callViewSchema, storyOf, viewOf } from "./call-view.ts
 import { callCursor } from "./cursors.ts";
 import { instant, limit, anyName, nextCursor, phoneNumber, requestId, state } from "./fields.ts";
 import { findCall } from "./find-call.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 /** Maximum rows that one answer reads to apply its filters. */
 const scanRowsMax = 1000;
@@ -43,7 +43,7 @@ const callsSchema = z.strictObject({
 });
 export type CallsPage = z.infer<typeof callsSchema>;
 
-const listCalls = operatorRoute({
+const listCalls = declareRoute({
   operationId: "listCalls",
   summary: "List calls of a state, of a request, or all, newest first",
   method: "get",
@@ -59,7 +59,7 @@ const listCalls = operatorRoute({
 });
 
 /** Lists calls to a number. The number is in the body, since a log may keep addresses. */
-const searchCalls = operatorRoute({
+const searchCalls = declareRoute({
   operationId: "searchCalls",
   summary: "List calls to a number",
   method: "post",
@@ -72,7 +72,7 @@ const searchCalls = operatorRoute({
   },
 });
 
-const showCall = operatorRoute({
+const showCall = declareRoute({
   operationId: "showCall",
   summary: "One call and its story",
   method: "get",
@@ -94,7 +94,7 @@ const revealedSchema = z
   .meta({ id: "Revealed" });
 export type Revealed = z.infer<typeof revealedSchema>;
 
-const revealCall = operatorRoute({
+const revealCall = declareRoute({
   operationId: "revealCall",
   summary: "Its number and context; recorded",
   method: "post",

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import * as z from "zod";
 import type { Documents } from "../../../shared/documents/documents.ts";
 import type { CancellationOrder } from "../../../shared/documents/kinds.ts";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
+import type { ApiEnv, RouteDeps } from "../context.ts";
 import { unprocessable } from "../problem.ts";
 import { record } from "./audit.ts";
 import {
@@ -16,7 +16,7 @@ import {
 } from "./cancellations.ts";
 import { callCursor, duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
 import { agentId, endOfTime, oneOf, requestId } from "./fields.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 /** Backlogs of one page, and maximum pages of one answer: each backlog must be read to know its agent. */
 const backlogsPage = 200;
@@ -46,7 +46,7 @@ export function cancelCursorOf(place: CancelPlace): string {
 /** Operators' orders are for all calls of every client. */
 const scope = { client: null };
 
-const cancelCalls = operatorRoute({
+const cancelCalls = declareRoute({
   operationId: "cancelCalls",
   summary: "Cancel what waits of a request or an agent",
   method: "post",
@@ -87,7 +87,7 @@ export const cancelRoutes = [cancelCalls];
 /** Cancels the waiting calls of a request, newest first. */
 async function cancelRequest(
   c: Context<ApiEnv>,
-  deps: OperatorDeps,
+  deps: RouteDeps,
   order: CancellationOrder,
   requestId: string,
   cursor: CancelPlace | undefined,
@@ -102,7 +102,7 @@ async function cancelRequest(
 /** Cancels the calls that wait in an agent's backlogs, one backlog after another, first due first. */
 async function cancelAgent(
   c: Context<ApiEnv>,
-  deps: OperatorDeps,
+  deps: RouteDeps,
   order: CancellationOrder,
   ofAgent: string,
   cursor: CancelPlace | undefined,

@@ -11,7 +11,7 @@ import {
 } from "../../../shared/documents/orders.ts";
 import type { Page } from "../../../shared/ledger/call-ledger.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
+import type { ApiEnv, RouteDeps } from "../context.ts";
 import { changeDocument } from "./change-document.ts";
 import { countActs } from "./decisions.ts";
 import { nextCursor } from "./fields.ts";
@@ -38,7 +38,7 @@ export interface OrderScope {
  */
 export async function giveOrder(
   c: Context<ApiEnv>,
-  deps: OperatorDeps,
+  deps: RouteDeps,
   what: Cancellable,
   scope: OrderScope,
 ): Promise<CancellationOrder | undefined> {
@@ -68,7 +68,7 @@ export async function giveOrder(
 
 /** Resolves to the order that an earlier request has given; undefined if there is none. */
 export async function standingOrder(
-  { documents }: Pick<OperatorDeps, "documents">,
+  { documents }: Pick<RouteDeps, "documents">,
   what: Cancellable,
   scope: OrderScope,
 ): Promise<CancellationOrder | undefined> {
@@ -90,7 +90,7 @@ function orderIn(orders: readonly CancellationOrder[], { client, indexes }: Orde
  */
 export async function cancelPages(
   c: Context<ApiEnv>,
-  deps: OperatorDeps,
+  deps: RouteDeps,
   order: CancellationOrder,
   before: string | undefined,
   pageBelow: (before: string | undefined) => Promise<Pick<Page, "rows" | "next">>,
@@ -109,7 +109,7 @@ export async function cancelPages(
 /** Cancels the rows that wait and that the order ends. Returns the number of cancelled rows. */
 export async function cancelRows(
   c: Context<ApiEnv>,
-  deps: OperatorDeps,
+  deps: RouteDeps,
   order: CancellationOrder,
   rows: readonly CallRow[],
 ): Promise<number> {

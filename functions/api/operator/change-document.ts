@@ -6,7 +6,7 @@ import type {
 import type { Kind, ValueOf } from "../../../shared/documents/kinds.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
 import { UnreachableError } from "../port-limits.ts";
-import type { OperatorDeps } from "../context.ts";
+import type { RouteDeps } from "../context.ts";
 
 const tries = 3;
 
@@ -22,7 +22,7 @@ export async function changeDocument<K extends Kind>(
   expiresAt: number | null,
   change: (standing: StoredDocument<K> | undefined) => ValueOf<K> | undefined,
   documents: Documents,
-  { randomId }: Pick<OperatorDeps, "randomId">,
+  { randomId }: Pick<RouteDeps, "randomId">,
 ): Promise<ValueOf<K> | undefined> {
   for (let tried = 0; tried < tries; tried++) {
     const standing = (await documents.read([{ kind, key }])).get(kind, key);

@@ -5,7 +5,7 @@ import type { Documents, DocumentsRead } from "../../../shared/documents/documen
 import { restoreKey, sweepKey } from "../../../shared/documents/restore.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
 import { endOfTime, state, time, timeOf } from "./fields.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 const hourMs = 3_600_000;
 /** Maximum rows of a state that are counted. */
@@ -35,7 +35,7 @@ const countsSchema = z.strictObject({
 });
 export type Counts = z.infer<typeof countsSchema>;
 
-const countCalls = operatorRoute({
+const countCalls = declareRoute({
   operationId: "countCalls",
   summary: "Calls by state and hour, and what stands now",
   method: "get",

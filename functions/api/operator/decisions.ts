@@ -5,16 +5,16 @@ import { acted, actedFrom, type OperatorAct } from "../../../shared/calls/state-
 import { addCounts } from "../../../shared/documents/counts.ts";
 import type { CallLedger, Change } from "../../../shared/ledger/call-ledger.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
+import type { ApiEnv, RouteDeps } from "../context.ts";
 import { causeForLog } from "../port-limits.ts";
 import { problem } from "../problem.ts";
 import { record } from "./audit.ts";
 import { type CallView, callViewSchema, viewOf } from "./call-view.ts";
 import { findCall } from "./find-call.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 /** Cancels a waiting call. A call that is NEEDS_REVIEW is resolved instead, as it may have been placed. */
-const cancelCall = operatorRoute({
+const cancelCall = declareRoute({
   operationId: "cancelCall",
   summary: "Cancel a waiting call",
   method: "post",
@@ -28,7 +28,7 @@ const cancelCall = operatorRoute({
   },
 });
 
-const resolveCall = operatorRoute({
+const resolveCall = declareRoute({
   operationId: "resolveCall",
   summary: "Say what a call that is NEEDS_REVIEW was",
   method: "post",
@@ -51,7 +51,7 @@ export const decisionRoutes = [cancelCall, resolveCall];
 /** Carries an operator's decision out, or returns the conflict. A repeated request has the same answer. */
 async function decide(
   c: Context<ApiEnv>,
-  deps: OperatorDeps,
+  deps: RouteDeps,
   row: CallRow,
   { to, from, name }: { to: "PLACED" | "CANCELLED"; from: readonly CallState[]; name: string },
 ): Promise<CallView | Response> {
@@ -67,7 +67,7 @@ async function decide(
  */
 export async function act(
   c: Context<ApiEnv>,
-  deps: OperatorDeps,
+  deps: RouteDeps,
   row: CallRow,
   decision: OperatorAct,
   name: string,
@@ -99,7 +99,7 @@ async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
 }
 
 /** Adds written rows to the counts by hour. A failure leaves the counts too low, and has no other effect. */
-export async function countActs(rows: readonly CallRow[], deps: OperatorDeps): Promise<void> {
+export async function countActs(rows: readonly CallRow[], deps: RouteDeps): Promise<void> {
   const states = rows.map(({ state }) => state);
   try {
     await addCounts(deps.documents, states, deps.clock.now(), deps.retentionMs);

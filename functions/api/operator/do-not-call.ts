@@ -3,12 +3,12 @@ import type { Documents, DocumentKey } from "../../../shared/documents/documents
 import { doNotCallKeyOf, doNotCallKeysOf, listMarks } from "../../../shared/documents/orders.ts";
 import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
-import type { OperatorDeps } from "../context.ts";
+import type { RouteDeps } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
 import { problem } from "../problem.ts";
 import { record } from "./audit.ts";
 import { phoneNumber } from "./fields.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 /** Maximum numbers that one request adds or removes. */
 const numbersMax = 10_000;
@@ -19,7 +19,7 @@ const tries = 3;
 const changedSchema = z.strictObject({ added: z.int(), removed: z.int() });
 
 /** The list has numbers by their hashes. */
-const changeDoNotCall = operatorRoute({
+const changeDoNotCall = declareRoute({
   operationId: "changeDoNotCall",
   summary: "Add numbers to the do-not-call list, or take them from it",
   method: "post",
@@ -75,7 +75,7 @@ const changeDoNotCall = operatorRoute({
 const checkedSchema = z.strictObject({ listed: z.boolean() });
 export type NumberChecked = z.infer<typeof checkedSchema>;
 
-const checkDoNotCall = operatorRoute({
+const checkDoNotCall = declareRoute({
   operationId: "checkDoNotCall",
   summary: "Whether a number is on it",
   method: "post",
@@ -91,7 +91,7 @@ const checkDoNotCall = operatorRoute({
 
 export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
 
-function keyOfNumber(number: string, { hashKey }: OperatorDeps): DocumentKey<"do-not-call"> {
+function keyOfNumber(number: string, { hashKey }: RouteDeps): DocumentKey<"do-not-call"> {
   return doNotCallKeyOf(traceOfNumber(number, hashKey).numberHash);
 }
 
@@ -99,7 +99,7 @@ function keyOfNumber(number: string, { hashKey }: OperatorDeps): DocumentKey<"do
 async function put(
   keys: readonly DocumentKey<"do-not-call">[],
   documents: Documents,
-  { clock, randomId }: OperatorDeps,
+  { clock, randomId }: RouteDeps,
 ): Promise<void> {
   const value = { at: clock.now() };
   for (const some of parts([...new Map(keys.map((one) => [one.key, one])).values()])) {

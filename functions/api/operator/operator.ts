@@ -1,10 +1,10 @@
 import { Hono } from "hono";
 import type { Caller } from "../../../shared/platform/tokens.ts";
 import { authenticate } from "../middleware/authenticate.ts";
-import type { ApiDeps, ApiEnv, OperatorDeps } from "../context.ts";
+import type { ApiDeps, ApiEnv } from "../context.ts";
 import documents from "../generated/documents.json" with { type: "json" };
 import { problem } from "../problem.ts";
-import { addRoutes } from "./route.ts";
+import { addRoutes, routeDepsOf } from "../route.ts";
 import { operatorRoutes } from "./routes.ts";
 
 /**
@@ -21,10 +21,7 @@ export function createOperator(
     await next();
     c.header("cache-control", "no-store");
   });
-  const { plan, hashKey } = deps.settings;
-  const retentionMs = Math.ceil(plan.retentionDays * 86_400_000);
-  const ready: OperatorDeps = { ...deps, plan, hashKey, retentionMs };
-  addRoutes(operator, operatorRoutes, ready);
+  addRoutes(operator, operatorRoutes, routeDepsOf(deps));
   operator.get("/openapi.json", (c) => c.json(documents.operator));
   operator.all("*", (c) => problem(c, 404, "There is nothing of this name for operators."));
   return operator;

@@ -4,13 +4,13 @@ import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
 import { type Pausable, pauseKeyOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
+import type { ApiEnv, RouteDeps } from "../context.ts";
 import { problem, unprocessable } from "../problem.ts";
 import { record } from "./audit.ts";
 import { breakerViewSchema, viewsOfOpen } from "./breaker-views.ts";
 import { changeDocument } from "./change-document.ts";
 import { agentId, anyName, oneOf, time, timeOf } from "./fields.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 /** Pauses, or breakers, of one page, and maximum pages of one answer. */
 const pageDocuments = 500;
@@ -34,7 +34,7 @@ const pausesSchema = z.strictObject({
 });
 export type Pauses = z.infer<typeof pausesSchema>;
 
-const listPauses = operatorRoute({
+const listPauses = declareRoute({
   operationId: "listPauses",
   summary: "What operators have paused, and which circuit breakers are open",
   method: "get",
@@ -61,7 +61,7 @@ const listPauses = operatorRoute({
   },
 });
 
-const pause = operatorRoute({
+const pause = declareRoute({
   operationId: "pause",
   summary: "Keep the calls of an agent or an account waiting",
   method: "post",
@@ -99,7 +99,7 @@ const pause = operatorRoute({
 const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.string().optional() });
 export type Resumed = z.infer<typeof resumedSchema>;
 
-const resume = operatorRoute({
+const resume = declareRoute({
   operationId: "resume",
   summary: "Let them go, or close a circuit breaker",
   method: "post",
@@ -144,7 +144,7 @@ async function allOf<K extends "pause" | "breaker">(
 /** Closes a breaker and resets its counters, as a successful probe would. */
 async function closeBreaker(
   c: Context<ApiEnv>,
-  deps: OperatorDeps,
+  deps: RouteDeps,
   key: string,
 ): Promise<Resumed | Response> {
   const { documents } = deps;
@@ -171,7 +171,7 @@ async function closeBreaker(
 }
 
 /** Returns the own names of the accounts that the paused calls go through. */
-function accountsOf(what: Pausable, { plan }: OperatorDeps): string[] {
+function accountsOf(what: Pausable, { plan }: RouteDeps): string[] {
   const routes =
     "agent" in what
       ? [routeOf(what.agent, plan)]
@@ -180,7 +180,7 @@ function accountsOf(what: Pausable, { plan }: OperatorDeps): string[] {
 }
 
 /** Invalidates the marks that were set before now: the calls that they report as called up were paused. */
-async function restartMarks(accounts: string[], documents: Documents, deps: OperatorDeps) {
+async function restartMarks(accounts: string[], documents: Documents, deps: RouteDeps) {
   const restartedAt = deps.clock.now();
   for (const key of accounts) {
     await changeDocument(

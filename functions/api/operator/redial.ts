@@ -7,7 +7,7 @@ import { causeForLog, enqueue } from "../port-limits.ts";
 import { problem, unprocessable } from "../problem.ts";
 import { act, conflict } from "./decisions.ts";
 import { findCall } from "./find-call.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 const redialedSchema = z
   .strictObject({ id: z.string(), redial_of: z.string() })
@@ -18,7 +18,7 @@ export type Redialed = z.infer<typeof redialedSchema>;
  * Has a new call made in place of a call. The row is written first, with the id of the new call. A repeated request
  * enqueues that same call again, which is dialed once.
  */
-const redialCall = operatorRoute({
+const redialCall = declareRoute({
   operationId: "redialCall",
   summary: "Have another call made in its stead",
   method: "post",

@@ -5,7 +5,7 @@ import { problem, unprocessable } from "../problem.ts";
 import { record } from "./audit.ts";
 import { changeDocument } from "./change-document.ts";
 import { instant, time, timeOf } from "./fields.ts";
-import { operatorRoute } from "./route.ts";
+import { declareRoute } from "../route.ts";
 
 type Restore = StoredDocument<"restore">["value"];
 
@@ -23,7 +23,7 @@ const restoreViewSchema = z.strictObject({
 });
 export type RestoreView = z.infer<typeof restoreViewSchema>;
 
-const showRestore = operatorRoute({
+const showRestore = declareRoute({
   operationId: "showRestore",
   summary:
     "Whether the ledger was restored from a backup, and how far the calls have been gone through",
@@ -36,7 +36,7 @@ const showRestore = operatorRoute({
 });
 
 /** Also declares a restore that no sweep has noticed, as one to less than a minute ago. */
-const confirmRestore = operatorRoute({
+const confirmRestore = declareRoute({
   operationId: "confirmRestore",
   summary: "Confirm that the ledger was restored, and to what time",
   method: "post",

@@ -8,7 +8,7 @@ import { doNotCallRoutes } from "./do-not-call.ts";
 import { pauseRoutes } from "./pauses.ts";
 import { restoreRoutes } from "./restores.ts";
 import { redialRoutes } from "./redial.ts";
-import type { Route } from "./route.ts";
+import type { Route } from "../route.ts";
 
 /** Every route of the operator's API, in the order of the OpenAPI document. */
 export const operatorRoutes: readonly Route[] = [

@@ -1,9 +1,9 @@
 import { zValidator } from "@hono/zod-validator";
 import type { Context, Hono } from "hono";
 import type * as z from "zod";
-import type { ApiEnv, OperatorDeps } from "../context.ts";
-import { readJson } from "../middleware/read-json.ts";
-import { refuse } from "../problem.ts";
+import type { ApiDeps, ApiEnv, RouteDeps } from "./context.ts";
+import { readJson } from "./middleware/read-json.ts";
+import { refuse } from "./problem.ts";
 
 /** Maximum body of a request: the do-not-call list's ten thousand numbers, and room. */
 const bodyBytesMax = 512 * 1024;
@@ -14,7 +14,7 @@ export interface Operation {
   operationId: string;
   summary: string;
   method: "get" | "post";
-  /** Path below `/operator`, with parameters such as `:id`. */
+  /** Path below that of the routes' app, such as `/operator`, with parameters such as `:id`. */
   path: string;
   query?: z.ZodObject | undefined;
   body?: z.ZodType | undefined;
@@ -26,15 +26,15 @@ export interface Operation {
   problems?: readonly (404 | 409)[] | undefined;
 }
 
-/** A route of the operator's API. */
+/** A route that reads or changes calls: an operator's or a client's. */
 export interface Route extends Operation {
-  respond(c: Context<ApiEnv>, deps: OperatorDeps): Promise<Response>;
+  respond(c: Context<ApiEnv>, deps: RouteDeps): Promise<Response>;
 }
 
 /** A request whose query and body fit their schemas. */
 interface Request<Query, Body> {
   c: Context<ApiEnv>;
-  deps: OperatorDeps;
+  deps: RouteDeps;
   query: Query;
   body: Body;
 }
@@ -44,9 +44,9 @@ interface Request<Query, Body> {
  * of the answer, or a problem as a `Response`.
  *
  * @example
- * operatorRoute({ method: "get", path: "/audit", operationId: "listAudit", summary: "…", query, answer, handle: async ({ query }) => … })
+ * declareRoute({ method: "get", path: "/audit", operationId: "listAudit", summary: "…", query, answer, handle: async ({ query }) => … })
  */
-export function operatorRoute<
+export function declareRoute<
   Answer extends z.ZodType<object>,
   Query extends z.ZodObject,
   Body extends z.ZodType,
@@ -75,8 +75,13 @@ export function operatorRoute<
   };
 }
 
+export function routeDepsOf(deps: ApiDeps): RouteDeps {
+  const { plan, hashKey } = deps.settings;
+  return { ...deps, plan, hashKey, retentionMs: Math.ceil(plan.retentionDays * 86_400_000) };
+}
+
 /** Adds routes to an app. */
-export function addRoutes(app: Hono<ApiEnv>, routes: readonly Route[], deps: OperatorDeps): void {
+export function addRoutes(app: Hono<ApiEnv>, routes: readonly Route[], deps: RouteDeps): void {
   const readBody = readJson(bodyBytesMax);
   const hook = refuse(unknownField);
   for (const { method, path, query, body, respond } of routes) {
