@@ -13,6 +13,7 @@ import { createOperator, createUnconfiguredOperator } from "./operator/operator.
 import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts";
 import { problem, refuse } from "./problem.ts";
 import { readJson } from "./middleware/read-json.ts";
+import { createRequests } from "./requests/requests.ts";
 
 const names = Object.keys(callRequestSchema.shape);
 const unknownField = `is not a field of a call: ${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
@@ -26,7 +27,8 @@ const pageHeaders = {
 
 /**
  * Creates the API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them. Both answer 201
- * without a body, or 401, 422 or 5XX in problem+json. A request answered 201 is on the queue.
+ * without a body, or 401, 422 or 5XX in problem+json. A request answered 201 is on the queue. Below
+ * `/v1/requests` clients see what became of it, and cancel what waits.
  *
  * @example
  * const app = createApp({ queue: createMemoryQueue(Date.now), settings: readApiSettings(environment, {},
@@ -49,6 +51,7 @@ export function createApp(unlimited: UncheckedApiDeps) {
   if (deps?.settings.publicUrl !== undefined && deps.settings.plan.results !== undefined) {
     app.route("/callbacks", createCallbacks(deps));
   }
+  app.route("/v1/requests", createRequests(deps, others));
   if (operatorOf !== undefined) {
     serveOperatorPage(app);
     const operator = deps
@@ -77,7 +80,8 @@ export function createApp(unlimited: UncheckedApiDeps) {
 }
 
 /**
- * Adds the two endpoints of clients.
+ * Adds the two endpoints that take calls. A token without the right `call` is answered 401 like a wrong one, as their
+ * contract has no 403.
  *
  * @param deps undefined if the settings are wrong: then nothing is accepted
  */
@@ -86,7 +90,10 @@ function acceptCalls(
   deps: ApiDeps | undefined,
   { callerOf, clock }: Pick<ApiDeps, "callerOf" | "clock">,
 ): void {
-  const authenticated = authenticate((token) => callerOf(token, clock.now()));
+  const authenticated = authenticate((token) => {
+    const caller = callerOf(token, clock.now());
+    return caller?.rights.includes("call") === true ? caller : undefined;
+  });
   for (const { path, bytesMax, body } of endpoints) {
     const valid = zValidator("json", body, refuse(unknownField));
     app.post(path, authenticated, readJson(bytesMax), valid, (c) =>

@@ -6,6 +6,7 @@ import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
+import { clientRights } from "../../shared/platform/tokens.ts";
 import { withGatheredTokens } from "../../shared/platform/token-secrets.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
 import { createApp } from "./app.ts";
@@ -21,6 +22,7 @@ function wire(env: WorkerEnv) {
     documents: createD1Documents(env.LEDGER, Date.now, () => randomVersion()),
     settings: readApiSettings(environment, dialPlan, log),
     callerOf: readTokens(environment, log),
+    clientRights, // the Worker has the ledger anyway
     operatorOf: readOperators(environment, log),
     clock: { now: Date.now },
     randomId,

@@ -5,7 +5,7 @@ import type { Log } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import type { ApiSettings, Settings } from "../../shared/platform/settings.ts";
-import type { Caller } from "../../shared/platform/tokens.ts";
+import type { Caller, ClientRight } from "../../shared/platform/tokens.ts";
 
 /** Dependencies of the API on the platform it runs on. Its settings are right. */
 export interface ApiDeps {
@@ -17,6 +17,8 @@ export interface ApiDeps {
   settings: ApiSettings;
   /** Resolves a client's token; `now` is in milliseconds since the epoch. */
   callerOf(token: string, now: number): Caller | undefined;
+  /** Rights beyond `call` that the deployment lets clients' tokens have. Absent: none. */
+  clientRights?: readonly ClientRight[] | undefined;
   /** Resolves an operator's token. Undefined disables the operator API. */
   operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
   clock: {

@@ -8,7 +8,12 @@ import { lambdaLog as log } from "../../shared/platform/lambda-log.ts";
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
-import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
+import {
+  readApiSettings,
+  readClientRights,
+  readOperators,
+  readTokens,
+} from "../../shared/platform/settings.ts";
 import { createApp } from "./app.ts";
 import { adaptEvent } from "./lambda-event.ts";
 
@@ -32,11 +37,12 @@ const wire = everyFiveMinutes(async () => {
   const app = createApp({
     queue: createSqsQueue(platform),
     eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),
-    // Few requests need them: one with an Idempotency-Key, and an operator's.
+    // Few requests need them: one with an Idempotency-Key, one about a request, and an operator's.
     ledger: lazyPort(() => createLedger(retentionMs)),
     documents: lazyPort(createDocuments),
     settings,
     callerOf: readTokens(environment, log),
+    clientRights: readClientRights(environment),
     operatorOf: readOperators(environment, log),
     clock: { now: Date.now },
     randomId,

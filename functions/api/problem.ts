@@ -7,6 +7,7 @@ export type ProblemError = { pointer: string; detail: string } | { header: strin
 
 export const titles = {
   401: "Unauthorized",
+  403: "Forbidden",
   404: "Not found",
   405: "Method not allowed",
   409: "Conflict",

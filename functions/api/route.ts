@@ -18,12 +18,14 @@ export interface Operation {
   path: string;
   query?: z.ZodObject | undefined;
   body?: z.ZodType | undefined;
+  /** True if no body stands for an empty object. */
+  isBodyOptional?: boolean | undefined;
   /** The body of the answer. */
   answer: z.ZodType<object>;
   /** The status of the answer; 200 if absent. */
   status?: 201 | undefined;
   /** Statuses of problem+json that the route answers besides those of every route. */
-  problems?: readonly (404 | 409)[] | undefined;
+  problems?: readonly (403 | 404 | 409)[] | undefined;
 }
 
 /** A route that reads or changes calls: an operator's or a client's. */
@@ -82,9 +84,9 @@ export function routeDepsOf(deps: ApiDeps): RouteDeps {
 
 /** Adds routes to an app. */
 export function addRoutes(app: Hono<ApiEnv>, routes: readonly Route[], deps: RouteDeps): void {
-  const readBody = readJson(bodyBytesMax);
   const hook = refuse(unknownField);
-  for (const { method, path, query, body, respond } of routes) {
+  for (const { method, path, query, body, isBodyOptional, respond } of routes) {
+    const readBody = readJson(bodyBytesMax, { isOptional: isBodyOptional });
     if (query !== undefined) app.on(method, path, zValidator("query", query, hook));
     if (body !== undefined) app.on(method, path, readBody, zValidator("json", body, hook));
     app.on(method, path, (c) => respond(c, deps));

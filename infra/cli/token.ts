@@ -7,7 +7,8 @@ import { deploymentOptions, openSecretStore } from "./deploy/open-secret-store.t
 import { createEntry, installToken, revokeToken } from "./deploy/secret-commands.ts";
 import { processTools as tools } from "./deploy/tools.ts";
 
-const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--not-after DATE] [--operator]
+const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel] [--not-after DATE]
+npm run token -- --id NAME --operator [--not-after DATE]
 npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
 npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]`;
 
@@ -18,13 +19,14 @@ async function run(): Promise<void> {
       id: { type: "string" },
       client: { type: "string" },
       agents: { type: "string" },
+      rights: { type: "string" },
       "not-after": { type: "string" },
       operator: { type: "boolean" },
       install: { type: "boolean" },
       revoke: { type: "string" },
     },
   });
-  const { id, client, agents, "not-after": notAfter, revoke } = values;
+  const { id, client, agents, rights, "not-after": notAfter, revoke } = values;
   const variable = values.operator === true ? "OPERATOR_TOKENS" : "API_TOKENS";
   if (revoke !== undefined) {
     await revokeToken(await openSecretStore(tools, values), variable, revoke);
@@ -33,7 +35,7 @@ async function run(): Promise<void> {
   }
   if (id === undefined) throw new Error("--id is required");
   const { token, entry } = createEntry(
-    { id, client, agents: agents?.split(","), notAfter },
+    { id, client, agents: agents?.split(","), rights: rights?.split(","), notAfter },
     variable,
   );
   const show = () => console.log(`Token, shown only now: ${token}`);

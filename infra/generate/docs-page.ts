@@ -29,22 +29,32 @@ export function readersPage({ info, paths, components }: PublicDocument): string
       const known = Object.entries(components.responses).find(([one]) => one === name);
       return [status, known?.[1].description ?? String(Object(answer).description)];
     });
-  const { properties = {}, required = [] } = components.schemas.Call;
+  const { properties = {}, required = [] } = Object(components.schemas["Call"]);
   const fields = Object.entries(properties).map(([name, field]): [string, string] => {
     const isRequired = required.includes(name);
     return [name, `${isRequired ? "required" : "optional"}: ${String(Object(field).description)}`];
   });
-  const sections = Object.entries(paths).map(([path, { post }]) => {
-    const body = JSON.stringify(post.requestBody.content["application/json"].example, null, 2);
-    const curl = `curl -i "$URL${path}" \\
-  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
-  -H "Idempotency-Key: campaign-7-part-1" \\
-  -d '${body}'`;
-    return `<section><h2><code>POST ${escaped(path)}</code></h2><p>${escaped(post.summary)}. ${escaped(post.description)}</p>
-<pre tabindex="0">${escaped(curl)}</pre><table><caption>Answers</caption>${rows(answersOf(post.responses))}</table></section>`;
-  });
+  const sections = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => {
+      const { summary, description, requestBody, responses } = Object(operation);
+      const body: unknown = requestBody?.content["application/json"].example;
+      const told = [summary, description].filter(Boolean).join(". ");
+      return `<section><h2><code>${method.toUpperCase()} ${escaped(path)}</code></h2><p>${escaped(told)}</p>
+<pre tabindex="0">${escaped(curlOf(method, path, body))}</pre><table><caption>Answers</caption>${rows(answersOf(responses))}</table></section>`;
+    }),
+  );
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${escaped(info.title)}</title><style>${style}</style></head><body><main><h1>${escaped(info.title)}</h1>
 <p>${escaped(info.summary)} ${escaped(info.description)}</p><p><a href="openapi.json">OpenAPI 3.1 document</a></p>
 <h2>A call</h2><table>${rows(fields)}</table>${sections.join("")}</main></body></html>`;
+}
+
+function curlOf(method: string, path: string, body: unknown): string {
+  const url = `"$URL${path.replace("{id}", "$REQUEST_ID")}"`;
+  const token = '-H "Authorization: Bearer $TOKEN"';
+  if (body === undefined) return `curl ${method === "get" ? "" : "-X POST "}${url} ${token}`;
+  return `curl -i ${url} \\
+  ${token} -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: campaign-7-part-1" \\
+  -d '${JSON.stringify(body, null, 2)}'`;
 }

@@ -1,7 +1,8 @@
 /** Makes the OpenAPI documents from the routes of the API and the schemas by which these judge requests. */
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
-import type { Operation } from "../../functions/api/route.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
+import { requestRoutes } from "../../functions/api/requests/requests.ts";
+import type { Operation } from "../../functions/api/route.ts";
 import { titles } from "../../functions/api/problem.ts";
 import { problemSchema } from "../../functions/api/problem-schema.ts";
 import { batchSchema, callRequestSchema } from "../../shared/calls/call.ts";
@@ -84,7 +85,21 @@ const operatorResponses = {
     "The call is PLACED; this is for calls that are WAITING.",
   ),
 };
-const response = (name: keyof typeof operatorResponses) => ({
+const clientResponses = {
+  ...commonResponses,
+  Forbidden: problemResponse(
+    403,
+    "The token does not have the right that is asked for, or the deployment gives it to no token.",
+    'The token does not have the right "read".',
+  ),
+  NotFound: problemResponse(
+    404,
+    "There is no such request of the token's client. A young one may still be on the queue: then Retry-After says when to ask again.",
+    "There is no request of this id, or none of its calls is known yet.",
+    { headers: { "Retry-After": { description: "Seconds", schema: { type: "integer" } } } },
+  ),
+};
+const response = (name: keyof typeof operatorResponses | keyof typeof clientResponses) => ({
   $ref: `#/components/responses/${name}`,
 });
 const commonReferences = {
@@ -93,7 +108,11 @@ const commonReferences = {
   "500": response("Failed"),
   "503": response("Unavailable"),
 };
-const operatorReferences = { 404: response("NotFound"), 409: response("Conflict") };
+const problemReferences = {
+  403: response("Forbidden"),
+  404: response("NotFound"),
+  409: response("Conflict"),
+};
 
 const problemComponents: Json = {};
 jsonSchema(problemSchema, "output", problemComponents);
@@ -152,38 +171,13 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
   },
 });
 
-/** Returns the document of the public endpoints. */
-export function publicDocument() {
-  return {
-    ...shared,
-    info: {
-      title: "Outbound Calls",
-      version: "1",
-      summary: "Accepts phone calls for voice agents.",
-      description:
-        "Gets each person dialed once, at a permitted hour in their own time zone, or tells the operator why not. What a gateway in front answers by itself, such as 413 or 429, is not of this API.",
-      license,
-    },
-    paths: Object.fromEntries(
-      endpoints.map((endpoint) => [endpoint.path, { post: publicOperation(endpoint) }]),
-    ),
-    components: {
-      securitySchemes,
-      schemas: { Call: jsonSchema(callRequestSchema, "output"), ...problemComponents },
-      responses: commonResponses,
-      headers,
-    },
-  };
-}
-export type PublicDocument = ReturnType<typeof publicDocument>;
-
-const idParameter = {
+const idParameter = (idExample: string) => ({
   name: "id",
   in: "path",
   required: true,
   schema: { type: "string" },
-  example: `call_${requestIdExample}_00000`,
-};
+  example: idExample,
+});
 
 function queryParameters({ query }: Operation) {
   return Object.entries(query?.shape ?? {}).map(([name, field]) => {
@@ -193,24 +187,25 @@ function queryParameters({ query }: Operation) {
   });
 }
 
-/** Returns the description of an operator's route. Schemas that have an id are put into `components`. */
-function operatorOperation(operation: Operation, components: Json) {
+/** Returns the description of a route. Schemas that have an id are put into `components`. */
+function operationOf(operation: Operation, idExample: string, components: Json) {
   const {
     method,
     path,
     operationId,
     summary,
     body,
+    isBodyOptional = false,
     answer,
     status = 200,
     problems = [],
   } = operation;
   const parameters = [
-    ...(path.includes(":id") ? [idParameter] : []),
+    ...(path.includes(":id") ? [idParameter(idExample)] : []),
     ...queryParameters(operation),
   ];
   const posted = body === undefined ? { type: "object" } : jsonSchema(body, "input", components);
-  const required = body !== undefined;
+  const required = body !== undefined && !isBodyOptional;
   return {
     operationId,
     summary,
@@ -224,20 +219,61 @@ function operatorOperation(operation: Operation, components: Json) {
         ...(status === 201 && { headers: createdHeaders }),
         content: { "application/json": { schema: jsonSchema(answer, "output", components) } },
       },
-      ...Object.fromEntries(problems.map((problem) => [problem, operatorReferences[problem]])),
+      ...Object.fromEntries(problems.map((problem) => [problem, problemReferences[problem]])),
       ...commonReferences,
     },
   };
 }
 
+/** Returns the paths of routes below a base path, such as `/operator`. */
+function pathsOf(
+  base: string,
+  routes: readonly Operation[],
+  idExample: string,
+  components: Json,
+): Record<string, Json> {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = `${base}${route.path.replace(":id", "{id}")}`;
+    paths[path] = { ...paths[path], [route.method]: operationOf(route, idExample, components) };
+  }
+  return paths;
+}
+
+/** Returns the document of the public endpoints. */
+export function publicDocument() {
+  const schemas: Json = {
+    Call: jsonSchema(callRequestSchema, "output"),
+    ...problemComponents,
+  };
+  return {
+    ...shared,
+    info: {
+      title: "Outbound Calls",
+      version: "1",
+      summary: "Accepts phone calls for voice agents.",
+      description:
+        "Gets each person dialed once, at a permitted hour in their own time zone, or tells the operator why not. What a gateway in front answers by itself, such as 413 or 429, is not of this API.",
+      license,
+    },
+    paths: {
+      ...Object.fromEntries(
+        endpoints.map((endpoint): [string, Json] => [
+          endpoint.path,
+          { post: publicOperation(endpoint) },
+        ]),
+      ),
+      ...pathsOf("/v1/requests", requestRoutes, requestIdExample, schemas),
+    },
+    components: { securitySchemes, schemas, responses: clientResponses, headers },
+  };
+}
+export type PublicDocument = ReturnType<typeof publicDocument>;
+
 /** Returns the document of the operator's API. */
 export function operatorDocument() {
   const schemas: Json = { ...problemComponents };
-  const paths: Record<string, Json> = {};
-  for (const route of operatorRoutes) {
-    const path = `/operator${route.path.replace(":id", "{id}")}`;
-    paths[path] = { ...paths[path], [route.method]: operatorOperation(route, schemas) };
-  }
+  const paths = pathsOf("/operator", operatorRoutes, `call_${requestIdExample}_00000`, schemas);
   return {
     ...shared,
     info: {

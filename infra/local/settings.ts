@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
 import { publicUrlIn } from "../../shared/platform/callback-address.ts";
-import { createToken, parseTokens } from "../../shared/platform/tokens.ts";
+import { createToken, parseTokens, tokenRights } from "../../shared/platform/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 import { type PlanOnStandIns, startStandIns } from "./provider-stand-ins.ts";
 
@@ -47,10 +47,12 @@ export async function readLocalSettings(defaults: {
     ALLOW_SIMULATOR: "true",
     SWEEP_SECONDS: String(sweepSeconds),
     PUBLIC_URL: given["PUBLIC_URL"] || `http://${host}:${port}`,
+    CLIENT_RIGHTS: "read,cancel",
   };
   const made = given["API_TOKENS"] ? undefined : createToken();
   environment["API_TOKENS"] =
-    given["API_TOKENS"] || JSON.stringify([{ id: "local", sha256: made?.sha256 }]);
+    given["API_TOKENS"] ||
+    JSON.stringify([{ id: "local", sha256: made?.sha256, rights: tokenRights }]);
   const madeOperator = given["OPERATOR_TOKENS"] ? undefined : createToken();
   environment["OPERATOR_TOKENS"] =
     given["OPERATOR_TOKENS"] || JSON.stringify([{ id: "local", sha256: madeOperator?.sha256 }]);

@@ -5,7 +5,7 @@ import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "./log.ts";
 import type { Route } from "../providers/index.ts";
 import { createSchedule, type Schedule } from "../schedule/schedule.ts";
-import { type Caller, callerOf, parseTokens } from "./tokens.ts";
+import { type Caller, callerOf, type ClientRight, clientRights, parseTokens } from "./tokens.ts";
 
 /** Variables and secrets as provided by the platform. */
 export type Environment = Record<string, string | undefined>;
@@ -74,6 +74,12 @@ export function readTokens({ API_TOKENS }: Environment, log: Log) {
 export function readOperators({ OPERATOR_TOKENS, API_TOKENS }: Environment, log: Log) {
   if (!OPERATOR_TOKENS) return undefined;
   return callersOf("OPERATOR_TOKENS", OPERATOR_TOKENS, log, API_TOKENS);
+}
+
+/** Reads the rights that the deployment lets clients' tokens have. AWS grants each to the API's function. */
+export function readClientRights({ CLIENT_RIGHTS = "" }: Environment): ClientRight[] {
+  const names = CLIENT_RIGHTS.split(",");
+  return clientRights.filter((right) => names.includes(right));
 }
 
 /** @param others tokens that must not appear among these: no token serves both purposes */

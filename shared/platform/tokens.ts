@@ -1,6 +1,13 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import * as z from "zod";
 
+/** Rights that a deployment may keep from every token: to read the client's requests, and to cancel what waits of them. */
+export const clientRights = ["read", "cancel"] as const;
+export type ClientRight = (typeof clientRights)[number];
+/** What a client's token may do. */
+export const tokenRights = ["call", ...clientRights] as const;
+type TokenRight = (typeof tokenRights)[number];
+
 const tokenSchema = z.strictObject({
   /** Name of the token in logs. */
   id: z.string().min(1),
@@ -10,6 +17,8 @@ const tokenSchema = z.strictObject({
   client: z.string().min(1).optional(),
   /** Agents that the token may place calls for; `*` is all of them. */
   agents: z.array(z.string().min(1)).min(1).default(["*"]),
+  /** Absent: `call` alone. */
+  rights: z.array(z.enum(tokenRights)).min(1).optional(),
   /** End of the token's validity: a date or an instant, ISO 8601. */
   notAfter: z
     .string()
@@ -29,6 +38,7 @@ export interface Caller {
   tokenId: string;
   client: string;
   agents: string[];
+  rights: readonly TokenRight[];
 }
 
 /**
@@ -51,6 +61,9 @@ export function parseTokens(
   if (limited && name === "OPERATOR_TOKENS") {
     throw new Error(`${name}: an operator sees all agents; agents cannot be given`);
   }
+  if (parsed.data.some(({ rights }) => rights !== undefined) && name === "OPERATOR_TOKENS") {
+    throw new Error(`${name}: an operator may do everything; rights cannot be given`);
+  }
   return parsed.data;
 }
 
@@ -62,10 +75,10 @@ export function callerOf(
 ): Caller | undefined {
   const digest = Buffer.from(hash("sha256", token, "hex"), "hex"); // a tenth of the time of createHash
   let found: Caller | undefined;
-  for (const { id, sha256, client, agents, notAfter } of tokens) {
+  for (const { id, sha256, client, agents, rights = ["call"] as const, notAfter } of tokens) {
     const same = timingSafeEqual(digest, Buffer.from(sha256, "hex"));
     const valid = notAfter === undefined || now < Date.parse(notAfter);
-    if (same && valid) found = { tokenId: id, client: client ?? id, agents };
+    if (same && valid) found = { tokenId: id, client: client ?? id, agents, rights };
   }
   return found;
 }

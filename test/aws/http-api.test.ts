@@ -13,6 +13,7 @@ import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
 import { describeOperatorApi } from "../contracts/operator-api/index.ts";
+import { describeRequestsApi } from "../contracts/requests-api/index.ts";
 import { apiEnvironment } from "../support/environment.ts";
 
 const bucket = "outbound-calls";
@@ -176,4 +177,5 @@ for (const [name, eventOf] of Object.entries(events)) {
   describeFuzz(`Lambda behind ${name}`, createApi, { runs: 60 });
   describeCallbacks(`Lambda behind ${name}`, createApi, { runs: 100 });
   describeOperatorApi(`Lambda behind ${name}`, createApi);
+  describeRequestsApi(`Lambda behind ${name}`, createApi);
 }

@@ -10,6 +10,7 @@ import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
 import { describeOperatorApi } from "../contracts/operator-api/index.ts";
+import { describeRequestsApi } from "../contracts/requests-api/index.ts";
 import { testEnv } from "./env.ts";
 import worker, { delivered, deliveredEvents } from "./worker.ts";
 
@@ -41,3 +42,4 @@ describeHttpApi("Cloudflare Workers", createApi);
 describeFuzz("Cloudflare Workers", createApi, { runs: 80 });
 describeOperatorApi("Cloudflare Workers", createApi);
 describeCallbacks("Cloudflare Workers", createApi, { runs: 150 });
+describeRequestsApi("Cloudflare Workers", createApi);

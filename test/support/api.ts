@@ -7,7 +7,12 @@ import { createMemoryLedger } from "./memory-ledger.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
-import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
+import {
+  readApiSettings,
+  readClientRights,
+  readOperators,
+  readTokens,
+} from "../../shared/platform/settings.ts";
 import { apiEnvironment } from "./environment.ts";
 
 /** Creates the API over a queue, a ledger and documents in memory, unless others are given. */
@@ -33,6 +38,7 @@ export function createTestApi(
     documents,
     settings: readApiSettings(environment, {}, log),
     callerOf: readTokens(environment, log),
+    clientRights: readClientRights(environment),
     operatorOf: readOperators(environment, log),
     clock: { now },
     randomId,

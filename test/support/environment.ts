@@ -4,7 +4,7 @@ const tokenOf = (name: string) => `oc_${name.padEnd(30, "0")}`;
 
 /**
  * Tokens of the tests: of a client, of the same client after rotation, of another client, of one agent, and
- * an expired one.
+ * an expired one; of both clients one that reads and cancels requests, and one that reads them.
  */
 export const tokens = {
   crm: tokenOf("crm"),
@@ -12,6 +12,9 @@ export const tokens = {
   shop: tokenOf("shop"),
   salesOnly: tokenOf("salesOnly"),
   ended: tokenOf("ended"),
+  crmDesk: tokenOf("crmDesk"),
+  crmReader: tokenOf("crmReader"),
+  shopDesk: tokenOf("shopDesk"),
   operator: tokenOf("operator"),
 };
 
@@ -51,8 +54,12 @@ export const apiEnvironment = {
     entry("shop"),
     entry("salesOnly", { agents: ["agent_sales"] }),
     entry("ended", { notAfter: "2026-01-01" }),
+    entry("crmDesk", { client: "crm", rights: ["read", "cancel"] }),
+    entry("crmReader", { client: "crm", rights: ["read"] }),
+    entry("shopDesk", { client: "shop", rights: ["call", "read", "cancel"] }),
   ]),
   OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
+  CLIENT_RIGHTS: "read,cancel",
   HASH_KEY: "5f".repeat(32),
   PUBLIC_URL: "https://calls.example.com/phone",
   DIAL_PLAN: JSON.stringify({ ...testPlan, results: {}, providers: callbackAccounts }),

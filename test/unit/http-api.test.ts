@@ -4,6 +4,7 @@ import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
 import { describeOperatorApi } from "../contracts/operator-api/index.ts";
+import { describeRequestsApi } from "../contracts/requests-api/index.ts";
 import { createTestApi } from "../support/api.ts";
 
 const createApi = () => {
@@ -28,3 +29,4 @@ describeHttpApi("Node, in memory", createApi);
 describeFuzz("Node, in memory", createApi, { runs: 200 });
 describeOperatorApi("Node, in memory", createApi);
 describeCallbacks("Node, in memory", createApi, { runs: 400 });
+describeRequestsApi("Node, in memory", createApi);

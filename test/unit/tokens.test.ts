@@ -28,6 +28,9 @@ describe("operators' tokens", () => {
   it("are for all agents, and none of them places calls", () => {
     expect(operatorsOf({ OPERATOR_TOKENS: entry({ agents: ["a"] }) })?.("t", 0)).toBeUndefined();
     expect(events.at(-1)).toMatch(/^OPERATOR_TOKENS: an operator sees all agents/);
+    const limited = { OPERATOR_TOKENS: entry({ rights: ["read"] }) };
+    expect(operatorsOf(limited)?.("t", 0)).toBeUndefined();
+    expect(events.at(-1)).toMatch(/^OPERATOR_TOKENS: an operator may do everything/);
     const both = { OPERATOR_TOKENS: entry(), API_TOKENS: entry({ id: "crm" }).toUpperCase() };
     expect(operatorsOf(both)?.("t", 0)).toBeUndefined();
     expect(events.at(-1)).toBe("OPERATOR_TOKENS: ops is a token of API_TOKENS too");
@@ -43,13 +46,15 @@ describe("tokens", () => {
     expect(30 * Math.log2(62)).toBeGreaterThanOrEqual(178);
   });
 
-  it("tell their client, by default their id, and their agents, by default all", () => {
-    expect(callerOf("t", only({}), 0)).toEqual({ tokenId: "crm", client: "crm", agents: ["*"] });
-    expect(callerOf("t", only({ client: "acme", agents: ["a"] }), 0)).toEqual({
+  it("tell their client, by default their id, their agents, by default all, and their rights", () => {
+    expect(callerOf("t", only({}), 0)).toEqual({
       tokenId: "crm",
-      client: "acme",
-      agents: ["a"],
+      client: "crm",
+      agents: ["*"],
+      rights: ["call"],
     });
+    const more = { client: "acme", agents: ["a"], rights: ["cancel", "read"] };
+    expect(callerOf("t", only(more), 0)).toEqual({ tokenId: "crm", ...more });
     expect(callerOf("T", only({}), 0)).toBeUndefined();
   });
 
@@ -66,6 +71,8 @@ describe("tokens", () => {
     ["nothing in it", "[]"],
     ["a token instead of its hash", JSON.stringify([{ id: "a", sha256: "oc_secret" }])],
     ["an unknown field", JSON.stringify([{ id: "a", sha256: sha256("t"), agent: ["oc_secret"] }])],
+    ["a right that is none", JSON.stringify([{ id: "a", sha256: sha256("t"), rights: ["oc"] }])],
+    ["no right at all", JSON.stringify([{ id: "a", sha256: sha256("t"), rights: [] }])],
     ["no agent at all", JSON.stringify([{ id: "a", sha256: sha256("t"), agents: [] }])],
     ["a date that is none", JSON.stringify([{ id: "a", sha256: sha256("t"), notAfter: "soon" }])],
     [
@@ -122,6 +129,8 @@ describe("npm run token", () => {
       "acme",
       "--agents",
       "a,b",
+      "--rights",
+      "call,read",
       "--not-after",
       "2099-01-01",
     );
@@ -131,13 +140,16 @@ describe("npm run token", () => {
       tokenId: "crm",
       client: "acme",
       agents: ["a", "b"],
+      rights: ["call", "read"],
     });
   });
 
-  it.each([[[]], [["--id", "crm", "--not-after", "soon"]], [["--name", "crm"]]])(
-    "says what is wrong with %j",
-    async (words) => {
-      await expect(run(...words)).rejects.toMatchObject({ code: 1, stderr: /npm run token/ });
-    },
-  );
+  it.each([
+    [[]],
+    [["--id", "crm", "--not-after", "soon"]],
+    [["--id", "crm", "--rights", "write"]],
+    [["--name", "crm"]],
+  ])("says what is wrong with %j", async (words) => {
+    await expect(run(...words)).rejects.toMatchObject({ code: 1, stderr: /npm run token/ });
+  });
 });

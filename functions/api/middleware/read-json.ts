@@ -1,28 +1,26 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { ApiEnv } from "../context.ts";
-import { unprocessable } from "../problem.ts";
+import { type ProblemError, unprocessable } from "../problem.ts";
 
 /**
  * Reads a JSON body of at most `bytesMax` bytes, or answers 422: another content type, any
  * Content-Encoding, a larger body, invalid UTF-8, malformed JSON. The contract of these routes has no 400,
  * 413 or 415, which Hono's own readers would answer.
+ *
+ * @param isOptional true if no body at all stands for `{}`, whatever the headers
  */
-export function readJson(bytesMax: number) {
+export function readJson(bytesMax: number, { isOptional = false } = {}) {
   return createMiddleware<ApiEnv>(async (c, next) => {
-    const type = c.req.header("content-type") ?? "";
-    if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
-      const detail = "must be application/json, its charset utf-8 if any";
-      return unprocessable(c, [{ header: "Content-Type", detail }]);
-    }
-    if (c.req.header("content-encoding") !== undefined) {
-      return unprocessable(c, [{ header: "Content-Encoding", detail: "must not be set" }]);
-    }
+    const wrongHeader = wrongHeaderOf(c);
+    if (wrongHeader !== undefined && !isOptional) return unprocessable(c, [wrongHeader]);
     const bytes = await readAtMost(c, bytesMax);
     if (bytes === undefined) {
       return unprocessable(c, [{ pointer: "", detail: `must be at most ${bytesMax} bytes` }]);
     }
-    const json = parseJson(bytes);
+    const isAbsent = isOptional && bytes.byteLength === 0;
+    if (wrongHeader !== undefined && !isAbsent) return unprocessable(c, [wrongHeader]);
+    const json = isAbsent ? { value: {} } : parseJson(bytes);
     if ("detail" in json) return unprocessable(c, [{ pointer: "", detail: json.detail }]);
     c.set("body", bytes);
     // The validator calls `json`: Hono's own would parse the body a second time.
@@ -30,6 +28,17 @@ export function readJson(bytesMax: number) {
     c.req.json = async <Body>() => json.value as Body;
     return next();
   });
+}
+
+function wrongHeaderOf(c: Context): ProblemError | undefined {
+  const type = c.req.header("content-type") ?? "";
+  if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
+    const detail = "must be application/json, its charset utf-8 if any";
+    return { header: "Content-Type", detail };
+  }
+  return c.req.header("content-encoding") === undefined
+    ? undefined
+    : { header: "Content-Encoding", detail: "must not be set" };
 }
 
 /**

@@ -83,7 +83,7 @@ export async function record(
   };
   const [isWritten] = await documents.write([{ next, seen: null }]);
   if (isWritten !== true) throw new UnreachableError("the audit log took no entry");
-  log("info", "operator.acted", {
+  log("info", "audit.recorded", {
     request_id: c.get("requestId"),
     token_id: by,
     reason: act,

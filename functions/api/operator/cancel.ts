@@ -89,12 +89,12 @@ async function cancelRequest(
   c: Context<ApiEnv>,
   deps: RouteDeps,
   order: CancellationOrder,
-  requestId: string,
+  ofRequest: string,
   cursor: CancelPlace | undefined,
 ): Promise<Progress> {
   const from = cursor !== undefined && "before" in cursor ? cursor.before : undefined;
   const { cancelled, next } = await cancelPages(c, deps, order, from, (before) =>
-    deps.ledger.list({ requestId, before, limit: pageRows }),
+    deps.ledger.list({ requestId: ofRequest, before, limit: pageRows }),
   );
   return next === undefined ? { cancelled } : { cancelled, next: { before: next } };
 }

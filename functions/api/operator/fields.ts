@@ -14,9 +14,10 @@ export const instant = z.iso
 export const limit = z.coerce.number().int().min(1).max(pageItemsMax).default(50);
 export const anyName = z.string().min(1).max(300);
 /** The `X-Request-Id` of a 201. */
+export const requestIdPattern = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 export const requestId = z
   .string()
-  .regex(/^[0-9A-HJKMNP-TV-Z]{26}$/, "must be a request's id, such as 01KAJ6Y5G0QZ3N4T7V8W9XABCD");
+  .regex(requestIdPattern, "must be a request's id, such as 01KAJ6Y5G0QZ3N4T7V8W9XABCD");
 /** The name of one agent: `*` in a plan stands for every agent that the plan does not name. */
 export const agentId = anyName.refine(
   (text) => text !== "*",

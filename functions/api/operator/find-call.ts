@@ -4,7 +4,7 @@ import type { ApiEnv, RouteDeps } from "../context.ts";
 import { problem } from "../problem.ts";
 
 /** Adapters split the ids of calls, so no other id may reach them. */
-const callIdPattern = /^call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}$/;
+export const callIdPattern = /^call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}$/;
 
 /** Returns the row of the call in the request's path, or a problem if there is no such row. */
 export async function findCall(c: Context<ApiEnv>, deps: RouteDeps): Promise<CallRow | Response> {

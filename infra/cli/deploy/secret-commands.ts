@@ -11,6 +11,8 @@ export interface TokenEntry {
   sha256: string;
   client?: string | undefined;
   agents?: string[] | undefined;
+  /** Checked with the whole entry. */
+  rights?: string[] | undefined;
   notAfter?: string | undefined;
 }
 

@@ -11,6 +11,7 @@ export function describeCallers(api: HttpApiBench): void {
       ["no token", undefined],
       ["a wrong token", "Bearer oc_wrong"],
       ["an ended token", `Bearer ${tokens.ended}`],
+      ["a token without the right to call", `Bearer ${tokens.crmDesk}`],
       ["another scheme", `Basic ${tokens.crm}`],
       ["a bare Bearer", "Bearer"],
       ["a bare Bearer with a space", "Bearer "],

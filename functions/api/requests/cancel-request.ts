@@ -1,0 +1,88 @@
+import * as z from "zod";
+import { batchCallsMax } from "../../../shared/calls/call.ts";
+import { callIdOf } from "../../../shared/calls/ids.ts";
+import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import { record } from "../operator/audit.ts";
+import {
+  cancelledSchema,
+  cancelPages,
+  giveOrder,
+  pageRows,
+  standingOrder,
+} from "../operator/cancellations.ts";
+import { callCursor } from "../operator/cursors.ts";
+import { unprocessable } from "../problem.ts";
+import { declareRoute } from "../route.ts";
+import { findRequest } from "./find-request.ts";
+
+/** The highest index that a call's id has room for. */
+const indexMax = 99_999;
+
+/**
+ * Cancels all that waits of a request, or of some of its calls. A young request without rows may be on the queue: the
+ * order stands, and ends its calls once they come, if they are the caller's.
+ */
+export const cancelRequest = declareRoute({
+  operationId: "cancelRequest",
+  summary: "Cancel what waits of a request, or some of its calls",
+  method: "post",
+  path: "/:id/cancel",
+  body: z.strictObject({
+    indexes: z
+      .array(z.int().min(0).max(indexMax))
+      .min(1)
+      .max(batchCallsMax)
+      .optional()
+      .describe("Indexes in the batch of the calls to be cancelled; absent: all"),
+    cursor: callCursor
+      .optional()
+      .describe("Of the answer before, sent with the same `indexes` while there is one"),
+  }),
+  isBodyOptional: true,
+  answer: z.looseObject(cancelledSchema.shape),
+  problems: [403, 404],
+  async handle({ c, deps, body: { indexes, cursor } }) {
+    const found = await findRequest(c, deps);
+    if (found instanceof Response) return found;
+    const { id } = found;
+    const what = { request: id };
+    const scope = { client: c.get("caller").client, indexes };
+    const target = `request ${id}`;
+    if (cursor === undefined) await record(c, deps, "client_cancel", target, indexes?.length);
+    const order = await (cursor === undefined
+      ? giveOrder(c, deps, what, scope)
+      : standingOrder(deps, what, scope));
+    if (order === undefined) {
+      const detail = "must be of an answer to this very order";
+      return unprocessable(c, [{ pointer: "/cursor", detail }]);
+    }
+    const { ledger } = deps;
+    const { cancelled, next } = await cancelPages(c, deps, order, cursor, (before) =>
+      indexes === undefined
+        ? ledger.list({ requestId: id, before, limit: pageRows })
+        : pageOf(id, indexes, before, ledger),
+    );
+    if (cursor !== undefined) await record(c, deps, "client_cancel", target, cancelled);
+    return { cancelled, ...(next === undefined ? {} : { cursor: next }) };
+  },
+});
+
+/** Reads the rows of a page of named calls, those of the highest indexes first. */
+async function pageOf(
+  requestId: string,
+  indexes: readonly number[],
+  before: string | undefined,
+  ledger: CallLedger,
+) {
+  const ids = [...new Set(indexes)]
+    .map((index) => callIdOf(requestId, index))
+    .filter((id) => before === undefined || id < before)
+    .toSorted()
+    .toReversed();
+  const page = ids.slice(0, pageRows);
+  const { rows } = await ledger.read(page);
+  return {
+    rows: [...rows.values()],
+    ...(page.length < ids.length ? { next: page.at(-1) } : {}),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Context } from "hono";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { timeOfId } from "../../../shared/calls/ids.ts";
+import type { ApiEnv, RouteDeps } from "../context.ts";
+import { requestIdPattern } from "../operator/fields.ts";
+import { problem } from "../problem.ts";
+
+/** Time after its acceptance in which a request without rows may still be on the queue, unless there is trouble. */
+const youngMs = 15 * 60_000;
+
+/** A client's request, as far as the ledger knows it. */
+export interface FoundRequest {
+  id: string;
+  /** One of its rows, the newest. Undefined: no call of the request has a row yet, or there is no such request. */
+  row: CallRow | undefined;
+}
+
+/**
+ * Returns the request in the path, or a problem if it is unknown or another client's. Nobody can tell whose a request
+ * without rows is.
+ */
+export async function findRequest(
+  c: Context<ApiEnv>,
+  { ledger, clock, retentionMs, log }: RouteDeps,
+): Promise<FoundRequest | Response> {
+  const id = c.req.param("id") ?? "";
+  // A purge deletes the rows of a request one after another. It is unknown as a whole from before the first one on.
+  if (!requestIdPattern.test(id) || timeOfId(id) + retentionMs <= clock.now()) {
+    return noRequest(c, id, clock.now());
+  }
+  const { rows, unreadable } = await ledger.list({ requestId: id, limit: 1 });
+  const [row] = rows;
+  if (row === undefined && unreadable > 0) {
+    log("alarm", "row.unreadable", { request_id: id });
+    return problem(c, 503, "A later version of the service has written this request.", {
+      headers: { "retry-after": "60" },
+    });
+  }
+  const isTheirs = row !== undefined && row.client !== c.get("caller").client;
+  const isUnknown = row === undefined && !isYoung(id, clock.now());
+  return isTheirs || isUnknown ? noRequest(c, id, clock.now()) : { id, row };
+}
+
+/** Returns 404, the same for an unknown request and for another client's, so that no id is told to be in use. */
+export function noRequest(c: Context<ApiEnv>, id: string, now: number): Response {
+  const headers: Record<string, string> = isYoung(id, now) ? { "retry-after": "5" } : {};
+  return problem(c, 404, "There is no request of this id, or none of its calls is known yet.", {
+    headers,
+  });
+}
+
+function isYoung(id: string, now: number): boolean {
+  return requestIdPattern.test(id) && Math.abs(now - timeOfId(id)) < youngMs;
+}

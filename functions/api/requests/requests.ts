@@ -1,0 +1,51 @@
+import { Hono } from "hono";
+import type { ClientRight } from "../../../shared/platform/tokens.ts";
+import type { ApiDeps, ApiEnv } from "../context.ts";
+import { authenticate } from "../middleware/authenticate.ts";
+import { requireRight } from "../middleware/require-right.ts";
+import { problem } from "../problem.ts";
+import { addRoutes, type Route, routeDepsOf } from "../route.ts";
+import { cancelRequest } from "./cancel-request.ts";
+import { showRequest } from "./show-request.ts";
+
+/** A route of clients, and the right that it asks of a token. */
+interface RequestRoute extends Route {
+  right: ClientRight;
+}
+
+/** The routes below `/v1/requests`, in the order of the OpenAPI document. */
+export const requestRoutes: readonly RequestRoute[] = [
+  { ...showRequest, right: "read" },
+  { ...cancelRequest, right: "cancel" },
+];
+
+/**
+ * Creates what clients may ask about their requests, below `/v1/requests`.
+ *
+ * @param deps undefined if the settings are wrong: then every caller is answered 503
+ */
+export function createRequests(
+  deps: ApiDeps | undefined,
+  { callerOf, clock, clientRights = [] }: Pick<ApiDeps, "callerOf" | "clock" | "clientRights">,
+) {
+  const requests = new Hono<ApiEnv>();
+  const authenticated = authenticate((token) => callerOf(token, clock.now()));
+  requests.use(async (c, next) => {
+    await next();
+    c.header("cache-control", "no-store");
+  });
+  for (const { method, path, right } of requestRoutes) {
+    requests.on(method, path, authenticated, requireRight(right, clientRights));
+    if (deps !== undefined) continue;
+    const detail = "The service is not configured; its log says what is missing.";
+    requests.on(method, path, (c) => problem(c, 503, detail, { headers: { "retry-after": "60" } }));
+  }
+  if (deps !== undefined) addRoutes(requests, requestRoutes, routeDepsOf(deps));
+  for (const { method, path } of requestRoutes) {
+    const allow = method === "get" ? "GET, HEAD" : "POST";
+    requests.all(path, (c) =>
+      problem(c, 405, `Only ${allow} is known here.`, { headers: { allow } }),
+    );
+  }
+  return requests;
+}

@@ -1,0 +1,96 @@
+import { expect, it } from "vitest";
+import { aRequestId } from "../../support/calls.ts";
+import { tokens } from "../../support/environment.ts";
+import type { RequestsApiBench } from "./setup.ts";
+
+const hourMs = 3_600_000;
+
+/** Describes who is let in, and whose requests are theirs. */
+export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
+  const { show, cancel, write, statesOf } = api;
+
+  it("lets in a client's tokens that have the right, and tells the others that they lack it", async () => {
+    await write(["WAITING"]);
+    for (const token of ["oc_wrong", tokens.ended, tokens.operator]) {
+      expect((await show(undefined, token)).status).toBe(401);
+      expect((await cancel(undefined, { token })).status).toBe(401);
+    }
+    const refused = [
+      await show(undefined, tokens.crm),
+      await cancel(undefined, { token: tokens.crm }),
+      await cancel(undefined, { token: tokens.crmReader }),
+    ];
+    for (const { status, headers } of refused) {
+      expect(status).toBe(403);
+      expect(headers.get("content-type")).toBe("application/problem+json");
+      expect(headers.get("www-authenticate")).toMatch(/insufficient_scope/);
+    }
+    expect((await show(undefined, tokens.crmReader)).status).toBe(200);
+  });
+
+  it("knows no request of another client, and tells nobody that there is one", async () => {
+    const calls = await write(["WAITING", "PLACED"]);
+    const unknown = await show(aRequestId(Date.now()), tokens.shopDesk);
+    const another = await show(undefined, tokens.shopDesk);
+    const { title, detail } = unknown.body;
+    expect([another.status, another.body]).toEqual([404, { title, status: 404, detail }]);
+    expect(another.headers.get("retry-after")).toBe(unknown.headers.get("retry-after"));
+    expect((await cancel(undefined, { token: tokens.shopDesk })).status).toBe(404);
+    expect((await cancel({ indexes: [0] }, { token: tokens.shopDesk })).status).toBe(404);
+    expect(await statesOf(calls)).toEqual(["WAITING", "PLACED"]);
+  });
+
+  it("says of a young request without rows when to ask again, and of an old one that there is none", async () => {
+    const now = Date.now();
+    for (const [ageMs, retryAfter] of [
+      [0, "5"],
+      [hourMs / 6, "5"],
+      [hourMs / 3, null],
+      [-hourMs, null],
+      [90 * 24 * hourMs, null],
+    ] as const) {
+      const { status, headers } = await show(aRequestId(now - ageMs));
+      expect([ageMs, status, headers.get("retry-after")]).toEqual([ageMs, 404, retryAfter]);
+    }
+    expect((await cancel(undefined, { id: aRequestId(now - hourMs) })).status).toBe(404);
+  });
+
+  it("forgets a request whose rows may be purged, all at once", async () => {
+    const requestId = aRequestId(Date.now() - 61 * 24 * hourMs);
+    await write(["PLACED"], { requestId });
+    expect((await show(requestId)).status).toBe(404);
+  });
+
+  it.each([
+    "x",
+    "constructor",
+    "%00",
+    "%2e%2e",
+    "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000",
+    "01kaj6y5g0qz3n4t7v8w9xabcd",
+    "01KAJ6Y5G0QZ3N4T7V8W9XABCDE",
+    "ZZZZZZZZZZZZZZZZZZZZZZZZZZ",
+    "00000000000000000000000000",
+    `01KAJ6Y5G0QZ3N4T7V8W9XABC'`,
+  ])("answers 404 to the id %s", async (id) => {
+    expect([(await show(id)).status, (await cancel(undefined, { id })).status]).toEqual([404, 404]);
+  });
+
+  it("answers 405 to other methods, and names those that it knows", async () => {
+    const { requestId } = api;
+    for (const [path, methods, allow] of [
+      [`/v1/requests/${requestId}`, ["POST", "PUT", "DELETE", "OPTIONS"], "GET, HEAD"],
+      [`/v1/requests/${requestId}/cancel`, ["GET", "HEAD", "PUT", "DELETE"], "POST"],
+    ] as const) {
+      for (const method of methods) {
+        const { status, headers } = await api.request(path, { method });
+        expect([method, status, headers.get("allow")]).toEqual([method, 405, allow]);
+      }
+    }
+    const authorization = `Bearer ${tokens.crmDesk}`;
+    for (const path of ["", "/", `/${requestId}/`, `/${requestId}/calls`]) {
+      const response = await api.request(`/v1/requests${path}`, { headers: { authorization } });
+      expect([path, response.status]).toEqual([path, 404]);
+    }
+  });
+}

@@ -1,0 +1,170 @@
+import { expect, it } from "vitest";
+import { hasIndex } from "../../../shared/calls/index-set.ts";
+import { cancellationKeyOf } from "../../../shared/documents/orders.ts";
+import { callIdOf } from "../../../shared/calls/ids.ts";
+import { tokens } from "../../support/environment.ts";
+import type { RequestsApiBench } from "./setup.ts";
+
+/** Describes the cancellation of a request, or of some of its calls. */
+export function itCancelsRequests(api: RequestsApiBench): void {
+  const { show, cancel, write, statesOf } = api;
+  const ordersOf = async (request: string) => {
+    const { kind, key } = cancellationKeyOf({ request });
+    return (await api.documents().read([{ kind, key }])).get(kind, key)?.value.orders;
+  };
+  const recorded = async () => {
+    const entries = await api.documents().list("audit", { limit: 200, descending: true });
+    const target = `request ${api.requestId}`;
+    return entries.flatMap(({ value }) => (value.target === target ? [value] : []));
+  };
+
+  it("cancels what waits of a request, and records by whose token", async () => {
+    const calls = await write(["WAITING", "PLACED", "WAITING", "UNKNOWN", "NEEDS_REVIEW"]);
+    const { status, body } = await cancel();
+    expect([status, body]).toEqual([200, { cancelled: 2 }]);
+    const after = ["CANCELLED", "PLACED", "CANCELLED", "UNKNOWN", "NEEDS_REVIEW"];
+    expect(await statesOf(calls)).toEqual(after);
+    const shown = await show();
+    expect(shown.body.calls[0]).toMatchObject({ state: "CANCELLED", reason: "client" });
+    const row = (await api.ledger().read([callIdOf(api.requestId, 0)])).rows.values().next().value;
+    expect(row?.history.at(-1)).toMatchObject({ state: "CANCELLED", by: "crmDesk" });
+    expect(await recorded()).toMatchObject([{ act: "client_cancel", by: "crmDesk" }]);
+    expect((await cancel({})).body).toEqual({ cancelled: 0 });
+  });
+
+  it("cancels the calls that are named, and no other", async () => {
+    const calls = await write(Array.from({ length: 60 }, () => "WAITING" as const));
+    const indexes = [...calls.keys()].filter((index) => index !== 7);
+    const { status, body } = await cancel({ indexes: [...indexes, 3, 99_999] });
+    expect([status, body.cancelled, body.cursor]).toEqual([200, 59, undefined]);
+    const left = (await statesOf(calls)).flatMap((state, index) =>
+      state === "WAITING" ? [index] : [],
+    );
+    expect(left).toEqual([7]);
+    expect(await recorded()).toMatchObject([{ act: "client_cancel", count: 61 }]);
+  });
+
+  it("leaves an order for the calls that no dialer has seen yet, for the caller's alone", async () => {
+    const { requestId } = api;
+    expect((await cancel({ indexes: [4, 2] })).body).toEqual({ cancelled: 0 });
+    expect((await cancel({ indexes: [9] }, { token: tokens.shopDesk })).status).toBe(200);
+    expect((await cancel({ indexes: [11] })).status).toBe(200);
+    const named = (await ordersOf(requestId))?.map(({ client, indexes }) => [
+      client,
+      Array.from({ length: 20 }, (_, index) => index).filter((n) => hasIndex(indexes ?? "", n)),
+    ]);
+    expect(named).toEqual([
+      ["shop", [9]],
+      ["crm", [2, 4, 11]],
+    ]);
+    await cancel();
+    expect(await ordersOf(requestId)).toMatchObject([
+      { client: "shop" },
+      { client: "crm", indexes: expect.any(String) },
+      { client: "crm", by: "crmDesk", indexes: null },
+    ]);
+    // The request turns out to be the first client's.
+    await write(["WAITING"]);
+    expect((await cancel(undefined, { token: tokens.shopDesk })).status).toBe(404);
+  });
+
+  it("stands beside an operator's cancellation, in either order", async () => {
+    const { requestId } = api;
+    const asOperator = () =>
+      api.request("/operator/cancel", {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${tokens.operator}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ request_id: requestId }),
+      });
+    await cancel({ indexes: [1] });
+    expect((await asOperator()).status).toBe(200);
+    await cancel();
+    expect(await ordersOf(requestId)).toMatchObject([
+      { client: "crm", indexes: expect.any(String) },
+      { client: null, by: "operator" },
+      { client: "crm", indexes: null },
+    ]);
+  });
+
+  it("cancels answer by answer, as many as are named, and counts all of a large request", async () => {
+    const calls = await write(Array.from({ length: 1060 }, () => "WAITING" as const));
+    const indexes = [...calls.keys()].filter((index) => index !== 500);
+    const counts: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const { status, body } = await cancel({ indexes, cursor });
+      expect(status).toBe(200);
+      counts.push(body.cancelled);
+      cursor = body.cursor;
+    } while (cursor !== undefined);
+    expect(counts).toEqual([1000, 59]);
+    expect((await recorded()).map(({ count }) => count)).toEqual([59, 1059]);
+    const shown = { counts: { by_state: { WAITING: 1, CANCELLED: 1059 } }, finished: false };
+    expect((await show()).body).toMatchObject(shown);
+    expect((await cancel()).body.cancelled).toBe(1);
+    expect((await show()).body.finished).toBe(true);
+  }, 60_000);
+
+  it("refuses other bodies, and says where", async () => {
+    const { requestId } = api;
+    const calls = await write(["WAITING", "WAITING"]);
+    const tooMany = Array.from({ length: 10_001 }, () => 0);
+    for (const [body, pointer] of [
+      [{ indexes: [] }, "/indexes"],
+      [{ indexes: tooMany }, "/indexes"],
+      [{ indexes: [-1] }, "/indexes/0"],
+      [{ indexes: [0, 100_000] }, "/indexes/1"],
+      [{ indexes: [0.5] }, "/indexes/0"],
+      [{ indexes: ["0"] }, "/indexes/0"],
+      [{ indexes: 0 }, "/indexes"],
+      [{ indexes: null }, "/indexes"],
+      [{ index: 0 }, "/index"],
+      [{ cursor: "x" }, "/cursor"],
+      [{ cursor: callIdOf(requestId, 1) }, "/cursor"],
+      [[0], ""],
+      [null, ""],
+      ["all", ""],
+    ] as const) {
+      const answer = await cancel(body);
+      const pointers = answer.body.errors?.map((error) => error.pointer);
+      expect([body, answer.status, pointers]).toEqual([body, 422, [pointer]]);
+    }
+    const authorization = `Bearer ${tokens.crmDesk}`;
+    for (const [headers, body, place] of [
+      [{ "content-type": "text/plain" }, "{}", "Content-Type"],
+      [{ "content-type": "application/json" }, "{", ""],
+      [
+        { "content-type": "application/json", "content-encoding": "gzip" },
+        "{}",
+        "Content-Encoding",
+      ],
+      [{ "content-type": "application/json" }, `{}${" ".repeat(512 * 1024)}`, ""],
+    ] as const) {
+      const response = await api.request(`/v1/requests/${requestId}/cancel`, {
+        method: "POST",
+        headers: { authorization, ...headers },
+        body,
+      });
+      const { errors }: { errors: { pointer?: string; header?: string }[] } = JSON.parse(
+        await response.text(),
+      );
+      expect([response.status, errors.map(({ pointer, header }) => pointer ?? header)]).toEqual([
+        422,
+        [place],
+      ]);
+    }
+    expect(await statesOf(calls)).toEqual(["WAITING", "WAITING"]);
+    expect(await ordersOf(requestId)).toBeUndefined();
+  });
+
+  it("takes no body for all calls, whatever its headers say", async () => {
+    const { requestId } = api;
+    const headers = { authorization: `Bearer ${tokens.crmDesk}`, "content-type": "text/plain" };
+    const path = `/v1/requests/${requestId}/cancel`;
+    const response = await api.request(path, { method: "POST", headers, body: "" });
+    expect([response.status, await response.json()]).toEqual([200, { cancelled: 0 }]);
+  });
+}

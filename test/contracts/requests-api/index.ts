@@ -1,0 +1,16 @@
+import { describe } from "vitest";
+import type { OperatorApiUnderTest } from "../operator-api/setup.ts";
+import { itCancelsRequests } from "./cancelling.ts";
+import { itKeepsRequestsToTheirClient } from "./callers.ts";
+import { useRequestsApi } from "./setup.ts";
+import { itShowsRequests } from "./showing.ts";
+
+/** Describes what clients may ask about their requests on any platform, under `apiEnvironment`. */
+export function describeRequestsApi(name: string, create: () => OperatorApiUnderTest): void {
+  describe(`the API of requests on ${name}`, () => {
+    const api = useRequestsApi(create);
+    itKeepsRequestsToTheirClient(api);
+    itShowsRequests(api);
+    itCancelsRequests(api);
+  });
+}

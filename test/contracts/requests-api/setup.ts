@@ -1,0 +1,97 @@
+import { beforeEach, expect } from "vitest";
+import { requestRoutes } from "../../../functions/api/requests/requests.ts";
+import type { Call } from "../../../shared/calls/call.ts";
+import type { CallState } from "../../../shared/calls/call-row.ts";
+import { callIdOf } from "../../../shared/calls/ids.ts";
+import { aCall, aRequestId } from "../../support/calls.ts";
+import { tokens } from "../../support/environment.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
+import type { OperatorApiUnderTest } from "../operator-api/setup.ts";
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  body: Record<string, never> & {
+    accepted_at: string;
+    total: number;
+    counts?: { by_state: Record<string, number> };
+    finished?: boolean;
+    calls: { id: string; index: number; state: string; reason: string; due_at: string | null }[];
+    cursor: string;
+    cancelled: number;
+    errors: { pointer?: string; header?: string }[];
+  };
+}
+
+export type RequestsApiBench = ReturnType<typeof useRequestsApi>;
+
+/** Creates an API before each test of a `describe`, and a request's id that no other test uses. */
+export function useRequestsApi(create: () => OperatorApiUnderTest) {
+  let api: OperatorApiUnderTest;
+  let requestId: string;
+  beforeEach(() => {
+    api = create();
+    requestId = aRequestId(Date.now());
+  });
+
+  async function answerTo(path: string, init: RequestInit): Promise<Answer> {
+    const response = await api.request(path, init);
+    const text = await response.text();
+    const body = JSON.parse(text === "" ? "{}" : text);
+    if (response.ok) {
+      const route = requestRoutes.find(
+        (one) => one.path.endsWith("cancel") === path.endsWith("cancel"),
+      );
+      expect(route?.answer.parse(body)).toEqual(body);
+    }
+    return { status: response.status, headers: response.headers, text, body };
+  }
+  /** Asks for a request; `path` is what follows `/v1/requests/`. */
+  const show = (path = requestId, token = tokens.crmDesk) =>
+    answerTo(`/v1/requests/${path}`, { headers: { authorization: `Bearer ${token}` } });
+  const cancel = (body?: unknown, { id = requestId, token = tokens.crmDesk } = {}) =>
+    answerTo(`/v1/requests/${id}/cancel`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  /** Writes rows of the request, in these states by their indexes; undefined: no row yet. */
+  async function write(
+    states: readonly (CallState | undefined)[],
+    more: Partial<Call> = {},
+  ): Promise<Call[]> {
+    const id = more.requestId ?? requestId;
+    const calls = states.map((_, index) => ({
+      ...aCall({ acceptedAt: Date.now(), requestId: id, requestCalls: states.length, ...more }),
+      id: callIdOf(id, index),
+    }));
+    const rows = calls.flatMap((call, index) => {
+      const state = states[index];
+      return state === undefined ? [] : [rowIn(state, call)];
+    });
+    await writeRows(rows, api.ledger(), api.documents());
+    return calls;
+  }
+  const statesOf = async (calls: readonly Call[]) => {
+    const { rows } = await api.ledger().read(calls.map(({ id }) => id));
+    return calls.map(({ id }) => rows.get(id)?.state);
+  };
+
+  return {
+    request: (path: string, init?: RequestInit) => api.request(path, init),
+    queued: (count: number) => api.queued(count),
+    documents: () => api.documents(),
+    ledger: () => api.ledger(),
+    get requestId() {
+      return requestId;
+    },
+    show,
+    cancel,
+    write,
+    statesOf,
+  };
+}

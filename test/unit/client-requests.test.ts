@@ -1,0 +1,164 @@
+import { describe, expect, it } from "vitest";
+import { createApp } from "../../functions/api/app.ts";
+import { messageSchema } from "../../shared/queue/messages.ts";
+import { createTestApi } from "../support/api.ts";
+import { createDialerBench } from "../support/dialer.ts";
+import { numberOf, pause } from "../support/dialer-calls.ts";
+import { apiEnvironment, tokens } from "../support/environment.ts";
+
+/** Creates the API and a dialer over one ledger. */
+function createBench() {
+  const bench = createDialerBench();
+  const { app, queue } = createTestApi({
+    ledger: bench.rows,
+    documents: bench.documents,
+    now: () => bench.now(),
+  });
+  const ask = async (
+    path: string,
+    { token = tokens.crmDesk, body }: { token?: string; body?: object } = {},
+  ) => {
+    const response = await app.request(path, {
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const answer = JSON.parse(text === "" ? "{}" : text);
+    return { status: response.status, headers: response.headers, body: Object(answer) };
+  };
+  /** Posts a batch. Resolves to its id, and leaves its message for `deliver`. */
+  async function post(count: number): Promise<string> {
+    const calls = Array.from({ length: count }, (_, index) => ({
+      phone_number: numberOf(index),
+      agent_id: "agent_sales",
+    }));
+    const { headers } = await ask("/v1/calls/batch", { token: tokens.crm, body: calls });
+    return headers.get("x-request-id") ?? "";
+  }
+  /** Hands everything that was posted to the dialer, which does what it can do within a minute. */
+  async function dial(): Promise<void> {
+    for (const one of queue.take()) {
+      await bench.send(messageSchema.parse(JSON.parse(await one.open())));
+    }
+    await bench.run(60);
+  }
+  return { bench, ask, post, dial };
+}
+
+describe("a client's request, from its acceptance on", () => {
+  it.each([3, 60])("of %i calls is unknown, then waits, then is finished", async (count) => {
+    const { bench, ask, post, dial } = createBench();
+    await pause(bench, { agent: "agent_sales" });
+    const id = await post(count);
+    const early = await ask(`/v1/requests/${id}`);
+    expect([early.status, early.headers.get("retry-after")]).toEqual([404, "5"]);
+    await dial();
+    const waiting = await ask(`/v1/requests/${id}?limit=1`);
+    expect(waiting.body).toMatchObject({
+      total: count,
+      counts: { by_state: { WAITING: count } },
+      finished: false,
+      calls: [{ index: 0, reason: "paused" }],
+    });
+    await bench.documents.remove([{ kind: "pause", key: '["agent","agent_sales"]' }]);
+    await bench.run(130);
+    const after = (await ask(`/v1/requests/${id}?limit=1`)).body;
+    expect(after).toMatchObject({ counts: { by_state: { PLACED: count } }, finished: true });
+  });
+
+  it.each([3, 60])(
+    "of %i calls is not dialed once it is cancelled, before any row too",
+    async (count) => {
+      const { bench, ask, post, dial } = createBench();
+      const id = await post(count);
+      const cancelled = await ask(`/v1/requests/${id}/cancel`, { body: {} });
+      expect([cancelled.status, cancelled.body]).toEqual([200, { cancelled: 0 }]);
+      await dial();
+      expect(bench.dialed).toEqual([]);
+      const { body } = await ask(`/v1/requests/${id}`);
+      expect(body).toMatchObject({ counts: { by_state: { CANCELLED: count } }, finished: true });
+      expect(body.calls[0]).toMatchObject({ reason: "client" });
+    },
+  );
+
+  it.each([3, 60])(
+    "of %i calls is dialed but for those that are cancelled by index",
+    async (count) => {
+      const { bench, ask, post, dial } = createBench();
+      const id = await post(count);
+      const indexes = [0, count - 1];
+      expect((await ask(`/v1/requests/${id}/cancel`, { body: { indexes } })).status).toBe(200);
+      await dial();
+      expect(bench.dialed).toHaveLength(count - 2);
+      const { body } = await ask(`/v1/requests/${id}?limit=200`);
+      expect(body.counts).toEqual({ by_state: { CANCELLED: 2, PLACED: count - 2 } });
+      expect([body.calls[0].state, body.calls.at(-1).state]).toEqual(["CANCELLED", "CANCELLED"]);
+    },
+  );
+
+  it("is dialed whatever another client cancels under its id", async () => {
+    const { bench, ask, post, dial } = createBench();
+    const id = await post(30);
+    await ask(`/v1/requests/${id}/cancel`, { token: tokens.shopDesk, body: {} });
+    await dial();
+    expect(bench.dialed).toHaveLength(30);
+  });
+});
+
+describe("what clients ask about requests, when something is wrong", () => {
+  const path = "/v1/requests/01KAJ6Y5G0QZ3N4T7V8W9XABCD";
+  const headers = { authorization: `Bearer ${tokens.crmDesk}` };
+  const asked = async (app: ReturnType<typeof createApp>) => [
+    await app.request(path, { headers }),
+    await app.request(`${path}/cancel`, { headers, method: "POST" }),
+  ];
+
+  it("is refused where the deployment lets no token have the right, and says so", async () => {
+    const { CLIENT_RIGHTS: _, ...environment } = apiEnvironment;
+    const { app, ledger } = createTestApi({ environment });
+    ledger.list = () => Promise.reject(new Error("the ledger was asked"));
+    for (const response of await asked(app)) {
+      expect(response.status).toBe(403);
+      expect(await response.text()).toContain("clientRights");
+    }
+    const other = createTestApi({ environment: { ...environment, CLIENT_RIGHTS: "write,READ" } });
+    for (const response of await asked(other.app)) expect(response.status).toBe(403);
+  });
+
+  it("is answered 503 where the ledger is down or the settings are wrong, with Retry-After", async () => {
+    const down = createTestApi();
+    const now = Date.parse("2025-11-20T12:00Z");
+    down.deps.clock.now = () => now;
+    down.deps.ledger = {
+      ...down.ledger,
+      list: () => Promise.reject(new Error("no answer about +12025550123")),
+    };
+    const wrong = createTestApi({ environment: { ...apiEnvironment, HASH_KEY: undefined } });
+    for (const app of [createApp(down.deps), wrong.app]) {
+      for (const response of await asked(app)) {
+        expect([response.status, response.headers.has("retry-after")]).toEqual([503, true]);
+      }
+    }
+    expect(JSON.stringify(down.events)).not.toContain("2025550123");
+  });
+
+  it("cancels nothing that the audit log does not take", async () => {
+    const { deps, documents, ledger } = createTestApi();
+    const writes: string[] = [];
+    deps.documents = {
+      ...documents,
+      async write(changes) {
+        const kinds = changes.map(({ next }) => next.kind);
+        writes.push(...kinds);
+        return kinds.includes("audit") ? [false] : documents.write(changes);
+      },
+    };
+    deps.ledger = { ...ledger, list: async () => ({ rows: [], unreadable: 0 }) };
+    const id = (await createApp(deps).request("/healthz")).headers.get("x-request-id");
+    const response = await createApp(deps).request(`/v1/requests/${id}/cancel`, {
+      headers,
+      method: "POST",
+    });
+    expect([response.status, writes]).toEqual([503, ["audit"]]);
+  });
+});
