@@ -13,9 +13,9 @@ import {
 } from "aws-cdk-lib";
 import type { ScheduledEvent } from "../../functions/dialer/lambda.ts";
 import { epochPrefix } from "../../shared/documents/restore.ts";
-import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
 import type { FunctionName } from "./bundle.ts";
 import { allowAmazonConnect } from "./connect-rights.ts";
+import { allowApiLedger, allowLedger } from "./ledger-rights.ts";
 import { deliveriesOf, dialerTimeoutSeconds, otherDeliveriesAtOnce } from "./limits.ts";
 import type { OutboundCallsProps } from "./props.ts";
 import type { Storage } from "./storage.ts";
@@ -26,6 +26,7 @@ export const logRetention = logs.RetentionDays.ONE_MONTH;
 export function createFunctions(stack: Stack, props: OutboundCallsProps, storage: Storage) {
   const { queue, deadQueue, eventsQueue, deadEventsQueue, table, bucket } = storage;
   const { settings, providerSecrets } = storage;
+  const { clientRights = [] } = props;
   const createFunction = (
     name: FunctionName,
     timeout: Duration,
@@ -63,6 +64,9 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
         TABLE: table.tableName,
         SECRET_IDS: secrets.map(({ secretArn }) => secretArn).join(),
         ...(props.basePath === undefined ? {} : { BASE_PATH: props.basePath }),
+        ...(name === "api" && clientRights.length > 0
+          ? { CLIENT_RIGHTS: clientRights.join() }
+          : {}),
       },
     });
     for (const secret of secrets) secret.grantRead(role);
@@ -93,34 +97,9 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
   );
   // The epoch is the first name of a list.
   allow(dialer.role, ["s3:ListBucket"], [bucket.bucketArn]);
-  const allowLedger = (role: iam.Role) => {
-    const onItems = ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"];
-    allow(
-      role,
-      onItems.map((name) => `dynamodb:${name}`),
-      [table.tableArn],
-    );
-    const arns = Object.keys(dynamoTable.indexes).map(
-      (index) => `${table.tableArn}/index/${index}`,
-    );
-    // Documents of a kind are listed by a query of the table itself.
-    allow(role, ["dynamodb:Query"], [table.tableArn, ...arns]);
-  };
-  allowLedger(dialer.role);
+  allowLedger(dialer.role, table);
+  allowApiLedger(api.role, table, props);
   if (props.plan !== undefined) allowAmazonConnect(stack, dialer.role, props.plan);
-  if (props.operator === true) allowLedger(api.role);
-  else {
-    // The API reads and writes idempotency keys, but no calls.
-    api.role.addToPolicy(
-      new iam.PolicyStatement({
-        actions: ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem"],
-        resources: [table.tableArn],
-        conditions: {
-          "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["doc#idempotency-key#*"] },
-        },
-      }),
-    );
-  }
   for (const [source, batchSize, maxConcurrency] of [
     // A message holds up to 25 calls, and a delivery at most a hundred.
     [queue, 4, deliveriesOf(dialerConcurrency)],

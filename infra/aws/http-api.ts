@@ -17,6 +17,8 @@ const throttle = { rateLimit: 2000, burstLimit: 4000 };
 const routes = {
   "/v1/calls": apigateway.HttpMethod.POST,
   "/v1/calls/batch": apigateway.HttpMethod.POST,
+  "/v1/requests/{id}": apigateway.HttpMethod.GET,
+  "/v1/requests/{id}/cancel": apigateway.HttpMethod.POST,
   "/healthz": apigateway.HttpMethod.GET,
   "/operator/{proxy+}": apigateway.HttpMethod.ANY,
   "/callbacks/{proxy+}": apigateway.HttpMethod.ANY,

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import * as z from "zod";
+import { clientRights } from "../../shared/platform/tokens.ts";
 import { reservationMin } from "./limits.ts";
 
 /** First parts of the API's own paths: under a stage of that name they could not be told from the stage. */
@@ -22,6 +23,8 @@ const deploymentSchema = z.strictObject({
     .optional(),
   /** True to enable the operator API, which lets the API's function read and write calls. */
   operator: z.boolean().default(false),
+  /** Rights that clients' tokens may have beyond placing calls. Each lets the API's function do what it needs. */
+  clientRights: z.array(z.enum(clientRights)).default([]),
   /** True to trace the functions' invocations with X-Ray. */
   xray: z.boolean().default(false),
   /** E-mail address that receives alarms. */

@@ -236,6 +236,42 @@ describe("the AWS stack", () => {
     expect(api).not.toContain("ProviderSecrets");
   });
 
+  it.each([
+    { clientRights: ["read"] as const, actions: /^dynamodb:(BatchGetItem|Query)$/ },
+    {
+      clientRights: ["cancel"] as const,
+      actions: /^dynamodb:(GetItem|BatchGetItem|PutItem|UpdateItem|Query)$/,
+    },
+  ])(
+    "lets the API do for clients what $clientRights takes, and no more",
+    ({ clientRights, actions }) => {
+      const made = (props: Partial<OutboundCallsProps>) =>
+        Template.fromStack(new OutboundCallsStack(new App(), "Rights", { bundles, ...props }));
+      const statementsOf = (one: Template): string[] =>
+        Object.values(one.findResources("AWS::IAM::Policy"))
+          .filter((policy) => JSON.stringify(policy).includes('"Ref":"apirole'))
+          .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement)
+          .map((statement) => JSON.stringify(statement));
+      const without = statementsOf(made({}));
+      const other = made({ clientRights: [...clientRights] });
+      const added = statementsOf(other).filter((one) => !without.includes(one));
+      expect(added).toHaveLength(2);
+      for (const { Action, Resource, Condition } of added.map((one) => Object(JSON.parse(one)))) {
+        for (const action of [Action].flat()) expect(action).toMatch(actions);
+        const isOfIndex = JSON.stringify(Resource).includes("/index/hour");
+        expect(Action === "dynamodb:Query").toBe(isOfIndex);
+        const partitions = Condition?.["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
+        if (!isOfIndex) expect([partitions].flat()).toContain("call#*");
+      }
+      const variablesOf = (one: Template) =>
+        Object.values(one.findResources("AWS::Lambda::Function")).flatMap(
+          ({ Properties }) => Object(Properties).Environment?.Variables?.CLIENT_RIGHTS ?? [],
+        );
+      expect([variablesOf(made({})), variablesOf(other)]).toEqual([[], [clientRights.join()]]);
+      expectNoObjection({ clientRights: [...clientRights] });
+    },
+  );
+
   it("lets the API reach idempotency keys alone, and no provider's secret", () => {
     const policies = resources("AWS::IAM::Policy").map((policy) => JSON.stringify(policy));
     const api = policies.filter((policy) => policy.includes('"Ref":"apirole'));

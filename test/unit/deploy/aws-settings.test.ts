@@ -11,6 +11,7 @@ describe("the settings of a deployment on AWS", () => {
       stage: "prod",
       basePath: "/phone",
       operator: true,
+      clientRights: ["read"],
       xray: true,
       alarmEmail: "ada@example.com",
       ledgerTable: "restored-ledger",
@@ -20,12 +21,18 @@ describe("the settings of a deployment on AWS", () => {
     expect(parsed(full)).toEqual({ stackName: "OutboundCalls", settings: full });
     expect(parsed(full, "staging").stackName).toBe("OutboundCalls-staging");
     const json = JSON.stringify({ default: full });
-    expect(deploymentOf("staging", json).settings).toEqual({ operator: false, xray: false });
+    expect(deploymentOf("staging", json).settings).toEqual({
+      operator: false,
+      clientRights: [],
+      xray: false,
+    });
   });
 
   it.each([
     [{ alarmMail: "ada@example.com" }, /alarmMail/],
     [{ operator: "true" }, /expected boolean/],
+    [{ clientRights: ["call"] }, /clientRights/],
+    [{ clientRights: "read" }, /clientRights/],
     [{ ledgerTable: "a table" }, /must be the name of a DynamoDB table/],
     [{ dialerConcurrency: 5 }, /dialerConcurrency/],
     [{ dialerConcurrency: "12" }, /expected number/],

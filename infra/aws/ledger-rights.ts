@@ -1,0 +1,63 @@
+import { type aws_dynamodb as dynamodb, aws_iam as iam } from "aws-cdk-lib";
+import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
+import type { ClientRight } from "../../shared/platform/tokens.ts";
+import type { OutboundCallsProps } from "./props.ts";
+
+/** Allows a role to read and write all of the ledger. */
+export function allowLedger(role: iam.Role, table: Pick<dynamodb.ITableV2, "tableArn">): void {
+  allowItems(role, table, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"]);
+  const arns = Object.keys(dynamoTable.indexes).map((index) => `${table.tableArn}/index/${index}`);
+  // Documents of a kind are listed by a query of the table itself.
+  allow(role, ["Query"], [table.tableArn, ...arns]);
+}
+
+/** Items that a right is about, as dynamodb-table.ts names their partitions, and what is done with them. */
+const itemsOf: Record<ClientRight, { partitions: string[]; actions: string[] }> = {
+  read: { partitions: ["call#*"], actions: ["BatchGetItem"] },
+  cancel: {
+    partitions: ["call#*", 'doc#cancellation#["request",*', "doc#audit", "doc#counts#*"],
+    actions: ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
+  },
+};
+
+/** Allows the API's role what its callers may ask of the ledger, and nothing else. */
+export function allowApiLedger(
+  role: iam.Role,
+  table: Pick<dynamodb.ITableV2, "tableArn">,
+  { operator = false, clientRights = [] }: Pick<OutboundCallsProps, "operator" | "clientRights">,
+): void {
+  if (operator) {
+    allowLedger(role, table);
+    return;
+  }
+  allowItems(role, table, ["GetItem", "BatchGetItem", "PutItem"], ["doc#idempotency-key#*"]);
+  for (const right of new Set(clientRights)) {
+    const { partitions, actions } = itemsOf[right];
+    allowItems(role, table, actions, partitions);
+  }
+  // A request's calls are found by the index of all calls.
+  if (clientRights.length > 0) allow(role, ["Query"], [`${table.tableArn}/index/hour`]);
+}
+
+/** @param partitions patterns of the partitions that are allowed; absent: all */
+function allowItems(
+  role: iam.Role,
+  table: Pick<dynamodb.ITableV2, "tableArn">,
+  names: string[],
+  partitions?: string[],
+): void {
+  const conditions = partitions && {
+    "ForAllValues:StringLike": { "dynamodb:LeadingKeys": partitions },
+  };
+  allow(role, names, [table.tableArn], conditions);
+}
+
+function allow(
+  role: iam.Role,
+  names: string[],
+  resources: string[],
+  conditions: Record<string, unknown> = {},
+): void {
+  const actions = names.map((name) => `dynamodb:${name}`);
+  role.addToPolicy(new iam.PolicyStatement({ actions, resources, conditions }));
+}
