@@ -36,9 +36,9 @@ export async function findRequest(
       headers: { "retry-after": "60" },
     });
   }
-  const isTheirs = row !== undefined && row.client !== c.get("caller").client;
+  const isAnothers = row !== undefined && row.client !== c.get("caller").client;
   const isUnknown = row === undefined && !isYoung(id, clock.now());
-  return isTheirs || isUnknown ? noRequest(c, id, clock.now()) : { id, row };
+  return isAnothers || isUnknown ? noRequest(c, id, clock.now()) : { id, row };
 }
 
 /** Returns 404, the same for an unknown request and for another client's, so that no id is told to be in use. */
