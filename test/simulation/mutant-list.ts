@@ -332,11 +332,30 @@ const ofDialing = [
   ),
 ];
 
+const ofClients = mutantsOf(unit("client-cancellations", "split"), [
+  [
+    "a client's order ends its own calls alone",
+    "(order.client === null || order.client === client) &&",
+    "",
+  ],
+  [
+    "an order that names calls ends no other",
+    "(order.indexes === null || hasIndex(order.indexes, indexOf(id)))",
+    "true",
+  ],
+  [
+    "the messages of a split carry how many calls the request has",
+    "(requestCalls === calls.length ? {} : { requestCalls })",
+    "(requestCalls === calls.length ? { requestCalls } : {})",
+  ],
+]);
+
 /** Each rule of the core that somebody could be phoned twice, at night or never without, and what breaks it. */
 export const mutants: readonly Mutant[] = [
   ...ofRows,
   ...portMutants,
   ...restoreMutants,
   ...ofDialing,
+  ...ofClients,
   ...waitingMutants,
 ];
