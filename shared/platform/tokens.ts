@@ -4,7 +4,7 @@ import * as z from "zod";
 /** Rights that a deployment may keep from every token: to read the client's requests, and to cancel what waits of them. */
 export const clientRights = ["read", "cancel"] as const;
 export type ClientRight = (typeof clientRights)[number];
-/** What a client's token may do. */
+/** All rights that a client's token may have. */
 export const tokenRights = ["call", ...clientRights] as const;
 type TokenRight = (typeof tokenRights)[number];
 

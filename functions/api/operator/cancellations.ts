@@ -24,7 +24,7 @@ export const answerPages = 20;
 export const cancelledSchema = z.strictObject({ cancelled: z.int(), cursor: nextCursor });
 export type Cancelled = z.infer<typeof cancelledSchema>;
 
-/** Whose order it is, and which calls of a request it names. */
+/** The client of an order, and the calls of a request that it names. */
 export interface OrderScope {
   /** The client whose calls alone it ends; null: an operator's order. */
   client: string | null;
