@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createApp } from "../../functions/api/app.ts";
 import { messageSchema } from "../../shared/queue/messages.ts";
 import { createTestApi } from "../support/api.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { callIdOf } from "../../shared/calls/ids.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { numberOf, pause } from "../support/dialer-calls.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
@@ -91,10 +93,40 @@ describe("a client's request, from its acceptance on", () => {
       await dial();
       expect(bench.dialed).toHaveLength(count - 2);
       const { body } = await ask(`/v1/requests/${id}?limit=200`);
-      expect(body.counts).toEqual({ by_state: { CANCELLED: 2, PLACED: count - 2 } });
+      expect(body.counts).toEqual({
+        by_state: { CANCELLED: 2, PLACED: count - 2 },
+        by_result: {},
+      });
       expect([body.calls[0].state, body.calls.at(-1).state]).toEqual(["CANCELLED", "CANCELLED"]);
     },
   );
+
+  it("is told with its results, and is finished once none is asked for any more", async () => {
+    const { bench, ask, post, dial } = createBench();
+    const id = await post(3);
+    await dial();
+    const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+    const change = async (index: number, more: Partial<CallRow>) => {
+      const callId = callIdOf(id, index);
+      const row = (await bench.rows.read([callId])).rows.get(callId);
+      if (row === undefined) throw new Error("it was dialed");
+      const next = { ...row, ...more, version: `changed-${index}-${bench.now()}` };
+      expect(await bench.rows.write([{ next, seen: row.version }])).toEqual([true]);
+    };
+    const asked = { backlog: "results:webhook", dueAt: bench.now() + 60_000 };
+    await change(0, { result: { ...nothing, status: "busy", word: "busy", endedAt: 1000 } });
+    await change(1, asked);
+    const { body } = await ask(`/v1/requests/${id}`);
+    expect(body.counts).toEqual({ by_state: { PLACED: 3 }, by_result: { busy: 1 } });
+    expect(body.finished).toBe(false);
+    expect(body.calls[0]).toMatchObject({
+      due_at: null,
+      result: { status: "busy", human: null, ended_at: "1970-01-01T00:00:01.000Z", seconds: null },
+    });
+    expect(body.calls[1]).toMatchObject({ due_at: null, result: null });
+    bench.advance(2 * 3_600_000); // an account that the plan no longer has is never asked
+    expect((await ask(`/v1/requests/${id}`)).body.finished).toBe(true);
+  });
 
   it("is dialed whatever another client cancels under its id", async () => {
     const { bench, ask, post, dial } = createBench();

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { type CallRow, type CallState, callStates } from "../../../shared/calls/call-row.ts";
+import { type ResultStatus, resultStatuses } from "../../../shared/calls/call-result.ts";
+import type { RouteDeps } from "../context.ts";
+import { resultViewOf, resultViewSchema } from "../result-view.ts";
 import { callIdOf, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
 import { foreignCursor } from "../operator/cursors.ts";
 import { limit, nextCursor, state, time, timeOf } from "../operator/fields.ts";
 import { callIdPattern } from "../operator/find-call.ts";
@@ -11,6 +13,8 @@ import { findRequest, noRequest } from "./find-request.ts";
 
 /** Rows that are counted at once: a whole request is up to ten times as many. */
 const countedAtOnce = 1000;
+/** Time after which a result that is due and was not asked for is no longer waited for. */
+const resultLateMs = 3_600_000;
 /** States in which a call has not ended. NEEDS_REVIEW is over for a client: an operator decides. */
 const openStates: ReadonlySet<CallState> = new Set(["WAITING", "DIALING", "UNKNOWN"]);
 
@@ -21,6 +25,9 @@ const clientCallSchema = z
     state,
     reason: z.string(),
     due_at: time.nullable().describe("The earliest time of its next step; null once it has ended"),
+    result: resultViewSchema
+      .nullable()
+      .describe("What became of a placed call; null: not known, or not asked for"),
   })
   .meta({ id: "RequestedCall" });
 
@@ -30,13 +37,20 @@ const requestSchema = z.looseObject({
   accepted_at: time,
   total: z.int().describe("Calls of the request"),
   counts: z
-    .looseObject({ by_state: z.partialRecord(z.enum(callStates), z.int()) })
+    .looseObject({
+      by_state: z.partialRecord(z.enum(callStates), z.int()),
+      by_result: z
+        .partialRecord(z.enum(resultStatuses), z.int())
+        .describe("Of the placed calls whose result is known"),
+    })
     .optional()
     .describe("Of the calls that are known; those still on the queue are in none. First page only"),
   finished: z
     .boolean()
     .optional()
-    .describe("Every call is known, and none is WAITING, DIALING or UNKNOWN. First page only"),
+    .describe(
+      "Every call is known, none is WAITING, DIALING or UNKNOWN, and no result is asked for. First page only",
+    ),
   calls: z.array(clientCallSchema).describe("Known calls, in the order of the batch"),
   cursor: nextCursor,
 });
@@ -71,29 +85,43 @@ export const showRequest = declareRoute({
       id,
       accepted_at: timeOf(row.acceptedAt),
       total,
-      ...(cursor === undefined ? await progressOf(id, total, ledger) : {}),
+      ...(cursor === undefined ? await progressOf(id, total, deps) : {}),
       calls: ids.flatMap((one) => rows.get(one) ?? []).map(viewOf),
       ...(end < total ? { cursor: callIdOf(id, end - 1) } : {}),
     };
   },
 });
 
-function viewOf({ id, state: now, reason, dueAt }: CallRow) {
-  return { id, index: indexOf(id), state: now, reason, due_at: timeOf(dueAt) };
+function viewOf({ id, state: now, reason, dueAt, result }: CallRow) {
+  const due_at = timeOf(now === "PLACED" ? null : dueAt);
+  return { id, index: indexOf(id), state: now, reason, due_at, result: resultViewOf(result) };
+}
+
+/** True if nothing more will become of a call. A result that is long due is not asked for: its account is gone. */
+function isOver({ state: standing, dueAt }: CallRow, now: number): boolean {
+  if (openStates.has(standing)) return false;
+  return standing !== "PLACED" || dueAt === null || dueAt + resultLateMs < now;
 }
 
 /** Counts the rows of a request by state. The ids of all its calls are known, so no index that lags is asked. */
-async function progressOf(requestId: string, total: number, ledger: CallLedger) {
+async function progressOf(
+  requestId: string,
+  total: number,
+  { ledger, clock }: Pick<RouteDeps, "ledger" | "clock">,
+) {
   const byState: Partial<Record<CallState, number>> = {};
+  const byResult: Partial<Record<ResultStatus, number>> = {};
   let ended = 0;
   for (let from = 0; from < total; from += countedAtOnce) {
     const ids = idsOf(requestId, from, Math.min(total, from + countedAtOnce));
     for (const row of (await ledger.read(ids)).rows.values()) {
       byState[row.state] = (byState[row.state] ?? 0) + 1;
-      if (!openStates.has(row.state)) ended += 1;
+      const status = row.result?.status;
+      if (status !== undefined) byResult[status] = (byResult[status] ?? 0) + 1;
+      if (isOver(row, clock.now())) ended += 1;
     }
   }
-  return { counts: { by_state: byState }, finished: ended === total };
+  return { counts: { by_state: byState, by_result: byResult }, finished: ended === total };
 }
 
 /** Returns the ids of a request's calls from an index on, up to another. */

@@ -20,7 +20,7 @@ export function itShowsRequests(api: RequestsApiBench): void {
       id: requestId,
       accepted_at: new Date(acceptedAt).toISOString(),
       total: 4,
-      counts: { by_state: { PLACED: 1, WAITING: 2, NEEDS_REVIEW: 1 } },
+      counts: { by_state: { PLACED: 1, WAITING: 2, NEEDS_REVIEW: 1 }, by_result: {} },
       finished: false,
       calls: calls.map(({ id }, index) => ({
         id,
@@ -28,6 +28,7 @@ export function itShowsRequests(api: RequestsApiBench): void {
         state: states[index],
         reason: "r",
         due_at: states[index] === "WAITING" ? expect.stringMatching(/^\d{4}-.*Z$/) : null,
+        result: null,
       })),
     });
     expect(text).not.toMatch(/2025550123|Zoë|agent_sales/);
@@ -53,7 +54,7 @@ export function itShowsRequests(api: RequestsApiBench): void {
     const states = Array.from({ length: 130 }, (_, n) => (n % 3 === 1 ? undefined : "PLACED"));
     await write(states);
     const first = await show(`${requestId}?limit=50`);
-    expect(first.body.counts).toEqual({ by_state: { PLACED: 87 } });
+    expect(first.body.counts).toEqual({ by_state: { PLACED: 87 }, by_result: {} });
     const indexes = first.body.calls.map(({ index }) => index);
     let pages = 1;
     for (let { cursor } = first.body; cursor !== undefined; pages++) {
