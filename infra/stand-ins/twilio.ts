@@ -194,7 +194,7 @@ function rowOf(
   secrets: Record<string, string>,
 ) {
   const isQueued = state === "queued";
-  const timeOf = (time: number) => new Date(time).toUTCString().replace("GMT", "+0000");
+  const timeOf = (ms: number) => new Date(ms).toUTCString().replace("GMT", "+0000");
   const at = timeOf(call.at);
   const isDetected = call.request["MachineDetection"] !== undefined && answeredAt !== undefined;
   const from = call.request["From"];

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { afterEach, expect, it, vi } from "vitest";
+import * as z from "zod";
 import { resultStatuses } from "../../shared/calls/call-result.ts";
 import { aCall } from "../support/calls.ts";
 import type {
@@ -100,6 +101,7 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
     await fc.assert(
       fc.asyncProperty(anyRecord(fixtures), async (record) => {
         const result = await bench.readAnswered(answers(record, placed), placed);
+        if (result instanceof Error) expect(result).toBeInstanceOf(z.ZodError);
         if (result === undefined || result instanceof Error) return;
         expect(resultStatuses).toContain(result.status);
         expect(words).toContain(result.word);

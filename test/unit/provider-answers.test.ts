@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { answerRows, classes, recordRows } from "../support/provider-answers/index.ts";
+import { resultRows } from "../support/provider-results/index.ts";
 
 const text = await readFile("docs/provider-answers.md", "utf8");
 
@@ -26,8 +27,13 @@ describe("the page of providers' answers", () => {
     expect(tableUnder("Records that a look-up reads")).toEqual(recordRows());
   });
 
+  it("has a row for each record that results are tested with, and no other", () => {
+    expect(tableUnder("Records that tell what became of a call")).toEqual(resultRows());
+  });
+
   it("says how many there are", () => {
-    const counts = `${answerRows().length} answers and ${recordRows().length} records`;
+    const records = `${recordRows().length} records of look-ups and ${resultRows().length} of results`;
+    const counts = `${answerRows().length} answers, ${records}`;
     expect(text).toContain(counts);
   });
 
@@ -37,7 +43,7 @@ describe("the page of providers' answers", () => {
   });
 
   it("tells no two answers of a provider alike", () => {
-    for (const rows of [answerRows(), recordRows()]) {
+    for (const rows of [answerRows(), recordRows(), resultRows()]) {
       const keys = rows.map((cells) => cells.slice(0, -2).join(" | "));
       expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
     }
