@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Route } from "../providers/index.ts";
 import type { Call } from "./call.ts";
-import type { CallResult } from "./call-result.ts";
 import {
   backlogOf,
   type CallRow,
@@ -91,41 +90,6 @@ export function claimed(
     // A resend goes to the account and address of the first request, even if the plan has changed since.
     route: isResend ? before.route : route,
   };
-}
-
-/** Reason in the history of a call whose provider has told of two ends. */
-export const contradicted = "result_contradicted";
-
-/** True if a call's end is known. `unknown`, set when the time for asking was over, may still be replaced. */
-export function hasEnded(result: CallResult | null | undefined): boolean {
-  return result != null && result.status !== "live" && result.status !== "unknown";
-}
-
-/**
- * Applies what the provider tells of a placed call. The first end that it tells stays. Another end, told later, is
- * noted in the history.
- *
- * @param result undefined if there is no record yet
- * @param askAt next time to ask, as long as the call has not ended
- */
-export function resulted(
-  row: CallRow,
-  result: CallResult | undefined,
-  askAt: number,
-  { version, at }: Write,
-): CallRow | undefined {
-  if (row.state !== "PLACED") return undefined;
-  if (hasEnded(row.result)) {
-    if (!hasEnded(result) || result?.status === row.result?.status) return undefined;
-    if (row.history.some(({ reason }) => reason === contradicted)) return undefined;
-    const entry = { at, state: row.state, reason: contradicted };
-    return { ...row, version, history: [...row.history, entry] };
-  }
-  if (row.result?.status === "unknown" && !hasEnded(result)) return undefined;
-  const isEnd = result !== undefined && result.status !== "live";
-  const next = { ...row, version, result: result ?? row.result };
-  if (isEnd) return { ...next, backlog: null, dueAt: null, updatedAt: at };
-  return { ...next, dueAt: askAt };
 }
 
 /** Result of a claim, reported by its holder. It travels as an `outcome` message if the ledger refuses it. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createToken } from "../../shared/platform/tokens.ts";
 import { describeFailingProviders } from "../contracts/failing-providers.ts";
 import { describeForbiddenNumbers } from "../contracts/forbidden-numbers.ts";
+import { describeResults } from "../contracts/results.ts";
 import { describeService } from "../contracts/service/index.ts";
 import { aws } from "../support/platforms.ts";
 import { functionProcesses } from "../support/processes.ts";
@@ -11,6 +12,7 @@ import { type LedgerRow, makeStateDirectory, startService, until } from "../supp
 describeService(aws);
 describeFailingProviders(aws);
 describeForbiddenNumbers(aws);
+describeResults(aws);
 
 /** Describes a failure: the rows that have not ended, and the complaints of the service. */
 function stillOpen(rows: LedgerRow[], output: string): string[] {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallRow, resultsBacklogOf } from "../../../shared/calls/call-row.ts";
-import { hasEnded } from "../../../shared/calls/state-machine.ts";
+import { hasEnded } from "../../../shared/calls/resulted.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { withTimeLimit } from "../../../shared/platform/time-limit.ts";

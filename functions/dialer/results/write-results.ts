@@ -1,6 +1,6 @@
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { contradicted, resulted } from "../../../shared/calls/state-machine.ts";
+import { contradicted, resulted } from "../../../shared/calls/resulted.ts";
 import type { Change } from "../../../shared/ledger/call-ledger.ts";
 import type { Route } from "../../../shared/providers/index.ts";
 import type { DialerDeps } from "../context.ts";

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
+import { twilio } from "../../infra/stand-ins/twilio.ts";
+import { ultravox } from "../../infra/stand-ins/ultravox.ts";
+import type { ResultStatus } from "../../shared/calls/call-result.ts";
+import { callIdOf } from "../../shared/calls/ids.ts";
+import { createToken } from "../../shared/platform/tokens.ts";
+import { startReceiver } from "../support/receiver.ts";
+import {
+  makeStateDirectory,
+  type PlatformUnderTest,
+  type RunningService,
+  startService,
+  until,
+} from "../support/service.ts";
+import { environmentOf, routeFields } from "../support/stand-ins.ts";
+
+const { token, sha256 } = createToken();
+/** The ends of calls to numbers with these last digits, as the stand-ins have them. */
+const ends: Record<string, ResultStatus> = {
+  0: "completed",
+  7: "voicemail",
+  8: "no_answer",
+  9: "busy",
+};
+const agents = ["of_twilio", "of_ultravox", "of_webhook"] as const;
+const calls = agents.flatMap((agent_id, tens) =>
+  Object.keys(ends).map((digit) => ({ phone_number: `+1303555${tens}10${digit}`, agent_id })),
+);
+const endOf = ({ phone_number }: { phone_number: string }) => ends[phone_number.slice(-1)];
+/** The status that a call's provider can tell: Ultravox knows neither machines nor busy lines. */
+function toldOf(call: (typeof calls)[number]): ResultStatus | undefined {
+  const end = endOf(call);
+  if (call.agent_id !== "of_ultravox") return end;
+  return end === "voicemail" ? "completed" : end === "busy" ? "no_answer" : end;
+}
+
+/** Describes results told by callbacks, on the whole service with three types of provider. */
+export function describeResults(platform: PlatformUnderTest): void {
+  describe(`${platform.script} with results`, () => {
+    let standIns: StandIn[];
+    let receiver: Awaited<ReturnType<typeof startReceiver>>;
+    let service: RunningService;
+    let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
+    beforeAll(async () => {
+      directory = await makeStateDirectory();
+      standIns = await Promise.all([startStandIn(twilio), startStandIn(ultravox)]);
+      for (const { settings } of standIns)
+        Object.assign(settings, { ringSeconds: 0, talkSeconds: 1 });
+      receiver = await startReceiver((_request, response) => response.writeHead(200).end("{}"));
+      const [ofTwilio, ofUltravox] = standIns;
+      const pace = { callsPerSecond: 20 };
+      service = await startService(
+        platform,
+        {
+          API_TOKENS: JSON.stringify([{ id: "test", sha256, rights: ["call", "read"] }]),
+          ...environmentOf("twilio", twilio.secrets),
+          ...environmentOf("ultravox", ultravox.secrets),
+          DIAL_PLAN: JSON.stringify({
+            agents: {
+              of_twilio: {
+                provider: "twilio",
+                machineDetection: "Enable",
+                ...routeFields["twilio"],
+              },
+              of_ultravox: { provider: "ultravox", ...routeFields["ultravox"] },
+              of_webhook: { provider: "webhook", url: `${receiver.url}/dial` },
+            },
+            providers: {
+              twilio: { baseUrl: ofTwilio?.url, ...pace },
+              ultravox: { baseUrl: ofUltravox?.url, ...pace },
+            },
+            callingHours: { default: "always" },
+            destinations: { allow: ["US"] },
+            results: {},
+          }),
+        },
+        directory.path,
+      );
+    });
+    afterAll(async () => {
+      await service.end("SIGTERM");
+      await Promise.all([...standIns, receiver].map((one) => one.close()));
+      await directory.remove();
+    });
+
+    /** Callback addresses that a provider was given, by the number of the call. */
+    const addressesIn = (requests: readonly { text: string }[]) =>
+      requests.flatMap(({ text }) => {
+        const plain = decodeURIComponent(text);
+        const [url] = /http:\/\/127\.0\.0\.1:\d+\/callbacks\/[^"&\s]+/.exec(plain) ?? [];
+        const [phone_number] = /\+1303555\d{4}/.exec(plain) ?? [];
+        return url === undefined || phone_number === undefined ? [] : [{ url, phone_number }];
+      });
+    const post = async (url: string, body: string) =>
+      (await fetch(url, { method: "POST", body })).status;
+
+    it("tells the right end of every call, though callbacks are doubled, mixed up and forged", async () => {
+      const response = await fetch(`${service.address}/v1/calls/batch`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify(calls),
+      });
+      expect(response.status).toBe(201);
+      const id = response.headers.get("x-request-id") ?? "";
+      const hints = () => standIns.flatMap(({ requests }) => addressesIn(requests));
+      await until(() => hints().length === 8 && receiver.received.length === 4, 60_000);
+      await new Promise((next) => setTimeout(next, 1500)); // the stand-ins' calls end
+
+      const tell = async ({ url, phone_number }: { url: string; phone_number: string }) => {
+        const body = JSON.stringify({ status: endOf({ phone_number }) });
+        return post(url, body); // to and from this machine, nothing need be signed
+      };
+      const told = addressesIn(receiver.received);
+      expect(told).toHaveLength(4);
+      for (const { url } of [...hints(), ...told].toReversed()) {
+        expect(await post(`${url.slice(0, -1)}${url.endsWith("A") ? "B" : "A"}`, "")).toBe(404);
+      }
+      for (const { url } of [...hints(), ...hints().toReversed()]) {
+        expect(await post(url, "CallStatus=completed&To=none")).toBe(204);
+      }
+      for (const one of [...told, ...told.toReversed()]) expect(await tell(one)).toBe(204);
+
+      const read = async () => {
+        const asked = { headers: { authorization: `Bearer ${token}` } };
+        return Object(await (await fetch(`${service.address}/v1/requests/${id}`, asked)).json());
+      };
+      await until(async () => (await read()).finished === true, 60_000, 500);
+      const shown = await read();
+      expect(shown.counts).toEqual({
+        by_state: { PLACED: 12 },
+        by_result: { completed: 4, voicemail: 2, no_answer: 4, busy: 2 },
+      });
+      const statuses = shown.calls.map((one: { id: string; result: { status: string } }) => [
+        one.id,
+        one.result.status,
+      ]);
+      expect(statuses).toEqual(calls.map((call, index) => [callIdOf(id, index), toldOf(call)]));
+      expect(standIns.map((one) => one.calls.placed.length)).toEqual([4, 4]);
+      expect(receiver.received).toHaveLength(4);
+      expect(standIns.flatMap(({ problems }) => problems)).toEqual([]);
+      expect(service.output()).not.toMatch(/303555|result\.contradicted|call\.placed_late/);
+    });
+  });
+}
