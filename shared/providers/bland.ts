@@ -9,7 +9,7 @@ import {
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { detailsSchema, neverStarted, blandRecord } from "./results/bland.ts";
-import { readRecord } from "./results/result.ts";
+import { recordReader } from "./results/result.ts";
 
 const routeSchema = z
   .strictObject({
@@ -103,11 +103,7 @@ export const bland: ProviderType<z.infer<typeof routeSchema>> = {
         return undefined;
       },
 
-      readResult(placed, route) {
-        const { url, headers } = apiOf(route);
-        const address = `${url}/${encodeURIComponent(placed.providerCallId)}`;
-        return readRecord(fetch, address, headers, placed, blandRecord);
-      },
+      readResult: recordReader(fetch, apiOf, "/", blandRecord),
     };
   },
 };

@@ -15,7 +15,7 @@ import {
   sipWordIn,
   elevenlabsRecord,
 } from "./results/elevenlabs.ts";
-import { readPages, readRecord } from "./results/result.ts";
+import { listReader, recordReader } from "./results/result.ts";
 import { outcomeOfSip } from "./sip-status.ts";
 
 const routeSchema = z.strictObject({
@@ -112,31 +112,27 @@ export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
           : undefined;
       },
 
-      readResult(placed, route) {
-        const { url, headers } = apiOf(route);
-        const address = `${url}/conversations/${encodeURIComponent(placed.providerCallId)}`;
-        return readRecord(fetch, address, headers, placed, elevenlabsRecord);
-      },
+      readResult: recordReader(fetch, apiOf, "/conversations/", elevenlabsRecord),
 
-      async listResults(from, route) {
-        const { url, headers } = apiOf(route);
-        const rows = await readPages(100, async (limit, cursor) => {
+      listResults: listReader(fetch, apiOf, {
+        rowsMax: 100,
+        ask(from, limit, cursor) {
           const query = new URLSearchParams({
             call_start_after_unix: String(Math.floor(from / 1000)),
             page_size: String(limit),
-            ...(cursor === undefined ? {} : { cursor }),
           });
-          const answer = await ask(fetch, `${url}/conversations?${query.toString()}`, { headers });
+          if (cursor !== undefined) query.set("cursor", cursor);
+          return { path: `/conversations?${query.toString()}` };
+        },
+        read(answer) {
           const { conversations, next_cursor } = listSchema.parse(answer);
           return { rows: conversations, next: next_cursor };
-        });
-        return new Map(
-          rows.flatMap((row) => {
-            const result = resultOfRow(row);
-            return result === undefined ? [] : [[row.conversation_id, result] as const];
-          }),
-        );
-      },
+        },
+        idOf({ conversation_id }) {
+          return conversation_id;
+        },
+        resultOf: resultOfRow,
+      }),
     };
   },
 };

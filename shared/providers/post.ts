@@ -59,15 +59,14 @@ export function postJson(
   return post(send, url, request, timeoutSeconds);
 }
 
-/** Statuses by which a provider has no such record. */
-const missing = [404];
 /** Statuses by which a provider has no record of that id, or will not take it for one of its own. */
-export const missingById = [400, 404, 410, 422];
+const missingById = new Set([400, 404, 410, 422]);
 
 /**
  * Queries a provider's records: by GET, or by POST of `json` if its filters are sent that way.
  *
- * @returns undefined if the provider has no such record: by 404, or by one of `missingStatuses`
+ * @param isById true if one record is asked for: by 400, 410 and 422 there is none either
+ * @returns undefined if the provider has no such record (404)
  * @throws an Error without the address if the answer cannot be read; AnswerTooLong if it exceeds 4 MiB
  */
 export async function ask(
@@ -76,8 +75,8 @@ export async function ask(
   {
     headers,
     json,
-    missingStatuses = missing,
-  }: { headers: Record<string, string>; json?: unknown; missingStatuses?: readonly number[] },
+    isById = false,
+  }: { headers: Record<string, string>; json?: unknown; isById?: boolean },
   timeoutSeconds = lookUpSecondsMax,
 ): Promise<unknown> {
   const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
@@ -88,8 +87,9 @@ export async function ask(
     signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // whole ms, as it throws otherwise
   });
   const text = await readAtMost(response, listBytesMax);
-  if (missingStatuses.includes(response.status)) return undefined;
-  if (response.status !== 200) throw new Error(`the look-up was answered ${response.status}`);
+  const { status } = response;
+  if (status === 404 || (isById && missingById.has(status))) return undefined;
+  if (status !== 200) throw new Error(`the look-up was answered ${status}`);
   if (text === undefined) throw new AnswerTooLong("the look-up's answer is too long");
   return JSON.parse(text);
 }

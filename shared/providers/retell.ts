@@ -3,7 +3,7 @@ import { isE164 } from "../numbering/phone-number.ts";
 import { type FoundCall, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
-import { readPages, readRecord } from "./results/result.ts";
+import { listReader, recordReader } from "./results/result.ts";
 import { callSchema, resultOfCall, retellRecord } from "./results/retell.ts";
 
 const routeSchema = z.strictObject({
@@ -75,28 +75,24 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
         return found && { by: "id", providerCallId: found.call_id };
       },
 
-      readResult(placed, route) {
-        const { url, headers } = apiOf(route);
-        const address = `${url}/v2/get-call/${encodeURIComponent(placed.providerCallId)}`;
-        return readRecord(fetch, address, headers, placed, retellRecord);
-      },
+      readResult: recordReader(fetch, apiOf, "/v2/get-call/", retellRecord),
 
-      async listResults(from, route) {
-        const { url, headers } = apiOf(route);
-        const start_timestamp = { type: "number", op: "ge", value: from };
-        const calls = await readPages(200, async (limit, pagination_key) => {
-          const json = {
-            filter_criteria: { start_timestamp },
-            sort_order: "ascending",
-            limit,
-            ...(pagination_key === undefined ? {} : { pagination_key }),
-          };
-          const answer = await ask(fetch, `${url}/v3/list-calls`, { headers, json });
-          const { items, has_more, pagination_key: next } = listSchema.parse(answer);
-          return { rows: items, next: has_more === true ? next : undefined };
-        });
-        return new Map(calls.map((call) => [call.call_id, resultOfCall(call)]));
-      },
+      listResults: listReader(fetch, apiOf, {
+        rowsMax: 200,
+        ask(value, limit, pagination_key) {
+          const filter_criteria = { start_timestamp: { type: "number", op: "ge", value } };
+          const json = { filter_criteria, sort_order: "ascending", limit, pagination_key };
+          return { path: "/v3/list-calls", json };
+        },
+        read(answer) {
+          const { items, has_more, pagination_key } = listSchema.parse(answer);
+          return { rows: items, next: has_more === true ? pagination_key : null };
+        },
+        idOf({ call_id }) {
+          return call_id;
+        },
+        resultOf: resultOfCall,
+      }),
     };
   },
 };

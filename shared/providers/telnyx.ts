@@ -7,7 +7,7 @@ import {
   routeFields,
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
-import { ask, missingById, outcomeOfJson, postJson } from "./post.ts";
+import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { callIdOfState, payloadsIn, resultOfEvents, resultOfStatus } from "./results/telnyx.ts";
 
 const routeSchema = z.strictObject({
@@ -105,7 +105,7 @@ export const telnyx: ProviderType<TelnyxRoute> = {
       const { provider, baseUrl = "https://api.telnyx.com", connection, from } = route;
       const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
       const url = `${baseUrl}/v2/calls/${encodeURIComponent(placed.providerCallId)}`;
-      const answer = await ask(fetch, url, { headers, missingStatuses: missingById });
+      const answer = await ask(fetch, url, { headers, isById: true });
       const { result, leg } = answer === undefined ? {} : resultOfStatus(answer, placed);
       if (leg === undefined && answer !== undefined) return result;
       // The status is gone ten minutes after the end. Then the call may be among the latest events.

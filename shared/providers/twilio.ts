@@ -9,7 +9,7 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, post } from "./post.ts";
-import { readPages, readRecord } from "./results/result.ts";
+import { listReader, readRecord } from "./results/result.ts";
 import { callSchema, resultOfCall, twilioRecord } from "./results/twilio.ts";
 
 const routeSchema = z
@@ -145,15 +145,21 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
         return readRecord(fetch, url.replace(/\.json$/, path), headers, placed, twilioRecord);
       },
 
-      async listResults(from, route) {
-        const { baseUrl, url, headers } = apiOf(route);
-        const query = new URLSearchParams({ "StartTime>": wholeSecond(from), PageSize: "1000" });
-        const calls = await readPages(1, async (_limit, next = `${url}?${query.toString()}`) => {
-          const page = listSchema.parse(await ask(fetch, next, { headers }));
-          return { rows: page.calls, next: page.next_page_uri && baseUrl + page.next_page_uri };
-        });
-        return new Map(calls.map((call) => [call.sid, resultOfCall(call)]));
-      },
+      listResults: listReader(fetch, apiOf, {
+        rowsMax: 1000,
+        ask(from, limit, next) {
+          const query = { "StartTime>": wholeSecond(from), PageSize: String(limit) };
+          return { path: next ?? `?${new URLSearchParams(query).toString()}` };
+        },
+        read(answer) {
+          const { calls, next_page_uri } = listSchema.parse(answer);
+          return { rows: calls, next: next_page_uri?.replace(/^[^?]*/, "") };
+        },
+        idOf({ sid }) {
+          return sid;
+        },
+        resultOf: resultOfCall,
+      }),
     };
   },
 };

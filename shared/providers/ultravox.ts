@@ -8,7 +8,7 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
-import { readPages, readRecord } from "./results/result.ts";
+import { listReader, recordReader } from "./results/result.ts";
 import { callSchema, hasFailedEarly, resultOfCall, ultravoxRecord } from "./results/ultravox.ts";
 
 const routeSchema = z
@@ -100,26 +100,25 @@ export const ultravox: ProviderType<UltravoxRoute> = {
         return found && { by: "id", providerCallId: found.callId };
       },
 
-      readResult(placed, route) {
-        const { url, headers } = apiOf(route);
-        const address = `${url}/calls/${encodeURIComponent(placed.providerCallId)}`;
-        return readRecord(fetch, address, headers, placed, ultravoxRecord);
-      },
+      readResult: recordReader(fetch, apiOf, "/calls/", ultravoxRecord),
 
-      async listResults(from, route) {
-        const { url, headers } = apiOf(route);
-        const calls = await readPages(100, async (limit, cursor) => {
-          const query = new URLSearchParams({
-            fromDate: new Date(from).toISOString(),
-            pageSize: String(limit),
-            ...(cursor === undefined ? {} : { cursor }),
-          });
-          const answer = await ask(fetch, `${url}/calls?${query.toString()}`, { headers });
+      listResults: listReader(fetch, apiOf, {
+        rowsMax: 100,
+        ask(from, limit, cursor) {
+          const fromDate = new Date(from).toISOString();
+          const query = new URLSearchParams({ fromDate, pageSize: String(limit) });
+          if (cursor !== undefined) query.set("cursor", cursor);
+          return { path: `/calls?${query.toString()}` };
+        },
+        read(answer) {
           const { results, next } = listSchema.parse(answer);
           return { rows: results, next: next && new URL(next).searchParams.get("cursor") };
-        });
-        return new Map(calls.map((call) => [call.callId, resultOfCall(call)]));
-      },
+        },
+        idOf({ callId }) {
+          return callId;
+        },
+        resultOf: resultOfCall,
+      }),
     };
   },
 };

@@ -7,7 +7,7 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { AnswerTooLong, ask, outcomeOfJson, postJson } from "./post.ts";
-import { readPages, readRecord } from "./results/result.ts";
+import { listReader, recordReader } from "./results/result.ts";
 import {
   callSchema,
   later,
@@ -110,28 +110,28 @@ export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
         return outcomeOfCall(callSchema.parse(await get(`${url}/${encodeURIComponent(only.id)}`)));
       },
 
-      readResult(placed, route) {
-        const { url, headers } = apiOf(route);
-        const address = `${url}/${encodeURIComponent(placed.providerCallId)}`;
-        return readRecord(fetch, address, headers, placed, vapiRecord);
-      },
+      readResult: recordReader(fetch, apiOf, "/", vapiRecord),
 
-      async listResults(from, route) {
-        const { url, headers } = apiOf(route);
-        const calls = await readPages(pageCallsMax, async (limit, before) => {
-          const query = new URLSearchParams({
-            createdAtGe: new Date(from).toISOString(),
-            ...(before === undefined ? {} : { createdAtLt: before }),
-            limit: String(limit),
-          });
-          const rows = listSchema.parse(
-            await ask(fetch, `${url}?${query.toString()}`, { headers }),
-          );
+      listResults: listReader(fetch, apiOf, {
+        rowsMax: pageCallsMax,
+        ask(from, limit, before) {
+          const createdAtGe = new Date(from).toISOString();
+          const period =
+            before === undefined ? { createdAtGe } : { createdAtGe, createdAtLt: before };
+          return {
+            path: `?${new URLSearchParams({ ...period, limit: String(limit) }).toString()}`,
+          };
+        },
+        read(answer, limit) {
+          const rows = listSchema.parse(answer);
           const [earliest] = rows.map(({ createdAt }) => createdAt).toSorted();
-          return { rows, next: rows.length < limit ? undefined : earliest };
-        });
-        return new Map(calls.map((call) => [call.id, resultOfCall(call)]));
-      },
+          return { rows, next: rows.length < limit ? null : earliest };
+        },
+        idOf({ id }) {
+          return id;
+        },
+        resultOf: resultOfCall,
+      }),
     };
   },
 };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { type RecordType, resultOf, wordsOf } from "./result.ts";
+import { answerersOf, type RecordType, resultOf, wordsOf } from "./result.ts";
 
 /**
  * Values of `DisconnectReason` (https://docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html). Who
@@ -26,12 +26,10 @@ const words = wordsOf(
 );
 
 /** Values of `AnsweringMachineDetectionStatus`, which campaigns have alone. The others tell nothing. */
-const answeredBy = new Map([
-  ["HUMAN_ANSWERED", true],
-  ["VOICEMAIL_BEEP", false],
-  ["VOICEMAIL_NO_BEEP", false],
-  ["FAX_MACHINE_DETECTED", false],
-]);
+const answeredBy = answerersOf(
+  "HUMAN_ANSWERED",
+  "VOICEMAIL_BEEP VOICEMAIL_NO_BEEP FAX_MACHINE_DETECTED",
+);
 
 /** Times are in seconds since the epoch. */
 const contactSchema = z.object({

@@ -1,6 +1,13 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { optionalNumber, optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
+import {
+  answerersOf,
+  optionalNumber,
+  optionalText,
+  resultOf,
+  type RecordType,
+  wordsOf,
+} from "./result.ts";
 
 /** States of a call that Bland took and did not dial: the list contains these too, and a person decides. */
 export const neverStarted = new Set(["pre_queue_error", "queue_error"]);
@@ -17,6 +24,9 @@ const words = wordsOf(
   ["failed", [...neverStarted].join(" ")],
   ["unknown", "failed canceled unknown complete call_error complete_error"],
 );
+
+/** Values of `answered_by`. The others tell nothing. */
+const answeredBy = answerersOf("human", "voicemail");
 
 /** The details of a call. */
 export const detailsSchema = z.object({
@@ -49,7 +59,7 @@ function resultOfDetails(details: z.infer<typeof detailsSchema>): ReadResult {
   const isUnanswered = answered_by === "no-answer";
   return resultOf(words, {
     word: neverStarted.has(state) ? state : isUnanswered ? answered_by : (status ?? queue_status),
-    human: answered_by === "human" ? true : answered_by === "voicemail" ? false : null,
+    human: answeredBy.get(answered_by ?? ""),
     answeredAt: isAnswered ? started_at : null,
     endedAt: started_at && Date.parse(started_at) + Number(seconds ?? 0) * 1000,
     seconds,
@@ -58,6 +68,8 @@ function resultOfDetails(details: z.infer<typeof detailsSchema>): ReadResult {
 
 export const blandRecord: RecordType<z.infer<typeof callSchema>> = {
   schema: callSchema,
-  ownIn: ({ metadata }) => metadata,
+  ownIn({ metadata }) {
+    return metadata;
+  },
   resultOf: resultOfDetails,
 };

@@ -94,6 +94,8 @@ function timesOf(
 
 export const elevenlabsRecord: RecordType<z.infer<typeof toldSchema>> = {
   schema: toldSchema,
-  ownIn: ({ user_id }) => ({ call_id: user_id ?? undefined }),
+  ownIn({ user_id }) {
+    return { call_id: user_id ?? undefined };
+  },
   resultOf: resultOfConversation,
 };

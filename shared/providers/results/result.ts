@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { ResultStatus } from "../../calls/call-result.ts";
 import type { PlacedCall, ReadResult } from "../dialing-provider.ts";
-import { AnswerTooLong, ask, missingById } from "../post.ts";
+import { AnswerTooLong, ask } from "../post.ts";
 
 /**
  * Fields of a record that a result needs and a look-up does not: a value of another kind counts as absent, so
@@ -22,6 +22,14 @@ export function wordsOf(...rows: [ResultStatus, string][]): Words {
   return new Map(
     rows.flatMap(([status, words]) => words.split(" ").map((word) => [word, status] as const)),
   );
+}
+
+/** Makes a type's table of answerers: its words for a person, and those for a machine, parted by spaces. */
+export function answerersOf(people: string, machines: string): ReadonlyMap<string, boolean> {
+  return new Map([
+    ...people.split(" ").map((word) => [word, true] as const),
+    ...machines.split(" ").map((word) => [word, false] as const),
+  ]);
 }
 
 /** A time in milliseconds since the epoch, or in the form of ISO 8601 or RFC 2822. */
@@ -109,7 +117,7 @@ export async function readRecord<Row>(
   placed: PlacedCall,
   { schema, ownIn, resultOf: told }: RecordType<Row>,
 ): Promise<ReadResult | undefined> {
-  const answer = await ask(send, url, { headers, missingStatuses: missingById });
+  const answer = await ask(send, url, { headers, isById: true });
   if (answer === undefined) return undefined;
   const row = schema.parse(answer);
   return isOfAnother(ownIn?.(row), placed) ? undefined : told(row);
@@ -124,33 +132,72 @@ export function isOfAnother(
   return call_id !== id || carried !== String(attempt);
 }
 
+/** The provider's address of an account, and what every request to it carries. */
+interface Api {
+  url: string;
+  headers: Record<string, string>;
+}
+
+/** Makes an adapter's `readResult` of a record that is read at a path and the provider's id. */
+export function recordReader<Route, Row>(
+  send: typeof fetch,
+  apiOf: (route: Route) => Api,
+  path: string,
+  record: RecordType<Row>,
+) {
+  return (placed: PlacedCall, route: Route): Promise<ReadResult | undefined> => {
+    const { url, headers } = apiOf(route);
+    const address = url + path + encodeURIComponent(placed.providerCallId);
+    return readRecord(send, address, headers, placed, record);
+  };
+}
+
+type Next = string | null | undefined;
+
+/** A type's list of calls. */
+interface ListType<Row> {
+  /** Maximum rows of a page. */
+  rowsMax: number;
+  /** Returns the end of a page's address, and its filters if they are posted. `next` is that of the page before. */
+  ask(from: number, limit: number, next: string | undefined): { path: string; json?: unknown };
+  read(answer: unknown, limit: number): { rows: Row[]; next?: Next };
+  idOf(row: Row): string;
+  /** Returns undefined if the row does not tell enough. */
+  resultOf(row: Row): ReadResult | undefined;
+}
+
 /** Maximum requests for the pages of one list. */
 const pagesMax = 5;
 
 /**
- * Reads the pages of a list, at most five. A page that exceeds 4 MiB is asked for again with a quarter of its
- * rows. What is beyond the last page is left out.
- *
- * @param read reads a page: of at most `limit` rows, after the `next` of the page before
+ * Makes an adapter's `listResults`. A page that exceeds 4 MiB is asked for again with a quarter of its rows. What is
+ * beyond the fifth page is left out.
  */
-export async function readPages<Row>(
-  rowsMax: number,
-  read: (limit: number, next: string | undefined) => Promise<{ rows: Row[]; next?: Next }>,
-): Promise<Row[]> {
-  const all: Row[] = [];
-  let limit = rowsMax;
-  let next: string | undefined;
-  for (let requests = 0; requests < pagesMax; requests++) {
-    try {
-      const page = await read(limit, next);
-      all.push(...page.rows);
-      if (!page.next) break;
-      next = page.next;
-    } catch (error) {
-      if (!(error instanceof AnswerTooLong) || limit === 1) throw error;
-      limit = Math.ceil(limit / 4);
+export function listReader<Route, Row>(
+  send: typeof fetch,
+  apiOf: (route: Route) => Api,
+  list: ListType<Row>,
+) {
+  return async (from: number, route: Route): Promise<Map<string, ReadResult>> => {
+    const { url, headers } = apiOf(route);
+    const results = new Map<string, ReadResult>();
+    let limit = list.rowsMax;
+    let next: Next;
+    for (let requests = 0; requests < pagesMax; requests++) {
+      const { path, json } = list.ask(from, limit, next ?? undefined);
+      try {
+        const page = list.read(await ask(send, url + path, { headers, json }), limit);
+        for (const row of page.rows) {
+          const result = list.resultOf(row);
+          if (result !== undefined) results.set(list.idOf(row), result);
+        }
+        next = page.next;
+        if (!next) break;
+      } catch (error) {
+        if (!(error instanceof AnswerTooLong) || limit === 1) throw error;
+        limit = Math.ceil(limit / 4);
+      }
     }
-  }
-  return all;
+    return results;
+  };
 }
-type Next = string | null | undefined;

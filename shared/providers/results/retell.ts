@@ -62,6 +62,8 @@ export function resultOfCall(call: z.infer<typeof callSchema>): ReadResult {
 
 export const retellRecord: RecordType<z.infer<typeof callSchema>> = {
   schema: callSchema,
-  ownIn: ({ metadata }) => metadata,
+  ownIn({ metadata }) {
+    return metadata;
+  },
   resultOf: resultOfCall,
 };

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { PlacedCall, ReadResult } from "../dialing-provider.ts";
-import { isOfAnother, resultOf, wordsOf } from "./result.ts";
+import { answerersOf, isOfAnother, resultOf, wordsOf } from "./result.ts";
 
 /**
  * Values of `hangup_cause` (https://developers.telnyx.com/api-reference/callbacks/call-hangup; telnyx-node adds
@@ -17,13 +17,7 @@ const words = wordsOf(
 );
 
 /** Values of `result` of `call.machine.detection.ended` and its premium form. The others tell nothing. */
-const answeredBy = new Map([
-  ["human", true],
-  ["human_residence", true],
-  ["human_business", true],
-  ["machine", false],
-  ["fax_detected", false],
-]);
+const answeredBy = answerersOf("human human_residence human_business", "machine fax_detected");
 
 const payloadSchema = z.object({
   call_control_id: z.string().min(1).max(500),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ReadResult } from "../dialing-provider.ts";
-import { optionalText, type RecordType, resultOf, wordsOf } from "./result.ts";
+import { answerersOf, optionalText, type RecordType, resultOf, wordsOf } from "./result.ts";
 
 /** Values of `status` (https://www.twilio.com/docs/voice/api/call-resource#call-status-values). */
 const words = wordsOf(
@@ -17,15 +17,10 @@ const words = wordsOf(
  * the detection the others (https://www.twilio.com/docs/voice/answering-machine-detection). `unknown` tells
  * nothing.
  */
-const answeredBy = new Map([
-  ["human", true],
-  ["machine", false],
-  ["machine_start", false],
-  ["machine_end_beep", false],
-  ["machine_end_silence", false],
-  ["machine_end_other", false],
-  ["fax", false],
-]);
+const answeredBy = answerersOf(
+  "human",
+  "machine machine_start machine_end_beep machine_end_silence machine_end_other fax",
+);
 
 /** A call as Twilio reads and lists it. Times are in the form of RFC 2822. */
 export const callSchema = z.object({

@@ -46,6 +46,8 @@ export function resultOfCall({ joined, ended, endReason, sipDetails }: UltravoxC
 
 export const ultravoxRecord: RecordType<UltravoxCall> = {
   schema: callSchema,
-  ownIn: ({ metadata }) => metadata,
+  ownIn({ metadata }) {
+    return metadata;
+  },
   resultOf: resultOfCall,
 };

@@ -117,6 +117,6 @@ function ownIn({ customer, name }: VapiCall): Record<string, unknown> {
 
 export const vapiRecord: RecordType<VapiCall> = {
   schema: callSchema,
-  ownIn: ownIn,
+  ownIn,
   resultOf: resultOfCall,
 };
