@@ -1,5 +1,5 @@
 import type { CallResult } from "./call-result.ts";
-import type { CallRow } from "./call-row.ts";
+import { type CallRow, resultsBacklogOf } from "./call-row.ts";
 import type { Write } from "./state-machine.ts";
 
 /** Reason in the history of a call whose provider has told of two ends. */
@@ -34,5 +34,6 @@ export function resulted(
   const isEnd = result !== undefined && result.status !== "live";
   const next = { ...row, version, result: result ?? row.result };
   if (isEnd) return { ...next, backlog: null, dueAt: null, updatedAt: at };
-  return { ...next, dueAt: askAt };
+  // A row that a plan without results had settled joins the backlog with its first record.
+  return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: askAt };
 }

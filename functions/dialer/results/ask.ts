@@ -38,7 +38,9 @@ export async function askAccount(
   deps: DialerDeps,
   deadline: number,
 ): Promise<void> {
-  const { ledger, clock, sweepSeconds, log } = deps;
+  const { ledger, clock, sweepSeconds, settings, log } = deps;
+  // A plan without results has no time for asking: each result would be `unknown` at once.
+  if (settings.plan.results === undefined) return;
   const now = clock.now();
   const backlogs = [{ key: resultsBacklogOf({ provider: account }) }];
   const [places = []] = await ledger.due({ backlogs, until: now, each: callsMax });
@@ -71,7 +73,9 @@ export async function askAccount(
 export async function askNow(row: CallRow, deps: DialerDeps): Promise<void> {
   const [open] = openRowOf(row);
   const isFresh = deps.clock.now() - (row.result?.readAt ?? -Infinity) < freshMs;
-  if (open !== undefined && !hasEnded(row.result) && !isFresh) await askOne(open, deps);
+  if (open === undefined || hasEnded(row.result) || isFresh) return;
+  // A provider without records is not asked.
+  if (deps.settings.providerOf(open.route).readResult !== undefined) await askOne(open, deps);
 }
 
 /** The provider did not answer, or refused to. */

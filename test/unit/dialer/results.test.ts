@@ -184,6 +184,21 @@ describe("the result of a placed call", () => {
     expect(await resultOf(bench, bad)).toMatchObject({ status: "busy" });
   });
 
+  it("is not given up by a dialer whose plan does not ask for results", async () => {
+    const bench = createBench();
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    bench.advance(2 * minuteMs);
+    await bench.sweep();
+    bench.changePlan(twilio);
+    await bench.deliverEvents();
+    expect(await rowOf(bench, call)).toMatchObject({ result: null, backlog: "results:twilio" });
+    bench.changePlan({ ...twilio, results: {} });
+    bench.record = async () => busy;
+    await askAfter(bench, 1);
+    expect(await resultOf(bench, call)).toMatchObject({ status: "busy" });
+  });
+
   it("of an unreadable record counts as none, and the next calls are still asked about", async () => {
     const bench = createBench();
     const [first, second] = await place(bench, 2);
@@ -225,6 +240,30 @@ describe("a provider's callback", () => {
     bench.record = async () => busy;
     await callback(bench, row);
     expect(await resultOf(bench, call)).toMatchObject({ status: "busy" });
+  });
+
+  it("has a call that a plan without results settled asked for until it ends", async () => {
+    const bench = createBench(null);
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    bench.changePlan({ ...twilio, results: {} });
+    bench.record = async () => live;
+    await callback(bench, await rowOf(bench, call));
+    bench.record = async () => busy;
+    await askAfter(bench, 3);
+    expect(await rowOf(bench, call)).toMatchObject({ result: { status: "busy" }, backlog: null });
+  });
+
+  it("changes nothing if its provider has no records to tell a result", async () => {
+    const bench = createDialerBench({ plan: { results: {} } });
+    bench.answer = async () => ({ kind: "placed", providerCallId: "theirs" });
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    const row = await rowOf(bench, call);
+    await callback(bench, row);
+    bench.advance(300 * minuteMs);
+    await callback(bench, row);
+    expect(await rowOf(bench, call)).toEqual(row);
   });
 
   it("of another claim is dropped", async () => {
