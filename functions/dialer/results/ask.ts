@@ -15,7 +15,7 @@ const listedMin = 5;
 const partOfSweep = 0.8;
 /** Time limits of one record, and of a list of five pages. */
 const recordSecondsMax = 15;
-const listSecondsMax = 60;
+const listSecondsMax = 20;
 /** Time left for the last write and the acknowledgement of the message. */
 const afterAsksMs = 30_000;
 /** Tolerated difference between this clock and the provider's. */
@@ -78,6 +78,15 @@ export async function askNow(row: CallRow, deps: DialerDeps): Promise<void> {
   if (deps.settings.providerOf(open.route).readResult !== undefined) await askOne(open, deps);
 }
 
+/** Returns a handler that says that a list could not be read. */
+function notListed({ log }: Pick<DialerDeps, "log">): (error: unknown) => undefined {
+  return (error) => {
+    log("warning", "results.not_listed", {
+      error: errorForLog(error instanceof UnansweredError ? error.cause : error),
+    });
+  };
+}
+
 /** The provider did not answer, or refused to. */
 class UnansweredError extends Error {}
 
@@ -91,17 +100,16 @@ async function askRoute(rows: readonly OpenRow[], endAt: number, deps: DialerDep
   const { asksPerSecond } = accountOf(route, settings.plan);
   let left = rows;
   if (provider.listResults !== undefined && rows.length >= listedMin) {
+    const askedAt = clock.now();
     const from = Math.min(...rows.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
-    const listed = await answerOf(
-      provider.listResults(from, route),
-      listSecondsMax,
-      first.id,
-      deps,
-    );
+    const listing = provider.listResults(from, route);
+    // Where a key may read calls and not the list, the calls are asked about one by one.
+    const listed = await answerOf(listing, listSecondsMax, first.id, deps).catch(notListed(deps));
     const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
     const known = rows.filter((row) => resultIn(row) !== undefined);
     await writeResults(
       known.map((row) => ({ row, result: resultIn(row) })),
+      askedAt,
       deps,
     );
     left = rows.filter((row) => resultIn(row) === undefined);
@@ -121,12 +129,13 @@ async function askRoute(rows: readonly OpenRow[], endAt: number, deps: DialerDep
 async function askOne(row: OpenRow, deps: DialerDeps): Promise<void> {
   const provider = deps.settings.providerOf(row.route);
   const { id, attempt, providerCallId } = row;
+  const askedAt = deps.clock.now();
   const asking =
     providerCallId === null
       ? undefined
       : provider.readResult?.({ id, attempt, providerCallId }, row.route);
   const result = asking && (await answerOf(asking, recordSecondsMax, id, deps));
-  await writeResults([{ row, result }], deps);
+  await writeResults([{ row, result }], askedAt, deps);
 }
 
 /** @throws UnansweredError if the provider did not answer. A record that cannot be read counts as none. */

@@ -46,6 +46,7 @@ export async function followSigned(
   const placed = row.state === "PLACED" ? row : await settlePlaced(row, claim, deps, read);
   await writeResults(
     openRowOf(placed).map((open) => ({ row: open, result: told.result })),
+    deps.clock.now(),
     deps,
   );
 }

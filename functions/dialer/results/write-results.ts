@@ -18,18 +18,21 @@ export function openRowOf(row: CallRow | undefined): OpenRow[] {
 
 /**
  * Writes what records tell of calls. A row that has changed since it was read is left to its writer. A call whose
- * end is not told until the time for asking is over has the result `unknown`.
+ * end is not told once the time for asking is over has the result `unknown`.
+ *
+ * @param askedAt time before the provider was asked: an answer may be as old as that
  */
 export async function writeResults(
   told: readonly { row: OpenRow; result: CallResult | undefined }[],
+  askedAt: number,
   { ledger, clock, random, settings, log }: DialerDeps,
 ): Promise<void> {
   const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
   const at = clock.now();
   const changes = told.flatMap(({ row, result }): Change[] => {
     const isOpen = result === undefined || result.status === "live";
-    const isOver = isOpen && isAskedLast(row.claimedAt, at, waitMinutes);
-    const known = isOver ? untold(result) : result && { ...result, readAt: at };
+    const isOver = isOpen && isAskedLast(row.claimedAt, askedAt, waitMinutes);
+    const known = isOver ? untold(result) : result && { ...result, readAt: askedAt };
     const askAt = nextAskAt(row.claimedAt, at, waitMinutes);
     const next = resulted(row, known, askAt, { version: random.version(), at });
     return next === undefined ? [] : [{ next, seen: row.version }];

@@ -121,6 +121,24 @@ describe("the result of a placed call", () => {
     expect(await resultOf(bench, call)).toMatchObject({ status: "unknown" });
   });
 
+  it("is not unknown by an answer that took until the time was over", async () => {
+    const bench = createBench({ waitMinutes: 60 });
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    bench.record = async () => {
+      bench.advance(40 * minuteMs);
+      return live;
+    };
+    await askAfter(bench, 30);
+    expect(await rowOf(bench, call)).toMatchObject({
+      result: { status: "live" },
+      backlog: "results:twilio",
+    });
+    bench.record = async () => completed;
+    await askAfter(bench, 1);
+    expect(await resultOf(bench, call)).toMatchObject({ status: "completed" });
+  });
+
   it("is read from a list where many calls are due, and one by one where the list lacks it", async () => {
     const bench = createBench({}, { providers: { twilio: { callsPerSecond: 100 } } });
     const calls = await place(bench, 12);
@@ -145,6 +163,17 @@ describe("the result of a placed call", () => {
       "completed",
       ...calls.slice(1).map(() => "busy"),
     ]);
+  });
+
+  it("is asked for one by one if the list cannot be read", async () => {
+    const bench = createBench({}, { providers: { twilio: { callsPerSecond: 100 } } });
+    const calls = await place(bench, 6);
+    bench.list = boom;
+    bench.record = async () => busy;
+    await askAfter(bench, 3);
+    const results = await Promise.all(calls.map((call) => resultOf(bench, call)));
+    expect(results.map((one) => one?.status)).toEqual(calls.map(() => "busy"));
+    expect(bench.eventsOf("results.not_listed")).toHaveLength(1);
   });
 
   it("is asked for no faster than asksPerSecond, and never past the next sweep", async () => {
