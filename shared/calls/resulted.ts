@@ -5,14 +5,14 @@ import type { Write } from "./state-machine.ts";
 /** Reason in the history of a call whose provider has told of two ends. */
 export const contradicted = "result_contradicted";
 
-/** True if a call's end is known. `unknown`, set when the time for asking was over, may still be replaced. */
+/** True if a call's end is known. */
 export function hasEnded(result: CallResult | null | undefined): boolean {
   return result != null && result.status !== "live" && result.status !== "unknown";
 }
 
 /**
- * Applies what the provider tells of a placed call. The first end that it tells stays. Another end, told later, is
- * noted in the history.
+ * Applies what the provider tells of a placed call. The first end that it tells stays; only `unknown`, set when the
+ * time for asking was over, may be replaced. Another end, told later, is noted in the history.
  *
  * @param result undefined if there is no record yet
  * @param askAt next time to ask, as long as the call has not ended
@@ -28,7 +28,7 @@ export function resulted(
     if (!hasEnded(result) || result?.status === row.result?.status) return undefined;
     if (row.history.some(({ reason }) => reason === contradicted)) return undefined;
     const entry = { at, state: row.state, reason: contradicted };
-    return { ...row, version, history: [...row.history, entry] };
+    return { ...row, history: [...row.history, entry], version };
   }
   if (row.result?.status === "unknown" && !hasEnded(result)) return undefined;
   const isEnd = result !== undefined && result.status !== "live";

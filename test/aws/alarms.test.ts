@@ -203,8 +203,10 @@ describe("the access log of the API", () => {
       "ANY /callbacks/{proxy+}",
       "ANY /operator/{proxy+}",
       "GET /healthz",
+      "GET /v1/requests/{id}",
       "POST /v1/calls",
       "POST /v1/calls/batch",
+      "POST /v1/requests/{id}/cancel",
     ]);
   });
 });

@@ -1,4 +1,4 @@
-import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { type CallRow, callOf } from "../../../shared/calls/call-row.ts";
 import type { Settlement } from "../../../shared/calls/state-machine.ts";
 import type { Change } from "../../../shared/ledger/call-ledger.ts";
 import type { ToldResult } from "../../../shared/providers/dialing-provider.ts";
@@ -6,7 +6,6 @@ import type { EventMessage } from "../../../shared/queue/event-messages.ts";
 import type { DialerDeps } from "../context.ts";
 import { settleSurely } from "../settle.ts";
 import { countStates, logDecision } from "../write-decided.ts";
-import { callOf } from "../../../shared/calls/call-row.ts";
 import { openRowOf, writeResults } from "./write-results.ts";
 
 type Callback = Extract<EventMessage, { kind: "callback" }>;
