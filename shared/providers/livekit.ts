@@ -8,7 +8,7 @@ import {
 } from "./dialing-provider.ts";
 import { httpsUrl } from "./https-url.ts";
 import { type Answer, ask, outcomeOfJson, postJson } from "./post.ts";
-import { outcomeOfSip } from "./sip-status.ts";
+import { exception } from "./livekit-errors.ts";
 import { toldByLiveKit } from "./results/livekit.ts";
 
 const routeSchema = z.strictObject({
@@ -74,15 +74,19 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
   accountOf: ({ provider }) => provider,
   secretsOf: () => ["API_KEY", "API_SECRET"],
   create({ secret, fetch, now }) {
+    const keysOf = (provider: string) => ({
+      apiKey: secret(provider, "API_KEY") ?? "",
+      apiSecret: new TextEncoder().encode(secret(provider, "API_SECRET") ?? ""),
+    });
     const headersFor = async (provider: string, grants: Record<string, object>) => {
-      const key = new TextEncoder().encode(secret(provider, "API_SECRET") ?? "");
+      const { apiKey, apiSecret } = keysOf(provider);
       const seconds = Math.floor(now() / 1000);
       const token = await new SignJWT({ ...grants })
         .setProtectedHeader({ alg: "HS256", typ: "JWT" })
-        .setIssuer(secret(provider, "API_KEY") ?? "")
+        .setIssuer(apiKey)
         .setNotBefore(seconds - 10)
         .setExpirationTime(seconds + tokenSeconds)
-        .sign(key);
+        .sign(apiSecret);
       return { authorization: `Bearer ${token}` };
     };
     return {
@@ -129,11 +133,8 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
         return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
       },
 
-      async readCallback(signed, { provider }) {
-        const apiKey = secret(provider, "API_KEY") ?? "";
-        const apiSecret = secret(provider, "API_SECRET") ?? "";
-        return toldByLiveKit(signed, { apiKey, apiSecret }, calleeIdentity, now());
-      },
+      readCallback: (signed, { provider }) =>
+        toldByLiveKit(signed, keysOf(provider), calleeIdentity, now()),
 
       async lookUp({ call, attempt }, { provider, baseUrl }): Promise<FoundCall | undefined> {
         const room = roomOf(call.id, attempt);
@@ -191,11 +192,6 @@ const dispatchesSchema = z.array(
 const listSchema = z.object({
   agent_dispatches: dispatchesSchema.optional(),
   agentDispatches: dispatchesSchema.optional(),
-});
-const errorSchema = z.object({
-  code: z.string().regex(/^[a-z_]{1,40}$/),
-  msg: z.string().default(""),
-  meta: z.object({ sip_status_code: z.coerce.string().optional() }).optional(),
 });
 
 /** The second request places the call, so nobody is called if the first one fails. */
@@ -271,36 +267,4 @@ function callIdIn(body: unknown): string | undefined {
   const created = createdSchema.safeParse(body).data;
   if (created === undefined) return undefined;
   return "sipCallId" in created ? created.sipCallId : created.sip_call_id;
-}
-
-/**
- * Twirp's codes by which a request is refused before it acts, each with its HTTP status (twitchtv/twirp,
- * errors.go). An unknown trunk is `not_found`. A code under another status was not written by LiveKit. So is a
- * SIP status that means a refusal: sip.go gives those 400 to 404.
- */
-const refusals: ReadonlyMap<
-  string,
-  "not_placed" | "account_refused" | "rejected" | "route_refused"
-> = new Map([
-  ["resource_exhausted 429", "not_placed"],
-  ["unauthenticated 401", "account_refused"],
-  ["permission_denied 403", "account_refused"],
-  ["invalid_argument 400", "rejected"],
-  ["malformed 400", "rejected"],
-  ["out_of_range 400", "rejected"],
-  ["not_found 404", "route_refused"],
-  ["bad_route 404", "route_refused"],
-]);
-
-function exception(status: number, body: unknown): DialOutcome | undefined {
-  const error = status < 400 ? undefined : errorSchema.safeParse(body).data;
-  if (error === undefined) return undefined;
-  const sipStatus = error.meta?.sip_status_code;
-  if (sipStatus !== undefined) {
-    const outcome = outcomeOfSip(sipStatus);
-    return outcome.kind === "placed" || status <= 404 ? outcome : { ...outcome, kind: "unknown" };
-  }
-  if (/\bsip status\b/i.test(error.msg)) return { kind: "unknown", code: "sip" };
-  const kind = refusals.get(`${error.code} ${status}`) ?? "unknown";
-  return { kind, code: `livekit_${error.code}` };
 }

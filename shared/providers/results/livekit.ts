@@ -46,14 +46,14 @@ const eventSchema = z.object({
  */
 export async function toldByLiveKit(
   { body, headers }: SignedCallback,
-  { apiKey, apiSecret }: { apiKey: string; apiSecret: string },
+  { apiKey, apiSecret }: { apiKey: string; apiSecret: Uint8Array },
   identity: string,
   now: number,
 ): Promise<ToldResult> {
   try {
     const { payload } = await jwtVerify(
       headers["authorization"]?.replace(/^Bearer /, "") ?? "",
-      new TextEncoder().encode(apiSecret),
+      apiSecret,
       { issuer: apiKey, algorithms: ["HS256"], currentDate: new Date(now), clockTolerance: 60 },
     );
     if (payload["sha256"] !== hash("sha256", body, "base64")) return { kind: "unverified" };

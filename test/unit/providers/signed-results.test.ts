@@ -81,7 +81,8 @@ describe("a webhook's signed result", () => {
 });
 
 describe("a LiveKit event", () => {
-  const keys = { apiKey: "API1", apiSecret: "s".repeat(40) };
+  const secret = "s".repeat(40);
+  const keys = { apiKey: "API1", apiSecret: new TextEncoder().encode(secret) };
   const room = { name: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000-2" };
   const left = (disconnectReason: string, more: object = {}) => ({
     event: "participant_left",
@@ -89,14 +90,14 @@ describe("a LiveKit event", () => {
     participant: { identity: "callee", disconnectReason, ...more },
     createdAt: String(now / 1000 - 5),
   });
-  async function signed(event: unknown, { secret = keys.apiSecret, issuer = keys.apiKey } = {}) {
+  async function signed(event: unknown, { secret: by = secret, issuer = keys.apiKey } = {}) {
     const body = JSON.stringify(event);
     const sha256 = createHash("sha256").update(body).digest("base64");
     const token = await new SignJWT({ sha256 })
       .setProtectedHeader({ alg: "HS256" })
       .setIssuer(issuer)
       .setExpirationTime(now / 1000 + 300)
-      .sign(new TextEncoder().encode(secret));
+      .sign(new TextEncoder().encode(by));
     return { body, headers: { authorization: token } };
   }
   const toldBy = (callback: Awaited<ReturnType<typeof signed>>) =>
