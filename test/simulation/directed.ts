@@ -35,6 +35,7 @@ export const quiet: Scenario = {
   posts: [],
   acts: [],
   outages: [],
+  results: false,
 };
 
 export const post = (atSeconds: number, agent: PostedCall["agent"]) => ({

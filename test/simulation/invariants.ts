@@ -6,7 +6,7 @@ import type { Route } from "../../shared/providers/index.ts";
 import type { Answer, PostedMark } from "./clients.ts";
 import type { DoneAct, SeenRow } from "./operator-acts.ts";
 import { tokens } from "./plan.ts";
-import type { Placement, Requested } from "./provider.ts";
+import type { Placement, Requested } from "./placement.ts";
 import { people, type Scenario } from "./scenario.ts";
 
 /** The events of a run against which the promises are checked. */

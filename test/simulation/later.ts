@@ -1,5 +1,7 @@
 import { purge } from "../../functions/dialer/purge.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import type { Message } from "../../shared/queue/messages.ts";
 import type { Processes } from "./processes.ts";
 import type { createSimulatedProvider } from "./provider.ts";
 import type { createSimulatedQueue } from "./queue.ts";
@@ -17,10 +19,12 @@ export async function weeksLater(
   world: World,
   {
     queue,
+    events,
     processes,
     provider,
   }: {
-    queue: ReturnType<typeof createSimulatedQueue>;
+    queue: ReturnType<typeof createSimulatedQueue<Message>>;
+    events: ReturnType<typeof createSimulatedQueue<EventMessage>>;
     processes: Pick<Processes, "run">;
     provider: ReturnType<typeof createSimulatedProvider>;
   },
@@ -28,11 +32,13 @@ export async function weeksLater(
   const startAt = world.now();
   const before = provider.requests.length;
   const messages = [...queue.seen];
+  const hints = [...events.seen];
   for (const days of daysLater) {
     world.pass(startAt + days * dayMs - world.now());
     void processes.run("purge", 900_000, purge);
     await world.run(world.now() + 60_000);
     for (const message of messages) queue.repeat(message);
+    for (const hint of hints) events.repeat(hint);
     for (let minute = 0; minute < 10; minute++) {
       void processes.run("sweep", 900_000, sweep);
       await world.run(world.now() + 60_000);

@@ -1,3 +1,4 @@
+import { parseRow } from "../../shared/calls/call-row.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import type { CallLedger, Change, Page } from "../../shared/ledger/call-ledger.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";
@@ -54,6 +55,7 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
         violations.push(`forgotten: what a later version wrote of ${id}`);
       }
       if (taken.has(id)) violations.push(`overwritten: ${id}, which only a later version can read`);
+      violations.push(...changesOfResult(before?.json, after?.json));
       changed(id);
     }
     world.note(`write ${isWritten} ${id} ${next.state} ${next.reason} over ${seen}`);
@@ -109,6 +111,11 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
       };
     },
     violations,
+    /** Returns all rows as they stand. */
+    rows: () =>
+      [...stored.values()].flatMap(
+        ({ id, version, json }) => parseRow(id, version, JSON.parse(json)) ?? [],
+      ),
     takeOne,
     /** Returns the calls that were dialed while only a later version could read their rows. */
     dialedUnseen: (requests: readonly { id: string; at: number }[]): string[] =>
@@ -124,7 +131,9 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
       return {
         read: (ids) => one("read", () => memory.read(ids)),
         write: (changes) =>
-          askEach(world, faults(), stepOf(changes), changes, (change) => write(change, isLater)),
+          askEach(world, faults(), stepOf(changes, stored), changes, (change) =>
+            write(change, isLater),
+          ),
         due: (query) => one("due", () => index.due(query)),
         list: (query) =>
           one("list", async () =>
@@ -145,10 +154,11 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
 }
 
 /** Names the purpose of a write. Schedules use it to name the step at which a function stands still. */
-function stepOf(changes: readonly Change[]): string {
+function stepOf(changes: readonly Change[], stored: ReadonlyMap<string, Stored>): string {
   const [first] = changes;
   if (first === undefined) return "write";
-  const { state, claims, reason } = first.next;
+  const { id, state, claims, reason } = first.next;
+  if (stored.get(id)?.json.includes('"state":"PLACED"') === true) return "result";
   if (state === "DIALING") return "claim";
   if (reason === "claim_lapsed") return "lapse";
   return claims.length > 0 || first.next.claimedAt !== null ? "settle" : "decide";
@@ -157,4 +167,20 @@ function stepOf(changes: readonly Change[]): string {
 function stateOf(json: string): unknown {
   const { state }: { state?: unknown } = JSON.parse(json);
   return state;
+}
+
+/** Returns what a write does that no writer may do to a placed call: its end is told once, but for `unknown`. */
+function changesOfResult(before: string | undefined, after: string | undefined): string[] {
+  if (before === undefined || after === undefined || stateOf(before) !== "PLACED") return [];
+  const [was, is] = [rowIn(before), rowIn(after)];
+  if (is.state !== "PLACED") return [`changed: a placed call is ${is.state}`];
+  const { status } = was.result ?? { status: "live" };
+  if (status === "live") return [];
+  const isSame = JSON.stringify(was.result) === JSON.stringify(is.result);
+  const isTold = status === "unknown" && is.result?.status !== "live";
+  return isSame || isTold ? [] : [`changed: the result ${status} to ${is.result?.status}`];
+}
+
+function rowIn(json: string): { state?: string; result?: { status: string } } {
+  return JSON.parse(json);
 }

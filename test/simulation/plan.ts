@@ -20,13 +20,16 @@ const entry = (id: keyof typeof tokens, more: object = {}) => ({
 
 const from = "+12025550199";
 
-export type PlanTraits = Pick<Scenario, "hours" | "capped" | "expireHours">;
+export type PlanTraits = Pick<Scenario, "hours" | "capped" | "expireHours" | "results">;
+
+/** Time for which results are asked for, in minutes. */
+export const waitMinutes = 60;
 
 /** The agent that the previous plan lacks. */
 const newAgent = "known";
 
-/** Returns a plan with one agent along each kind of route. */
-function planJson({ hours, capped, expireHours }: PlanTraits, isOld: boolean) {
+/** Returns a plan with one agent along each kind of route. The previous plan does not ask for results. */
+function planJson({ hours, capped, expireHours, results }: PlanTraits, isOld: boolean) {
   const agents = {
     plain: { provider: isOld ? "former" : "webhook", url: "https://plain.example/dial" },
     again: { provider: "webhook", url: "https://again.example/dial", idempotent: true },
@@ -53,6 +56,7 @@ function planJson({ hours, capped, expireHours }: PlanTraits, isOld: boolean) {
     destinations: { allow: ["US", "GB"] },
     expireAfterHours: expireHours,
     reviewAfterSeconds: 300,
+    ...(results && !isOld ? { results: { waitMinutes } } : {}),
     retentionDays: 60,
   };
 }
@@ -74,6 +78,7 @@ export function environment(traits: PlanTraits, isOld = false): Record<string, s
     TWILIO_ACCOUNT_SID: "AC00000000000000000000000000000000",
     TWILIO_AUTH_TOKEN: "twilio-token",
     VAPI_API_KEY: "vapi-key",
+    ...(traits.results ? { PUBLIC_URL: "https://calls.example.com" } : {}),
   };
 }
 

@@ -4,7 +4,9 @@ import type {
   FoundCall,
 } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import { createRecords, isTelling, lifeFrom, listLagMs } from "./lives.ts";
 import { OutsideError } from "./outside.ts";
+import type { CallingBack, Placement, Requested } from "./placement.ts";
 import type { World } from "./world.ts";
 
 /** Possible fates of a request, by their frequency, beside being placed and answered. */
@@ -25,33 +27,21 @@ export interface Fates {
   mute: number;
 }
 
-/** A request of ours for one call, as received by the provider. */
-export interface Requested {
-  id: string;
-  account: string;
-  route: Route;
-  at: number;
-  timeoutMs: number;
-}
-
-/** A person's phone rang. */
-export interface Placement extends Requested {
-  number: string;
-  /** Text by which the client recognises the call. */
-  mark: string;
-  placedAt: number;
-  providerCallId: string;
-}
-
 /** Time after which Telnyx forgets a command's id. */
 const commandMemoryMs = 60_000;
 /** Maximum time after its time limit at which a provider may still place a call. */
 const lateMsMax = 30_000;
-/** Maximum lag of a provider's list. */
-const listLagMs = 40_000;
 
-/** Creates providers of every kind: idempotent ones and others, with and without records for look-ups. */
-export function createSimulatedProvider(world: World, fates: () => Fates) {
+/**
+ * Creates providers of every kind: idempotent ones and others, with and without records for look-ups.
+ *
+ * @param callbacks returns the callbacks of the providers, which begin with the first request
+ */
+export function createSimulatedProvider(
+  world: World,
+  fates: () => Fates,
+  callbacks: () => CallingBack,
+) {
   const requests: Requested[] = [];
   const placements: Placement[] = [];
   /** Calls whose phones ring, or will ring. */
@@ -76,7 +66,7 @@ export function createSimulatedProvider(world: World, fates: () => Fates) {
   };
 
   async function dial(
-    { call, attempt, timeoutSeconds }: Parameters<DialingProvider<Route>["dial"]>[0],
+    { call, attempt, timeoutSeconds, callbackUrl }: Parameters<DialingProvider<Route>["dial"]>[0],
     route: Route,
   ): Promise<DialOutcome> {
     world.note(`request ${call.id} attempt ${attempt} to ${accountNameOf(route)}`);
@@ -85,6 +75,7 @@ export function createSimulatedProvider(world: World, fates: () => Fates) {
     const timeoutMs = timeoutSeconds * 1000;
     const request = { id: call.id, account, route, at, timeoutMs };
     requests.push(request);
+    if (callbackUrl !== undefined) callbacks().offer(callbackUrl);
     const key = keyOf(call.id, attempt, route);
     const answer = async (mostMs: number, outcome: DialOutcome): Promise<DialOutcome> => {
       world.mayStop("a provider answers");
@@ -105,7 +96,11 @@ export function createSimulatedProvider(world: World, fates: () => Fates) {
         world.note(`placed ${call.id}`);
         const { phone_number: number, context = {} } = call.request;
         const mark = context["mark"] ?? "";
-        placements.push({ ...request, number, mark, placedAt: world.now(), providerCallId });
+        const life = lifeFrom(world);
+        const placedAt = world.now();
+        const placement = { ...request, number, mark, placedAt, providerCallId, life };
+        placements.push(placement);
+        if (callbackUrl !== undefined) callbacks().follow(placement, callbackUrl);
       });
       return providerCallId;
     };
@@ -166,13 +161,19 @@ export function createSimulatedProvider(world: World, fates: () => Fates) {
     return own && { by: "id", providerCallId: own.providerCallId };
   };
 
+  const { unreadableAt, readResult, listResults } = createRecords(
+    world,
+    placements,
+    () => fates().mute,
+  );
   return {
     requests,
     placements,
     isPlaced: (id: string) => doomed.has(id),
     stats,
+    unreadableAt,
     providerOf: (route: Route): DialingProvider<Route> =>
-      route.type === "twilio" || route.type === "vapi" ? { dial, lookUp } : { dial },
+      isTelling(route) ? { dial, lookUp, readResult, listResults } : { dial },
   };
 }
 

@@ -1,6 +1,13 @@
+import type * as z from "zod";
+import type { DialerDeps } from "../../functions/dialer/context.ts";
 import { handleDeadLetters } from "../../functions/dialer/dead-letters.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
+import {
+  acknowledgeDeadEvents,
+  handleEvents,
+} from "../../functions/dialer/results/handle-events.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
+import { type EventMessage, eventMessageSchema } from "../../shared/queue/event-messages.ts";
 import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import { ask, type Faults } from "./outside.ts";
 import type { Processes } from "./processes.ts";
@@ -32,18 +39,42 @@ export interface QueueTraits {
   partial: number;
 }
 
+/** The messages of a queue, and the functions that handle its deliveries and its dead letters. */
+export interface QueueUse<Sent> {
+  /** Text before the names of the queue's steps and functions. */
+  prefix: string;
+  schema: z.ZodType<Sent>;
+  handle(delivered: Delivered[], deps: DialerDeps, deadline: number): Promise<AckOrRetry[]>;
+  bury(delivered: Delivered[], deps: DialerDeps): Promise<AckOrRetry[]>;
+}
+
+export const callsUse: QueueUse<Message> = {
+  prefix: "",
+  schema: messageSchema,
+  handle: handleMessages,
+  bury: handleDeadLetters,
+};
+
+export const eventsUse: QueueUse<EventMessage> = {
+  prefix: "events: ",
+  schema: eventMessageSchema,
+  handle: handleEvents,
+  bury: async (delivered, deps) => acknowledgeDeadEvents(delivered, deps),
+};
+
 /** Size above which bodies lie in object storage. */
 const inlineBytesMax = 6_000;
 
 /**
  * Creates a queue that delivers at least once: doubled, late, out of order, and again while the first
- * delivery still runs. It runs a dialer for each delivery.
+ * delivery still runs. It runs a function of the dialer for each delivery.
  */
-export function createSimulatedQueue(
+export function createSimulatedQueue<Sent>(
   world: World,
   faults: () => Faults,
   traits: () => QueueTraits,
   processes: Pick<Processes, "run">,
+  { prefix, schema, handle, bury: buryLetters }: QueueUse<Sent>,
 ) {
   let waiting: Queued[] = [];
   let dead: Queued[] = [];
@@ -51,12 +82,12 @@ export function createSimulatedQueue(
   let sent = 0;
   const stats = { again: 0, doubled: 0 };
   /** All messages that were ever taken. */
-  const seen: Message[] = [];
+  const seen: Sent[] = [];
   const thrown: string[] = [];
 
-  const put = (message: Message, delaySeconds: number) => {
+  const put = (message: Sent, delaySeconds: number) => {
     const json = JSON.stringify(message);
-    seen.push(messageSchema.parse(JSON.parse(json)));
+    seen.push(schema.parse(JSON.parse(json)));
     const copies = world.chance(traits().double) ? 2 : 1;
     stats.doubled += copies - 1;
     for (let copy = 0; copy < copies; copy++) {
@@ -67,11 +98,11 @@ export function createSimulatedQueue(
     }
   };
   const wakeAt = (at: number) =>
-    world.after(Math.max(0, at - world.now()), "the queue delivers", pump);
+    world.after(Math.max(0, at - world.now()), `${prefix}the queue delivers`, pump);
 
   const opened = async (json: string): Promise<string> => {
     if (json.length <= inlineBytesMax) return json;
-    return ask(world, faults(), "storage", async () => json);
+    return ask(world, faults(), `${prefix}storage`, async () => json);
   };
   const deliveredOf = ({ id, json, attempt }: Queued): Delivered => ({
     attempt,
@@ -122,13 +153,13 @@ export function createSimulatedQueue(
       pump();
     };
     processes
-      .run("dialer", traits().lifeMs, async (deps, deadline) => {
-        const answers = await handleMessages(messages.map(deliveredOf), deps, deadline);
+      .run(`${prefix}dialer`, traits().lifeMs, async (deps, deadline) => {
+        const answers = await handle(messages.map(deliveredOf), deps, deadline);
         await world.wait(world.between(1, 100), "the delivery's result");
         return answers;
       })
       .then(end, (error: unknown) => {
-        thrown.push(`thrown: by the dialer, ${String(error)}`);
+        thrown.push(`thrown: by the ${prefix}dialer, ${String(error)}`);
         end(undefined);
       });
   }
@@ -154,18 +185,20 @@ export function createSimulatedQueue(
       wake();
     };
     processes
-      .run("undertaker", traits().lifeMs, (deps) => handleDeadLetters([deliveredOf(letter)], deps))
+      .run(`${prefix}undertaker`, traits().lifeMs, (deps) =>
+        buryLetters([deliveredOf(letter)], deps),
+      )
       .then(end, (error: unknown) => {
-        thrown.push(`thrown: by the undertaker, ${String(error)}`);
+        thrown.push(`thrown: by the ${prefix}undertaker, ${String(error)}`);
         end(undefined);
       });
   }
 
-  const queue: CallQueue = {
+  const queue: CallQueue<Sent> = {
     send: (message, delaySeconds = 0) =>
-      ask(world, faults(), "send", async () => put(message, delaySeconds)),
+      ask(world, faults(), `${prefix}send`, async () => put(message, delaySeconds)),
     sendMany: (all) =>
-      ask(world, faults(), "sendMany", async () => {
+      ask(world, faults(), `${prefix}sendMany`, async () => {
         const isPartial = world.chance(traits().partial);
         const taken = isPartial ? Math.floor(world.random() * all.length) : all.length;
         for (const [index, { message, delaySeconds = 0 }] of all.entries()) {
@@ -181,7 +214,7 @@ export function createSimulatedQueue(
     seen,
     thrown,
     /** Delivers a message again that was delivered before. */
-    repeat: (message: Message) => put(message, 0),
+    repeat: (message: Sent) => put(message, 0),
     /** Returns true if no message is left to deliver. */
     isQuiet: () => waiting.length === 0 && dead.length === 0 && running === 0,
   };

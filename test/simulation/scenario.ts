@@ -43,6 +43,8 @@ export interface Scenario {
   acts: Act[];
   /** A restore of the ledger from a backup, if there is one. */
   restore?: Restore;
+  /** True if the plan asks for results, and providers call back. */
+  results: boolean;
   outages: { of: "ledger" | "queue" | "providers"; atSeconds: number; seconds: number }[];
 }
 
@@ -229,4 +231,5 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
     }),
     { maxLength: 2 },
   ),
+  results: fc.boolean(),
 });

@@ -7,6 +7,7 @@ import {
   standingStill,
   waitingForPace,
 } from "./directed.ts";
+import { askedAbout } from "./directed-results.ts";
 import { landingLate, oldPlan, overTheCap, redialedAgain, repeatedLate } from "./directed-more.ts";
 
 /** Schedules that random simulation would seldom find, by their content. The quick ones take some seconds each. */
@@ -19,6 +20,7 @@ export const quickSchedules: Record<string, () => Iterable<Directed>> = {
   "one delivery brings more calls to a person than may be made": overTheCap,
   "a request is repeated once its calls' time is over": repeatedLate,
   "a dialer runs the plan before": oldPlan,
+  "a call's result is asked for": askedAbout,
 };
 
 export const longSchedules: Record<string, () => Iterable<Directed>> = {

@@ -10,6 +10,9 @@ const counts = [
   "needsReview",
   "killed",
   "frozen",
+  "told",
+  "calledBack",
+  "forged",
 ] as const;
 export type Totals = Record<(typeof counts)[number], number>;
 
@@ -44,6 +47,9 @@ export async function runSeeds(
     needsReview: 0,
     killed: 0,
     frozen: 0,
+    told: 0,
+    calledBack: 0,
+    forged: 0,
   };
   for (let seed = from; seed < from + count; seed++) {
     let latest: Report | undefined;

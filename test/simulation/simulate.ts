@@ -1,5 +1,3 @@
-import { createMemoryQueue } from "../support/memory-queue.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { createApp } from "../../functions/api/app.ts";
 import { purge } from "../../functions/dialer/purge.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
@@ -12,6 +10,7 @@ import {
   readTokens,
   valueOf,
 } from "../../shared/platform/settings.ts";
+import { createCallbacks } from "./callbacks.ts";
 import { type Answer, createClients } from "./clients.ts";
 import { createSimulatedDocuments } from "./documents.ts";
 import { violationsOf } from "./invariants.ts";
@@ -25,7 +24,8 @@ import { ask, type Faults } from "./outside.ts";
 import { createProcesses } from "./processes.ts";
 import { createSimulatedProvider } from "./provider.ts";
 import { createRestores } from "./restores.ts";
-import { createSimulatedQueue } from "./queue.ts";
+import { isEnd, resultViolations } from "./result-rules.ts";
+import { callsUse, createSimulatedQueue, eventsUse, type QueueTraits } from "./queue.ts";
 import { calmWeather, type Scenario } from "./scenario.ts";
 import { noStops, World } from "./world.ts";
 
@@ -48,6 +48,11 @@ export interface Report {
   needsReview: number;
   killed: number;
   frozen: number;
+  /** Number of calls whose end is told. */
+  told: number;
+  /** Number of callbacks that were taken, and of forged ones that were not. */
+  calledBack: number;
+  forged: number;
   /** Events of the run, if requested. */
   trace: string[];
 }
@@ -93,9 +98,9 @@ export async function simulate(
     return isOut(of) && isStormy() ? { before: 0.9, after, slow } : { before, after, slow };
   };
 
-  const events: (LogFields & { level: string; event: string })[] = [];
+  const logged: (LogFields & { level: string; event: string })[] = [];
   const log: Log = (level, event, fields) => {
-    events.push({ level, event, ...fields });
+    logged.push({ level, event, ...fields });
     world.note(`log ${event} ${JSON.stringify(fields)}`);
   };
   const variables = environment(scenario);
@@ -104,8 +109,10 @@ export async function simulate(
   );
   const documents = createSimulatedDocuments(world);
   const plan = planOf(scenario);
-  const provider = createSimulatedProvider(world, () =>
-    isOut("providers") && isStormy() ? { ...weather(), vanished: 0.6 } : weather(),
+  const provider = createSimulatedProvider(
+    world,
+    () => (isOut("providers") && isStormy() ? { ...weather(), vanished: 0.6 } : weather()),
+    () => callbacks,
   );
   const settingsOf = (isOld: boolean) =>
     valueOf(
@@ -124,7 +131,6 @@ export async function simulate(
     write: (epoch, before) =>
       ask(world, faultsOf("queue")(), "epoch", () => epochs.write(epoch, before)),
   };
-  const eventsQueue = createMemoryQueue<EventMessage>(world.now);
   const processes = createProcesses(
     world,
     () => ({
@@ -133,7 +139,7 @@ export async function simulate(
     }),
     ({ memory, isOld, isLater }) => ({
       queue: queue.queue,
-      eventsQueue,
+      eventsQueue: events.queue,
       ledger: ledger.reach(faultsOf("ledger"), isLater),
       documents: documents.reach(faultsOf("ledger")),
       epochStore,
@@ -151,25 +157,22 @@ export async function simulate(
       memory,
     }),
   );
-  const queue = createSimulatedQueue(
-    world,
-    faultsOf("queue"),
-    () => ({
-      consumers: scenario.consumers,
-      lifeMs: scenario.lifeSeconds * 1000,
-      batchSize: scenario.batchSize,
-      visibilityMs: scenario.visibilitySeconds * 1000,
-      attemptsMax: scenario.attemptsMax,
-      double: weather().double,
-      lostResult: weather().lostResult,
-      lateMs: isStormy() ? scenario.lateSeconds * 1000 : 0,
-      partial: weather().partial,
-    }),
-    processes,
-  );
+  const queueTraits = (): QueueTraits => ({
+    consumers: scenario.consumers,
+    lifeMs: scenario.lifeSeconds * 1000,
+    batchSize: scenario.batchSize,
+    visibilityMs: scenario.visibilitySeconds * 1000,
+    attemptsMax: scenario.attemptsMax,
+    double: weather().double,
+    lostResult: weather().lostResult,
+    lateMs: isStormy() ? scenario.lateSeconds * 1000 : 0,
+    partial: weather().partial,
+  });
+  const queue = createSimulatedQueue(world, faultsOf("queue"), queueTraits, processes, callsUse);
+  const events = createSimulatedQueue(world, faultsOf("queue"), queueTraits, processes, eventsUse);
   const app = createApp({
     queue: queue.queue,
-    eventsQueue,
+    eventsQueue: events.queue,
     ledger: ledger.reach(faultsOf("ledger")),
     documents: documents.reach(faultsOf("ledger")),
     settings: readApiSettings(variables, undefined, log),
@@ -198,6 +201,7 @@ export async function simulate(
     return answer;
   };
 
+  const callbacks = createCallbacks(world, request);
   const clients = createClients(world, scenario, request);
   createRestores(world, scenario, ledger, documents.stored, epochs.standing, request);
   const operator = createOperatorActs(world, scenario, request, provider.isPlaced);
@@ -218,7 +222,7 @@ export async function simulate(
   };
   const tick = () => {
     const waits = nextDueAt(ledger.stored) - world.now() - 100_000;
-    const isQuiet = !isStormy() && queue.isQuiet() && waits > 60_000;
+    const isQuiet = !isStormy() && queue.isQuiet() && events.isQuiet() && waits > 60_000;
     if (!isStormy() || !world.chance(scenario.sweepLost)) invoke("sweep");
     world.after(isQuiet ? Math.min(waits, 6 * hourMs) : 60_000, "the clock's minute", () => {
       if (world.now() < endAt) tick();
@@ -243,7 +247,7 @@ export async function simulate(
   const calls = queue.seen.flatMap((message) => (message.kind === "calls" ? callsOf(message) : []));
   const repeated = queue.stats.again + queue.stats.doubled + clients.repeats();
   const unknown = new Set(
-    events.filter(({ event }) => event === "call.unknown").map(({ call_id }) => call_id),
+    logged.filter(({ event }) => event === "call.unknown").map(({ call_id }) => call_id),
   );
   const happened = {
     plan,
@@ -256,18 +260,31 @@ export async function simulate(
     acts: operator.done(),
     errors: operator.errors,
     answers,
-    events,
+    events: logged,
     kept,
     secrets: Object.values(variables),
+  };
+  const results = {
+    scenario,
+    /** Time from which on nothing fails. */
+    calmFrom: stormEnd,
+    rows: ledger.rows(),
+    placements: provider.placements,
+    unreadableAt: provider.unreadableAt,
+    callbacks,
+    messages: events.seen,
+    answers,
   };
   return {
     violations: [
       ...queue.thrown,
+      ...events.thrown,
       ...ledger.violations,
       ...ledger.dialedUnseen(provider.requests),
       ...violationsOf(happened),
+      ...resultViolations(results),
       ...(scenario.seed % 4 === 0 && scenario.restore === undefined
-        ? await weeksLater(world, { queue, processes, provider })
+        ? await weeksLater(world, { queue, events, processes, provider })
         : []),
     ],
     accepted: clients.posted.filter(({ status }) => status === "accepted").length,
@@ -277,6 +294,9 @@ export async function simulate(
     needsReview: seen.filter(({ state }) => state === "NEEDS_REVIEW").length,
     killed: world.killed,
     frozen: world.frozen,
+    told: results.rows.filter(({ result }) => isEnd(result)).length,
+    calledBack: callbacks.sent.filter(({ status }) => status === 204).length,
+    forged: callbacks.sent.filter(({ mustBe }) => mustBe !== undefined).length,
     trace: world.trace,
   };
 }

@@ -1,0 +1,89 @@
+import type { Requesting } from "./clients.ts";
+import type { CallingBack, Placement } from "./placement.ts";
+import type { World } from "./world.ts";
+
+/** A provider's callback, or a forged one, and its answer. */
+export interface CalledBack {
+  /** Undefined: the request led to no placement, or the callback is forged. */
+  placement: Placement | undefined;
+  path: string;
+  /** Time at which it was sent. */
+  at: number;
+  /** Undefined: there was no answer. */
+  status: number | undefined;
+  /** The status that a forged callback must be answered with. */
+  mustBe?: 404 | 405;
+}
+
+const hourMs = 3_600_000;
+/** Maximum times that a callback is sent which was not taken. */
+const triesMax = 4;
+
+/**
+ * Creates the callbacks of all providers, about the end of each call and some at its beginning: doubled, reordered,
+ * late, or never. Somebody else forges some.
+ */
+export function createCallbacks(
+  world: World,
+  request: Requesting,
+): CallingBack & { given: ReadonlySet<string>; sent: readonly CalledBack[] } {
+  /** Paths of the addresses that providers were given. */
+  const given = new Set<string>();
+  const sent: CalledBack[] = [];
+
+  async function send(path: string, placement: Placement | undefined): Promise<void> {
+    for (let tries = 0; tries < triesMax; tries++) {
+      const at = world.now();
+      const { type } = placement?.route ?? {};
+      const id = placement?.providerCallId ?? "none";
+      const body = type === "twilio" ? `CallSid=${id}&CallStatus=busy` : JSON.stringify({ id });
+      const status = (await request(path, { method: "POST", body }))?.status;
+      sent.push({ placement, path, at, status });
+      if (status === 204 || world.chance(0.5)) return;
+      await world.wait(world.between(1_000, 60_000), "a provider calls back again");
+    }
+  }
+  async function forge(path: string): Promise<void> {
+    const [others, at] = [[...given], world.now()];
+    const other = others[Math.floor(world.random() * others.length)]?.split("/") ?? [];
+    const parts = path.split("/");
+    // Account, call, claim and code stand behind the first two parts.
+    const part = 2 + Math.floor(world.random() * 4);
+    const method = world.chance(0.2) ? "GET" : "POST";
+    // Each part is that of another call; the code is sometimes none that was ever given.
+    const forged = parts.map((one, index) => (index === part ? (other[index] ?? one) : one));
+    const code = forged[5] ?? "";
+    if (world.chance(0.3)) forged[5] = (code.startsWith("A") ? "B" : "A") + code.slice(1);
+    const isRight = given.has(forged.join("/"));
+    if (isRight && method === "POST") return;
+    const status = (await request(forged.join("/"), { method }))?.status;
+    const mustBe = isRight ? 405 : 404;
+    sent.push({ placement: undefined, path: forged.join("/"), at, status, mustBe });
+  }
+
+  const after = (ms: number, placement: Placement | undefined, path: string) =>
+    world.after(ms, "a provider calls back", () => void send(path, placement));
+  const latenessMs = () =>
+    world.chance(0.2) ? world.between(1_000, hourMs) : world.between(10, 3_000);
+
+  return {
+    given,
+    sent,
+    offer(url) {
+      const path = new URL(url).pathname;
+      given.add(path);
+      if (world.chance(0.1)) after(world.between(10, 60_000), undefined, path);
+      if (world.chance(0.4)) {
+        world.after(world.between(10, hourMs), "a callback is forged", () => void forge(path));
+      }
+    },
+    follow(placement, url) {
+      const path = new URL(url).pathname;
+      const untilEnd = placement.life.endsAt - world.now();
+      if (world.chance(0.3)) after(world.between(1, 5_000), placement, path);
+      if (world.chance(0.15)) return;
+      after(untilEnd + latenessMs(), placement, path);
+      if (world.chance(0.2)) after(untilEnd + latenessMs(), placement, path);
+    },
+  };
+}

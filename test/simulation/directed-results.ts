@@ -1,0 +1,34 @@
+import { type Directed, post, quiet } from "./directed.ts";
+
+/** Steps of learning a result, at which a function stands still. */
+const steps = ["settle", "settle answers", "a record answers", "result", "result answers", "due"];
+/** Pauses longer than a record may take, and than the time between two askings. */
+const pauseSeconds = [70, 2_400];
+
+/**
+ * One function stands still once while the results of two calls are asked for and called back about, at each step, in
+ * each of its first turns.
+ */
+export function* askedAbout(): Generator<Directed> {
+  let seed = 0;
+  for (const step of steps) {
+    for (let times = 1; times <= 6; times++) {
+      for (const seconds of pauseSeconds) {
+        seed += 1;
+        const where = times === 1 ? step : `${step} #${times}`;
+        yield {
+          where: `${seconds} s at ${where}, seed ${seed}`,
+          scenario: {
+            ...quiet,
+            seed,
+            consumers: 1 + (seed % 2),
+            results: true,
+            posts: [post(0, "known"), post(1, "listed")],
+          },
+          pauses: { [where]: seconds * 1000 },
+          answersFirst: true,
+        };
+      }
+    }
+  }
+}

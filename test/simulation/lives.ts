@@ -1,0 +1,77 @@
+import type { CallResult } from "../../shared/calls/call-result.ts";
+import type { DialingProvider } from "../../shared/providers/dialing-provider.ts";
+import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import { OutsideError } from "./outside.ts";
+import type { Life, Placement } from "./placement.ts";
+import type { World } from "./world.ts";
+
+/** Maximum lag of a provider's records. */
+export const listLagMs = 40_000;
+const ends = ["completed", "busy", "no_answer", "voicemail", "declined", "failed"] as const;
+/** Types of accounts whose records tell what became of a call. */
+const tellingTypes: ReadonlySet<string> = new Set(["twilio", "vapi"]);
+
+/** Returns the life of a call that is placed now: up to twenty minutes, and now and then longer than it is asked for. */
+export function lifeFrom(world: World): Life {
+  const ms = world.chance(0.05)
+    ? world.between(1_200_000, 4_800_000)
+    : world.between(3_000, 1_200_000);
+  const status = ends[Math.floor(world.random() * ends.length)] ?? "completed";
+  return { endsAt: world.now() + ms, status };
+}
+
+export const isTelling = ({ type }: Pick<Route, "type">): boolean => tellingTypes.has(type);
+
+/**
+ * Creates the records of placed calls. They lag, and may be slow, fail, be unreadable, or lack a call in a list.
+ *
+ * @param mute returns the probability of each failure
+ */
+export function createRecords(world: World, placements: readonly Placement[], mute: () => number) {
+  /** Last time at which a record was unreadable, by the provider's id. */
+  const unreadableAt = new Map<string, number>();
+
+  const answers = async (ids: () => readonly string[]): Promise<void> => {
+    const isSlow = world.chance(mute() / 4);
+    await world.wait(world.between(10, isSlow ? 90_000 : 3_000), "a record");
+    if (world.chance(mute())) throw new OutsideError("no records for +12125550100");
+    if (!world.chance(mute() / 4)) return;
+    for (const id of ids()) unreadableAt.set(id, world.now());
+    throw new SyntaxError("the record is no JSON");
+  };
+  const toldOf = ({ life, placedAt }: Placement): CallResult | undefined => {
+    const at = world.now() - world.random() * listLagMs;
+    if (placedAt > at) return undefined;
+    const isLive = life.endsAt > at;
+    const nothing = { human: null, answeredAt: null, seconds: null };
+    if (isLive) return { ...nothing, status: "live", word: "in-progress", endedAt: null };
+    return { ...nothing, status: life.status, word: life.status, endedAt: life.endsAt };
+  };
+
+  /** Brings an answer to its reader, who may stand still meanwhile. */
+  const broughtBack = async <Told>(told: Told): Promise<Told> => {
+    world.mayStop("a record answers");
+    await world.wait(world.between(5, 200), "a record answers");
+    return told;
+  };
+
+  const readResult: NonNullable<DialingProvider<Route>["readResult"]> = async ({
+    providerCallId,
+  }) => {
+    await answers(() => [providerCallId]);
+    const own = placements.find((one) => one.providerCallId === providerCallId);
+    return broughtBack(own && toldOf(own));
+  };
+  const listResults: NonNullable<DialingProvider<Route>["listResults"]> = async (from, route) => {
+    const account = accountNameOf(route);
+    const own = () => placements.filter((one) => one.account === account && one.placedAt >= from);
+    await answers(() => own().map(({ providerCallId }) => providerCallId));
+    const told = new Map<string, CallResult>();
+    for (const one of own()) {
+      const result = world.chance(mute() / 2) ? undefined : toldOf(one);
+      if (result !== undefined) told.set(one.providerCallId, result);
+    }
+    return broughtBack(told);
+  };
+  return { unreadableAt, readResult, listResults };
+}

@@ -1,0 +1,34 @@
+import type { Route } from "../../shared/providers/index.ts";
+
+/** A request of ours for one call, as received by the provider. */
+export interface Requested {
+  id: string;
+  account: string;
+  route: Route;
+  at: number;
+  timeoutMs: number;
+}
+
+/** A person's phone rang. */
+export interface Placement extends Requested {
+  number: string;
+  /** Text by which the client recognises the call. */
+  mark: string;
+  placedAt: number;
+  providerCallId: string;
+  life: Life;
+}
+
+/** The end of a placed call: when it comes, and what the provider's records then tell. */
+export interface Life {
+  endsAt: number;
+  status: "completed" | "busy" | "no_answer" | "voicemail" | "declined" | "failed";
+}
+
+/** The callbacks of all providers, as a provider begins them. */
+export interface CallingBack {
+  /** Notes an address that a request carried. The provider may call back though nothing was placed. */
+  offer(url: string): void;
+  /** Calls back about a call that is placed now. */
+  follow(placement: Placement, url: string): void;
+}
