@@ -73,7 +73,7 @@ export function createCallbacks(
       const path = new URL(url).pathname;
       given.add(path);
       if (world.chance(0.1)) after(world.between(10, 60_000), undefined, path);
-      if (world.chance(0.4)) {
+      if (world.chance(0.8)) {
         world.after(world.between(10, hourMs), "a callback is forged", () => void forge(path));
       }
     },

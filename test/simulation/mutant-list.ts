@@ -1,3 +1,4 @@
+import { resultMutants } from "./mutant-list-results.ts";
 import { restoreMutants } from "./mutant-list-restore.ts";
 import { portMutants } from "./mutant-list-ports.ts";
 import { waitingMutants } from "./mutant-list-waiting.ts";
@@ -358,4 +359,5 @@ export const mutants: readonly Mutant[] = [
   ...ofDialing,
   ...ofClients,
   ...waitingMutants,
+  ...resultMutants,
 ];

@@ -25,7 +25,7 @@ export function mutantsOf(tests: readonly string[], rows: readonly Row[]): Mutan
   }));
 }
 
-const folders = ["functions/dialer", "shared", "test/support"];
+const folders = ["functions/dialer", "functions/api/callbacks", "shared", "test/support"];
 /** True for core files. In test/support only the ports in memory count, which follow the rules of the engines' adapters. */
 const isCore = (file: string) => !file.startsWith("test/") || file.includes("/memory-");
 

@@ -1,0 +1,156 @@
+import { mutantsOf } from "./mutant.ts";
+
+const results = ["results", "results-kept"].map((name) => `test/unit/dialer/${name}.test.ts`);
+
+/** Rules about the results of placed calls, and about callbacks. */
+export const resultMutants = [
+  ...mutantsOf(results, [
+    [
+      "a result that is told stays",
+      'if (row.state !== "PLACED" || (known !== "live" && known !== "unknown")) return undefined;',
+      'if (row.state !== "PLACED") return undefined;',
+    ],
+    [
+      "a result that is unknown is replaced by an end alone",
+      'if (known === "unknown" && (!isEnd || result.status === "unknown")) return undefined;',
+      "",
+    ],
+    [
+      "a call whose result is told is not asked about again",
+      "if (isEnd) return { ...next, backlog: null, dueAt: null, updatedAt: at };",
+      "if (isEnd) return { ...next, updatedAt: at };",
+    ],
+    [
+      "the next asking comes later",
+      "return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: askAt };",
+      "return next;",
+    ],
+    [
+      "a call that a callback shows live is asked about",
+      "return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: askAt };",
+      "return { ...next, dueAt: askAt };",
+    ],
+    [
+      "a placed call waits in the backlog of its account's results",
+      ": { backlog: resultsBacklogOf(row.route), dueAt: askAt }",
+      ": {}",
+    ],
+    [
+      "the result of a call that was found is asked for",
+      "askAt: firstAskAt(row, deps),\n    at,",
+      "at",
+    ],
+    [
+      "a result is asked for where records tell it alone",
+      "if (providerOf(route).readResult === undefined) return undefined;",
+      "",
+    ],
+    [
+      "the time for asking ends",
+      "return now >= placedAt + waitMinutes * minuteMs;",
+      "return now >= placedAt + waitMinutes * minuteMs * 100;",
+    ],
+    [
+      "results are asked for ever more rarely",
+      "minutes = 2 * minutes + 2;",
+      "minutes += firstAskMinutes;",
+    ],
+    [
+      "the last asking comes when the time is over",
+      "Math.min(minutes, waitMinutes) * minuteMs",
+      "minutes * minuteMs",
+    ],
+  ]),
+  ...mutantsOf(results, [
+    ["no ask is sent where results are off", "if (results === undefined) return;", ""],
+    [
+      "a dialer whose plan does not ask for results gives none up",
+      "if (settings.plan.results === undefined) return;",
+      "",
+    ],
+    [
+      "a result is unknown by an answer that was asked for when the time was over",
+      "isAskedLast(row.claimedAt, askedAt, waitMinutes)",
+      "isAskedLast(row.claimedAt, at, waitMinutes)",
+    ],
+    ["an account is asked at its pace", "await clock.sleep(1000 / asksPerSecond);", ""],
+    ["an asking ends before the next sweep", "if (clock.now() >= endAt) return;", ""],
+    [
+      "an ask that failed comes again",
+      'deps.log("warning", "events.failed", { message_kind: message.kind, attempt, error: errorForLog(error) });\n    return retryLater(attempt);',
+      'void error;\n    return "ack";',
+    ],
+    [
+      "a record that cannot be read counts as no result",
+      "if (!isUnreadable) throw new UnansweredError",
+      "throw new UnansweredError",
+    ],
+  ]),
+  ...mutantsOf(results, [
+    [
+      "a callback of another claim is dropped",
+      "if (row === undefined || !row.claims.includes(call.claim)) return;",
+      "if (row === undefined) return;",
+    ],
+    [
+      "a callback is not followed where results are off",
+      "if (call === undefined || settings.plan.results === undefined) return;",
+      "if (call === undefined) return;",
+    ],
+    [
+      "a callback proves nothing that no record shows",
+      'if (found !== undefined && !("notPlaced" in found)) await settleFound(found, lookUp, deps);',
+      'if (found !== undefined) await ("notPlaced" in found ? settleNotPlaced(found.notPlaced, lookUp, deps) : settleFound(found, lookUp, deps));',
+    ],
+    [
+      "a callback's call is settled under its own claim",
+      "const providerCallId = await ownOf(found, lookUp, deps);\n  const claim = row.claims.at(-1);",
+      'const providerCallId = await ownOf(found, lookUp, deps);\n  const claim = "another";',
+    ],
+    [
+      "a callback does not have a result read that is told",
+      "if (open === undefined || hasEnded || isFresh) return;",
+      "if (open === undefined || isFresh) return;",
+    ],
+    [
+      "a callback does not have a record read that was read just now",
+      "if (open === undefined || hasEnded || isFresh) return;",
+      "if (open === undefined || hasEnded) return;",
+    ],
+    [
+      "a callback changes nothing where no record tells results",
+      "if (deps.settings.providerOf(open.route).readResult !== undefined) await askOne(open, deps);",
+      "await askOne(open, deps);",
+    ],
+  ]),
+  ...mutantsOf(
+    ["test/unit/callbacks.test.ts"],
+    [
+      [
+        "the code of a callback's address is compared",
+        "return given.length === right.length && timingSafeEqual(given, right);",
+        "return given.length === right.length;",
+      ],
+      [
+        "the door takes no callback with a wrong code",
+        "if (!isCallbackMac(mac, subject, settings.hashKey)) return c.notFound();",
+        "",
+      ],
+      [
+        "the code of a callback's address is of one claim",
+        "...(call === undefined ? [] : [call.id, call.claim]),\n  ]);",
+        "...(call === undefined ? [] : [call.id]),\n  ]);",
+      ],
+      [
+        "a callback that the queue did not take is answered 503",
+        'return problem(c, 503, detail, { headers: { "retry-after": "30" } });',
+        "return c.body(null, 204);",
+      ],
+      [
+        "a resend carries the callback's address of the first request",
+        "const call = { id: row.id, claim: row.claims[0] ?? claim };",
+        "const call = { id: row.id, claim };",
+      ],
+    ],
+  ),
+];

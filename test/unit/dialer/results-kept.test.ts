@@ -1,0 +1,107 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type CallResult, resultStatuses } from "../../../shared/calls/call-result.ts";
+import { resulted } from "../../../shared/calls/state-machine.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import { aCallNow, type Bench, boom, putIn, rowOf, sendEach } from "../../support/dialer-calls.ts";
+
+const minuteMs = 60_000;
+const agent = { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" };
+const twilio = { agents: { agent_sales: agent } };
+const route = { type: "twilio", ...agent } as const;
+const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+const completed: CallResult = { ...nothing, status: "completed" };
+const write = { version: "next", at: 5 };
+
+const callback = async (bench: Bench, call: { id: string }) => {
+  const claim = (await rowOf(bench, call)).claims.at(-1) ?? "";
+  await bench.eventsQueue.send({
+    kind: "callback",
+    account: "twilio",
+    call: { id: call.id, claim },
+  });
+  return bench.deliverEvents();
+};
+
+describe("a result that is told", () => {
+  it("changes only from live, or from unknown to an end", async () => {
+    const bench = createDialerBench({ plan: { ...twilio, results: {} } });
+    const placed = await putIn(bench, "PLACED", aCallNow(bench), { route });
+    const statuses = fc.constantFrom(...resultStatuses);
+    fc.assert(
+      fc.property(statuses, statuses, (before, told) => {
+        const row = { ...placed, backlog: null, result: { ...nothing, status: before } };
+        const next = resulted(row, { ...nothing, status: told }, 9, write);
+        const isEnd = told !== "live";
+        const mayChange =
+          before === "live" || (before === "unknown" && isEnd && told !== "unknown");
+        expect(next?.result?.status).toBe(mayChange ? told : undefined);
+        if (mayChange) expect(next?.dueAt).toBe(isEnd ? null : 9);
+      }),
+    );
+  });
+
+  it("is not read again for a callback", async () => {
+    const bench = createDialerBench({ plan: { ...twilio, results: {} } });
+    const call = aCallNow(bench);
+    await putIn(bench, "UNKNOWN", call, { route });
+    bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
+    bench.record = async () => completed;
+    await callback(bench, call);
+    bench.advance(minuteMs);
+    bench.record = boom;
+    expect(await callback(bench, call)).toEqual(["ack"]);
+  });
+});
+
+describe("a placed call", () => {
+  it("is asked about once a look-up has found it", async () => {
+    const bench = createDialerBench({ plan: { ...twilio, results: {} } });
+    const call = aCallNow(bench);
+    bench.answer = async () => ({ kind: "unknown", code: "http_500" });
+    await sendEach(bench, call);
+    await bench.deliver();
+    bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
+    await bench.simulate(120);
+    const row = await rowOf(bench, call);
+    expect(row).toMatchObject({ state: "PLACED", reason: "found", backlog: "results:twilio" });
+    expect(row.dueAt).not.toBeNull();
+  });
+
+  it("has an unknown result in the end if its record can never be read", async () => {
+    const bench = createDialerBench({ plan: { ...twilio, results: {} } });
+    bench.answer = async () => ({ kind: "placed", providerCallId: "CA_1" });
+    const call = aCallNow(bench);
+    await sendEach(bench, call);
+    await bench.deliver();
+    bench.record = async () => JSON.parse("{");
+    bench.advance(240 * minuteMs);
+    await bench.sweep();
+    await bench.deliverEvents();
+    expect(await rowOf(bench, call)).toMatchObject({ result: { status: "unknown" } });
+  });
+
+  it("is not asked about if its provider has no records", async () => {
+    const bench = createDialerBench({ plan: { results: {} } });
+    bench.answer = async () => ({ kind: "placed", providerCallId: "theirs" });
+    const call = aCallNow(bench);
+    await sendEach(bench, call);
+    await bench.deliver();
+    expect(await rowOf(bench, call)).toMatchObject({ backlog: null, dueAt: null });
+  });
+
+  it("is neither asked about nor looked up once results are off", async () => {
+    const bench = createDialerBench({ plan: { ...twilio, results: {} } });
+    bench.answer = async () => ({ kind: "placed", providerCallId: "CA_1" });
+    const [placed, unknown] = [aCallNow(bench), aCallNow(bench)];
+    await sendEach(bench, placed);
+    await bench.deliver();
+    await putIn(bench, "NEEDS_REVIEW", unknown, { route });
+    bench.changePlan(twilio);
+    bench.find = boom;
+    bench.advance(3 * minuteMs);
+    await bench.sweep();
+    expect(bench.eventsQueue.take()).toEqual([]);
+    expect(await callback(bench, unknown)).toEqual(["ack"]);
+  });
+});
