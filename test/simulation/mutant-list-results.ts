@@ -7,12 +7,12 @@ export const resultMutants = [
   ...mutantsOf(results, [
     [
       "a result that is told stays",
-      'if (row.state !== "PLACED" || (known !== "live" && known !== "unknown")) return undefined;',
-      'if (row.state !== "PLACED") return undefined;',
+      "if (hasEnded(row.result)) {",
+      "if (hasEnded(row.result) && row.id === '') {",
     ],
     [
       "a result that is unknown is replaced by an end alone",
-      'if (known === "unknown" && (!isEnd || result.status === "unknown")) return undefined;',
+      'if (row.result?.status === "unknown" && !hasEnded(result)) return undefined;',
       "",
     ],
     [
@@ -41,9 +41,9 @@ export const resultMutants = [
       "at",
     ],
     [
-      "a result is asked for where records tell it alone",
-      "if (providerOf(route).readResult === undefined) return undefined;",
-      "",
+      "a result that no record tells is waited for, and not asked for",
+      "return readCallback && claimedAt + plan.results.waitMinutes * minuteMs;",
+      "return nextAskAt(claimedAt, deps.clock.now(), plan.results.waitMinutes);",
     ],
     [
       "the time for asking ends",
@@ -65,8 +65,8 @@ export const resultMutants = [
     ["no ask is sent where results are off", "if (results === undefined) return;", ""],
     [
       "a dialer whose plan does not ask for results gives none up",
-      "if (settings.plan.results === undefined) return;",
-      "",
+      "if (settings.plan.results === undefined) return;\n  const now",
+      "const now",
     ],
     [
       "a result is unknown by an answer that was asked for when the time was over",
@@ -89,13 +89,13 @@ export const resultMutants = [
   ...mutantsOf(results, [
     [
       "a callback of another claim is dropped",
-      "if (row === undefined || !row.claims.includes(call.claim)) return;",
-      "if (row === undefined) return;",
+      "if (call !== undefined && !row.claims.includes(call.claim)) return;",
+      "",
     ],
     [
       "a callback is not followed where results are off",
-      "if (call === undefined || settings.plan.results === undefined) return;",
-      "if (call === undefined) return;",
+      "if (settings.plan.results === undefined) return;\n  if (message.signed",
+      "if (message.signed",
     ],
     [
       "a callback proves nothing that no record shows",
@@ -109,13 +109,13 @@ export const resultMutants = [
     ],
     [
       "a callback does not have a result read that is told",
-      "if (open === undefined || hasEnded || isFresh) return;",
+      "if (open === undefined || hasEnded(row.result) || isFresh) return;",
       "if (open === undefined || isFresh) return;",
     ],
     [
       "a callback does not have a record read that was read just now",
-      "if (open === undefined || hasEnded || isFresh) return;",
-      "if (open === undefined || hasEnded) return;",
+      "if (open === undefined || hasEnded(row.result) || isFresh) return;",
+      "if (open === undefined || hasEnded(row.result)) return;",
     ],
     [
       "a callback changes nothing where no record tells results",
