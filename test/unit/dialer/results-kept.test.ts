@@ -35,7 +35,7 @@ describe("a result that is told", () => {
         const isEnd = told !== "live";
         const mayChange =
           before === "live" || (before === "unknown" && isEnd && told !== "unknown");
-        expect((next ?? row).result.status).toBe(mayChange ? told : before);
+        expect((next ?? row).result?.status).toBe(mayChange ? told : before);
         if (mayChange) expect(next?.dueAt).toBe(isEnd ? null : 9);
       }),
     );
