@@ -1,4 +1,5 @@
 import { type Directed, post, quiet } from "./directed.ts";
+import { calmWeather } from "./scenario.ts";
 
 /** Steps of learning a result, at which a function stands still. */
 const steps = ["settle", "settle answers", "a record answers", "result", "result answers", "due"];
@@ -30,5 +31,27 @@ export function* askedAbout(): Generator<Directed> {
         };
       }
     }
+  }
+}
+
+/**
+ * Calls whose answers are lost and whose records are out of reach until a person must decide, or which last until
+ * their results are unknown: some providers call back after that.
+ */
+export function* calledBackLate(): Generator<Directed> {
+  for (let seed = 1; seed <= 120; seed++) {
+    const isLost = seed % 2 === 0;
+    yield {
+      where: `${isLost ? "lost" : "answered"}, seed ${seed}`,
+      scenario: {
+        ...quiet,
+        seed,
+        results: true,
+        weather: isLost ? { ...calmWeather, lost: 1, mute: 1 } : calmWeather,
+        posts: [post(0, "known"), post(1, "known"), post(2, "listed")],
+      },
+      pauses: {},
+      answersFirst: false,
+    };
   }
 }

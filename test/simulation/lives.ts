@@ -13,8 +13,8 @@ const tellingTypes: ReadonlySet<string> = new Set(["twilio", "vapi"]);
 
 /** Returns the life of a call that is placed now: up to twenty minutes, and now and then longer than it is asked for. */
 export function lifeFrom(world: World): Life {
-  const ms = world.chance(0.05)
-    ? world.between(1_200_000, 4_800_000)
+  const ms = world.chance(0.1)
+    ? world.between(2_400_000, 6_000_000)
     : world.between(3_000, 1_200_000);
   const status = ends[Math.floor(world.random() * ends.length)] ?? "completed";
   return { endsAt: world.now() + ms, status };

@@ -88,6 +88,21 @@ export const resultMutants = [
   ]),
   ...mutantsOf(results, [
     [
+      "a callback has an unknown outcome looked up",
+      'if (found !== undefined && !("notPlaced" in found)) await settleFound(found, lookUp, deps);',
+      "void found;",
+    ],
+    [
+      "a callback is followed for a call that is left to a person",
+      'if (row.state !== "PLACED") {\n    const { route, claimedAt } = row;',
+      'if (row.state === "UNKNOWN") {\n    const { route, claimedAt } = row;',
+    ],
+    [
+      "a callback has a placed call's record read",
+      "if (row !== undefined) await askNow(row, deps);",
+      "",
+    ],
+    [
       "a callback of another claim is dropped",
       "if (call !== undefined && !row.claims.includes(call.claim)) return;",
       "",

@@ -7,7 +7,7 @@ import {
   standingStill,
   waitingForPace,
 } from "./directed.ts";
-import { askedAbout } from "./directed-results.ts";
+import { askedAbout, calledBackLate } from "./directed-results.ts";
 import { landingLate, oldPlan, overTheCap, redialedAgain, repeatedLate } from "./directed-more.ts";
 
 /** Schedules that random simulation would seldom find, by their content. The quick ones take some seconds each. */
@@ -21,6 +21,7 @@ export const quickSchedules: Record<string, () => Iterable<Directed>> = {
   "a request is repeated once its calls' time is over": repeatedLate,
   "a dialer runs the plan before": oldPlan,
   "a call's result is asked for": askedAbout,
+  "a provider calls back late": calledBackLate,
 };
 
 export const longSchedules: Record<string, () => Iterable<Directed>> = {
