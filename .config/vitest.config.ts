@@ -57,20 +57,22 @@ export default defineConfig({
           name: "first-run",
           include: ["test/end-to-end/{*-first-run,quickstart,clean-clone}.test.ts"],
         },
+        // A third worker for calling hours, which are waited for.
         {
           name: "end-to-end",
-          include: ["test/end-to-end/{aws,cloudflare,operator-page}.test.ts"],
+          include: ["test/end-to-end/{aws,cloudflare,operator-page,*-hours}.test.ts"],
+          maxWorkers: 3,
         },
-        { name: "scheduling", include: ["test/end-to-end/*-schedule.test.ts"] },
+        { name: "pace", include: ["test/end-to-end/*-pace.test.ts"] },
         { name: "trouble", include: ["test/end-to-end/*-trouble.test.ts"] },
-      ].map(({ name, include }, index) => ({
+      ].map(({ name, include, maxWorkers = 2 }, index) => ({
         root,
         test: {
           name,
           include,
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 2,
+          maxWorkers,
           sequence: { groupOrder: index + 1 },
         },
       })),

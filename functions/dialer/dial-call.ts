@@ -25,7 +25,7 @@ import {
   waiting,
 } from "./delivery/delivery.ts";
 import { sendInTime } from "./delivery/send-in-time.ts";
-import { firstAskAt } from "./results/ask-times.ts";
+import { askAtOf } from "./results/ask-times.ts";
 import {
   type OutcomeOf,
   sendOutcome,
@@ -216,7 +216,7 @@ async function settle(
     canLookUp: providerOf(row.route ?? dial.route).lookUp !== undefined,
     expiresAt: expiryOf(dial.call, plan),
     reviewAfterSeconds: plan.reviewAfterSeconds,
-    askAt: firstAskAt(row, deps),
+    askAt: askAtOf(row, now, deps),
   };
   const settlement = settlementOf(outcome, of, now, random.fraction());
   const settling = await settleSurely(row, settlement, writes.write, deps);

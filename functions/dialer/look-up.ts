@@ -15,7 +15,8 @@ import { ownOf, type FoundPlaced, timeOf } from "./found-call.ts";
 import { keepCount } from "./breakers/circuit-breaker.ts";
 import { createCaps } from "./delivery/caps.ts";
 import { createPlaces } from "./delivery/places.ts";
-import { firstAskAt } from "./results/ask-times.ts";
+import { askAtOf } from "./results/ask-times.ts";
+import { UnansweredError } from "./results/unanswered.ts";
 import { settlementOf, settleSurely, unknownDueAt } from "./settle.ts";
 import { countStates, logDecision } from "./write-decided.ts";
 
@@ -99,10 +100,13 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
  * Looks up a call now, because its provider says that something became of it, and settles it if it is found. A call
  * that is not found is left as it is: nothing is proved.
  *
- * @throws if the provider or the ledger could not be asked
+ * @throws UnansweredError if the provider could not be asked
+ * @throws if the ledger could not be asked
  */
 export async function findNow(lookUp: LookUp, deps: DialerDeps): Promise<void> {
-  const found = await ask(lookUp, deps);
+  const found = await ask(lookUp, deps).catch((error: unknown) => {
+    throw new UnansweredError(error);
+  });
   if (found !== undefined && !("notPlaced" in found)) await settleFound(found, lookUp, deps);
 }
 
@@ -160,7 +164,7 @@ async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps)
     state: "PLACED",
     reason: "found",
     providerCallId,
-    askAt: firstAskAt(row, deps),
+    askAt: askAtOf(row, at, deps),
     at,
   };
   const write = async (change: Change) => (await ledger.write([change]))[0] === true;

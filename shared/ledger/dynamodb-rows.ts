@@ -65,8 +65,8 @@ export function rowOf(item: Item): CallRow | undefined {
 }
 
 /**
- * Returns the hash keys of a backlog in the index `due`. Any other backlog's key is JSON, so none is taken
- * for a part of `watch`.
+ * Returns the hash keys of a backlog in the index `due`. Any other backlog's key is JSON, or begins with
+ * `results:`, so none is taken for a part of `watch`.
  */
 export function dueHashesOf(backlog: string): string[] {
   return backlog === watchBacklog ? shardsOf(backlog, watchShards) : [backlog];

@@ -80,6 +80,8 @@ export type ReadResult = CallResult;
 export interface SignedCallback {
   body: string;
   headers: Record<string, string>;
+  /** Time at which the API took it, in milliseconds since the epoch: it may have waited long on the queue. */
+  receivedAt: number;
 }
 
 /** Result of reading a signed callback. */
@@ -117,8 +119,12 @@ export interface DialingProvider<Route> {
    * @throws if the provider could not be asked
    */
   listResults?(from: number, route: Route): Promise<Map<string, ReadResult>>;
-  /** Verifies a signed callback and reads its result. Present if its type has `callbackHeaders`. */
-  readCallback?(signed: SignedCallback, route: Route): Promise<ToldResult>;
+  /**
+   * Verifies a signed callback and reads its result. Present if its type has `callbackHeaders`.
+   *
+   * @param callId the call of its address, if that is of one call
+   */
+  readCallback?(signed: SignedCallback, route: Route, callId?: string): Promise<ToldResult>;
 }
 
 /** Fields of every route, beside its provider's own. */

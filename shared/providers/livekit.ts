@@ -134,7 +134,7 @@ export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
       },
 
       readCallback: (signed, { provider }) =>
-        toldByLiveKit(signed, keysOf(provider), calleeIdentity, now()),
+        toldByLiveKit(signed, keysOf(provider), calleeIdentity),
 
       async lookUp({ call, attempt }, { provider, baseUrl }): Promise<FoundCall | undefined> {
         const room = roomOf(call.id, attempt);

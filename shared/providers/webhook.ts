@@ -57,8 +57,8 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
         return "kind" in answer ? answer : outcomeOf(answer, now());
       },
 
-      async readCallback(signed, { provider }) {
-        return toldByWebhook(signed, keys.get(provider) ?? keyFor(provider), now());
+      async readCallback(signed, { provider }, callId) {
+        return toldByWebhook(signed, keys.get(provider) ?? keyFor(provider), callId);
       },
     };
   },

@@ -1,12 +1,13 @@
 import * as z from "zod";
 
 /**
- * Messages of the events queue. They are hints: the ledger's row says which calls are open, and the provider's
- * record what became of them. Losing or doubling one changes nothing but the time at which a result is known.
+ * Messages of the events queue. But for signed callbacks they are hints: the ledger's row says which calls are open, and
+ * the provider's record what became of them. Losing or doubling a hint changes nothing but the time at which a result is
+ * known. A signed callback is the only word of its call's end.
  */
 export const eventMessageSchema = z.discriminatedUnion("kind", [
-  /** An account is asked for the results of its placed calls that are due for it. */
-  z.strictObject({ kind: z.literal("ask"), account: z.string() }),
+  /** An account is asked for the results of its placed calls that are due for it. `sentAt`: by the sweep of then. */
+  z.strictObject({ kind: z.literal("ask"), account: z.string(), sentAt: z.number() }),
   /** A provider's callback: the record of its call is read. */
   z.strictObject({
     kind: z.literal("callback"),
@@ -18,7 +19,12 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     callId: z.string().optional(),
     /** The request of a type whose signed body tells the result itself. The dialer verifies it. */
     signed: z
-      .strictObject({ body: z.string(), headers: z.record(z.string(), z.string()) })
+      .strictObject({
+        body: z.string(),
+        headers: z.record(z.string(), z.string()),
+        /** Its signature is judged as of then, in milliseconds since the epoch. */
+        receivedAt: z.number(),
+      })
       .optional(),
   }),
 ]);

@@ -89,12 +89,16 @@ export function describeEventsQueue(
   describe(`${name} as an events queue`, () => {
     it("delivers hints and signed bodies whole, whatever is in them", async () => {
       const under = await create();
-      const ask: EventMessage = { kind: "ask", account: "twilio" };
+      const ask: EventMessage = { kind: "ask", account: "twilio", sentAt: 1 };
       const callback: EventMessage = {
         kind: "callback",
         account: "livekit",
         call: { id: "call_1", claim: "v1" },
-        signed: { body: '"\u0001\\é\uFFFE'.repeat(13_000), headers: { authorization: "token" } },
+        signed: {
+          body: '"\u0001\\é\uFFFE'.repeat(13_000),
+          headers: { authorization: "token" },
+          receivedAt: 2,
+        },
       };
       await under.queue.send(callback);
       expect(await under.queue.sendMany([{ message: ask }])).toBe(1);

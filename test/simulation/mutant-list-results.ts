@@ -37,7 +37,7 @@ export const resultMutants = [
     ],
     [
       "the result of a call that was found is asked for",
-      "askAt: firstAskAt(row, deps),\n    at,",
+      "askAt: askAtOf(row, at, deps),\n    at,",
       "at",
     ],
     [
@@ -65,21 +65,46 @@ export const resultMutants = [
     ["no ask is sent where results are off", "if (results === undefined) return;", ""],
     [
       "a dialer whose plan does not ask for results gives none up",
-      "if (settings.plan.results === undefined) return;\n  const now",
-      "const now",
+      "if (settings.plan.results === undefined) return;",
+      "",
     ],
     [
       "a result is unknown by an answer that was asked for when the time was over",
       "isAskedLast(row.claimedAt, askedAt, waitMinutes)",
       "isAskedLast(row.claimedAt, at, waitMinutes)",
     ],
-    ["an account is asked at its pace", "await clock.sleep(1000 / asksPerSecond);", ""],
-    ["an asking ends before the next sweep", "if (clock.now() >= endAt) return;", ""],
     [
-      "an ask that failed comes again",
-      'deps.log("warning", "events.failed", { message_kind: message.kind, attempt, error: errorForLog(error) });\n    return retryLater(attempt);',
-      'void error;\n    return "ack";',
+      "an account is asked at its pace",
+      "await clock.sleep(startAt + 1000 / asksPerSecond - clock.now());",
+      "",
     ],
+    ["an asking ends before the next sweep", "if (startAt >= endAt) return;", ""],
+    [
+      "a callback that failed comes again",
+      'kind === "ask" || (isHint && attempt >= hintAttemptsMax) ? "ack" : retryLater(attempt);',
+      '"ack";',
+    ],
+    [
+      "an account is asked once a delivery, and not for an old message",
+      'if (isOld || asked.has(account)) return "ack";',
+      "",
+    ],
+    [
+      "a hint is let go that the sweep makes up for",
+      "(isHint && attempt >= hintAttemptsMax)",
+      "(isHint && attempt > 99)",
+    ],
+    [
+      "one record that fails does not end the asking",
+      "if (failures === failuresMax) throw error;",
+      "throw error;",
+    ],
+    [
+      "an account that does not answer is left alone",
+      "if (failures === failuresMax) throw error;",
+      "",
+    ],
+    ["a record that fails is asked for later", "await postpone(row, deps);", ""],
     [
       "a record that cannot be read counts as no result",
       "if (!isUnreadable) throw new UnansweredError",
@@ -94,8 +119,13 @@ export const resultMutants = [
     ],
     [
       "a callback is followed for a call that is left to a person",
-      'if (row.state !== "PLACED") {\n    const { route, claimedAt } = row;',
-      'if (row.state === "UNKNOWN") {\n    const { route, claimedAt } = row;',
+      'new Set([\n  "UNKNOWN",\n  "NEEDS_REVIEW",\n  "CANCELLED",',
+      'new Set([\n  "UNKNOWN",\n  "CANCELLED",',
+    ],
+    [
+      "a callback leaves a call that is being dialed to its holder",
+      'if (row.state === "DIALING") return { retryAfterSeconds: heldSeconds };\n  if (perhapsPlaced.has(row.state)) {',
+      'if (perhapsPlaced.has(row.state) || row.state === "DIALING") {',
     ],
     [
       "a callback has a placed call's record read",
@@ -104,13 +134,13 @@ export const resultMutants = [
     ],
     [
       "a callback of another claim is dropped",
-      "if (call !== undefined && !row.claims.includes(call.claim)) return;",
+      'if (call !== undefined && !row.claims.includes(call.claim)) return "ack";',
       "",
     ],
     [
       "a callback is not followed where results are off",
-      "if (settings.plan.results === undefined) return;\n  if (message.signed",
-      "if (message.signed",
+      'if (settings.plan.results === undefined) return "ack";',
+      "",
     ],
     [
       "a callback proves nothing that no record shows",
@@ -138,6 +168,36 @@ export const resultMutants = [
       "await askOne(open, deps);",
     ],
   ]),
+  ...mutantsOf(
+    ["test/unit/dialer/signed-callbacks.test.ts"],
+    [
+      [
+        "a signed result is written again where another write came first",
+        'if (await writeResults(results, deps.clock.now(), deps)) return "ack";',
+        'await writeResults(results, deps.clock.now(), deps);\n    return "ack";',
+      ],
+      [
+        "a signed result of another claim is dropped",
+        'if (call !== undefined && named?.claims.includes(call.claim) !== true) return "ack";',
+        "",
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    ["test/unit/providers/signed-results.test.ts"],
+    [
+      [
+        "a webhook's signed result is of the call of its address",
+        'const isOfCall = callId !== undefined && headers["webhook-id"]?.startsWith(callId) === true;',
+        "const isOfCall = true;",
+      ],
+      [
+        "a webhook's signed result is of these minutes",
+        "if (Math.abs(receivedAt / 1000 - Number(timestamp)) > ageSecondsMax) return false;",
+        "",
+      ],
+    ],
+  ),
   ...mutantsOf(
     ["test/unit/callbacks.test.ts"],
     [

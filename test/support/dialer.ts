@@ -93,7 +93,10 @@ export function createDialerBench(
               readResult: (placed) => bench.record(placed, route),
               listResults: (from) => bench.list(from, route),
             }
-          : { readCallback: (signed) => bench.told(signed, route) }),
+          : {}),
+        ...(route.type === "webhook"
+          ? { readCallback: (signed) => bench.told(signed, route) }
+          : {}),
       }),
     };
   };

@@ -39,7 +39,7 @@ async function takeCallback(
   subject: CallbackSubject,
   mac: string,
 ): Promise<Response> {
-  const { eventsQueue, settings, log } = deps;
+  const { eventsQueue, settings, clock, log } = deps;
   const { account, call } = subject;
   if (!isCallbackMac(mac, subject, settings.hashKey)) return c.notFound();
   const type = typeOfAccount(account, settings.plan);
@@ -47,7 +47,7 @@ async function takeCallback(
   if (c.req.method !== "POST") {
     return problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } });
   }
-  const message = await messageOf(c, subject, type);
+  const message = await messageOf(c, subject, type, clock.now());
   const fields = {
     request_id: c.get("requestId"),
     provider: account,
@@ -87,6 +87,7 @@ async function messageOf(
   c: Context<ApiEnv>,
   { account, call }: CallbackSubject,
   type: string,
+  receivedAt: number,
 ): Promise<Callback> {
   const hint: Callback = { kind: "callback", account, ...(call === undefined ? {} : { call }) };
   const signing = callbackHeadersOf(type);
@@ -101,5 +102,5 @@ async function messageOf(
     const value = c.req.header(name);
     return value === undefined ? [] : [[name, value] as const];
   });
-  return { ...hint, signed: { body, headers: Object.fromEntries(headers) } };
+  return { ...hint, signed: { body, headers: Object.fromEntries(headers), receivedAt } };
 }

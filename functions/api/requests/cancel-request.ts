@@ -15,11 +15,13 @@ import { unprocessable } from "../problem.ts";
 import { declareRoute } from "../route.ts";
 import { findRequest } from "./find-request.ts";
 
+/** Time for which the queue keeps a message: the calls of a request may have no row for so long. */
+const queuedMsMax = 14 * 86_400_000;
 /** The highest index that a call's id has room for. */
 const indexMax = 99_999;
 
 /**
- * Cancels all that waits of a request, or of some of its calls. A young request without rows may be on the queue: the
+ * Cancels all that waits of a request, or of some of its calls. A request without rows may be on the queue: the
  * order stands, and ends its calls once they come, if they are the caller's.
  */
 export const cancelRequest = declareRoute({
@@ -42,7 +44,7 @@ export const cancelRequest = declareRoute({
   answer: z.looseObject(cancelledSchema.shape),
   problems: [403, 404],
   async handle({ c, deps, body: { indexes, cursor } }) {
-    const found = await findRequest(c, deps);
+    const found = await findRequest(c, deps, queuedMsMax);
     if (found instanceof Response) return found;
     const { id } = found;
     const what = { request: id };

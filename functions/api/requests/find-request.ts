@@ -18,10 +18,13 @@ export interface FoundRequest {
 /**
  * Returns the request in the path, or a problem if it is unknown or another client's. Nobody can tell whose a request
  * without rows is.
+ *
+ * @param unknownMsMax age up to which an id without rows may be a request's whose calls are still on the queue
  */
 export async function findRequest(
   c: Context<ApiEnv>,
   { ledger, clock, retentionMs, log }: RouteDeps,
+  unknownMsMax = youngMs,
 ): Promise<FoundRequest | Response> {
   const id = c.req.param("id") ?? "";
   // A purge deletes the rows of a request one after another. It is unknown as a whole from before the first one on.
@@ -37,18 +40,19 @@ export async function findRequest(
     });
   }
   const isAnothers = row !== undefined && row.client !== c.get("caller").client;
-  const isUnknown = row === undefined && !isYoung(id, clock.now());
+  const isUnknown = row === undefined && !isYoungerThan(unknownMsMax, id, clock.now());
   return isAnothers || isUnknown ? noRequest(c, id, clock.now()) : { id, row };
 }
 
 /** Returns 404, the same for an unknown request and for another client's, so that no id is told to be in use. */
 export function noRequest(c: Context<ApiEnv>, id: string, now: number): Response {
-  const headers: Record<string, string> = isYoung(id, now) ? { "retry-after": "5" } : {};
+  const isYoung = requestIdPattern.test(id) && isYoungerThan(youngMs, id, now);
+  const headers: Record<string, string> = isYoung ? { "retry-after": "5" } : {};
   return problem(c, 404, "There is no request of this id, or none of its calls is known yet.", {
     headers,
   });
 }
 
-function isYoung(id: string, now: number): boolean {
-  return requestIdPattern.test(id) && Math.abs(now - timeOfId(id)) < youngMs;
+function isYoungerThan(ms: number, id: string, now: number): boolean {
+  return Math.abs(now - timeOfId(id)) < ms;
 }

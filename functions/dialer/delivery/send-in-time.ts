@@ -10,6 +10,7 @@ import { openBreakers } from "../../../shared/documents/breakers.ts";
 import { type Probe, takeProbe } from "../breakers/probes.ts";
 import { closedUntil } from "../decide.ts";
 import { type Delivery, type Held, type Place, type Refusal, waiting } from "./delivery.ts";
+import { isLoopback } from "../../../shared/providers/https-url.ts";
 import { callbackAddress } from "../../../shared/platform/callback-address.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import type { DialerDeps, DialerSettings } from "../context.ts";
@@ -136,10 +137,14 @@ async function request(held: Held, { settings, log }: DialerDeps): Promise<DialO
  */
 function callbackUrlOf(
   { row, claim }: Held,
-  { provider: account }: Route,
+  route: Route,
   { plan, publicUrl, hashKey }: DialerSettings,
 ): string | undefined {
   if (publicUrl === undefined || plan.results === undefined) return undefined;
+  const target = "url" in route ? route.url : "baseUrl" in route ? route.baseUrl : undefined;
+  // A real provider cannot reach this machine, and may refuse a call that names it.
+  if (isLoopback(publicUrl) && !isLoopback(target ?? "")) return undefined;
+  const { provider: account } = route;
   const call = { id: row.id, claim: row.claims[0] ?? claim };
   return callbackAddress(publicUrl, { account, call, hashKey });
 }

@@ -5,20 +5,19 @@ const minuteMs = 60_000;
 const firstAskMinutes = 2;
 
 /**
- * Returns the first time to ask what became of a claimed call, should it be placed. Undefined: the plan does not
- * ask, or the provider's records do not tell.
+ * Returns the next time to ask what became of a claimed call, should it be placed. Undefined: the plan does not ask,
+ * or the provider does not tell.
  */
-export function firstAskAt(
+export function askAtOf(
   row: Pick<CallRow, "route" | "claimedAt">,
-  deps: Pick<DialerDeps, "settings" | "clock">,
+  now: number,
+  { settings }: Pick<DialerDeps, "settings">,
 ): number | undefined {
-  const { plan, providerOf } = deps.settings;
+  const { plan, providerOf } = settings;
   const { route, claimedAt } = row;
   if (plan.results === undefined || route === null || claimedAt === null) return undefined;
   const { readResult, readCallback } = providerOf(route);
-  if (readResult !== undefined) {
-    return nextAskAt(claimedAt, deps.clock.now(), plan.results.waitMinutes);
-  }
+  if (readResult !== undefined) return nextAskAt(claimedAt, now, plan.results.waitMinutes);
   // It tells by itself, or not in time.
   return readCallback && claimedAt + plan.results.waitMinutes * minuteMs;
 }

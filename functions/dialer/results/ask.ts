@@ -5,10 +5,13 @@ import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { withTimeLimit } from "../../../shared/platform/time-limit.ts";
 import type { DialerDeps } from "../context.ts";
-import { type OpenRow, openRowOf, writeResults } from "./write-results.ts";
+import { UnansweredError } from "./unanswered.ts";
+import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
 
 /** Maximum calls of an account that are asked about at once. */
 const callsMax = 500;
+/** Maximum pages of so many calls for one message. */
+const pagesMax = 20;
 /** Number of calls from which on a list is read first: it takes up to five requests. */
 const listedMin = 5;
 /** Maximum part of the time between sweeps for which an account is asked: the next sweep has it asked again. */
@@ -16,6 +19,8 @@ const partOfSweep = 0.8;
 /** Time limits of one record, and of a list of five pages. */
 const recordSecondsMax = 15;
 const listSecondsMax = 20;
+/** Number of records that fail in a row after which an account is left alone until the next sweep. */
+const failuresMax = 3;
 /** Time left for the last write and the acknowledgement of the message. */
 const afterAsksMs = 30_000;
 /** Tolerated difference between this clock and the provider's. */
@@ -25,12 +30,12 @@ const clockMarginMs = 60_000;
 const freshMs = 10_000;
 
 /**
- * Asks an account what became of its placed calls that are due for it: by a list where many are due and the
- * provider has one, and call by call for the rest, at most `asksPerSecond`. What is not asked stays due. An
- * account that does not answer is left alone until the next sweep.
+ * Asks an account what became of its placed calls that are due for it: by lists where many are due and the provider
+ * has one, and call by call for the rest, at most `asksPerSecond`. What is not asked before the next sweep stays due.
  *
  * @param account name of the account in the dial plan
  * @param deadline end of the invocation, in milliseconds since the epoch
+ * @throws UnansweredError if the account answers nothing; it is asked again after the next sweep
  * @throws if the ledger cannot be read or written; the message is then retried
  */
 export async function askAccount(
@@ -38,29 +43,25 @@ export async function askAccount(
   deps: DialerDeps,
   deadline: number,
 ): Promise<void> {
-  const { ledger, clock, sweepSeconds, settings, log } = deps;
+  const { ledger, clock, sweepSeconds, settings } = deps;
   // A plan without results has no time for asking: each result would be `unknown` at once.
   if (settings.plan.results === undefined) return;
-  const now = clock.now();
+  const begunAt = clock.now();
+  const endAt = Math.min(deadline - afterAsksMs, begunAt + sweepSeconds * 1000 * partOfSweep);
   const backlogs = [{ key: resultsBacklogOf({ provider: account }) }];
-  const [places = []] = await ledger.due({ backlogs, until: now, each: callsMax });
-  const { rows } = await ledger.read(places.map(({ id }) => id));
-  const open = places.flatMap(({ id }) => openRowOf(rows.get(id)));
-  const endAt = Math.min(deadline - afterAsksMs, now + sweepSeconds * 1000 * partOfSweep);
-  const byRoute = Map.groupBy(open, ({ route }) => JSON.stringify(route));
-  for (const own of byRoute.values()) {
-    try {
-      await askRoute(own, endAt, deps);
-    } catch (error) {
-      if (error instanceof UnansweredError) {
-        log("warning", "results.unanswered", {
-          provider: account,
-          error: errorForLog(error.cause),
-        });
-        return;
-      }
-      throw error;
-    }
+  for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
+    const [places = []] = await ledger.due({ backlogs, until: begunAt, each: callsMax });
+    const { rows } = await ledger.read(places.map(({ id }) => id));
+    const open = places.flatMap(({ id }) => openRowOf(rows.get(id)));
+    const hasRecords = ({ route }: OpenRow) => settings.providerOf(route).readResult !== undefined;
+    // A provider without records tells by itself, or has not told in time.
+    const untold = open
+      .filter((row) => !hasRecords(row))
+      .map((row) => ({ row, result: undefined }));
+    await writeResults(untold, begunAt, deps);
+    const left = await askLists(open.filter(hasRecords), endAt, deps);
+    await askEach(left, endAt, deps);
+    if (places.length < callsMax) return;
   }
 }
 
@@ -78,46 +79,72 @@ export async function askNow(row: CallRow, deps: DialerDeps): Promise<void> {
   if (deps.settings.providerOf(open.route).readResult !== undefined) await askOne(open, deps);
 }
 
-/** Returns a handler that says that a list could not be read. */
-function notListed({ log }: Pick<DialerDeps, "log">): (error: unknown) => undefined {
-  return (error) => {
-    log("warning", "results.not_listed", {
-      error: errorForLog(error instanceof UnansweredError ? error.cause : error),
-    });
-  };
-}
-
-/** The provider did not answer, or refused to. */
-class UnansweredError extends Error {}
-
-/** Asks for the results of calls along one route, and writes them. */
-async function askRoute(rows: readonly OpenRow[], endAt: number, deps: DialerDeps): Promise<void> {
-  const { clock, settings } = deps;
-  const [first] = rows;
-  if (first === undefined) return;
-  const { route } = first;
-  const provider = settings.providerOf(route);
-  const { asksPerSecond } = accountOf(route, settings.plan);
+/**
+ * Reads lists of an account's calls, and writes what they tell. One list mostly tells of all routes: another one is read
+ * where it does not.
+ *
+ * @returns the calls of which no list tells
+ */
+async function askLists(
+  rows: readonly OpenRow[],
+  endAt: number,
+  deps: DialerDeps,
+): Promise<readonly OpenRow[]> {
+  const { clock, settings, log } = deps;
   let left = rows;
-  if (provider.listResults !== undefined && rows.length >= listedMin) {
+  const routes = new Map(rows.map(({ route }) => [JSON.stringify(route), route]));
+  for (const [key, route] of routes) {
+    const { listResults } = settings.providerOf(route);
+    const own = left.filter((row) => JSON.stringify(row.route) === key);
+    if (listResults === undefined || own.length < listedMin) continue;
+    await clock.sleep(1000 / accountOf(route, settings.plan).asksPerSecond);
+    if (clock.now() >= endAt) break;
     const askedAt = clock.now();
-    const from = Math.min(...rows.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
-    const listing = provider.listResults(from, route);
-    // Where a key may read calls and not the list, the calls are asked about one by one.
-    const listed = await answerOf(listing, listSecondsMax, first.id, deps).catch(notListed(deps));
+    const from = Math.min(...own.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
+    const listed = await withTimeLimit(listResults(from, route), listSecondsMax).catch(
+      (error: unknown) => {
+        // Where a key may read calls and not the list, the calls are asked about one by one.
+        log("warning", "results.not_listed", {
+          provider: route.provider,
+          error: errorForLog(error),
+        });
+      },
+    );
     const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
-    const known = rows.filter((row) => resultIn(row) !== undefined);
+    const known = left.filter((row) => resultIn(row) !== undefined);
     await writeResults(
       known.map((row) => ({ row, result: resultIn(row) })),
       askedAt,
       deps,
     );
-    left = rows.filter((row) => resultIn(row) === undefined);
+    left = left.filter((row) => resultIn(row) === undefined);
   }
-  for (const row of left) {
-    await clock.sleep(1000 / asksPerSecond);
-    if (clock.now() >= endAt) return;
-    await askOne(row, deps);
+  return left;
+}
+
+/**
+ * Asks about calls one by one. One record that always fails must not keep the calls behind it from being asked about,
+ * so that its call comes again later.
+ *
+ * @throws UnansweredError if several records fail in a row
+ */
+async function askEach(rows: readonly OpenRow[], endAt: number, deps: DialerDeps): Promise<void> {
+  const { clock, settings } = deps;
+  let failures = 0;
+  for (const row of rows) {
+    const { asksPerSecond } = accountOf(row.route, settings.plan);
+    const startAt = clock.now();
+    if (startAt >= endAt) return;
+    try {
+      await askOne(row, deps);
+      failures = 0;
+    } catch (error) {
+      if (!(error instanceof UnansweredError)) throw error;
+      await postpone(row, deps);
+      failures += 1;
+      if (failures === failuresMax) throw error;
+    }
+    await clock.sleep(startAt + 1000 / asksPerSecond - clock.now());
   }
 }
 
@@ -149,7 +176,7 @@ async function answerOf<Answer>(
     return await withTimeLimit(asking, secondsMax);
   } catch (error) {
     const isUnreadable = error instanceof z.ZodError || error instanceof SyntaxError;
-    if (!isUnreadable) throw new UnansweredError("the provider did not answer", { cause: error });
+    if (!isUnreadable) throw new UnansweredError(error);
     log("warning", "result.unreadable", { call_id: callId, error: errorForLog(error) });
     return undefined;
   }

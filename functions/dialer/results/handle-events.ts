@@ -2,15 +2,27 @@ import type { AckOrRetry, Delivered } from "../../../shared/queue/call-queue.ts"
 import { type EventMessage, eventMessageSchema } from "../../../shared/queue/event-messages.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import type { DialerDeps } from "../context.ts";
+import { createPlaces } from "../delivery/places.ts";
 import { openMessage } from "../open-message.ts";
 import { retryLater } from "../retry.ts";
 import { withPortLimits } from "../wiring.ts";
 import { askAccount } from "./ask.ts";
 import { followCallback } from "./callback.ts";
+import { UnansweredError } from "./unanswered.ts";
+
+/** Number of deliveries after which a callback that is a hint is let go: the sweep has its account asked anyway. */
+const hintAttemptsMax = 3;
+
+/** The accounts of one delivery: those that did not answer, and those that were asked for all that was due. */
+interface Accounts {
+  failing: Set<string>;
+  asked: Set<string>;
+}
 
 /**
  * Handles one delivery of the events queue and decides whether each message is acknowledged or retried. Never
- * throws.
+ * throws. The messages of an account go one after another, and those of several accounts side by side, so that an
+ * account that hangs keeps no other waiting.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
@@ -20,20 +32,28 @@ export async function handleEvents(
   deadline: number,
 ): Promise<AckOrRetry[]> {
   const ready = withPortLimits(deps);
-  // Side by side, so that an account that hangs keeps no other waiting.
+  const { concurrency, clock } = ready;
+  const accounts: Accounts = { failing: new Set(), asked: new Set() };
+  const places = createPlaces({
+    total: concurrency,
+    limitOf: () => 1,
+    isShared: () => false,
+    waitMsMax: Infinity,
+    clock,
+  });
   return Promise.all(
     delivered.map(async ({ attempt, open }) => {
       const message = await openMessage(eventMessageSchema, open, attempt, ready);
       if (message === undefined) return retryLater(attempt);
-      return follow(message, attempt, ready, deadline);
+      const release = await places.acquire(message.account);
+      const answer = await follow(message, attempt, accounts, ready, deadline);
+      release?.();
+      return answer;
     }),
   );
 }
 
-/**
- * Acknowledges events that failed each time. They are hints: the ledger's row says that the call's result is open,
- * and the sweep asks for it again.
- */
+/** Acknowledges events that failed each time. But for signed ones they are hints: the sweep asks for results again. */
 export function acknowledgeDeadEvents(
   delivered: readonly Delivered[],
   { log }: Pick<DialerDeps, "log">,
@@ -45,20 +65,34 @@ export function acknowledgeDeadEvents(
 async function follow(
   message: EventMessage,
   attempt: number,
+  { failing, asked }: Accounts,
   deps: DialerDeps,
   deadline: number,
 ): Promise<AckOrRetry> {
+  const { account, kind } = message;
+  const isHint = kind === "callback" && message.signed === undefined;
+  const later = (): AckOrRetry =>
+    kind === "ask" || (isHint && attempt >= hintAttemptsMax) ? "ack" : retryLater(attempt);
   try {
-    await (message.kind === "ask"
-      ? askAccount(message.account, deps, deadline)
-      : followCallback(message, deps));
+    if (kind === "callback") {
+      if (isHint && failing.has(account)) return later();
+      return await followCallback(message, deps);
+    }
+    // The next sweep has sent another one.
+    const isOld = deps.clock.now() - message.sentAt > deps.sweepSeconds * 1000;
+    if (isOld || asked.has(account)) return "ack";
+    asked.add(account);
+    await askAccount(account, deps, deadline);
     return "ack";
   } catch (error) {
-    deps.log("warning", "events.failed", {
-      message_kind: message.kind,
+    const isUnanswered = error instanceof UnansweredError;
+    if (isUnanswered) failing.add(account);
+    deps.log("warning", isUnanswered ? "results.unanswered" : "events.failed", {
+      message_kind: kind,
+      provider: account,
       attempt,
-      error: errorForLog(error),
+      error: errorForLog(isUnanswered ? error.cause : error),
     });
-    return retryLater(attempt);
+    return later();
   }
 }

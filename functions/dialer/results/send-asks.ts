@@ -3,17 +3,19 @@ import type { DialerDeps } from "../context.ts";
 
 /**
  * Sends a message for each account that has placed calls whose results are due to be asked for. Accounts that the
- * plan no longer names are not asked: their secrets may be gone.
+ * plan no longer names at all are not asked: their secrets may be gone.
  */
 export async function sendAsks(deps: DialerDeps): Promise<void> {
   const { ledger, eventsQueue, clock, settings } = deps;
-  const { results, agents } = settings.plan;
+  const { results, agents, providers } = settings.plan;
   if (results === undefined) return;
-  const accounts = [...new Set(Object.values(agents).map(({ provider }) => provider))];
+  const routed = Object.values(agents).map(({ provider }) => provider);
+  const accounts = [...new Set([...Object.keys(providers), ...routed])];
+  const sentAt = clock.now();
   const backlogs = accounts.map((provider) => ({ key: resultsBacklogOf({ provider }) }));
-  const due = await ledger.due({ backlogs, until: clock.now(), each: 1 });
+  const due = await ledger.due({ backlogs, until: sentAt, each: 1 });
   const asks = accounts.flatMap((account, index) =>
-    due[index]?.length === 1 ? [{ message: { kind: "ask", account } as const }] : [],
+    due[index]?.length === 1 ? [{ message: { kind: "ask", account, sentAt } as const }] : [],
   );
   if (asks.length > 0) await eventsQueue.sendMany(asks);
 }

@@ -4,7 +4,7 @@ import { contradicted, resulted } from "../../../shared/calls/resulted.ts";
 import type { Change } from "../../../shared/ledger/call-ledger.ts";
 import type { Route } from "../../../shared/providers/index.ts";
 import type { DialerDeps } from "../context.ts";
-import { isAskedLast, nextAskAt } from "./ask-times.ts";
+import { askAtOf, isAskedLast } from "./ask-times.ts";
 
 /** A placed call whose result is asked for. */
 export type OpenRow = CallRow & { route: Route; claimedAt: number };
@@ -21,19 +21,21 @@ export function openRowOf(row: CallRow | undefined): OpenRow[] {
  * end is not told once the time for asking is over has the result `unknown`.
  *
  * @param askedAt time before the provider was asked: an answer may be as old as that
+ * @returns false if another writer has changed one of the rows
  */
 export async function writeResults(
   told: readonly { row: OpenRow; result: CallResult | undefined }[],
   askedAt: number,
-  { ledger, clock, random, settings, log }: DialerDeps,
-): Promise<void> {
+  deps: DialerDeps,
+): Promise<boolean> {
+  const { ledger, clock, random, settings, log } = deps;
   const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
   const at = clock.now();
   const changes = told.flatMap(({ row, result }): Change[] => {
     const isOpen = result === undefined || result.status === "live";
     const isOver = isOpen && isAskedLast(row.claimedAt, askedAt, waitMinutes);
     const known = isOver ? untold(result) : result && { ...result, readAt: askedAt };
-    const askAt = nextAskAt(row.claimedAt, at, waitMinutes);
+    const askAt = askAtOf(row, at, deps) ?? at;
     const next = resulted(row, known, askAt, { version: random.version(), at });
     return next === undefined ? [] : [{ next, seen: row.version }];
   });
@@ -50,6 +52,25 @@ export async function writeResults(
     log("info", "call.result", { call_id, client, agent_id, provider, result: status });
     if (next.result?.unlisted === true) log("warning", "result.unlisted", { call_id, provider });
   }
+  return written.every(Boolean);
+}
+
+/** Time until a record is asked for again that could not be read. */
+const postponedMs = 5 * 60_000;
+/** Time past the end of asking after which a record that can never be read is given up. */
+const lostMs = 86_400_000;
+
+/** Has a call asked about later, as its record could not be read. */
+export async function postpone(
+  row: OpenRow,
+  { ledger, clock, random, settings }: DialerDeps,
+): Promise<void> {
+  const at = clock.now();
+  const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
+  const isLost = isAskedLast(row.claimedAt, at - lostMs, waitMinutes);
+  const result = isLost ? untold(row.result ?? undefined) : undefined;
+  const next = resulted(row, result, at + postponedMs, { version: random.version(), at });
+  if (next !== undefined) await ledger.write([{ next, seen: row.version }]);
 }
 
 /** Returns the result of a call whose end was not told in time. */

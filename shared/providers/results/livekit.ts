@@ -42,19 +42,22 @@ const eventSchema = z.object({
  * the callee who left the room.
  *
  * @param identity identity of the callee in a room
- * @param now milliseconds since the epoch
  */
 export async function toldByLiveKit(
-  { body, headers }: SignedCallback,
+  { body, headers, receivedAt }: SignedCallback,
   { apiKey, apiSecret }: { apiKey: string; apiSecret: Uint8Array },
   identity: string,
-  now: number,
 ): Promise<ToldResult> {
   try {
     const { payload } = await jwtVerify(
       headers["authorization"]?.replace(/^Bearer /, "") ?? "",
       apiSecret,
-      { issuer: apiKey, algorithms: ["HS256"], currentDate: new Date(now), clockTolerance: 60 },
+      {
+        issuer: apiKey,
+        algorithms: ["HS256"],
+        currentDate: new Date(receivedAt),
+        clockTolerance: 60,
+      },
     );
     if (payload["sha256"] !== hash("sha256", body, "base64")) return { kind: "unverified" };
     const { event, room, participant, createdAt } = eventSchema.parse(JSON.parse(body));

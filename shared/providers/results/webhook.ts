@@ -20,17 +20,19 @@ const toldSchema = z.strictObject({
 });
 
 /**
- * Verifies a callback by Standard Webhooks, and reads its result.
+ * Verifies a callback by Standard Webhooks, and reads its result. Its `webhook-id` begins with the call's id, so that
+ * nobody can post to one call's address what was signed for another.
  *
  * @param key undefined for a loopback host without a secret, whose callbacks need no signature
- * @param now milliseconds since the epoch
  */
 export function toldByWebhook(
-  { body, headers }: SignedCallback,
+  signed: SignedCallback,
   key: KeyObject | undefined,
-  now: number,
+  callId: string | undefined,
 ): ToldResult {
-  if (key !== undefined && !isSignedBy(key, body, headers, now)) return { kind: "unverified" };
+  const { body, headers } = signed;
+  const isOfCall = callId !== undefined && headers["webhook-id"]?.startsWith(callId) === true;
+  if (key !== undefined && !(isOfCall && isSignedBy(key, signed))) return { kind: "unverified" };
   const { data } = toldSchema.safeParse(parsed(body));
   if (data === undefined) return { kind: "unverified" };
   const { status, seconds = null, answered_at, ended_at, human = null } = data;
@@ -38,16 +40,11 @@ export function toldByWebhook(
   return { kind: "told", result: { status, human, word: status, seconds, ...times } };
 }
 
-function isSignedBy(
-  key: KeyObject,
-  body: string,
-  headers: SignedCallback["headers"],
-  now: number,
-): boolean {
+function isSignedBy(key: KeyObject, { body, headers, receivedAt }: SignedCallback): boolean {
   const id = headers["webhook-id"] ?? "";
   const timestamp = headers["webhook-timestamp"] ?? "";
   if (!/^\d{1,12}$/.test(timestamp)) return false;
-  if (Math.abs(now / 1000 - Number(timestamp)) > ageSecondsMax) return false;
+  if (Math.abs(receivedAt / 1000 - Number(timestamp)) > ageSecondsMax) return false;
   const right = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest();
   // While a secret is rotated, a sender signs by both.
   return (headers["webhook-signature"] ?? "").split(" ").some((one) => {

@@ -67,7 +67,7 @@ export function describeCallbacks(
       const body = `{"event":"room_finished","é":"${"x".repeat(60_000)}"}`;
       const headers = { ...signing, "content-type": "application/webhook+json", cookie: "c=1" };
       expect((await post(pathOf({ account, call }), body, headers)).status).toBe(204);
-      const signed = { body, headers: signing };
+      const signed = { body, headers: signing, receivedAt: expect.any(Number) };
       expect(await api.queuedEvents(1)).toEqual([{ kind: "callback", account, call, signed }]);
     });
 

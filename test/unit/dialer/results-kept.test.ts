@@ -1,4 +1,3 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CallResult, resultStatuses } from "../../../shared/calls/call-result.ts";
 import { resulted } from "../../../shared/calls/resulted.ts";
@@ -27,9 +26,8 @@ describe("a result that is told", () => {
   it("changes only from live, or from unknown to an end", async () => {
     const bench = createDialerBench({ plan: { ...twilio, results: {} } });
     const placed = await putIn(bench, "PLACED", aCallNow(bench), { route });
-    const statuses = fc.constantFrom(...resultStatuses);
-    fc.assert(
-      fc.property(statuses, statuses, (before, told) => {
+    for (const before of resultStatuses) {
+      for (const told of resultStatuses) {
         const row = { ...placed, backlog: null, result: { ...nothing, status: before } };
         const next = resulted(row, { ...nothing, status: told }, 9, write);
         const isEnd = told !== "live";
@@ -37,8 +35,8 @@ describe("a result that is told", () => {
           before === "live" || (before === "unknown" && isEnd && told !== "unknown");
         expect((next ?? row).result?.status).toBe(mayChange ? told : before);
         if (mayChange) expect(next?.dueAt).toBe(isEnd ? null : 9);
-      }),
-    );
+      }
+    }
   });
 
   it("is not read again for a callback", async () => {
@@ -89,6 +87,22 @@ describe("a placed call", () => {
     await bench.deliver();
     const { backlog, dueAt, claimedAt } = await rowOf(bench, call);
     expect([backlog, (dueAt ?? 0) - (claimedAt ?? 0)]).toEqual(["results:webhook", 240 * minuteMs]);
+  });
+
+  it("is left as it is by a callback if its provider tells nothing", async () => {
+    const telnyx = { provider: "telnyx", connection: "c", from: "+12025550100" };
+    const bench = createDialerBench({ plan: { agents: { agent_sales: telnyx }, results: {} } });
+    bench.answer = async () => ({ kind: "placed", providerCallId: "v3:1" });
+    const call = aCallNow(bench);
+    await sendEach(bench, call);
+    await bench.deliver();
+    const row = await rowOf(bench, call);
+    expect(row).toMatchObject({ state: "PLACED", backlog: null, dueAt: null });
+    const hint = { kind: "callback", account: "telnyx" } as const;
+    const claim = row.claims.at(-1) ?? "";
+    await bench.eventsQueue.send({ ...hint, call: { id: call.id, claim } });
+    expect(await bench.deliverEvents()).toEqual(["ack"]);
+    expect(await rowOf(bench, call)).toEqual(row);
   });
 
   it("is neither asked about nor looked up once results are off", async () => {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextAskAt } from "../../../functions/dialer/results/ask-times.ts";
+import { handleEvents } from "../../../functions/dialer/results/handle-events.ts";
 import type { Call } from "../../../shared/calls/call.ts";
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import { type CallRow, parseRow, storedRow } from "../../../shared/calls/call-row.ts";
@@ -207,9 +208,8 @@ describe("the result of a placed call", () => {
     await askAfter(bench, 2);
     expect(await resultOf(bench, good)).toMatchObject({ status: "completed" });
     expect(await resultOf(bench, bad)).toBeNull();
-    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
     bench.record = async () => busy;
-    await askAfter(bench, 1);
+    await askAfter(bench, 5);
     expect(await resultOf(bench, bad)).toMatchObject({ status: "busy" });
   });
 
@@ -226,6 +226,95 @@ describe("the result of a placed call", () => {
     bench.record = async () => busy;
     await askAfter(bench, 1);
     expect(await resultOf(bench, call)).toMatchObject({ status: "busy" });
+  });
+
+  it("that can never be read keeps no other call's waiting, and is given up a day later", async () => {
+    const bench = createBench({ waitMinutes: 5 });
+    const [bad, good] = await place(bench, 2);
+    if (bad === undefined || good === undefined) throw new Error("they were placed");
+    bench.record = async ({ id }) => (id === bad.id ? boom() : busy);
+    await askAfter(bench, 2);
+    expect(await resultOf(bench, good)).toMatchObject({ status: "busy" });
+    await askAfter(bench, 60);
+    expect(await resultOf(bench, bad)).toBeNull();
+    await askAfter(bench, 24 * 60);
+    expect(await resultOf(bench, bad)).toMatchObject({ status: "unknown" });
+    expect(await rowOf(bench, bad)).toMatchObject({ backlog: null, dueAt: null });
+  });
+
+  it("is asked for of three calls at most while the account does not answer", async () => {
+    const bench = createBench({}, { providers: { twilio: { callsPerSecond: 100 } } });
+    await place(bench, 4);
+    let asked = 0;
+    bench.record = async () => {
+      asked += 1;
+      return boom();
+    };
+    await askAfter(bench, 2);
+    expect(asked).toBe(3);
+    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
+  });
+
+  it("is asked for in one list of an account with many routes, and not past the time for asking", async () => {
+    const { agent_sales } = twilio.agents;
+    const plain = Object.fromEntries(
+      Array.from({ length: 8 }, (_, n) => [
+        `agent_${n}`,
+        { ...agent_sales, from: `+1202555010${n}` },
+      ]),
+    );
+    const bench = createBench(
+      {},
+      { agents: plain, providers: { twilio: { callsPerSecond: 1000, asksPerSecond: 1 } } },
+    );
+    const calls = Object.keys(plain).flatMap((agent_id) => callsNow(bench, 5, { agent_id }));
+    await sendEach(bench, ...calls);
+    await bench.simulate(10, { firstSweepSeconds: 1000 });
+    expect(bench.dialed).toHaveLength(40);
+    let lists = 0;
+    bench.list = async () => {
+      lists += 1;
+      return new Map(calls.map(({ id }) => [`CA_${id}`, busy]));
+    };
+    await askAfter(bench, 3);
+    expect(lists).toBe(1);
+    expect((await Promise.all(calls.map((call) => resultOf(bench, call)))).every(Boolean)).toBe(
+      true,
+    );
+
+    const more = Object.keys(plain).flatMap((agent_id) => callsNow(bench, 5, { agent_id }));
+    await sendEach(bench, ...more);
+    await bench.simulate(10, { firstSweepSeconds: 1000 });
+    lists = 0;
+    bench.list = async () => {
+      lists += 1;
+      await bench.sleep(15_000);
+      return new Map();
+    };
+    bench.advance(3 * minuteMs);
+    await bench.sweep();
+    const begunAt = bench.now();
+    await bench.deliverEvents();
+    expect(lists).toBeLessThanOrEqual(4);
+    expect(bench.now() - begunAt).toBeLessThan(70_000);
+  });
+
+  it("is asked for once, however many messages say so, and not for an old one", async () => {
+    const bench = createBench();
+    await place(bench, 1);
+    let asked = 0;
+    bench.record = async () => {
+      asked += 1;
+      return live;
+    };
+    bench.advance(3 * minuteMs);
+    const ask = { kind: "ask", account: "twilio" } as const;
+    await bench.eventsQueue.send({ ...ask, sentAt: bench.now() - 61_000 });
+    expect(await bench.deliverEvents()).toEqual(["ack"]);
+    expect(asked).toBe(0);
+    for (let n = 0; n < 3; n++) await bench.eventsQueue.send({ ...ask, sentAt: bench.now() });
+    expect(await bench.deliverEvents()).toEqual(["ack", "ack", "ack"]);
+    expect(asked).toBe(1);
   });
 
   it("of an unreadable record counts as none, and the next calls are still asked about", async () => {
@@ -304,7 +393,7 @@ describe("a provider's callback", () => {
     expect(bench.eventsOf("events.failed")).toEqual([]);
   });
 
-  it.each(["UNKNOWN", "NEEDS_REVIEW", "DIALING"] as const)(
+  it.each(["UNKNOWN", "NEEDS_REVIEW"] as const)(
     "settles a call that is %s once its record is found, without another request",
     async (state) => {
       const bench = createBench();
@@ -322,6 +411,14 @@ describe("a provider's callback", () => {
       expect(bench.dialed).toEqual([]);
     },
   );
+
+  it("about a call that is being dialed waits for the holder of its claim", async () => {
+    const bench = createBench();
+    const row = await putIn(bench, "DIALING", aCallNow(bench), { route });
+    bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
+    expect(await callback(bench, row)).toEqual([{ retryAfterSeconds: 30 }]);
+    expect(await rowOf(bench, row)).toEqual(row);
+  });
 
   it("raises an alarm if a call that an operator cancelled was placed after all", async () => {
     const bench = createBench();
@@ -352,6 +449,32 @@ describe("a provider's callback", () => {
     expect(await rowOf(bench, call)).toEqual(row);
   });
 
+  it("is let go after three deliveries if its account does not answer, as the sweep asks anyway", async () => {
+    const bench = createBench();
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    bench.record = boom;
+    const row = await rowOf(bench, call);
+    const sent = {
+      kind: "callback",
+      account: "twilio",
+      call: { id: row.id, claim: row.claims[0] },
+    };
+    const delivered = (attempt: number) => ({
+      attempt,
+      id: "m",
+      large: false,
+      open: async () => JSON.stringify(sent),
+    });
+    const answers = await handleEvents(
+      [delivered(2), delivered(3)],
+      bench.deps,
+      bench.now() + 60_000,
+    );
+    expect(answers).toEqual([{ retryAfterSeconds: expect.any(Number) }, "ack"]);
+    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
+  });
+
   it("comes again if the ledger or the provider cannot be asked", async () => {
     const bench = createBench();
     const [call] = await place(bench, 1);
@@ -359,6 +482,7 @@ describe("a provider's callback", () => {
     bench.record = boom;
     const [answer] = await callback(bench, await rowOf(bench, call));
     expect(answer).not.toBe("ack");
+    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
   });
 });
 

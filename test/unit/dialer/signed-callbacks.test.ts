@@ -32,7 +32,7 @@ async function place(bench: Bench): Promise<CallRow> {
   return rowOf(bench, call);
 }
 
-const signed = { body: "{}", headers: {} };
+const signed = { body: "{}", headers: {}, receivedAt: 1 };
 
 /** Delivers a signed callback: to the address of a call's claim, or to that of its account. */
 async function tell(bench: Bench, row: CallRow | undefined, claim = row?.claims.at(-1) ?? "") {
@@ -92,7 +92,7 @@ describe("a signed callback", () => {
     expect(bench.eventsOf("result.contradicted")).toMatchObject([{ level: "alarm" }]);
   });
 
-  it.each(["DIALING", "UNKNOWN", "NEEDS_REVIEW"] as const)(
+  it.each(["UNKNOWN", "NEEDS_REVIEW"] as const)(
     "proves that a call that is %s was placed",
     async (state) => {
       const bench = createBench();
@@ -108,10 +108,42 @@ describe("a signed callback", () => {
     },
   );
 
+  it("about a call that is being dialed waits for the holder of its claim", async () => {
+    const bench = createBench();
+    const row = await putIn(bench, "DIALING", aCallNow(bench), { route });
+    expect(await tell(bench, row)).toEqual([{ retryAfterSeconds: 30 }]);
+    expect(await rowOf(bench, row)).toEqual(row);
+  });
+
+  it("about a call that its own answer refused changes nothing", async () => {
+    const bench = createBench({ kind: "told", result: { ...busy, status: "failed" } });
+    const row = await putIn(bench, "REJECTED", aCallNow(bench), { route });
+    expect(await tell(bench, row)).toEqual(["ack"]);
+    expect(await rowOf(bench, row)).toEqual(row);
+  });
+
+  it("is told though another one of its call is written at the same moment", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    let isFirst = true;
+    bench.breakLedger({
+      async write(changes) {
+        if (!isFirst) return bench.rows.write(changes);
+        isFirst = false;
+        return changes.map(() => false);
+      },
+    });
+    expect(await tell(bench, placed)).toEqual(["ack"]);
+    expect((await rowOf(bench, placed)).result).toMatchObject({ status: "busy" });
+  });
+
   it("of another claim, of a call that waits again, or about something else changes nothing", async () => {
     const bench = createBench();
     const row = await putIn(bench, "UNKNOWN", aCallNow(bench), { route });
     await tell(bench, row, "another");
+    const placed = await place(bench);
+    await tell(bench, placed, "another");
+    expect((await rowOf(bench, placed)).result).toBeNull();
     const waiting = await putIn(bench, "WAITING", aCallNow(bench));
     await tell(bench, waiting, "v1");
     bench.told = async () => ({ kind: "other" });

@@ -10,12 +10,14 @@ const now = Date.parse("2026-06-01T10:00:00Z");
 describe("a webhook's signed result", () => {
   const bytes = Buffer.alloc(32, 7);
   const key = createSecretKey(bytes);
+  const callId = "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000";
   const signatureOf = (body: string, seconds: number, by = bytes) =>
-    createHmac("sha256", by).update(`m1.${seconds}.${body}`).digest("base64");
+    createHmac("sha256", by).update(`${callId}-1.${seconds}.${body}`).digest("base64");
   const signed = (body: string, seconds = now / 1000, more = "") => ({
     body,
+    receivedAt: now,
     headers: {
-      "webhook-id": "m1",
+      "webhook-id": `${callId}-1`,
       "webhook-timestamp": String(seconds),
       "webhook-signature": `${more}v1,${signatureOf(body, seconds)}`,
     },
@@ -29,7 +31,7 @@ describe("a webhook's signed result", () => {
       ended_at: "2026-06-01T11:59:00+02:00",
       human: true,
     };
-    expect(toldByWebhook(signed(JSON.stringify(body)), key, now)).toEqual({
+    expect(toldByWebhook(signed(JSON.stringify(body)), key, callId)).toEqual({
       kind: "told",
       result: {
         status: "completed",
@@ -45,24 +47,33 @@ describe("a webhook's signed result", () => {
   it("counts beside a signature of another secret, while one is rotated", () => {
     const other = `v1,${signatureOf('{"status":"busy"}', now / 1000, Buffer.alloc(32, 8))} v1a,x `;
     const callback = signed('{"status":"busy"}', now / 1000, other);
-    expect(toldByWebhook(callback, key, now)).toMatchObject({ result: { status: "busy" } });
+    expect(toldByWebhook(callback, key, callId)).toMatchObject({ result: { status: "busy" } });
   });
 
   it.each([
     ["old", signed('{"status":"busy"}', now / 1000 - 301)],
     ["of the future", signed('{"status":"busy"}', now / 1000 + 301)],
     ["of another body", { ...signed('{"status":"busy"}'), body: '{"status":"completed"}' }],
-    ["unsigned", { body: '{"status":"busy"}', headers: {} }],
+    ["unsigned", { body: '{"status":"busy"}', headers: {}, receivedAt: now }],
     ["of an unknown status", signed('{"status":"happy"}')],
     ["with an unknown field", signed('{"status":"busy","opinion":"good"}')],
     ["no JSON", signed("busy")],
   ])("that is %s does not verify", (_, callback) => {
-    expect(toldByWebhook(callback, key, now)).toEqual({ kind: "unverified" });
+    expect(toldByWebhook(callback, key, callId)).toEqual({ kind: "unverified" });
+  });
+
+  it("of another call does not verify at this one's address", () => {
+    const other = callId.replace("00000", "00001");
+    expect(toldByWebhook(signed('{"status":"busy"}'), key, other)).toEqual({ kind: "unverified" });
+    expect(toldByWebhook(signed('{"status":"busy"}'), key, undefined)).toEqual({
+      kind: "unverified",
+    });
   });
 
   it("needs no signature of a loopback host without a secret", () => {
-    const callback = { body: '{"status":"voicemail","human":false}', headers: {} };
-    expect(toldByWebhook(callback, undefined, now)).toMatchObject({
+    const body = '{"status":"voicemail","human":false}';
+    const callback = { body, headers: {}, receivedAt: now };
+    expect(toldByWebhook(callback, undefined, callId)).toMatchObject({
       result: { status: "voicemail", human: false },
     });
   });
@@ -74,7 +85,9 @@ describe("a webhook's signed result", () => {
     );
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), headers, (body, some) => {
-        expect(toldByWebhook({ body, headers: some }, key, now).kind).toBe("unverified");
+        expect(toldByWebhook({ body, headers: some, receivedAt: now }, key, callId).kind).toBe(
+          "unverified",
+        );
       }),
     );
   });
@@ -98,10 +111,10 @@ describe("a LiveKit event", () => {
       .setIssuer(issuer)
       .setExpirationTime(now / 1000 + 300)
       .sign(new TextEncoder().encode(by));
-    return { body, headers: { authorization: token } };
+    return { body, headers: { authorization: token }, receivedAt: now };
   }
   const toldBy = (callback: Awaited<ReturnType<typeof signed>>) =>
-    toldByLiveKit(callback, keys, "callee", now);
+    toldByLiveKit(callback, keys, "callee");
 
   it.each([
     ["CLIENT_INITIATED", "completed"],

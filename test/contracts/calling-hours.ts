@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { localTime } from "../support/local-time.ts";
+import { type Bench, callsTo, startBench } from "../support/schedule-bench.ts";
+import { type PlatformUnderTest, until } from "../support/service.ts";
+
+const minuteMs = 60_000;
+/** A call goes two seconds after its hours begin, because clocks may be ahead. */
+const openingMarginMs = 2_000;
+const hours = { default: { "mon-sun": ["09:00-17:00"] }, federal: "us-federal" };
+
+/** Returns the fixed offset at which it is `local` (`HH:MM`) at time `at`. */
+function offsetWhere(local: string, at: number): string {
+  const [hour = 0, minute = 0] = local.split(":").map(Number);
+  const utcMinutes = Math.floor(at / minuteMs) % (24 * 60);
+  let minutes = (hour * 60 + minute - utcMinutes + 24 * 60) % (24 * 60);
+  if (minutes > 14 * 60) minutes -= 24 * 60;
+  const two = (n: number) => String(n).padStart(2, "0");
+  const [whole, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `${minutes < 0 ? "-" : "+"}${two(whole)}:${two(rest)}`;
+}
+
+/** Describes calling hours of the running service, on any platform. */
+export function describeCallingHours(platform: PlatformUnderTest): void {
+  describe(`${platform.script} with calling hours`, () => {
+    let bench: Bench;
+    beforeAll(async () => {
+      bench = await startBench(platform, (route) => ({
+        agents: { "*": route, federal: { ...route, callingHours: "federal" } },
+        callingHours: hours,
+      }));
+    });
+    afterAll(() => bench.end());
+
+    it("hands calls over zone by zone, none before its hours and each within a minute", async () => {
+      const now = Date.now();
+      // The first opening lies at least 30 s ahead, the other a minute later.
+      const first = Math.ceil((now + 30_000) / minuteMs) * minuteMs;
+      const openings = [first, first + minuteMs];
+      const closed = openings.map((nineAt) => ({
+        timezone: offsetWhere("09:00", nineAt),
+        opensAt: nineAt + openingMarginMs,
+      }));
+      const open = ["10:30", "12:00", "15:30"].map((local) => ({
+        timezone: offsetWhere(local, now),
+        opensAt: 0,
+      }));
+      const callees = [...closed, ...open];
+      expect(new Set(callees.map(({ timezone }) => timezone)).size).toBe(5);
+      await bench.post(
+        callees.flatMap(({ timezone }, index) => callsTo(`zone_${index}`, 2, { timezone })),
+      );
+      await bench.post([
+        { phone_number: "+12125550100", agent_id: "new_york" },
+        { phone_number: "+12125550101", agent_id: "federal" },
+        { phone_number: "+18005550100", agent_id: "federal" },
+      ]);
+      await until(
+        () => open.every((_, n) => bench.receivedBy(`zone_${closed.length + n}`).length === 2),
+        20_000,
+      );
+
+      // The ledger shows when they will be dialed. The zones of New York and of the toll-free number follow
+      // from the number.
+      let rows = await platform.rows(bench.service);
+      const isDecided = () =>
+        rows.length === callees.length * 2 + 3 && rows.every(({ state }) => state !== "DIALING");
+      await until(async () => {
+        if (!isDecided()) rows = await platform.rows(bench.service);
+        return isDecided();
+      }, 30_000);
+      expect(Date.now()).toBeLessThan(first);
+      const waitsFor = (agent: string) =>
+        rows
+          .filter(({ agentId, state }) => agentId === agent && state === "WAITING")
+          .map(({ dueAt, reason }) => [dueAt, reason]);
+      const outside = "hours:callingHours.default";
+      for (const [index, { opensAt }] of closed.entries()) {
+        expect(waitsFor(`zone_${index}`)).toEqual([
+          [opensAt, outside],
+          [opensAt, outside],
+        ]);
+      }
+      const newYork = localTime("America/New_York");
+      const isOpen = (at: number) => /T(09|1[0-6]):/.test(newYork(at));
+      const nextOpening = Array.from(
+        { length: 25 },
+        (_, hour) => (Math.floor(now / 3_600_000) + hour) * 3_600_000,
+      ).find((at) => at > now && newYork(at).endsWith("T09:00"));
+      if (nextOpening === undefined) throw new Error("it is nine o'clock in New York every day");
+      expect(waitsFor("new_york")).toEqual(
+        isOpen(now) ? [] : [[nextOpening + openingMarginMs, outside]],
+      );
+      const utc = new Date(now).toISOString().slice(11, 16);
+      const tollFree = rows.find(
+        ({ agentId, request }) =>
+          agentId === "federal" && request?.phone_number.startsWith("+1800") === true,
+      );
+      // All of +1, from Guam (22:00 UTC) to Newfoundland (23:30 or 00:30 UTC), is between 8 and 21 o'clock.
+      if (utc < "21:58" && utc > "00:30") {
+        expect(tollFree?.reason).toBe("hours:callingHours.federal");
+        expect(new Date(tollFree?.dueAt ?? 0).toISOString().slice(11, 16)).toBe("22:00");
+      }
+
+      const all = () => callees.every((_, n) => bench.receivedBy(`zone_${n}`).length === 2);
+      await until(all, first + minuteMs - Date.now() + 60_000);
+      for (const [index, { opensAt }] of closed.entries()) {
+        for (const { at } of bench.receivedBy(`zone_${index}`)) {
+          expect(at).toBeGreaterThanOrEqual(opensAt);
+          expect(at).toBeLessThanOrEqual(opensAt + minuteMs);
+        }
+      }
+    }, 300_000);
+  });
+}

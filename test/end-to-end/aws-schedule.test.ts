@@ -1,4 +1,0 @@
-import { describeScheduling } from "../contracts/scheduling.ts";
-import { aws } from "../support/platforms.ts";
-
-describeScheduling(aws);

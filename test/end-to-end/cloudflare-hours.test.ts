@@ -1,0 +1,4 @@
+import { describeCallingHours } from "../contracts/calling-hours.ts";
+import { cloudflare } from "../support/platforms.ts";
+
+describeCallingHours(cloudflare);

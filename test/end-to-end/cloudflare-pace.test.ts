@@ -1,0 +1,4 @@
+import { describePace } from "../contracts/pace.ts";
+import { cloudflare } from "../support/platforms.ts";
+
+describePace(cloudflare);

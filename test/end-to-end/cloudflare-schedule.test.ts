@@ -1,4 +1,0 @@
-import { describeScheduling } from "../contracts/scheduling.ts";
-import { cloudflare } from "../support/platforms.ts";
-
-describeScheduling(cloudflare);
