@@ -89,7 +89,7 @@ export interface CallRow {
   /** The call as the client posted it, so that an operator can redial it. Null once it is placed. */
   request: CallRequest | null;
   /** Number of calls of the call's request, by which it is known whether all of them have rows. */
-  requestCalls: number;
+  batchCalls: number;
   /** Ids of the calls that this redial replaces, the first one first. */
   ancestors: string[];
   /** Route of the last claim. */
@@ -126,7 +126,7 @@ const rowSchema = z.looseObject({
   unknownSince: time,
   misses: z.number().default(0),
   request: storedCallRequestSchema.loose().nullable().default(null),
-  requestCalls: z.number().default(1),
+  batchCalls: z.number().default(1),
   ancestors: z.array(z.string()).default([]),
   route: z
     .looseObject({
@@ -178,7 +178,7 @@ export function storedRow(row: CallRow): Record<string, unknown> {
     Object.entries(row).filter(([name, value]) => {
       if (name === "id" || name === "version" || value === null || value === false) return false;
       if (value === 0 && counters.has(name)) return false;
-      if (value === 1 && name === "requestCalls") return false;
+      if (value === 1 && name === "batchCalls") return false;
       return !(Array.isArray(value) && value.length === 0);
     }),
   );
@@ -186,9 +186,9 @@ export function storedRow(row: CallRow): Record<string, unknown> {
 
 /** Returns the call of a row, or undefined once its number is erased. */
 export function callOf(row: CallRow): Call | undefined {
-  const { id, requestCalls, client, acceptedAt, request, ancestors } = row;
+  const { id, batchCalls, client, acceptedAt, request, ancestors } = row;
   if (request === null) return undefined;
-  const call = { id, requestId: requestIdOf(id), requestCalls, client, acceptedAt, request };
+  const call = { id, requestId: requestIdOf(id), batchCalls, client, acceptedAt, request };
   return ancestors.length === 0 ? call : { ...call, ancestors };
 }
 

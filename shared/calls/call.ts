@@ -205,7 +205,7 @@ export interface Call {
   /** The `X-Request-Id` of the request that contained the call. */
   requestId: string;
   /** Number of calls of that request. Every row has it, as no other record of a request lasts. */
-  requestCalls: number;
+  batchCalls: number;
   /** The `client` of the token that the call was posted with. */
   client: string;
   /** Milliseconds since the epoch. */

@@ -238,7 +238,7 @@ function firstRow(call: Call, numberHash: string, numberTail: string): CallRow {
     unknownSince: null,
     misses: 0,
     request: call.request,
-    requestCalls: call.requestCalls,
+    batchCalls: call.batchCalls,
     ancestors: call.ancestors ?? [],
     route: null,
     providerCallId: null,

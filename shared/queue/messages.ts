@@ -20,7 +20,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
     /** Milliseconds since the epoch. */
     acceptedAt: z.number(),
     /** Number of calls of the request. Absent: the message has all of them. */
-    requestCalls: z.number().optional(),
+    batchCalls: z.number().optional(),
     /** Present for a redial: ids of the calls that it replaces, the first one first. */
     ancestors: z.array(z.string()).optional(),
     calls: z.array(z.strictObject({ index: z.number(), request: storedCallRequestSchema })).min(1),
@@ -36,11 +36,11 @@ export type CallsMessage = Extract<Message, { kind: "calls" }>;
 
 /** Returns the calls of a message, each with its id. */
 export function callsOf({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
-  const { ancestors, calls, requestCalls = calls.length } = message;
+  const { ancestors, calls, batchCalls = calls.length } = message;
   return calls.map(({ index, request }) => ({
     id: callIdOf(requestId, index),
     requestId,
-    requestCalls,
+    batchCalls,
     client,
     acceptedAt,
     request,
@@ -50,13 +50,13 @@ export function callsOf({ requestId, client, acceptedAt, ...message }: CallsMess
 
 /** Composes the message that carries these calls of one request. */
 export function messageOf(calls: readonly [Call, ...Call[]]): CallsMessage {
-  const [{ requestId, requestCalls, client, acceptedAt, ancestors }] = calls;
+  const [{ requestId, batchCalls, client, acceptedAt, ancestors }] = calls;
   return {
     kind: "calls",
     requestId,
     client,
     acceptedAt,
-    ...(requestCalls === calls.length ? {} : { requestCalls }),
+    ...(batchCalls === calls.length ? {} : { batchCalls }),
     ...(ancestors === undefined ? {} : { ancestors }),
     calls: calls.map(({ id, request }) => ({ index: indexOf(id), request })),
   };

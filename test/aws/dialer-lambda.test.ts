@@ -119,7 +119,7 @@ describe("the dialer's Lambda function", () => {
   });
 
   it("handles events apart, and hides one that it cannot read on the events queue", async () => {
-    const bodies = ['{"kind":"ask","account":"webhook"}', '{"kind":"odd"}'];
+    const bodies = ['{"kind":"ask","account":"webhook","sentAt":0}', '{"kind":"odd"}'];
     for (const MessageBody of bodies) {
       await engines.sqs.send(new SendMessageCommand({ QueueUrl: eventsQueueUrl, MessageBody }));
     }

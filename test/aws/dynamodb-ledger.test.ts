@@ -123,7 +123,7 @@ describe("DynamoDB as a call ledger: when DynamoDB fails", () => {
 describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
   const call = {
     requestId: createRequestId(suiteNow, randomId()),
-    requestCalls: 10_000,
+    batchCalls: 10_000,
     client: "customer-relations",
     acceptedAt: suiteNow,
     request: {

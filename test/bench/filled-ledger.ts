@@ -26,7 +26,7 @@ export function callOf(n: number, at: number) {
   return {
     id: callIdOf(requestId, 0),
     requestId,
-    requestCalls: 1,
+    batchCalls: 1,
     client,
     acceptedAt: at,
     request: requestOf(n),

@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { createApp } from "../../functions/api/app.ts";
 import type { Log } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import type { Message } from "../../shared/queue/messages.ts";
 import { createTestApi } from "../support/api.ts";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 
@@ -15,18 +17,26 @@ const log: Log = (level, event, fields) => {
   written += JSON.stringify({ time: new Date().toISOString(), level, event, ...fields }).length;
 };
 
-/** Creates the API under the example dial plan, over any queue. */
+export const benchHashKey = "5f".repeat(32);
+
+/** Creates the API under the example dial plan, which takes callbacks here, over any queue. */
 export function createBenchApi(queue: CallQueue) {
   const environment = {
     API_TOKENS: JSON.stringify([{ id: "bench", sha256: benchTokenSha256 }]),
-    DIAL_PLAN: JSON.stringify(dialPlan),
-    HASH_KEY: "5f".repeat(32),
+    DIAL_PLAN: JSON.stringify({ ...dialPlan, results: {} }),
+    HASH_KEY: benchHashKey,
+    PUBLIC_URL: "https://calls.example.com",
   };
-  return createApp({ ...createTestApi({ environment }).deps, queue, log });
+  return createApp({
+    ...createTestApi({ environment }).deps,
+    queue,
+    eventsQueue: createNullQueue<EventMessage>(),
+    log,
+  });
 }
 
 /** Creates a queue in this process's memory. It makes the message's JSON, as every real one must, and discards it. */
-export function createNullQueue(): CallQueue & { bytes(): number } {
+export function createNullQueue<Sent = Message>(): CallQueue<Sent> & { bytes(): number } {
   let bytes = 0;
   return {
     async send(message) {

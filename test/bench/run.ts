@@ -16,6 +16,7 @@ const competitors = join(here, "competitors");
 const parts = [
   "accept",
   "batch",
+  "callbacks",
   "dialing",
   "round-trips",
   "deliveries",

@@ -36,7 +36,7 @@ async function send(bench: Bench, requestId: string): Promise<void> {
     const callOf = (n: number) => ({
       id: callIdOf(requestId, n),
       requestId,
-      requestCalls: messages * messageCallsMax,
+      batchCalls: messages * messageCallsMax,
       client: "crm",
       acceptedAt: bench.now(),
       request: requestOf(n),

@@ -346,8 +346,8 @@ const ofClients = mutantsOf(unit("client-cancellations", "split"), [
   ],
   [
     "the messages of a split carry how many calls the request has",
-    "(requestCalls === calls.length ? {} : { requestCalls })",
-    "(requestCalls === calls.length ? { requestCalls } : {})",
+    "(batchCalls === calls.length ? {} : { batchCalls })",
+    "(batchCalls === calls.length ? { batchCalls } : {})",
   ],
 ]);
 

@@ -138,11 +138,11 @@ function arrivalsOf(bench: Bench, random: () => number, callsPerSecond: number):
     const hex = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join("");
     const requestId = createRequestId(bench.now(), hex);
     const client = clients[Math.floor(random() * clients.length)] ?? "crm";
-    const requestCalls = 1 + Math.floor(random() * count);
-    const calls = Array.from({ length: requestCalls }, (_, index) => ({
+    const batchCalls = 1 + Math.floor(random() * count);
+    const calls = Array.from({ length: batchCalls }, (_, index) => ({
       id: callIdOf(requestId, index),
       requestId,
-      requestCalls,
+      batchCalls,
       client,
       acceptedAt: bench.now(),
       request: { phone_number: numberOf(Math.floor(random() * 10_000)), agent_id },

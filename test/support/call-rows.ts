@@ -26,7 +26,7 @@ export function aRow(more: Partial<CallRow> = {}): CallRow {
     unknownSince: null,
     misses: 0,
     request: { phone_number: "+12025550123", agent_id: "agent_sales" },
-    requestCalls: 1,
+    batchCalls: 1,
     ancestors: [],
     route: null,
     providerCallId: null,

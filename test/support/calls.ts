@@ -16,7 +16,7 @@ export function aCall(more: Partial<Call> = {}): Call {
   return {
     id: callIdOf(requestId, index),
     requestId,
-    requestCalls: 1,
+    batchCalls: 1,
     client: "crm",
     acceptedAt,
     request: {

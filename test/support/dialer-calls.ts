@@ -44,7 +44,7 @@ export const message = (call: Call): CallsMessage => messageOf([call]);
 export function request(calls: readonly Call[]): CallsMessage {
   const [first, ...rest] = calls;
   if (first === undefined) throw new Error("no call was given");
-  return { ...messageOf([first, ...rest]), requestCalls: calls.length };
+  return { ...messageOf([first, ...rest]), batchCalls: calls.length };
 }
 
 export const due = (...calls: { id: string }[]): Message => ({

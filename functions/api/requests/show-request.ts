@@ -76,7 +76,7 @@ export const showRequest = declareRoute({
       return unprocessable(c, [{ pointer: "/cursor", detail: foreignCursor }]);
     }
     const { ledger } = deps;
-    const total = row.requestCalls;
+    const total = row.batchCalls;
     const from = cursor === undefined ? 0 : indexOf(cursor) + 1;
     const end = Math.min(total, from + query.limit);
     const ids = idsOf(id, from, end);

@@ -106,7 +106,7 @@ function callOf({ agentId, phoneNumber }: Check, now: number): Call {
   return {
     id: callIdOf(requestId, 0),
     requestId,
-    requestCalls: 1,
+    batchCalls: 1,
     client: "providers-check",
     acceptedAt: now,
     request: { phone_number: phoneNumber, agent_id: agentId, context: {} },

@@ -66,7 +66,7 @@ export function useRequestsApi(create: () => OperatorApiUnderTest) {
   ): Promise<Call[]> {
     const id = more.requestId ?? requestId;
     const calls = states.map((_, index) => ({
-      ...aCall({ acceptedAt: Date.now(), requestId: id, requestCalls: states.length, ...more }),
+      ...aCall({ acceptedAt: Date.now(), requestId: id, batchCalls: states.length, ...more }),
       id: callIdOf(id, index),
     }));
     const rows = calls.flatMap((call, index) => {

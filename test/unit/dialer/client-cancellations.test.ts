@@ -40,7 +40,7 @@ describe("a client's cancellation", () => {
   it.each([3, 60])("of some calls ends those alone, in a request of %i", async (count) => {
     const bench = createDialerBench();
     const requestId = aRequestId(bench.now());
-    const calls = callsNow(bench, count, {}, { requestId, requestCalls: count }).map(
+    const calls = callsNow(bench, count, {}, { requestId, batchCalls: count }).map(
       (call, index) => ({ ...call, id: callIdOf(requestId, index) }),
     );
     const indexes = indexSetOf([1, count - 1]);

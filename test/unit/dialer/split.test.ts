@@ -26,7 +26,7 @@ function batch(
   return Array.from({ length: count }, (_, index) => ({
     id: callIdOf(requestId, index),
     requestId,
-    requestCalls: count,
+    batchCalls: count,
     client: "crm",
     acceptedAt,
     request: { phone_number: numberOf(index), agent_id: "agent_sales", ...fields },
@@ -56,7 +56,7 @@ describe("a request", () => {
     await bench.deliver();
     expect(idsDialed(bench)).toEqual(idsOf(calls));
     const rows = await rowsIn(bench, "PLACED");
-    expect(rows.map(({ requestCalls }) => requestCalls)).toEqual(calls.map(() => 60));
+    expect(rows.map(({ batchCalls }) => batchCalls)).toEqual(calls.map(() => 60));
     expect(bench.eventsOf("request.split")).toMatchObject([{ count: 60 }, { count: 60 }]);
   });
 
