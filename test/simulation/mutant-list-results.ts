@@ -1,6 +1,8 @@
 import { mutantsOf } from "./mutant.ts";
 
-const results = ["results", "results-kept"].map((name) => `test/unit/dialer/${name}.test.ts`);
+const results = ["results", "results-kept", "provider-callbacks"].map(
+  (name) => `test/unit/dialer/${name}.test.ts`,
+);
 
 /** Rules about the results of placed calls, and about callbacks. */
 export const resultMutants = [

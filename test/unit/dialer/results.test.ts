@@ -1,60 +1,20 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextAskAt } from "../../../functions/dialer/results/ask-times.ts";
-import { handleEvents } from "../../../functions/dialer/results/handle-events.ts";
-import type { Call } from "../../../shared/calls/call.ts";
-import type { CallResult } from "../../../shared/calls/call-result.ts";
-import { type CallRow, parseRow, storedRow } from "../../../shared/calls/call-row.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { parseRow, storedRow } from "../../../shared/calls/call-row.ts";
+import { aCallNow, boom, callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import {
-  aCallNow,
-  type Bench,
-  boom,
-  callsNow,
-  putIn,
-  rowOf,
-  sendEach,
-  stateOf,
-} from "../../support/dialer-calls.ts";
-
-const minuteMs = 60_000;
-const twilio = {
-  agents: {
-    agent_sales: { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" },
-  },
-};
-const route = { type: "twilio", ...twilio.agents.agent_sales } as const;
-const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
-const live: CallResult = { ...nothing, status: "live" };
-const busy: CallResult = { ...nothing, status: "busy", word: "busy" };
-const completed: CallResult = { ...nothing, status: "completed", word: "completed", seconds: 42 };
-
-/** Creates a bench whose provider places every call, and whose plan asks for results. */
-function createBench(results: object | null = {}, more: object = {}) {
-  const bench = createDialerBench({
-    plan: { ...twilio, ...(results === null ? {} : { results }), ...more },
-  });
-  bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `CA_${id}` });
-  return bench;
-}
-
-/** Places calls and returns them. */
-async function place(bench: Bench, count: number): Promise<Call[]> {
-  const calls = callsNow(bench, count);
-  await sendEach(bench, ...calls);
-  await bench.simulate(count + 5, { firstSweepSeconds: 1000 });
-  expect(bench.dialed).toHaveLength(count);
-  return calls;
-}
-
-/** Moves time on, then has the sweep ask. */
-async function askAfter(bench: Bench, minutes: number): Promise<void> {
-  bench.advance(minutes * minuteMs);
-  await bench.sweep();
-  await bench.deliverEvents();
-}
-
-const resultOf = async (bench: Bench, call: { id: string }) => (await rowOf(bench, call)).result;
+  askAfter,
+  busy,
+  completed,
+  createBench,
+  live,
+  minuteMs,
+  nothing,
+  place,
+  resultOf,
+  twilio,
+} from "../../support/results-bench.ts";
 
 describe("the result of a placed call", () => {
   it("is asked for after two minutes, and stays once the call has ended", async () => {
@@ -328,161 +288,6 @@ describe("the result of a placed call", () => {
     await askAfter(bench, 2);
     expect(await resultOf(bench, first)).toBeNull();
     expect(await resultOf(bench, second)).toMatchObject({ status: "busy" });
-  });
-});
-
-describe("a provider's callback", () => {
-  const callback = async (bench: Bench, row: CallRow, claim = row.claims.at(-1) ?? "") => {
-    await bench.eventsQueue.send({
-      kind: "callback",
-      account: "twilio",
-      call: { id: row.id, claim },
-    });
-    return bench.deliverEvents();
-  };
-
-  it("has the record read at once, and again only after ten seconds", async () => {
-    const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
-    let asked = 0;
-    bench.record = async () => {
-      asked += 1;
-      return live;
-    };
-    const row = await rowOf(bench, call);
-    await callback(bench, row);
-    await callback(bench, row);
-    expect(asked).toBe(1);
-    bench.advance(10_000);
-    bench.record = async () => busy;
-    await callback(bench, row);
-    expect(await resultOf(bench, call)).toMatchObject({ status: "busy" });
-  });
-
-  it("has a call that a plan without results settled asked for until it ends", async () => {
-    const bench = createBench(null);
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
-    bench.changePlan({ ...twilio, results: {} });
-    bench.record = async () => live;
-    await callback(bench, await rowOf(bench, call));
-    bench.record = async () => busy;
-    await askAfter(bench, 3);
-    expect(await rowOf(bench, call)).toMatchObject({ result: { status: "busy" }, backlog: null });
-  });
-
-  it("changes nothing if its provider has no records to tell a result", async () => {
-    const bench = createDialerBench({ plan: { results: {} } });
-    bench.answer = async () => ({ kind: "placed", providerCallId: "theirs" });
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
-    const row = await rowOf(bench, call);
-    await callback(bench, row);
-    bench.advance(300 * minuteMs);
-    await callback(bench, row);
-    expect(await rowOf(bench, call)).toEqual(row);
-  });
-
-  it("of another claim is dropped", async () => {
-    const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
-    bench.record = boom;
-    expect(await callback(bench, await rowOf(bench, call), "v999")).toEqual(["ack"]);
-    expect(bench.eventsOf("events.failed")).toEqual([]);
-  });
-
-  it.each(["UNKNOWN", "NEEDS_REVIEW"] as const)(
-    "settles a call that is %s once its record is found, without another request",
-    async (state) => {
-      const bench = createBench();
-      const call = aCallNow(bench);
-      await putIn(bench, state, call, { route });
-      bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
-      bench.record = async () => completed;
-      await callback(bench, await rowOf(bench, call));
-      expect(await rowOf(bench, call)).toMatchObject({
-        state: "PLACED",
-        reason: "found",
-        providerCallId: "CA_found",
-        result: { status: "completed" },
-      });
-      expect(bench.dialed).toEqual([]);
-    },
-  );
-
-  it("about a call that is being dialed waits for the holder of its claim", async () => {
-    const bench = createBench();
-    const row = await putIn(bench, "DIALING", aCallNow(bench), { route });
-    bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
-    expect(await callback(bench, row)).toEqual([{ retryAfterSeconds: 30 }]);
-    expect(await rowOf(bench, row)).toEqual(row);
-  });
-
-  it("raises an alarm if a call that an operator cancelled was placed after all", async () => {
-    const bench = createBench();
-    const call = aCallNow(bench);
-    await putIn(bench, "UNKNOWN", call, { route });
-    const row = await rowOf(bench, call);
-    await bench.rows.write([
-      {
-        next: { ...row, state: "CANCELLED", backlog: null, dueAt: null, version: "c" },
-        seen: row.version,
-      },
-    ]);
-    bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
-    await callback(bench, row);
-    expect(await stateOf(bench, call)).toBe("PLACED");
-    expect(bench.eventsOf("call.placed_late")).toMatchObject([{ level: "alarm" }]);
-  });
-
-  it("proves nothing if no record is found", async () => {
-    const bench = createBench();
-    const call = aCallNow(bench);
-    await putIn(bench, "UNKNOWN", call, { route });
-    const row = await rowOf(bench, call);
-    await callback(bench, row);
-    expect(await rowOf(bench, call)).toEqual(row);
-    bench.find = async () => ({ by: "id", notPlaced: { kind: "rejected", code: "gone" } });
-    await callback(bench, row);
-    expect(await rowOf(bench, call)).toEqual(row);
-  });
-
-  it("is let go after three deliveries if its account does not answer, as the sweep asks anyway", async () => {
-    const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
-    bench.record = boom;
-    const row = await rowOf(bench, call);
-    const sent = {
-      kind: "callback",
-      account: "twilio",
-      call: { id: row.id, claim: row.claims[0] },
-    };
-    const delivered = (attempt: number) => ({
-      attempt,
-      id: "m",
-      large: false,
-      open: async () => JSON.stringify(sent),
-    });
-    const answers = await handleEvents(
-      [delivered(2), delivered(3)],
-      bench.deps,
-      bench.now() + 60_000,
-    );
-    expect(answers).toEqual([{ retryAfterSeconds: expect.any(Number) }, "ack"]);
-    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
-  });
-
-  it("comes again if the ledger or the provider cannot be asked", async () => {
-    const bench = createBench();
-    const [call] = await place(bench, 1);
-    if (call === undefined) throw new Error("it was placed");
-    bench.record = boom;
-    const [answer] = await callback(bench, await rowOf(bench, call));
-    expect(answer).not.toBe("ack");
-    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
   });
 });
 
