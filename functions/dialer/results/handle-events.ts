@@ -13,6 +13,9 @@ import { UnansweredError } from "./unanswered.ts";
 /** Number of deliveries after which a callback that is a hint is let go: the sweep has its account asked anyway. */
 const hintAttemptsMax = 3;
 
+/** Time needed for a callback: a look-up, a record, and their ledger calls. */
+const callbackMsMax = 45_000;
+
 /** The accounts of one delivery: those that did not answer, and those that were asked for all that was due. */
 interface Accounts {
   failing: Set<string>;
@@ -46,7 +49,11 @@ export async function handleEvents(
       const message = await openMessage(eventMessageSchema, open, attempt, ready);
       if (message === undefined) return retryLater(attempt);
       const release = await places.acquire(message.account);
-      const answer = await follow(message, attempt, accounts, ready, deadline);
+      // Those before it may have been slow. What is handled at the very end would not be acknowledged.
+      const isLate = message.kind === "callback" && clock.now() + callbackMsMax > deadline;
+      const answer = isLate
+        ? ({ retryAfterSeconds: 1 } as const)
+        : await follow(message, attempt, accounts, ready, deadline);
       release?.();
       return answer;
     }),

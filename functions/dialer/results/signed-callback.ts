@@ -22,7 +22,7 @@ const triesMax = 3;
 /**
  * Follows a callback whose signed body tells the result itself. A signed result proves that the provider has the
  * call, so that one whose outcome was not known is settled PLACED. A call that is being dialed is left to its holder.
- * What does not verify is dropped.
+ * A callback that does not verify is dropped.
  *
  * @throws if the ledger could not be asked; the message is then retried
  */

@@ -134,6 +134,25 @@ describe("a provider's callback", () => {
     expect(await rowOf(bench, call)).toEqual(row);
   });
 
+  it("waits for another delivery where those before it took this one's time", async () => {
+    const bench = createBench();
+    const calls = await place(bench, 8);
+    bench.record = async () => {
+      await bench.sleep(14_000);
+      return live;
+    };
+    for (const call of calls) {
+      const { id, claims } = await rowOf(bench, call);
+      const hint = { kind: "callback", account: "twilio" } as const;
+      await bench.eventsQueue.send({ ...hint, call: { id, claim: claims.at(-1) ?? "" } });
+    }
+    const begunAt = bench.now();
+    const answers = await bench.deliverEvents(120_000);
+    expect(bench.now() - begunAt).toBeLessThan(120_000);
+    expect(answers.slice(0, 5)).toEqual(answers.slice(0, 5).map(() => "ack"));
+    expect(answers.at(-1)).toEqual({ retryAfterSeconds: 1 });
+  });
+
   it("is let go after three deliveries if its account does not answer, as the sweep asks anyway", async () => {
     const bench = createBench();
     const [call] = await place(bench, 1);
