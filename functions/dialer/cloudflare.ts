@@ -3,7 +3,6 @@ import { createD1Documents } from "../../shared/documents/d1-documents.ts";
 import { createR2EpochStore } from "../../shared/documents/r2-epoch-store.ts";
 import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
 import { workerLog as log } from "../../shared/platform/log.ts";
-import { createProviders } from "../../shared/providers/index.ts";
 import {
   createCloudflareDeadLetters,
   createCloudflareQueue,
@@ -13,7 +12,7 @@ import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { readDialerSettings } from "../../shared/platform/settings.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
-import { createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
+import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
 
 /** Cloudflare ends a queue consumer after 15 minutes; the last half minute is left to acknowledge. */
@@ -38,7 +37,7 @@ function wire(env: WorkerEnv): Handlers {
     settings: readDialerSettings(
       environment,
       dialPlan,
-      (routes) => createProviders({ environment, fetch: send, now, print }, routes),
+      (plan) => connect({ environment, fetch: send, now, print }, plan),
       log,
     ),
     clock: systemClock,

@@ -8,11 +8,12 @@ import type { Route } from "../../shared/providers/index.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import type { Windows } from "./delivery/window.ts";
+import type { PostEvent } from "./events/post-event.ts";
 
 /** Dependencies of the dialer's core. Settings are parsed at the entries, so they are right here. */
 export interface DialerDeps {
   queue: CallQueue;
-  /** Queue of what tells of results: callbacks, and calls whose provider is to be asked. */
+  /** Queue of callbacks, of calls whose provider is to be asked, and of events that are to be told. */
   eventsQueue: CallQueue<EventMessage>;
   ledger: CallLedger;
   documents: Documents;
@@ -43,6 +44,7 @@ export interface DialerDeps {
 
 export type DialerSettings = ApiSettings & {
   providerOf(route: Route): DialingProvider<Route>;
+  postEvent: PostEvent;
 };
 
 /** State of one process. Losing it costs speed only. */
@@ -68,4 +70,6 @@ export interface DialerMemory {
   epochKnownAt: number;
   /** Time at which this process last raised an alarm about callbacks that do not verify. */
   unverifiedSaidAt: number;
+  /** Time until which a receiver of events counts as slow, by its name. */
+  slowReceivers: Map<string, number>;
 }

@@ -4,7 +4,7 @@ import type { DialerDeps, DialerSettings } from "./context.ts";
 import { handleDeadLetters, storeOrRetry } from "./dead-letters.ts";
 import { handleMessages } from "./handle-messages.ts";
 import { purge } from "./purge.ts";
-import { acknowledgeDeadEvents, handleEvents } from "./results/handle-events.ts";
+import { acknowledgeDeadEvents, handleEvents } from "./handle-events.ts";
 import { retryLater } from "./retry.ts";
 import { sweep } from "./sweep.ts";
 

@@ -10,7 +10,6 @@ import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents
 import { createS3EpochStore } from "../../shared/documents/s3-epoch-store.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { lambdaLog as log } from "../../shared/platform/lambda-log.ts";
-import { createProviders } from "../../shared/providers/index.ts";
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import {
   createS3DeadLetters,
@@ -19,7 +18,7 @@ import {
 } from "../../shared/queue/sqs-queue.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { readDialerSettings } from "../../shared/platform/settings.ts";
-import { createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
+import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers, type QueueHandler } from "./handlers.ts";
 
 /** Event that the EventBridge schedules send: a sweep every minute, a purge every hour. */
@@ -50,7 +49,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
   const settings = readDialerSettings(
     environment,
     dialPlan,
-    (routes) => createProviders({ environment, fetch: send, now, print }, routes),
+    (plan) => connect({ environment, fetch: send, now, print }, plan),
     log,
   );
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;

@@ -7,6 +7,8 @@ import { errorForLog } from "../../shared/platform/log.ts";
 import { callUp, type SweepTime } from "./waiting/call-up.ts";
 import type { DialerDeps } from "./context.ts";
 import { checkEpoch, noteEpoch } from "./epoch.ts";
+import { followRequests } from "./events/follow-requests.ts";
+import { sendTells } from "./events/send-tells.ts";
 import { recover } from "./recover.ts";
 import { sendAsks } from "./results/send-asks.ts";
 import { withPortLimits } from "./wiring.ts";
@@ -89,6 +91,7 @@ async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     roundBeganAt: now,
     watchAfter: null,
     backlogsAfter: null,
+    requestsAfter: null,
   };
   const isNewRound = value.watchAfter === null && value.backlogsAfter === null;
   const next: SweepDocument = {
@@ -139,7 +142,7 @@ async function sweepOn(lease: SweepDocument, time: SweepTime, deps: DialerDeps):
       return otherwise;
     }
   };
-  const { watchAfter, backlogsAfter, roundBeganAt, fullRoundAt } = lease.value;
+  const { watchAfter, backlogsAfter, requestsAfter, roundBeganAt, fullRoundAt } = lease.value;
   // Backlogs that the last sweep had no time for come before a second look at watched rows.
   const watched =
     backlogsAfter === null
@@ -153,10 +156,13 @@ async function sweepOn(lease: SweepDocument, time: SweepTime, deps: DialerDeps):
     after: null,
   });
   await attempt(() => sendAsks(deps), undefined);
+  await attempt(() => sendTells(deps), undefined);
+  const followedTo = await attempt(() => followRequests(requestsAfter, time, deps), requestsAfter);
   const isFull = watched.isWhole && calledUp.isWhole;
   const reached = {
     watchAfter: watched.after,
     backlogsAfter: calledUp.after,
+    requestsAfter: followedTo,
     fullRoundAt: isFull ? roundBeganAt : fullRoundAt,
   };
   await giveBack(lease, reached, deps);

@@ -1,6 +1,10 @@
+import { tellingLedger } from "../../shared/ledger/telling-ledger.ts";
 import type { Environment } from "../../shared/platform/settings.ts";
 import { withTimeLimits } from "../../shared/platform/time-limit.ts";
-import type { DialerDeps, DialerMemory } from "./context.ts";
+import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
+import { createProviders } from "../../shared/providers/index.ts";
+import type { DialerDeps, DialerMemory, DialerSettings } from "./context.ts";
+import { createPostEvent } from "./events/post-event.ts";
 import { noteRoundTrip } from "./delivery/permits.ts";
 import { createWindows } from "./delivery/window.ts";
 
@@ -32,16 +36,22 @@ function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
   return Math.min(seconds, ledgerWriteSecondsMax);
 }
 
-/** Wraps the dependencies so that each call to ledger, documents, queues and dead letters has a time limit. */
+/**
+ * Wraps the dependencies so that each call to ledger, documents, queues and dead letters has a time limit, and so that
+ * writes of rows keep what is to be told of them.
+ */
 export function withPortLimits(deps: DialerDeps): DialerDeps {
-  const { clock, memory } = deps;
+  const { clock, memory, random, log, settings } = deps;
   const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
+  const documents = withTimeLimits(deps.documents, ledgerSecondsFor, timed);
+  const eventsQueue = withTimeLimits(deps.eventsQueue, queueSecondsMax);
+  const telling = { plan: settings.plan, documents, eventsQueue, clock, random, log };
   return {
     ...deps,
-    ledger: withTimeLimits(deps.ledger, ledgerSecondsFor, timed),
-    documents: withTimeLimits(deps.documents, ledgerSecondsFor, timed),
+    ledger: tellingLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), telling),
+    documents,
     queue: withTimeLimits(deps.queue, queueSecondsMax),
-    eventsQueue: withTimeLimits(deps.eventsQueue, queueSecondsMax),
+    eventsQueue,
     epochStore: withTimeLimits(deps.epochStore, epochSecondsMax),
     deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
   };
@@ -60,6 +70,23 @@ export function createDialerMemory(): DialerMemory {
     epochKnownAt: -Infinity,
     restoredAt: 0,
     unverifiedSaidAt: -Infinity,
+    slowReceivers: new Map(),
+  };
+}
+
+/**
+ * Connects the dialer to its plan's providers and receivers of events.
+ *
+ * @throws if a secret of one of them is malformed
+ */
+export function connect(
+  ports: Parameters<typeof createProviders>[0],
+  plan: DialPlan,
+): Pick<DialerSettings, "providerOf" | "postEvent"> {
+  const { environment, fetch, now } = ports;
+  return {
+    providerOf: createProviders(ports, Object.values(plan.agents)),
+    postEvent: createPostEvent(environment, fetch, now, plan),
   };
 }
 

@@ -1,6 +1,8 @@
 import type { Call } from "../../shared/calls/call.ts";
 import { backlogOf, type CallRow, type CallState } from "../../shared/calls/call-row.ts";
+import type { NewCall } from "../../shared/calls/first-row.ts";
 import { type Decided, decided } from "../../shared/calls/state-machine.ts";
+import { echoOf, receiverOf } from "../../shared/dial-plan/receivers.ts";
 import { addCounts } from "../../shared/documents/counts.ts";
 import type { Change } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog, type LogFields, type LogLevel } from "../../shared/platform/log.ts";
@@ -113,8 +115,10 @@ export async function countStates(states: readonly CallState[], deps: DialerDeps
   });
 }
 
-export function newCallOf(call: Call, { settings }: DialerDeps) {
-  return { call, ...traceOfNumber(call.request.phone_number, settings.hashKey) };
+export function newCallOf(call: Call, { settings: { plan, hashKey } }: DialerDeps): NewCall {
+  const { phone_number, context } = call.request;
+  const echo = echoOf(context, receiverOf(call.client, plan));
+  return { call, ...traceOfNumber(phone_number, hashKey), echo };
 }
 
 const events: Record<CallState, [LogLevel, string]> = {

@@ -15,12 +15,17 @@ CREATE TABLE calls (
   state TEXT GENERATED ALWAYS AS (row->>'state') STORED,
   backlog TEXT GENERATED ALWAYS AS (row->>'backlog') STORED,
   due_at INTEGER GENERATED ALWAYS AS (row->>'dueAt') STORED,
+  tell_to TEXT GENERATED ALWAYS AS (row->>'tellTo') STORED,
+  tell_at INTEGER GENERATED ALWAYS AS (row->>'tellAt') STORED,
   row TEXT NOT NULL
 ) WITHOUT ROWID;
 
 -- Rows that wait or are watched, each backlog in the order in which it is called up. A call leaves the index once it
 -- is settled.
 CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL;
+
+-- Rows with events that are to be told, or whose tries are used up. Where nobody is told there is no entry.
+CREATE INDEX calls_events ON calls (tell_to, tell_at, id) WHERE tell_to IS NOT NULL;
 
 -- All calls to a number. Only the first write of a call pays for it.
 CREATE INDEX calls_number ON calls (number_hash, id);

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { typeNames, type Route } from "../providers/index.ts";
 import { type Call, type CallRequest, storedCallRequestSchema } from "./call.ts";
+import { type CallEvent, callEventSchema } from "./call-event.ts";
 import { type CallResult, callResultSchema } from "./call-result.ts";
 import { requestIdOf } from "./ids.ts";
 
@@ -97,6 +98,16 @@ export interface CallRow {
   providerCallId: string | null;
   /** Result of the placed call. Null: the provider has not told, or was not asked. */
   result: CallResult | null;
+  /** True if the callee asked not to be called again, as a signed callback told. */
+  optedOut: boolean;
+  /** The part of its context that the call's events repeat. Null: nothing. */
+  echo: Record<string, string> | null;
+  /** Events of the call for which the plan had a receiver, oldest first. */
+  events: CallEvent[];
+  /** The list in which the row stands for its events, by the receiver: see events.ts. Null: none of them is left to tell. */
+  tellTo: string | null;
+  /** Time of the next try to tell one; of rows with tries used up, time of the last such event. */
+  tellAt: number | null;
   /** Id of the redial that replaces this call. */
   redialedAs: string | null;
   client: string;
@@ -137,6 +148,11 @@ const rowSchema = z.looseObject({
     .default(null),
   providerCallId: text,
   result: callResultSchema.nullable().default(null),
+  optedOut: z.boolean().default(false),
+  echo: z.record(z.string(), z.string()).nullable().default(null),
+  events: z.array(callEventSchema).default([]),
+  tellTo: text,
+  tellAt: time,
   redialedAs: text,
   client: z.string(),
   agentId: z.string(),

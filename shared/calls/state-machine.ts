@@ -1,6 +1,5 @@
 import * as z from "zod";
 import type { Route } from "../providers/index.ts";
-import type { Call } from "./call.ts";
 import {
   backlogOf,
   type CallRow,
@@ -9,6 +8,7 @@ import {
   resultsBacklogOf,
   watchBacklog,
 } from "./call-row.ts";
+import { firstRow, type NewCall } from "./first-row.ts";
 
 /**
  * Conditions under which a row may change. Each function takes the row as read and returns the row to write,
@@ -23,13 +23,6 @@ import {
 export interface Write {
   version: string;
   at: number;
-}
-
-/** A call with the trace of its number, as needed for its first row. */
-export interface NewCall {
-  call: Call;
-  numberHash: string;
-  numberTail: string;
 }
 
 /** A decision about a call that nobody has claimed. */
@@ -56,12 +49,12 @@ const endStates: ReadonlySet<CallState> = new Set([
 /** Applies a decision made without a claim, to a call without a row or to a WAITING row. */
 export function decided(
   row: CallRow | undefined,
-  { call, numberHash, numberTail }: NewCall,
+  newCall: NewCall,
   decision: Decided,
   write: Write,
 ): CallRow | undefined {
   if (row !== undefined && row.state !== "WAITING") return undefined;
-  return moved(row ?? firstRow(call, numberHash, numberTail), decision, write);
+  return moved(row ?? firstRow(newCall), decision, write);
 }
 
 /**
@@ -70,14 +63,14 @@ export function decided(
  */
 export function claimed(
   row: CallRow | undefined,
-  { call, numberHash, numberTail }: NewCall,
+  newCall: NewCall,
   { route, timeoutSeconds }: { route: Route; timeoutSeconds: number },
   { version, at }: Write,
 ): CallRow | undefined {
   const isResend = row?.state === "UNKNOWN" && isIdempotent(row.route);
   const isDue = row?.state === "WAITING" && row.dueAt !== null && row.dueAt <= at;
   if (row !== undefined && !isResend && !isDue) return undefined;
-  const before = row ?? firstRow(call, numberHash, numberTail);
+  const before = row ?? firstRow(newCall);
   const reason = isResend ? "resent" : "claimed";
   return {
     ...moved(before, { state: "DIALING", reason }, { version, at }),
@@ -220,38 +213,6 @@ export function acted(
  */
 export function isIdempotent(route: CallRow["route"]): boolean {
   return route !== null && "idempotent" in route && route.idempotent === true;
-}
-
-function firstRow(call: Call, numberHash: string, numberTail: string): CallRow {
-  return {
-    id: call.id,
-    version: "",
-    state: "WAITING",
-    reason: "accepted",
-    backlog: null,
-    dueAt: null,
-    claims: [],
-    attempt: 0,
-    resent: false,
-    claimedAt: null,
-    lostUntil: null,
-    unknownSince: null,
-    misses: 0,
-    request: call.request,
-    batchCalls: call.batchCalls,
-    ancestors: call.ancestors ?? [],
-    route: null,
-    providerCallId: null,
-    result: null,
-    redialedAs: null,
-    client: call.client,
-    agentId: call.request.agent_id,
-    numberHash,
-    numberTail,
-    acceptedAt: call.acceptedAt,
-    updatedAt: call.acceptedAt,
-    history: [],
-  };
 }
 
 /** Returns the row UNKNOWN, since then or since it first became unknown. */

@@ -6,6 +6,7 @@ import { dayOf, weeklyHoursSchema } from "../schedule/calling-hours.ts";
 import { frequencyCapSchema } from "../schedule/frequency-cap.ts";
 import { presets } from "../schedule/presets.ts";
 import { isTimeZone } from "../schedule/time-zone.ts";
+import { receiverSchema, receiverSecret } from "./receivers.ts";
 
 const typesText = typeNames.join(", ");
 /** Settings of an account at a provider. */
@@ -150,8 +151,24 @@ const dialPlanSchema = z
         waitMinutes: z.int().min(5).max(1440).default(240),
       })
       .optional(),
+    /** Receivers of events by client; `*` is that of every client without one of its own. Absent: nothing is told. */
+    events: z
+      .record(z.string().min(1), receiverSchema)
+      .refine((events) => Object.keys(events).length > 0, "must name a client, or *")
+      .optional(),
     /** Time that a call's row is kept after its acceptance. */
     retentionDays: z.number().positive().max(3650).default(60),
+  })
+  .superRefine(({ events = {} }, { addIssue }) => {
+    const names = Object.keys(events);
+    for (const [index, name] of names.entries()) {
+      const other = names
+        .slice(0, index)
+        .find((one) => receiverSecret(one) === receiverSecret(name));
+      if (other === undefined) continue;
+      const message = `has the secret ${receiverSecret(name)}, as ${other} has`;
+      addIssue({ code: "custom", path: ["events", name], message });
+    }
   })
   .superRefine(({ agents, providers, callingHours, countries, regions }, { addIssue }) => {
     const refuse = (path: string[], message: string) => addIssue({ code: "custom", path, message });

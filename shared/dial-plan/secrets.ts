@@ -1,19 +1,21 @@
 import { roleIn, secretsOf } from "../providers/index.ts";
 import type { DialPlan } from "./plan-schema.ts";
+import { receiverSecrets } from "./receivers.ts";
 
 type Environment = Record<string, string | undefined>;
 
 /**
- * Returns the names of the secrets that the plan's providers need.
+ * Returns the names of the secrets that the plan's providers and receivers of events need.
  *
  * @param hasRole true for a Lambda function, whose role may replace secrets
  */
 export function neededSecrets(plan: DialPlan, hasRole: boolean): string[] {
   const routes = Object.values(plan.agents);
-  return [...new Set(routes.flatMap((route) => secretsOf(route, hasRole)))];
+  const ofProviders = routes.flatMap((route) => secretsOf(route, hasRole));
+  return [...new Set([...ofProviders, ...receiverSecrets(plan)])];
 }
 
-/** Returns the names of the secrets that the plan's providers need and `environment` lacks. */
+/** Returns the names of the needed secrets that `environment` lacks. */
 export function missingSecrets(plan: DialPlan, environment: Environment): string[] {
   return neededIn(plan, environment).filter((name) => !environment[name]);
 }

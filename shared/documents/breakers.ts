@@ -25,6 +25,11 @@ export function agentBreakerOf(agentId: string): string {
   return `agent:${agentId}`;
 }
 
+/** Names the breaker of a receiver of events. */
+export function receiverBreakerOf(receiver: string): string {
+  return `receiver:${receiver}`;
+}
+
 /** Names the breakers that a call must pass, and the failure counts of its account and agent. */
 export function breakerKeysOf(agentId: string, route: Route): DocumentKey[] {
   const names = breakerNamesOf(agentId, route);

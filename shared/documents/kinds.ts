@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { tellingFields } from "../calls/call-event.ts";
 
 const time = z.number();
 const counters = z.record(z.string(), z.number());
@@ -100,6 +101,20 @@ const kinds = {
   }),
   /** Key: account and the provider's id of a call. */
   "provider-id": z.looseObject({ call: z.string() }),
+  /** Key: request. Stands from its first row until its `request.finished` is told, where somebody is told of it. */
+  request: z.looseObject({
+    ...tellingFields,
+    client: z.string(),
+    acceptedAt: time,
+    /** Number of its calls, and number of those, from the first one on, that are over. */
+    calls: z.number(),
+    over: z.number(),
+    /** Number of the calls that are over by state and, of those with a result, by its status. */
+    states: counters,
+    results: counters,
+    /** Time at which the last one was over. Null: some are not. */
+    finishedAt: time.nullable(),
+  }),
   /** Key: time and id. One entry of the audit log. */
   audit: z.looseObject({
     at: time,
@@ -127,6 +142,8 @@ const kinds = {
     watchAfter: z.object({ dueAt: time, id: z.string() }).nullable(),
     /** The backlog after which the next sweep continues; null: the first. */
     backlogsAfter: z.string().nullable(),
+    /** The request after which the next sweep continues; null: the first. */
+    requestsAfter: z.string().nullable().default(null),
   }),
   /** Key: `ledger`. The last time that the ledger was restored to an earlier state. See restore.ts. */
   restore: z.looseObject({
@@ -150,13 +167,17 @@ const kinds = {
 export type Kind = keyof typeof kinds;
 export type ValueOf<K extends Kind> = z.infer<(typeof kinds)[K]>;
 
-/** Kinds that are listed. DynamoDB keeps each in one partition, so they must be written rarely. */
+/**
+ * Kinds that are listed. DynamoDB keeps each in one partition, which takes a thousand writes a second, so they must be
+ * written rarely.
+ */
 export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "account",
   "backlog",
   "breaker",
   "pause",
   "audit",
+  "request",
   "sweep",
 ]);
 

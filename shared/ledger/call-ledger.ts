@@ -53,8 +53,11 @@ export interface CallLedger {
   /**
    * Reads, for each backlog, the first `each` rows behind `after` with `dueAt` ≤ `until`, ordered by `dueAt`,
    * then id. `each` is at most 20,000: an adapter may have to return a backlog's rows in one value.
+   *
+   * @param query `of` events: the lists are those of the rows' `tellTo`, and the times those of their `tellAt`
    */
   due(query: {
+    of?: "calls" | "events";
     backlogs: readonly { key: string; after?: DuePlace | undefined }[];
     until: number;
     each: number;
@@ -65,8 +68,8 @@ export interface CallLedger {
    */
   list(query: ListOf & { before?: string | undefined; limit: number }): Promise<Page>;
   /**
-   * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, behind
-   * `after`. An adapter whose engine deletes rows by itself lists only unresolved ones, which must be logged.
+   * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING and have no event left to tell,
+   * oldest first, behind `after`. An adapter whose engine deletes rows by itself lists only unresolved ones, which must be logged.
    */
   ended(query: {
     before: number;

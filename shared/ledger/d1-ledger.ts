@@ -5,6 +5,7 @@ import {
   parseRow,
   storedRow,
 } from "../calls/call-row.ts";
+import { untoldOf } from "../calls/events.ts";
 import { firstCallIdAt } from "../calls/ids.ts";
 import { attentionStates } from "./attention-states.ts";
 import type { CallLedger, Change, DuePlace, ListOf, Page } from "./call-ledger.ts";
@@ -38,13 +39,14 @@ const byIds = `SELECT ${columns} FROM calls WHERE id IN (SELECT value FROM json_
  * ?1 the backlogs, ?2 the latest due time, ?3 the maximum rows of each. One seek in the index for each backlog. Its
  * places are one value, which D1 limits to 2 MB, and a place takes about 60 bytes.
  */
-const due = `
+const dueIn = (backlog: string, time: string) => `
 SELECT j.key AS backlog, (
-  SELECT json_group_array(json_array(due_at, id)) FROM (
-    SELECT due_at, id FROM calls
-    WHERE backlog = j.value->>'key' AND (due_at, id) > (j.value->>'dueAt', j.value->>'id') AND due_at <= ?2
-    ORDER BY due_at, id LIMIT ?3)) AS places
+  SELECT json_group_array(json_array(${time}, id)) FROM (
+    SELECT ${time}, id FROM calls
+    WHERE ${backlog} = j.value->>'key' AND (${time}, id) > (j.value->>'dueAt', j.value->>'id') AND ${time} <= ?2
+    ORDER BY ${time}, id LIMIT ?3)) AS places
 FROM json_each(?1) AS j`;
+const due = { calls: dueIn("backlog", "due_at"), events: dueIn("tell_to", "tell_at") };
 
 /**
  * Rows of state ?2 below ?1, at most ?3, among the newest `looksMax`. If these yield fewer, the last examined
@@ -63,8 +65,9 @@ LIMIT ?3`;
 /** Rows after ?1 and below ?2, accepted before ?3, at most ?4; bounded like `listOfState`. */
 const ended = `
 SELECT id, state FROM (
-  SELECT id, state, row FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
-WHERE state IN (${quoted(endStates)}) AND row->>'acceptedAt' < ?3
+  SELECT id, state, tell_to, row FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
+WHERE state IN (${quoted(endStates)}) AND (tell_to IS NULL OR tell_to NOT GLOB '${untoldOf("*")}')
+  AND row->>'acceptedAt' < ?3
 UNION ALL SELECT id, NULL FROM (
   SELECT id FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT 1 OFFSET ${looksMax - 1})
 LIMIT ?4`;
@@ -83,13 +86,13 @@ export function createD1Ledger(database: D1Database): CallLedger {
       return { rows, unreadable: new Set(unreadable) };
     },
     write: (changes) => writeVersioned(database, statements, changes.map(writeOf)),
-    async due({ backlogs, until, each }) {
+    async due({ of = "calls", backlogs, until, each }) {
       if (backlogs.length === 0) return [];
       const asked = backlogs.map(({ key, after }) => ({
         key,
         ...(after ?? { dueAt: -1, id: "" }),
       }));
-      const found = await all<Due>(due, JSON.stringify(asked), until, each);
+      const found = await all<Due>(due[of], JSON.stringify(asked), until, each);
       const placesBy = new Map(found.map((one) => [one.backlog, placesOf(one)]));
       return backlogs.map((_, index) => placesBy.get(index) ?? []);
     },

@@ -3,6 +3,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import type { CallLedger, DuePlace } from "./call-ledger.ts";
 import { allEnded, createDynamoItems, textIn } from "./dynamodb-items.ts";
 import { createDynamoLists } from "./dynamodb-lists.ts";
+import { dynamoTable } from "./dynamodb-table.ts";
 import { dueHashesOf, dueKeyOf, itemOf, keyOfCall, placeOf, rowOf } from "./dynamodb-rows.ts";
 import { writeVersioned } from "./dynamodb-writes.ts";
 
@@ -47,14 +48,17 @@ export function createDynamoLedger(
       }));
       return writeVersioned(items, writes, now);
     },
-    due({ backlogs, until, each }) {
+    due({ of = "calls", backlogs, until, each }) {
+      const index = of === "calls" ? "due" : "events";
+      const { rangeKey } = dynamoTable.indexes[index];
       return allEnded(backlogs, async ({ key, after }): Promise<DuePlace[]> => {
         const range = {
           after: after === undefined ? undefined : dueKeyOf(after),
           before: dueKeyOf({ dueAt: until, id: "~" }),
           limit: each,
         };
-        return (await items.queryAll("due", dueHashesOf(key), range)).map(placeOf);
+        const found = await items.queryAll(index, dueHashesOf(key), range);
+        return found.map((item) => placeOf(item, rangeKey));
       });
     },
     ...createDynamoLists({ items, read, now, rowsStandMs }),

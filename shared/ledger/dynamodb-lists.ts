@@ -1,4 +1,5 @@
 import type { CallRow } from "../calls/call-row.ts";
+import { isUntold } from "../calls/events.ts";
 import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
 import { attentionStates } from "./attention-states.ts";
 import type { CallLedger, ListOf, Page } from "./call-ledger.ts";
@@ -97,7 +98,8 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
       const { rows } = await rowsOf(found.map((item) => textIn(item, "sk")));
       return {
         rows: rows
-          .filter(({ acceptedAt, state }) => acceptedAt < before && attentionStates.includes(state))
+          .filter((row) => row.acceptedAt < before && attentionStates.includes(row.state))
+          .filter((row) => !isUntold(row))
           .map(({ id, state }) => ({ id, state })),
         next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
       };

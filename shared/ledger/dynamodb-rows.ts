@@ -5,6 +5,7 @@ import {
   storedRow,
   watchBacklog,
 } from "../calls/call-row.ts";
+import { isUntold } from "../calls/events.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { attentionStates } from "./attention-states.ts";
 import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
@@ -25,7 +26,7 @@ export function keyOfCall(id: string): ItemKey {
  * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
  */
 export function itemOf(row: CallRow, endsAt: number): Item {
-  const { id, version, state, backlog, dueAt, numberHash } = row;
+  const { id, version, state, backlog, dueAt, numberHash, tellTo, tellAt } = row;
   const { pk, sk } = keyOfCall(id);
   const rest: Record<string, unknown> = storedRow(row);
   delete rest["numberHash"];
@@ -35,7 +36,8 @@ export function itemOf(row: CallRow, endsAt: number): Item {
     version: text(version),
     numberHash: text(numberHash),
     hour: text(`${Math.floor(timeOfId(id) / hourMs)}#${shardOf(id, shards)}`),
-    ttl: number(Math.ceil(endsAt / 1000)),
+    // DynamoDB deletes no row that has events to tell.
+    ...(isUntold(row) ? {} : { ttl: number(Math.ceil(endsAt / 1000)) }),
   };
   if (attentionStates.includes(state)) item["attention"] = text(`${state}#${shardOf(id, shards)}`);
   if (backlog !== null && dueAt !== null) {
@@ -44,6 +46,12 @@ export function itemOf(row: CallRow, endsAt: number): Item {
     const isWatch = backlog === watchBacklog;
     item["due"] = text(isWatch ? `${watchBacklog}#${shardOf(id, watchShards)}` : backlog);
     item["dueKey"] = text(dueKeyOf({ dueAt, id }));
+  }
+  if (tellTo !== null && tellAt !== null) {
+    delete rest["tellTo"];
+    delete rest["tellAt"];
+    item["tell"] = text(tellTo);
+    item["tellKey"] = text(dueKeyOf({ dueAt: tellAt, id }));
   }
   item["row"] = text(JSON.stringify(rest));
   return item;
@@ -58,10 +66,17 @@ export function rowOf(item: Item): CallRow | undefined {
       ? {}
       : {
           backlog: due.startsWith(`${watchBacklog}#`) ? watchBacklog : due,
-          dueAt: placeOf(item).dueAt,
+          dueAt: placeOf(item, "dueKey").dueAt,
         };
+  const tell = item["tell"]?.S;
+  const list = tell === undefined ? {} : { tellTo: tell, tellAt: placeOf(item, "tellKey").dueAt };
   const numberHash = textIn(item, "numberHash");
-  return parseRow(textIn(item, "sk"), textIn(item, "version"), { ...stored, ...keys, numberHash });
+  return parseRow(textIn(item, "sk"), textIn(item, "version"), {
+    ...stored,
+    ...keys,
+    ...list,
+    numberHash,
+  });
 }
 
 /**
@@ -93,9 +108,9 @@ export function dueKeyOf({ dueAt, id }: { dueAt: number; id: string }): string {
   return `${String(Math.ceil(dueAt)).padStart(timeDigits, "0")}#${id}`;
 }
 
-/** Returns the position of an item, or of its entry in the index `due`. */
-export function placeOf(item: Item): { dueAt: number; id: string } {
-  const [dueAt = "", id = ""] = textIn(item, "dueKey").split("#");
+/** Returns the position of an item, or of its entry, in the index with this range key. */
+export function placeOf(item: Item, rangeKey: "dueKey" | "tellKey"): { dueAt: number; id: string } {
+  const [dueAt = "", id = ""] = textIn(item, rangeKey).split("#");
   return { dueAt: Number(dueAt), id };
 }
 

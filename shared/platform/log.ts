@@ -24,11 +24,15 @@ export interface LogFields {
   replayed?: boolean;
   /** Due time of a row, ISO 8601. */
   due_at?: string;
-  /** Name of the circuit breaker of an account, a route or an agent. */
+  /** Name of the circuit breaker of an account, a route, an agent or a receiver of events. */
   breaker?: string;
   /** Name of a zone, in an event that concerns the zone and no call. */
   time_zone?: string;
   message_kind?: string;
+  /** Id of an event that was told or not. */
+  event_id?: string;
+  /** Name of a receiver of events: a client, or `*`. */
+  receiver?: string;
   /** Description of a wrong setting in our own words; never its value. */
   problem?: string;
   /** An error's class and place, not its message, which may quote what it was given. */

@@ -3,7 +3,6 @@ import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { publicUrlIn } from "./callback-address.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "./log.ts";
-import type { Route } from "../providers/index.ts";
 import { createSchedule, type Schedule } from "../schedule/schedule.ts";
 import { type Caller, callerOf, type ClientRight, clientRights, parseTokens } from "./tokens.ts";
 
@@ -39,13 +38,17 @@ function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): 
   return { plan, schedule: createSchedule(plan, log), hashKey, publicUrl };
 }
 
-/** Reads the dialer's settings. If there is a problem, the dialer dials nobody and hands every delivery back. */
-export function readDialerSettings<ProviderOf>(
+/**
+ * Reads the dialer's settings. If there is a problem, the dialer dials nobody and hands every delivery back.
+ *
+ * @param connect creates what reaches the plan's providers and receivers of events
+ */
+export function readDialerSettings<Connected extends object>(
   environment: Environment,
   bundledPlan: unknown,
-  createProviders: (routes: Route[]) => ProviderOf,
+  connect: (plan: DialPlan) => Connected,
   log: Log,
-): Settings<ApiSettings & { providerOf: ProviderOf }> {
+): Settings<ApiSettings & Connected> {
   return read(log, () => {
     const settings = apiSettings(environment, bundledPlan, log);
     const missing = missingSecrets(settings.plan, environment);
@@ -54,8 +57,7 @@ export function readDialerSettings<ProviderOf>(
     if (malformed.length > 0) {
       throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces`);
     }
-    const providerOf = createProviders(Object.values(settings.plan.agents));
-    return { ...settings, providerOf };
+    return { ...settings, ...connect(settings.plan) };
   });
 }
 

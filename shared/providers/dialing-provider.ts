@@ -86,8 +86,16 @@ export interface SignedCallback {
 
 /** Result of reading a signed callback. */
 export type ToldResult =
-  /** The end of a call. `call`: the call and its attempt, where the body names them. */
-  | { kind: "told"; result: CallResult; call?: { id: string; attempt: number } }
+  /**
+   * The end of a call. `call`: the call and its attempt, where the body names them. `optedOut`: the callee asked not to
+   * be called again.
+   */
+  | {
+      kind: "told";
+      result: CallResult;
+      call?: { id: string; attempt: number };
+      optedOut?: boolean;
+    }
   /** Signed, and about something else. */
   | { kind: "other" }
   /** Not signed by this account, or not in its form. */

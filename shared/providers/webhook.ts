@@ -1,6 +1,6 @@
-import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import * as z from "zod";
 import type { Call } from "../calls/call.ts";
+import { signatureHeaders, signingKeyOf } from "../platform/standard-webhooks.ts";
 import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
 import { httpsUrl, isLoopback } from "./https-url.ts";
 import { toldByWebhook } from "./results/webhook.ts";
@@ -41,7 +41,9 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
   create({ secret, fetch, now }, routes) {
     const keyFor = (account: string) => {
       const text = secret(account, "SECRET");
-      return text === undefined || text === "" ? undefined : keyOf(text, account);
+      return text === undefined || text === ""
+        ? undefined
+        : signingKeyOf(text, `the secret of ${account}`);
     };
     const keys = new Map(routes.map(({ provider }) => [provider, keyFor(provider)]));
     return {
@@ -51,7 +53,7 @@ export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
         const headers = {
           "content-type": "application/json",
           "user-agent": "outbound-calls",
-          ...signatureHeaders(call.id, body, key, now()),
+          ...signatureHeaders(call.id, body, key === undefined ? [] : [key], now()),
         };
         const answer = await post(fetch, route.url, { headers, body }, timeoutSeconds);
         return "kind" in answer ? answer : outcomeOf(answer, now());
@@ -77,23 +79,6 @@ function bodyOf({ id, requestId, acceptedAt, request }: Call, callbackUrl: strin
   };
 }
 
-/**
- * Returns the signature headers. An unsigned request, to a loopback host without a secret, still carries its
- * id and time.
- */
-function signatureHeaders(
-  id: string,
-  body: string,
-  key: KeyObject | undefined,
-  now: number,
-): Record<string, string> {
-  const timestamp = String(Math.floor(now / 1000));
-  const headers = { "webhook-id": id, "webhook-timestamp": timestamp };
-  if (key === undefined) return headers;
-  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
-  return { ...headers, "webhook-signature": `v1,${signature}` };
-}
-
 function outcomeOf(answer: Answer, now: number): DialOutcome {
   if (answer.status >= 200 && answer.status < 300) {
     return { kind: "placed", providerCallId: idIn(answer.text) };
@@ -113,13 +98,4 @@ function idIn(text: string | undefined): string | undefined {
   } catch {
     return undefined; // an answer without an id is fine: the status said that the call is placed
   }
-}
-
-/** Decodes the key of a Standard Webhooks secret: `whsec_` and 24 to 64 bytes in base64. */
-function keyOf(secret: string, account: string): KeyObject {
-  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-  if (!secret.startsWith("whsec_") || key.length < 24 || key.length > 64) {
-    throw new Error(`the secret of ${account} must be whsec_ and 24 to 64 bytes in base64`);
-  }
-  return createSecretKey(key); // parsed once: a Buffer would be parsed for each signature
 }

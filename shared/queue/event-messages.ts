@@ -1,13 +1,27 @@
 import * as z from "zod";
 
+/** Maximum calls, or requests, of one message that has events told. */
+export const toldCallsMax = 100;
+
 /**
- * Messages of the events queue. But for signed callbacks they are hints: the ledger's row says which calls are open, and
- * the provider's record what became of them. Losing or doubling a hint changes nothing but the time at which a result is
- * known. A signed callback is the only word of its call's end.
+ * Messages of the events queue. But for signed callbacks they are hints: the ledger's row says which calls are open and
+ * which events are to be told, and the provider's record what became of a call. Losing or doubling a hint changes
+ * nothing but the time at which a result is known or told. A signed callback is the only word of its call's end.
  */
 export const eventMessageSchema = z.discriminatedUnion("kind", [
   /** An account is asked for the results of its placed calls that are due for it. `sentAt`: by the sweep of then. */
   z.strictObject({ kind: z.literal("ask"), account: z.string(), sentAt: z.number() }),
+  /** Events of these calls and requests are to be told. `sentAt`: it was sent then, or delayed until then. */
+  z.strictObject({
+    kind: z.literal("tell"),
+    /** Name of the receiver: a key of the dial plan's `events`. */
+    receiver: z.string(),
+    calls: z.array(z.string()).max(toldCallsMax).default([]),
+    requests: z.array(z.string()).max(toldCallsMax).default([]),
+    sentAt: z.number(),
+    /** True for a sweep's message: the next sweep sends it again. */
+    swept: z.boolean().default(false),
+  }),
   /** A provider's callback: the record of its call is read. */
   z.strictObject({
     kind: z.literal("callback"),

@@ -9,7 +9,7 @@ import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { randomBytes } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { DialerDeps } from "../../functions/dialer/context.ts";
-import { createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
+import { connect, createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
@@ -17,7 +17,6 @@ import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { consoleLog as log } from "../../shared/platform/log.ts";
-import { createProviders } from "../../shared/providers/index.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
 import { createMemoryQueue } from "../support/memory-queue.ts";
 import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
@@ -68,12 +67,7 @@ const deps: DialerDeps = {
   epochStore: createMemoryEpochStore(),
   deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
   settings: valueOf(
-    readDialerSettings(
-      environment,
-      undefined,
-      (routes) => createProviders(providerOptions, routes),
-      log,
-    ),
+    readDialerSettings(environment, undefined, (used) => connect(providerOptions, used), log),
   ),
   clock: systemClock,
   random: { version: randomVersion, fraction: Math.random },

@@ -143,6 +143,7 @@ export function createService(
       schedule: createSchedule(plan, log),
       hashKey: apiEnvironment.HASH_KEY,
       providerOf: () => ({ dial: () => provider.dial() }),
+      postEvent: () => Promise.reject(new Error("the plan has no receiver")),
     },
     clock: { now: clock.now, sleep: systemClock.sleep },
     random: { version: randomVersion, fraction: Math.random },

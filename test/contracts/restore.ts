@@ -169,6 +169,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
       plan,
       schedule: createSchedule(plan, log),
       hashKey: "5f".repeat(32),
+      postEvent: () => Promise.reject(new Error("the plan has no receiver")),
       providerOf: ({ type }) => ({
         async dial({ call }) {
           if (provider.isBusy)

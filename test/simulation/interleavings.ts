@@ -41,9 +41,12 @@ const settingsOf = (capped: boolean) => {
   const parsed = readDialerSettings(
     environment({ hours: false, capped, expireHours: 30, results: false }),
     undefined,
-    () => () => {
-      throw new Error("each order of things has a provider of its own");
-    },
+    () => ({
+      providerOf: () => {
+        throw new Error("each order of things has a provider of its own");
+      },
+      postEvent: () => Promise.reject(new Error("the plan has no receiver")),
+    }),
     () => undefined,
   );
   if ("problem" in parsed) throw new Error(parsed.problem);

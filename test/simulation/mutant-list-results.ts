@@ -83,8 +83,8 @@ export const resultMutants = [
     ["an asking ends before the next sweep", "if (startAt >= endAt) return;", ""],
     [
       "a callback that failed comes again",
-      'kind === "ask" || (isHint && attempt >= hintAttemptsMax) ? "ack" : retryLater(attempt);',
-      '"ack";',
+      'attempt >= hintAttemptsMax)) return "ack"; return retryLater(attempt);',
+      'attempt >= hintAttemptsMax)) return "ack"; return "ack";',
     ],
     [
       "an account is asked once a delivery, and not for an old message",
@@ -93,8 +93,8 @@ export const resultMutants = [
     ],
     [
       "a hint is let go that the sweep makes up for",
-      "(isHint && attempt >= hintAttemptsMax)",
-      "(isHint && attempt > 99)",
+      "(isHint(message) && attempt >= hintAttemptsMax)",
+      "(isHint(message) && attempt > 99)",
     ],
     [
       "one record that fails does not end the asking",

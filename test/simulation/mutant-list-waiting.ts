@@ -129,12 +129,12 @@ export const waitingMutants: readonly Mutant[] = [
     ["an answer ends the row of failures", "inRow: isAnswered ? 0 : inRow,", "inRow,"],
     [
       "one refusal of the account opens its breaker",
-      'return open(account, outcome.code, "refusal", read, deps);',
+      'return openBreaker(account, outcome.code, "refusal", read, deps);',
       "return;",
     ],
     [
       "one answer that names the route opens the route's breaker",
-      'return open(routeBreakerOf(route), outcome.code, "refusal", read, deps);',
+      'return openBreaker(routeBreakerOf(route), outcome.code, "refusal", read, deps);',
       "return;",
     ],
     [
@@ -286,7 +286,7 @@ export const waitingMutants: readonly Mutant[] = [
       ],
       [
         "an account that stays unanswered opens its breaker",
-        'if (isOver) await open(accountBreakerOf(route), code, "outage", read, deps);',
+        'if (isOver) await openBreaker(accountBreakerOf(route), code, "outage", read, deps);',
         "",
       ],
     ],

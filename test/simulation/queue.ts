@@ -2,10 +2,7 @@ import type * as z from "zod";
 import type { DialerDeps } from "../../functions/dialer/context.ts";
 import { handleDeadLetters } from "../../functions/dialer/dead-letters.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
-import {
-  acknowledgeDeadEvents,
-  handleEvents,
-} from "../../functions/dialer/results/handle-events.ts";
+import { acknowledgeDeadEvents, handleEvents } from "../../functions/dialer/handle-events.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
 import { type EventMessage, eventMessageSchema } from "../../shared/queue/event-messages.ts";
 import { type Message, messageSchema } from "../../shared/queue/messages.ts";

@@ -116,7 +116,15 @@ export async function simulate(
   );
   const settingsOf = (isOld: boolean) =>
     valueOf(
-      readDialerSettings(environment(scenario, isOld), undefined, () => provider.providerOf, log),
+      readDialerSettings(
+        environment(scenario, isOld),
+        undefined,
+        () => ({
+          providerOf: provider.providerOf,
+          postEvent: () => Promise.reject(new Error("the plan has no receiver")),
+        }),
+        log,
+      ),
     );
   const [settings, oldSettings] = [settingsOf(false), settingsOf(true)];
   const sleep = (ms: number) => {

@@ -1,7 +1,7 @@
 import type { DialerDeps, DialerSettings } from "../../functions/dialer/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
-import { handleEvents } from "../../functions/dialer/results/handle-events.ts";
+import { handleEvents } from "../../functions/dialer/handle-events.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
 import type { Call } from "../../shared/calls/call.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
@@ -26,6 +26,8 @@ import type {
   ToldResult,
 } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
+import type { EventBody } from "../../shared/calls/events.ts";
+import type { EventAnswer } from "../../functions/dialer/events/post-event.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";
 import type { AckOrRetry, CallQueue } from "../../shared/queue/call-queue.ts";
 import { testPlan } from "./environment.ts";
@@ -66,6 +68,7 @@ export function createDialerBench(
   const events: LoggedEvent[] = [];
   const dialed: { call: Call; route: Route; at: number }[] = [];
   const callbackUrls: (string | undefined)[] = [];
+  const posted: { receiver: string; id: string; body: EventBody; at: number }[] = [];
   /** The ledger's contents as text. A test may add rows that no version of this code wrote. */
   const stored = new Map<string, { id: string; version: string; json: string }>();
   const memory = createMemoryLedger(stored);
@@ -81,6 +84,10 @@ export function createDialerBench(
       plan,
       schedule: createSchedule(plan, log),
       hashKey: "5f".repeat(32),
+      async postEvent(receiver, { id, body }) {
+        posted.push({ receiver: receiver.name, id, body: JSON.parse(body), at: now });
+        return bench.receive(receiver.name, id);
+      },
       providerOf: (route) => ({
         async dial({ call, attempt, timeoutSeconds, callbackUrl }) {
           dialed.push({ call, route, at: now });
@@ -160,6 +167,8 @@ export function createDialerBench(
     dialed,
     /** Addresses for callbacks that the provider received, in order. */
     callbackUrls,
+    /** Events that the receivers got, in order. */
+    posted,
     /** The ledger and the documents, without injected faults. */
     rows: memory,
     documents,
@@ -181,6 +190,11 @@ export function createDialerBench(
     /** Result of verifying a signed callback; a test sets it. */
     told: async (_signed: SignedCallback, _route: Route): Promise<ToldResult> => ({
       kind: "unverified",
+    }),
+    /** A receiver's answer to an event; a test sets it. */
+    receive: async (_receiver: string, _id: string): Promise<EventAnswer> => ({
+      status: 204,
+      text: "",
     }),
     /** The provider's list of placed calls; a test sets it. */
     list: async (_from: number, _route: Route): Promise<Map<string, CallResult>> => new Map(),

@@ -1,4 +1,5 @@
 import { type CallRow, parseRow, storedRow } from "../../shared/calls/call-row.ts";
+import { isUntold } from "../../shared/calls/events.ts";
 import { firstCallIdAt, requestIdOf } from "../../shared/calls/ids.ts";
 import {
   type CallLedger,
@@ -52,8 +53,10 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
         return true;
       });
     },
-    async due({ backlogs, until, each }) {
-      const all = rows();
+    async due({ of = "calls", backlogs, until, each }) {
+      const all = rows().map(({ id, backlog, dueAt, tellTo, tellAt }) =>
+        of === "calls" ? { id, backlog, dueAt } : { id, backlog: tellTo, dueAt: tellAt },
+      );
       return backlogs.map(({ key, after }) =>
         all
           .flatMap(({ id, backlog, dueAt }): DuePlace[] =>
@@ -80,6 +83,7 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
           ({ id, acceptedAt }) => id > after && id < firstCallIdAt(before) && acceptedAt < before,
         )
         .filter(({ state }) => state !== "WAITING" && state !== "DIALING")
+        .filter((row) => !isUntold(row))
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
         .slice(0, limit)
         .map(({ id, state }) => ({ id, state }));

@@ -125,6 +125,7 @@ describe("GET /operator/backlogs", () => {
       roundBeganAt: 0,
       watchAfter: null,
       backlogsAfter: null,
+      requestsAfter: null,
     });
     const answer = await ask();
     expect(answer.backlogs[0]?.waiting).toBe(500);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
-import { resultViewOf, resultViewSchema } from "../result-view.ts";
+import { resultViewOf, resultViewSchema } from "../../../shared/calls/result-view.ts";
 import { state, time, timeOf } from "./fields.ts";
 
 /** A call as answers show it: the last two digits of its number, and nothing of its context. */
@@ -61,7 +61,7 @@ export function viewOf(row: CallRow): CallView {
     accepted_at: timeOf(row.acceptedAt),
     updated_at: timeOf(row.updatedAt),
     provider_call_id: row.providerCallId,
-    result: resultViewOf(row.result),
+    result: row.result && resultViewOf(row.result),
     redial_of: row.ancestors.at(-1) ?? null,
     redialed_as: row.redialedAs,
     can_be_revealed: row.request !== null,

@@ -2,8 +2,9 @@ import * as z from "zod";
 import { type CallRow, type CallState, callStates } from "../../../shared/calls/call-row.ts";
 import { type ResultStatus, resultStatuses } from "../../../shared/calls/call-result.ts";
 import type { RouteDeps } from "../context.ts";
-import { resultViewOf, resultViewSchema } from "../result-view.ts";
+import { resultViewOf, resultViewSchema } from "../../../shared/calls/result-view.ts";
 import { callIdOf, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
+import { isOver } from "../../../shared/calls/over.ts";
 import { foreignCursor } from "../operator/cursors.ts";
 import { limit, nextCursor, state, time, timeOf } from "../operator/fields.ts";
 import { callIdPattern } from "../operator/find-call.ts";
@@ -13,10 +14,6 @@ import { findRequest, noRequest } from "./find-request.ts";
 
 /** Rows that are counted at once: a whole request is up to ten times as many. */
 const countedAtOnce = 1000;
-/** Time after which a result that is due and was not asked for is no longer waited for. */
-const resultLateMs = 3_600_000;
-/** States in which a call has not ended. NEEDS_REVIEW is over for a client: an operator decides. */
-const openStates: ReadonlySet<CallState> = new Set(["WAITING", "DIALING", "UNKNOWN"]);
 
 const clientCallSchema = z
   .looseObject({
@@ -94,13 +91,14 @@ export const showRequest = declareRoute({
 
 function viewOf({ id, state: now, reason, dueAt, result }: CallRow) {
   const due_at = timeOf(now === "PLACED" ? null : dueAt);
-  return { id, index: indexOf(id), state: now, reason, due_at, result: resultViewOf(result) };
-}
-
-/** True if nothing more will become of a call. A result that is long due is not asked for: its account is gone. */
-function isOver({ state: standing, dueAt }: CallRow, now: number): boolean {
-  if (openStates.has(standing)) return false;
-  return standing !== "PLACED" || dueAt === null || dueAt + resultLateMs < now;
+  return {
+    id,
+    index: indexOf(id),
+    state: now,
+    reason,
+    due_at,
+    result: result && resultViewOf(result),
+  };
 }
 
 /** Counts the rows of a request by state. The ids of all its calls are known, so no index that lags is asked. */

@@ -33,21 +33,24 @@ export async function keepCount(
   switch (outcome.kind) {
     case "placed":
       await noteAnswer(route, read, deps);
-      await close(routeBreakerOf(route), route, read, deps);
-      return close(agentBreakerOf(agentId), route, read, deps);
+      await closeBreaker(routeBreakerOf(route), read, deps);
+      await closeBreaker(agentBreakerOf(agentId), read, deps);
+      return;
     case "unknown":
       return noteSilence(route, outcome.code, read, deps);
     case "account_refused":
-      return open(account, outcome.code, "refusal", read, deps);
+      return openBreaker(account, outcome.code, "refusal", read, deps);
     case "route_refused":
       await noteAnswer(route, read, deps);
-      return open(routeBreakerOf(route), outcome.code, "refusal", read, deps);
+      return openBreaker(routeBreakerOf(route), outcome.code, "refusal", read, deps);
     case "rejected":
     case "forbidden": {
       await noteAnswer(route, read, deps); // the account works: the provider got as far as judging the call
       if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;
       const isOver = await countRefusal(agentId, outcome.code, numberHash, read, deps);
-      return isOver ? open(agentBreakerOf(agentId), outcome.code, "agent", read, deps) : undefined;
+      return isOver
+        ? openBreaker(agentBreakerOf(agentId), outcome.code, "agent", read, deps)
+        : undefined;
     }
     case "not_placed":
       if (outcome.unanswered === true) return noteSilence(route, outcome.code, read, deps);
@@ -60,8 +63,11 @@ export async function keepCount(
 /** Records an answer of an account: closes its breaker if that is open, otherwise counts the answer. */
 async function noteAnswer(route: Route, read: DocumentsRead, deps: DialerDeps): Promise<void> {
   const account = accountBreakerOf(route);
-  if (read.get("breaker", account)?.value.state === "open")
-    return close(account, route, read, deps);
+  if (read.get("breaker", account)?.value.state === "open") {
+    // Behind an agent's or a route's breaker only probes are called up, without marks.
+    if (await closeBreaker(account, read, deps)) await restartMarks(accountNameOf(route), deps);
+    return;
+  }
   await countAnswer(route, true, read, deps);
 }
 
@@ -73,10 +79,11 @@ async function noteSilence(
   deps: DialerDeps,
 ): Promise<void> {
   const isOver = await countAnswer(route, false, read, deps);
-  if (isOver) await open(accountBreakerOf(route), code, "outage", read, deps);
+  if (isOver) await openBreaker(accountBreakerOf(route), code, "outage", read, deps);
 }
 
-async function open(
+/** Opens a breaker, if the copy read is not open. Dropped on a conflict: another process has opened it. */
+export async function openBreaker(
   key: string,
   code: string,
   trouble: Trouble,
@@ -105,30 +112,30 @@ async function open(
   log("alarm", "breaker.opened", { breaker: key, code, due_at });
 }
 
-/** Closes an open breaker and resets its counters. Dropped on a conflict. */
-async function close(
+/**
+ * Closes an open breaker and resets its counters. Dropped on a conflict.
+ *
+ * @returns true if it was closed by this
+ */
+export async function closeBreaker(
   key: string,
-  route: Route,
   read: DocumentsRead,
   deps: DialerDeps,
-): Promise<void> {
+): Promise<boolean> {
   const { documents, clock, random, log } = deps;
+  let isClosed = false;
   if (read.get("breaker", key)?.value.state === "open") {
     // The breaker is read again: the successful probe has changed it since.
     const standing = (await documents.read([{ kind: "breaker", key }])).get("breaker", key);
     if (standing?.value.state === "open") {
       const value = { ...standing.value, state: "closed" as const, closedAt: clock.now() };
       const next = { ...standing, value, version: random.version() };
-      const [isClosed] = await documents.write([{ next, seen: standing.version }]);
-      if (isClosed === true) {
-        log("info", "breaker.closed", { breaker: key });
-        // Only an account's breaker needs this: behind an agent's or a route's, only probes are called up,
-        // without marks.
-        if (key === accountBreakerOf(route)) await restartMarks(accountNameOf(route), deps);
-      }
+      isClosed = (await documents.write([{ next, seen: standing.version }]))[0] === true;
+      if (isClosed) log("info", "breaker.closed", { breaker: key });
     }
   }
   await forgetFailures(key, read, deps);
+  return isClosed;
 }
 
 /** Voids the marks set before now: the rows they report as called up found a breaker open. */

@@ -9,6 +9,8 @@ export const intervals = {
   refusal: { first: 60_000, last: 900_000 },
   /** A trickle of one call of the agent at a time, so that a bad list delays its own agent only. */
   agent: { first: 8_000, last: 8_000 },
+  /** A receiver of events failed: its events wait in the ledger meanwhile. */
+  receiver: { first: 60_000, last: 900_000 },
 } as const;
 export type Trouble = keyof typeof intervals;
 
@@ -83,5 +85,6 @@ function grown(intervalMs: number, last: number): number {
 
 function troubleOf({ key, value }: BreakerDocument): Trouble {
   if (key.startsWith("agent:")) return "agent";
+  if (key.startsWith("receiver:")) return "receiver";
   return value["trouble"] === "outage" ? "outage" : "refusal";
 }

@@ -7,6 +7,7 @@ import type { EventMessage } from "../../../shared/queue/event-messages.ts";
 import type { DialerDeps } from "../context.ts";
 import { settleSurely } from "../settle.ts";
 import { countStates, logDecision } from "../write-decided.ts";
+import { optOut } from "./opt-out.ts";
 import { heldSeconds, perhapsPlaced } from "./perhaps-placed.ts";
 import { openRowOf, writeResults } from "./write-results.ts";
 
@@ -40,7 +41,11 @@ export async function followSigned(message: Callback, deps: DialerDeps): Promise
     const claim = call?.claim ?? claimOf(row, told);
     if (claim === undefined) return "ack";
     if (row.state === "DIALING") return { retryAfterSeconds: heldSeconds };
-    const placed = perhapsPlaced.has(row.state) ? await settlePlaced(row, claim, deps, read) : row;
+    let placed = perhapsPlaced.has(row.state) ? await settlePlaced(row, claim, deps, read) : row;
+    if (told.optedOut === true && placed !== undefined && !placed.optedOut) {
+      if (!(await optOut(placed, deps))) continue;
+      placed = await read(row.id);
+    }
     const results = openRowOf(placed).map((open) => ({ row: open, result: told.result }));
     if (await writeResults(results, deps.clock.now(), deps)) return "ack";
   }

@@ -1,10 +1,8 @@
-import { createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import * as z from "zod";
 import { resultStatuses } from "../../calls/call-result.ts";
+import { isSignedBy } from "../../platform/standard-webhooks.ts";
 import type { SignedCallback, ToldResult } from "../dialing-provider.ts";
-
-/** Age up to which a signed callback counts, in both directions (Standard Webhooks). */
-const ageSecondsMax = 300;
 
 const time = z.iso
   .datetime({ offset: true })
@@ -17,6 +15,8 @@ const toldSchema = z.strictObject({
   answered_at: time,
   ended_at: time,
   human: z.boolean().nullish(),
+  /** True if the callee asked not to be called again. */
+  opt_out: z.boolean().nullish(),
 });
 
 /**
@@ -35,23 +35,10 @@ export function toldByWebhook(
   if (key !== undefined && !(isOfCall && isSignedBy(key, signed))) return { kind: "unverified" };
   const { data } = toldSchema.safeParse(parsed(body));
   if (data === undefined) return { kind: "unverified" };
-  const { status, seconds = null, answered_at, ended_at, human = null } = data;
+  const { status, seconds = null, answered_at, ended_at, human = null, opt_out } = data;
   const times = { answeredAt: answered_at ?? null, endedAt: ended_at ?? null };
-  return { kind: "told", result: { status, human, word: status, seconds, ...times } };
-}
-
-function isSignedBy(key: KeyObject, { body, headers, receivedAt }: SignedCallback): boolean {
-  const id = headers["webhook-id"] ?? "";
-  const timestamp = headers["webhook-timestamp"] ?? "";
-  if (!/^\d{1,12}$/.test(timestamp)) return false;
-  if (Math.abs(receivedAt / 1000 - Number(timestamp)) > ageSecondsMax) return false;
-  const right = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest();
-  // While a secret is rotated, a sender signs by both.
-  return (headers["webhook-signature"] ?? "").split(" ").some((one) => {
-    const [version, text = ""] = one.split(",", 2);
-    const given = Buffer.from(text, "base64");
-    return version === "v1" && given.length === right.length && timingSafeEqual(given, right);
-  });
+  const result = { status, human, word: status, seconds, ...times };
+  return { kind: "told", result, ...(opt_out === true ? { optedOut: true } : {}) };
 }
 
 function parsed(body: string): unknown {

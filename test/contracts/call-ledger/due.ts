@@ -98,6 +98,32 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       expect(found).toEqual(placesOf(rows));
     });
 
+    it("gives the rows with events to tell beside it, each receiver's by their times", async () => {
+      const receiver = "events:crm é 中 #1";
+      const told = (tellAt: number, more: Partial<CallRow> = {}) =>
+        aRowIn("PLACED", { tellTo: receiver, tellAt, ...more });
+      const rows = [told(suiteNow - 5), told(suiteNow - 9), told(suiteNow + 1)];
+      const both = told(suiteNow, { backlog: "results:twilio", dueAt: suiteNow - 1 });
+      const other = told(suiteNow - 7, { tellTo: "used-up:*" });
+      await write(...rows, both, other);
+      const placed = ({ id, tellAt }: CallRow) => ({ id, dueAt: tellAt ?? Number.NaN });
+      const eventsOf = async (key: string, after?: DuePlace) => {
+        const backlogs = [{ key, after }];
+        return (await ledger.due({ of: "events", backlogs, until: suiteNow, each: 9 }))[0];
+      };
+      const due = [...rows.slice(0, 2), both].map(placed).toSorted(byPlace);
+      expect(await eventsOf(receiver)).toEqual(due);
+      expect(await eventsOf(receiver, due[0])).toEqual(due.slice(1));
+      expect(await eventsOf("used-up:*")).toEqual([placed(other)]);
+      expect(await eventsOf("results:twilio")).toEqual([]);
+      expect(await dueOf(receiver, {})).toEqual([]);
+      expect(await dueOf("results:twilio", {})).toEqual([{ id: both.id, dueAt: suiteNow - 1 }]);
+      const next = changed(both, { tellTo: null, tellAt: null });
+      await ledger.write([{ next, seen: both.version }]);
+      expect(await eventsOf(receiver)).toEqual(due.slice(0, 2));
+      expect((await ledger.read([both.id])).rows.get(both.id)).toEqual(next);
+    });
+
     it("knows a time far ahead, and none before the epoch", async () => {
       const row = aRow({ dueAt: Date.UTC(9999, 0), backlog: sales });
       await write(row);

@@ -49,6 +49,17 @@ export function describeEnding(
       expect(idsOf((await ledger.ended({ before, limit: 9 })).rows)).toEqual([old.id]);
     });
 
+    it("leaves out rows with events to tell", async () => {
+      const untold = { tellTo: "events:*", tellAt: suiteNow };
+      const [used, old] = [{ tellTo: "used-up:*", tellAt: suiteNow }, {}].map((more) =>
+        aRowIn("REJECTED", { acceptedAt, ...more }),
+      );
+      if (used === undefined || old === undefined) throw new Error("there are two rows");
+      await write(used, aRowIn("REJECTED", { acceptedAt, ...untold }), old);
+      const found = idsOf((await ledger.ended({ before, limit: 9 })).rows);
+      expect(found.toSorted()).toEqual([used.id, old.id].toSorted());
+    });
+
     it("reports every row once, page by page", async () => {
       const rows = rowsOfOneRequest(23, { acceptedAt, state: "EXPIRED", backlog: null });
       await write(...rows, aRowIn("EXPIRED"));

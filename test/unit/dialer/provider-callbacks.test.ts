@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { handleEvents } from "../../../functions/dialer/results/handle-events.ts";
+import { handleEvents } from "../../../functions/dialer/handle-events.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { aCallNow, type Bench, boom, putIn, rowOf, stateOf } from "../../support/dialer-calls.ts";

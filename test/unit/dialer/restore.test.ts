@@ -112,6 +112,7 @@ describe("a ledger that was restored", () => {
       roundBeganAt: bench.now(),
       watchAfter: null,
       backlogsAfter: null,
+      requestsAfter: null,
     });
     const call = aCallNow(bench);
     await sendEach(bench, call);

@@ -1,8 +1,9 @@
 import * as z from "zod";
-import { type CallResult, resultStatuses } from "../../shared/calls/call-result.ts";
-import { time, timeOf } from "./operator/fields.ts";
+import { type CallResult, resultStatuses } from "./call-result.ts";
 
-/** The result of a placed call, as answers show it. */
+const time = z.iso.datetime();
+
+/** The result of a placed call, as answers and events show it. Times are ISO 8601. */
 export const resultViewSchema = z
   .strictObject({
     status: z
@@ -15,17 +16,20 @@ export const resultViewSchema = z
     seconds: z.number().nullable(),
   })
   .meta({ id: "Result" });
-type ResultView = z.infer<typeof resultViewSchema>;
+export type ResultView = z.infer<typeof resultViewSchema>;
 
-export function resultViewOf(result: CallResult | null): ResultView | null {
-  if (result === null) return null;
+export function resultViewOf(result: CallResult): ResultView {
   const { status, human, word, answeredAt, endedAt, seconds } = result;
   return {
     status,
     human,
     word,
-    answered_at: timeOf(answeredAt),
-    ended_at: timeOf(endedAt),
+    answered_at: textOf(answeredAt),
+    ended_at: textOf(endedAt),
     seconds,
   };
+}
+
+function textOf(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
 }

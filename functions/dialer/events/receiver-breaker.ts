@@ -1,0 +1,80 @@
+import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
+import { receiverBreakerOf } from "../../../shared/documents/breakers.ts";
+import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import { closeBreaker, openBreaker } from "../breakers/circuit-breaker.ts";
+import { type Probe, takeProbe } from "../breakers/probes.ts";
+import type { DialerDeps } from "../context.ts";
+import type { EventAnswer } from "./post-event.ts";
+
+/** Failures in a row that open a receiver's breaker. */
+const failuresMax = 10;
+const failuresLifeMs = 86_400_000;
+/** Answer of a receiver that is gone for good: its breaker opens at once. */
+const goneStatus = 410;
+
+/** The circuit breaker of one receiver, as read for one message. */
+export interface ReceiverBreaker {
+  isOpen: boolean;
+  /** Takes the probe of the open breaker. Undefined: another message has it, or its time has not come. */
+  takeProbe(): Promise<Probe | undefined>;
+  /** Counts an answer, and opens or closes the breaker accordingly. Never throws. */
+  note(answer: EventAnswer): Promise<void>;
+}
+
+/** @throws if the breaker cannot be read */
+export async function readReceiverBreaker(
+  { name }: Receiver,
+  deps: DialerDeps,
+): Promise<ReceiverBreaker> {
+  const { documents } = deps;
+  const key = receiverBreakerOf(name);
+  const keys = [{ kind: "breaker", key } as const, { kind: "failures", key } as const];
+  const read = await documents.read(keys);
+  const standing = read.get("breaker", key);
+  const isOpen = standing?.value.state === "open";
+  let hasAnswered = false;
+  const breaker: ReceiverBreaker = {
+    isOpen,
+    takeProbe: async () => (standing === undefined ? undefined : takeProbe([standing], deps)),
+    async note(answer) {
+      try {
+        if (isTaken(answer)) {
+          // One answer of many says enough.
+          if (!hasAnswered) await closeBreaker(key, read, deps);
+          hasAnswered = true;
+          breaker.isOpen = false;
+        } else if (await isOverBy(answer, key, read, deps)) {
+          breaker.isOpen = true;
+          await openBreaker(key, codeOf(answer), "receiver", read, deps);
+        }
+      } catch {
+        // An answer that is not counted only delays the breaker.
+      }
+    },
+  };
+  return breaker;
+}
+
+/** Counts a failure. Resolves to true if the breaker must be opened. */
+async function isOverBy(
+  answer: EventAnswer,
+  key: string,
+  read: DocumentsRead,
+  { documents, clock }: DialerDeps,
+): Promise<boolean> {
+  if (read.get("breaker", key)?.value.state === "open") return false;
+  if ("status" in answer && answer.status === goneStatus) return true;
+  const expiresAt = clock.now() + failuresLifeMs;
+  const counters = await documents.add({ kind: "failures", key }, { inRow: 1 }, expiresAt);
+  return (counters["inRow"] ?? 0) >= failuresMax;
+}
+
+/** True if the receiver has taken the event. */
+export function isTaken(answer: EventAnswer): boolean {
+  return "status" in answer && answer.status >= 200 && answer.status < 300;
+}
+
+/** Returns the code of an answer for logs and the breaker, such as `http_503` or `time_out`. */
+export function codeOf(answer: EventAnswer): string {
+  return "status" in answer ? `http_${answer.status}` : answer.error.toLowerCase();
+}

@@ -1,0 +1,120 @@
+import type { Told } from "../../../shared/calls/call-event.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { bodyOf, eventIdOf, withTold } from "../../../shared/calls/events.ts";
+import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
+import { tellsOf } from "../../../shared/ledger/telling-ledger.ts";
+import type { DialerDeps } from "../context.ts";
+import type { PostedEvent } from "./post-event.ts";
+import { finishedEventOf, writeToldRequest } from "./told-requests.ts";
+
+/** An event that is due: of a call, by its sequence, or that a request is finished. */
+export type Untold = { posted: PostedEvent } & (
+  | { call: string; sequence: number }
+  | { request: string }
+);
+
+/** Delay of the message that has an event told again, and time up to which an event is due soon enough for it. */
+const againSeconds = 5;
+const soonMs = 2 * againSeconds * 1000;
+/** Maximum tries of a write where another writer changes the row meanwhile. */
+const writesMax = 4;
+
+/** Reads the events that are due among these calls and requests, those due first in front. */
+export async function readUntold(
+  { calls, requests }: { calls: readonly string[]; requests: readonly string[] },
+  { ledger, documents, clock }: DialerDeps,
+): Promise<Untold[]> {
+  const now = clock.now();
+  const { rows } = await ledger.read(calls);
+  const ofCalls = [...rows.values()].flatMap((row) =>
+    row.events.flatMap((event) => {
+      const { sequence, dueAt } = event;
+      if (dueAt === undefined || dueAt > now) return [];
+      const posted = { id: eventIdOf(row, event), body: JSON.stringify(bodyOf(row, event)) };
+      return { call: row.id, sequence, posted, dueAt };
+    }),
+  );
+  const keys = requests.map((key) => ({ kind: "request", key }) as const);
+  const read = keys.length === 0 ? undefined : await documents.read(keys);
+  const ofRequests = requests.flatMap((request) => {
+    const standing = read?.get("request", request);
+    const dueAt = standing?.value.dueAt;
+    if (standing === undefined || dueAt === undefined || dueAt > now) return [];
+    return { request, posted: finishedEventOf(standing), dueAt };
+  });
+  return [...ofCalls, ...ofRequests].toSorted((one, other) => one.dueAt - other.dueAt);
+}
+
+/** Result of writing tries to tell events. */
+interface Written {
+  /** Calls and requests with an event that is due again within seconds. */
+  soon: { calls: string[]; requests: string[] };
+  /** Number of events whose tries are used up now. */
+  usedUp: number;
+}
+
+/**
+ * Writes what became of tries to tell events. Those that are due again within seconds are told again by a delayed
+ * message, later ones by a sweep.
+ *
+ * @throws if the ledger cannot be read or written: what was told is then told again, under the same id
+ */
+export async function writeTold(
+  told: ReadonlyMap<Untold, Told>,
+  receiver: Receiver,
+  deps: DialerDeps,
+): Promise<void> {
+  const { clock, eventsQueue, log } = deps;
+  const byCall = new Map<string, Map<number, Told>>();
+  const written: Written = { soon: { calls: [], requests: [] }, usedUp: 0 };
+  for (const [event, outcome] of told) {
+    if ("call" in event) {
+      const ofCall = byCall.get(event.call) ?? new Map<number, Told>();
+      byCall.set(event.call, ofCall.set(event.sequence, outcome));
+    } else {
+      const next = await writeToldRequest(event.request, outcome, deps);
+      if (next?.usedUp === true) written.usedUp += 1;
+      if (isSoon(next?.dueAt, clock.now())) written.soon.requests.push(event.request);
+    }
+  }
+  await writeCalls(byCall, receiver, written, deps);
+  if (written.usedUp > 0) {
+    log("alarm", "events.used_up", { receiver: receiver.name, count: written.usedUp });
+  }
+  const messages = tellsOf(receiver.name, written.soon, clock.now() + againSeconds * 1000);
+  if (messages.length === 0) return;
+  await eventsQueue.sendMany(messages.map((one) => ({ ...one, delaySeconds: againSeconds })));
+}
+
+async function writeCalls(
+  byCall: Map<string, Map<number, Told>>,
+  receiver: Receiver,
+  written: Written,
+  { ledger, clock, random }: DialerDeps,
+): Promise<void> {
+  let left = [...byCall.keys()];
+  for (let tries = 0; tries < writesMax && left.length > 0; tries++) {
+    const { rows } = await ledger.read(left);
+    const at = clock.now();
+    const changes = [...rows.values()].flatMap((row) => {
+      const told = byCall.get(row.id) ?? new Map<number, Told>();
+      const next = withTold(row, told, receiver.name, { version: random.version(), at });
+      return next === undefined ? [] : { next, seen: row.version };
+    });
+    const done = changes.length === 0 ? [] : await ledger.write(changes);
+    for (const { next } of changes.filter((_, index) => done[index] === true)) {
+      written.usedUp += usedUpBy(next, byCall.get(next.id));
+      if (isSoon(next.tellAt, at)) written.soon.calls.push(next.id);
+    }
+    left = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
+  }
+  if (left.length > 0) throw new Error("every try to write what was told met a conflict");
+}
+
+function usedUpBy(row: CallRow, told: ReadonlyMap<number, Told> | undefined): number {
+  return row.events.filter(({ sequence, usedUp }) => usedUp === true && told?.has(sequence)).length;
+}
+
+function isSoon(dueAt: number | null | undefined, now: number): boolean {
+  return dueAt !== null && dueAt !== undefined && dueAt <= now + soonMs;
+}

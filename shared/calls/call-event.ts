@@ -1,0 +1,91 @@
+import * as z from "zod";
+import { resultStatuses } from "./call-result.ts";
+
+/** Types of the events of one call. */
+const callEventTypes = [
+  "call.placed",
+  "call.answered",
+  "call.ended",
+  "call.rejected",
+  "call.expired",
+  "call.cancelled",
+  "call.needs_review",
+  "call.reviewed",
+  "call.opt_out",
+] as const;
+export type CallEventType = (typeof callEventTypes)[number];
+
+/** Types of all events that the service tells, as the dial plan names them. */
+export const eventTypes = [...callEventTypes, "request.finished"] as const;
+
+/** State of telling one event, as it is stored. Times are milliseconds since the epoch. */
+export const tellingFields = {
+  /** Number of tries that failed. Absent: none. */
+  tries: z.number().optional(),
+  /** Time of the next try. Absent: it was told, or its tries are used up. */
+  dueAt: z.number().optional(),
+  /** True once its tries are used up. */
+  usedUp: z.boolean().optional(),
+};
+
+/** State of telling one event: see `tellingFields`. */
+export interface Telling {
+  tries?: number | undefined;
+  dueAt?: number | undefined;
+  usedUp?: boolean | undefined;
+}
+
+/**
+ * An event of a call, as its row keeps it: enough to say again what it said. Its id is the call's id, a point and its
+ * sequence.
+ */
+export const callEventSchema = z.looseObject({
+  ...tellingFields,
+  /** A type of `callEventTypes`, or one that only a later version knows. */
+  type: z.string(),
+  /** Number of the event among those of its call, from 1. */
+  sequence: z.number(),
+  /** Time at which it happened. */
+  at: z.number(),
+  /** State, reason and attempt of the call then. */
+  state: z.string(),
+  reason: z.string(),
+  attempt: z.number(),
+  /** `call.ended`: the status of the result. */
+  status: z.enum(resultStatuses).optional(),
+});
+export type CallEvent = z.infer<typeof callEventSchema>;
+
+/** Waits after each try that failed (Standard Webhooks): ten tries, the last one after three days. */
+const waitsMs = [
+  5_000,
+  5 * 60_000,
+  30 * 60_000,
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * 3_600_000),
+];
+/** Longest wait that a receiver may ask for. */
+const retryAfterMsMax = 86_400_000;
+
+/** Result of one try to tell an event. */
+export type Told =
+  | { kind: "taken" }
+  /** `retryAfterMs`: the receiver's own wish. */
+  | { kind: "failed"; retryAfterMs?: number | undefined }
+  /** A circuit breaker's probe failed: it counts for no try. */
+  | { kind: "put_off" };
+
+/** Returns the state of telling an event after a try at `now`. */
+export function toldOnce({ tries = 0, dueAt }: Telling, told: Told, now: number): Telling {
+  if (told.kind === "taken") return { tries: undefined, dueAt: undefined, usedUp: undefined };
+  if (told.kind === "put_off") return { tries, dueAt: Math.max(now, dueAt ?? now) };
+  const wait = waitsMs[tries];
+  if (wait === undefined) return { tries: tries + 1, dueAt: undefined, usedUp: true };
+  const asked = Math.min(told.retryAfterMs ?? 0, retryAfterMsMax);
+  return { tries: tries + 1, dueAt: now + Math.max(wait, asked) };
+}
+
+/** Returns the first time at which one of these is to be told; undefined if none is. */
+export function firstDueOf(tellings: readonly Telling[]): number | undefined {
+  const times = tellings.flatMap(({ dueAt }) => dueAt ?? []);
+  return times.length === 0 ? undefined : Math.min(...times);
+}

@@ -1,0 +1,199 @@
+import type { Receiver } from "../dial-plan/receivers.ts";
+import {
+  type CallEvent,
+  type CallEventType,
+  firstDueOf,
+  type Told,
+  toldOnce,
+} from "./call-event.ts";
+import type { CallRow, CallState } from "./call-row.ts";
+import { indexOf, requestIdOf } from "./ids.ts";
+import { type ResultView, resultViewOf } from "./result-view.ts";
+import type { Write } from "./state-machine.ts";
+
+/** Names the list of rows with events that are to be told to a receiver. */
+export function untoldOf(receiver: string): string {
+  return `events:${receiver}`;
+}
+
+/** Names the list of rows with events whose tries are used up. */
+export function usedUpOf(receiver: string): string {
+  return `used-up:${receiver}`;
+}
+
+/** True if a row has events that are still to be told: it is not purged. */
+export function isUntold({ tellTo }: Pick<CallRow, "tellTo">): boolean {
+  return tellTo !== null && tellTo.startsWith(untoldOf(""));
+}
+
+/** First sequence after a restore, so that no id of an event that was lost is given to another one. */
+const sequenceAfterRestore = 101;
+
+/**
+ * Adds to a row what has happened to its call and is to be told, as part of the row's own write. What has happened is
+ * seen from the row alone, so that a repeated write adds the same.
+ *
+ * @param receiver undefined: nobody is told
+ */
+export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRow {
+  if (receiver === undefined) return row;
+  const happened = happenedTo(row).filter(
+    (one) => receiver.types.includes(one.type) && !row.events.some((known) => isSame(known, one)),
+  );
+  if (happened.length === 0) return row;
+  const isRestored = row.history.some(({ reason }) => reason === "restored");
+  const least = isRestored ? sequenceAfterRestore : 1;
+  const first = Math.max(least, (row.events.at(-1)?.sequence ?? 0) + 1);
+  const { state, reason, attempt } = row;
+  const added = happened.map(({ type, at, status }, n): CallEvent => ({
+    type,
+    sequence: first + n,
+    at,
+    state,
+    reason,
+    attempt,
+    ...(status === undefined ? {} : { status }),
+    dueAt: at,
+  }));
+  return listed({ ...row, events: [...row.events, ...added] }, receiver.name);
+}
+
+interface Happened extends Pick<CallEvent, "at" | "status"> {
+  type: CallEventType;
+  state: CallState;
+}
+
+/** Returns all that a row shows to have happened to its call, in its order. */
+function happenedTo(row: CallRow): Happened[] {
+  const { state, result, updatedAt, optedOut } = row;
+  const type = typeOf(row);
+  // Callbacks and lists tell of an answer and an end at once.
+  const isAnswered =
+    result !== null && (result.answeredAt !== null || result.status === "completed");
+  const isEnded = result !== null && result.status !== "live";
+  const at = result?.readAt ?? updatedAt;
+  return [
+    ...(type === undefined ? [] : [{ type, state, at: row.history.at(-1)?.at ?? updatedAt }]),
+    ...(isAnswered ? [{ type: "call.answered" as const, state, at }] : []),
+    ...(isEnded ? [{ type: "call.ended" as const, state, at, status: result.status }] : []),
+    ...(optedOut ? [{ type: "call.opt_out" as const, state, at: updatedAt }] : []),
+  ];
+}
+
+/** True for an event that a row already has. A call may end twice: as `unknown`, and as told later. */
+function isSame(known: CallEvent, { type, state, status }: Happened): boolean {
+  if (known.type !== type) return false;
+  return type === "call.ended"
+    ? known.status === status
+    : isOnce.has(type) || known.state === state;
+}
+
+const isOnce: ReadonlySet<CallEventType> = new Set(["call.answered", "call.opt_out"]);
+
+/** Returns the event of a row's state. What an operator decides about a call in review is `call.reviewed`. */
+function typeOf({ state, history }: CallRow): CallEventType | undefined {
+  const isDecided = history.at(-1)?.by !== undefined && history.at(-2)?.state === "NEEDS_REVIEW";
+  if (isDecided) return "call.reviewed";
+  return typesByState[state];
+}
+
+const typesByState: Partial<Record<CallState, CallEventType>> = {
+  PLACED: "call.placed",
+  REJECTED: "call.rejected",
+  EXPIRED: "call.expired",
+  CANCELLED: "call.cancelled",
+  NEEDS_REVIEW: "call.needs_review",
+};
+
+/**
+ * Applies what became of tries to tell a row's events.
+ *
+ * @param told by the events' sequences
+ * @returns undefined if nothing of it concerns the row as it stands
+ */
+export function withTold(
+  row: CallRow,
+  told: ReadonlyMap<number, Told>,
+  receiver: string,
+  { version, at }: Write,
+): CallRow | undefined {
+  const isTried = ({ sequence, dueAt }: CallEvent) => told.has(sequence) && dueAt !== undefined;
+  if (!row.events.some(isTried)) return undefined;
+  const events = row.events.map((event) => {
+    const answer = told.get(event.sequence);
+    return answer === undefined || !isTried(event)
+      ? event
+      : { ...event, ...toldOnce(event, answer, at) };
+  });
+  return listed({ ...row, version, events }, receiver);
+}
+
+/** Has events of a row told again, as if they had just happened. Undefined if it has none of them. */
+export function replayed(
+  row: CallRow,
+  isWanted: (event: CallEvent) => boolean,
+  receiver: string,
+  { version, at }: Write,
+): CallRow | undefined {
+  const isAgain = (event: CallEvent) => event.dueAt === undefined && isWanted(event);
+  if (!row.events.some(isAgain)) return undefined;
+  const events = row.events.map((event) =>
+    isAgain(event) ? { ...event, tries: undefined, usedUp: undefined, dueAt: at } : event,
+  );
+  return listed({ ...row, version, events }, receiver);
+}
+
+/** Returns the row in the list in which its events are found: to be told, or with tries used up. */
+function listed(row: CallRow, receiver: string): CallRow {
+  const tellAt = firstDueOf(row.events);
+  if (tellAt !== undefined) return { ...row, tellTo: untoldOf(receiver), tellAt };
+  const last = row.events.findLast(({ usedUp }) => usedUp === true);
+  if (last === undefined) return { ...row, tellTo: null, tellAt: null };
+  return { ...row, tellTo: usedUpOf(receiver), tellAt: last.at };
+}
+
+/** Returns the id of an event: that of the call, and its sequence. */
+export function eventIdOf({ id }: Pick<CallRow, "id">, { sequence }: CallEvent): string {
+  return `${id}.${sequence}`;
+}
+
+/** The body of an event, as it is posted. */
+export interface EventBody {
+  type: string;
+  /** ISO 8601. */
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+/** Returns what an event says, the same each time. It never has the number. */
+export function bodyOf(row: CallRow, event: CallEvent): EventBody {
+  const { type, sequence, at, state, reason, attempt } = event;
+  const { id, agentId, echo } = row;
+  return {
+    type,
+    timestamp: new Date(at).toISOString(),
+    data: {
+      id,
+      request_id: requestIdOf(id),
+      index: indexOf(id),
+      sequence,
+      agent_id: agentId,
+      state,
+      reason,
+      attempt,
+      result: resultOf(row, event),
+      echo: echo ?? {},
+    },
+  };
+}
+
+/** Returns the result as it was known when the event happened. */
+function resultOf({ result }: CallRow, { type, status }: CallEvent): ResultView | null {
+  if (result === null || !aboutResults.has(type)) return null;
+  const { answered_at, ...view } = resultViewOf(result);
+  if (status !== undefined && status === result.status) return { ...view, answered_at };
+  const known = { status: status ?? ("live" as const), answered_at };
+  return { human: null, word: null, ended_at: null, seconds: null, ...known };
+}
+
+const aboutResults: ReadonlySet<string> = new Set<CallEventType>(["call.answered", "call.ended"]);

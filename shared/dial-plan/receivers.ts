@@ -1,0 +1,68 @@
+import * as z from "zod";
+import { eventTypes } from "../calls/call-event.ts";
+import { httpsUrl, isLoopback } from "../providers/https-url.ts";
+
+/** An entry of the dial plan's `events`: where a client's events are told. */
+export const receiverSchema = z.strictObject({
+  url: httpsUrl,
+  types: z
+    .array(z.enum(eventTypes))
+    .min(1)
+    .default([...eventTypes]),
+  /** Keys of a call's context that its events repeat. */
+  echo: z.array(z.string().min(1)).max(10).default([]),
+  /** Maximum rate of the requests to it. */
+  requestsPerSecond: z.number().min(0.1).max(1000).default(20),
+});
+
+/** A receiver of events. `name`: a client, or `*` for every client without an entry of its own. */
+export type Receiver = z.infer<typeof receiverSchema> & { name: string };
+
+/** The part of a dial plan that names receivers. */
+interface PlanOfReceivers {
+  events?: Record<string, z.infer<typeof receiverSchema>> | undefined;
+}
+
+/** Returns the receiver of a client's events; undefined if nobody is told of them. */
+export function receiverOf(client: string, plan: PlanOfReceivers): Receiver | undefined {
+  return receiverNamed(client, plan) ?? receiverNamed("*", plan);
+}
+
+/** Returns the receiver of an entry of the plan. */
+export function receiverNamed(
+  name: string,
+  { events = {} }: PlanOfReceivers,
+): Receiver | undefined {
+  const entry = Object.hasOwn(events, name) ? events[name] : undefined;
+  return entry === undefined ? undefined : { name, ...entry };
+}
+
+/** Names the secret of a receiver: `EVENTS_SECRET` for `*`, `EVENTS_CRM_EU_SECRET` for the client `crm-eu`. */
+export function receiverSecret(name: string): string {
+  if (name === "*") return "EVENTS_SECRET";
+  return `EVENTS_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}_SECRET`;
+}
+
+/** Returns the names of the secrets of a plan's receivers. One on this machine needs none. */
+export function receiverSecrets({ events = {} }: PlanOfReceivers): string[] {
+  return Object.entries(events).flatMap(([name, { url }]) =>
+    isLoopback(url) ? [] : receiverSecret(name),
+  );
+}
+
+/** Maximum characters of a value that an event repeats. */
+const echoCharactersMax = 256;
+
+/** Returns what a call's events repeat of its context; null if nothing. A longer value is cut. */
+export function echoOf(
+  context: Record<string, string> | undefined,
+  receiver: Receiver | undefined,
+): Record<string, string> | null {
+  const pairs = (receiver?.echo ?? []).flatMap((key) => {
+    const value = context !== undefined && Object.hasOwn(context, key) ? context[key] : undefined;
+    return value === undefined
+      ? []
+      : [[key, value.slice(0, echoCharactersMax).toWellFormed()] as const];
+  });
+  return pairs.length === 0 ? null : Object.fromEntries(pairs);
+}

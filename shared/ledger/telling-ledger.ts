@@ -1,0 +1,133 @@
+import { untoldOf, withEvents } from "../calls/events.ts";
+import { indexOf, requestIdOf } from "../calls/ids.ts";
+import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import { receiverOf } from "../dial-plan/receivers.ts";
+import type { Documents, StoredDocument } from "../documents/documents.ts";
+import { errorForLog, type Log } from "../platform/log.ts";
+import { withTimeLimit } from "../platform/time-limit.ts";
+import type { CallQueue } from "../queue/call-queue.ts";
+import { type EventMessage, toldCallsMax } from "../queue/event-messages.ts";
+import type { CallLedger, Change } from "./call-ledger.ts";
+
+/** Time limit of a message that has events told at once: without it they are told by a sweep. */
+const sendSecondsMax = 2;
+
+interface TellingDeps {
+  plan: DialPlan;
+  documents: Documents;
+  eventsQueue: CallQueue<EventMessage>;
+  clock: { now(): number };
+  random: { version(): string };
+  log: Log;
+}
+
+/**
+ * Wraps a ledger so that each write of a row also keeps what is to be told of it. An event is a part of its row's own
+ * write, so it is neither lost nor told of a write that did not take place. Once the rows stand, a message has their
+ * events told; should it get lost, a sweep finds them.
+ *
+ * A plan without receivers gets the ledger as it is.
+ */
+export function tellingLedger(ledger: CallLedger, deps: TellingDeps): CallLedger {
+  const { plan } = deps;
+  if (plan.events === undefined) return ledger;
+  return {
+    read: (ids) => ledger.read(ids),
+    due: (query) => ledger.due(query),
+    list: (query) => ledger.list(query),
+    ended: (query) => ledger.ended(query),
+    purge: (ids) => ledger.purge(ids),
+    async write(changes) {
+      const telling = changes.map(({ next, seen }) => ({
+        next: withEvents(next, receiverOf(next.client, plan)),
+        seen,
+      }));
+      await followRequests(telling, deps);
+      const written = await ledger.write(telling);
+      const isNew = (_: Change, index: number) =>
+        written[index] === true && telling[index]?.next !== changes[index]?.next;
+      await sendTells(telling.filter(isNew), deps);
+      return written;
+    },
+  };
+}
+
+/**
+ * Notes the requests whose first call is about to get its row, where the client is told once all are over. The note is
+ * written first: a request whose note were lost would never be told of.
+ *
+ * @throws if it could not be written; the rows are then not written either
+ */
+async function followRequests(changes: readonly Change[], deps: TellingDeps): Promise<void> {
+  const { plan, documents, random } = deps;
+  const notes = changes.flatMap(({ next: { id, client, acceptedAt, batchCalls }, seen }) => {
+    const isFirst = seen === null && indexOf(id) === 0;
+    if (!isFirst || receiverOf(client, plan)?.types.includes("request.finished") !== true)
+      return [];
+    const value = {
+      client,
+      acceptedAt,
+      calls: batchCalls,
+      over: 0,
+      states: {},
+      results: {},
+      finishedAt: null,
+    };
+    const next: StoredDocument<"request"> = {
+      kind: "request",
+      key: requestIdOf(id),
+      version: random.version(),
+      value,
+      expiresAt: acceptedAt + plan.retentionDays * 86_400_000,
+    };
+    return { next, seen: null };
+  });
+  // One that stands already is of an earlier delivery.
+  if (notes.length > 0) await documents.write(notes);
+}
+
+/** Has the events of rows told at once. Never throws. */
+async function sendTells(changes: readonly Change[], deps: TellingDeps): Promise<void> {
+  const { eventsQueue, clock, log } = deps;
+  if (changes.length === 0) return;
+  const byList = Map.groupBy(changes, ({ next }) => next.tellTo);
+  const prefix = untoldOf("");
+  const messages = [...byList].flatMap(([list, some]) => {
+    const receiver = list?.slice(prefix.length);
+    const ids = some.map(({ next }) => next.id);
+    return receiver === undefined ? [] : tellsOf(receiver, { calls: ids }, clock.now());
+  });
+  try {
+    await withTimeLimit(eventsQueue.sendMany(messages), sendSecondsMax);
+  } catch (error) {
+    log("warning", "events.not_sent", { count: changes.length, error: errorForLog(error) });
+  }
+}
+
+/**
+ * Composes the messages that have events of these calls or requests told.
+ *
+ * @param of `swept`: a sweep sends them, which does so again a minute later
+ */
+export function tellsOf(
+  receiver: string,
+  of: { calls?: readonly string[]; requests?: readonly string[]; swept?: boolean },
+  sentAt: number,
+): { message: EventMessage }[] {
+  const { calls = [], requests = [], swept = false } = of;
+  const messages: { message: EventMessage }[] = [];
+  for (let start = 0; start < Math.max(calls.length, requests.length); start += toldCallsMax) {
+    const end = start + toldCallsMax;
+    messages.push({
+      message: {
+        kind: "tell",
+        receiver,
+        calls: calls.slice(start, end),
+        requests: requests.slice(start, end),
+        sentAt,
+        swept,
+      },
+    });
+  }
+  return messages;
+}

@@ -1,0 +1,66 @@
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from "node:crypto";
+
+/** Maximum age of a signature in seconds, in both directions. */
+const ageSecondsMax = 300;
+
+/**
+ * Decodes a secret of Standard Webhooks (https://www.standardwebhooks.com): `whsec_` and 24 to 64 bytes in base64.
+ *
+ * @param what names the secret in the error, which never quotes it
+ */
+export function signingKeyOf(secret: string, what: string): KeyObject {
+  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+  if (!secret.startsWith("whsec_") || key.length < 24 || key.length > 64) {
+    throw new Error(`${what} must be whsec_ and 24 to 64 bytes in base64`);
+  }
+  return createSecretKey(key); // parsed once: a Buffer would be parsed for each signature
+}
+
+/**
+ * Returns the headers that sign a message, once by each key: while a secret is rotated there are two. Without a key the
+ * message still carries its id and time.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function signatureHeaders(
+  id: string,
+  body: string,
+  keys: readonly KeyObject[],
+  now: number,
+): Record<string, string> {
+  const timestamp = String(Math.floor(now / 1000));
+  const headers = { "webhook-id": id, "webhook-timestamp": timestamp };
+  if (keys.length === 0) return headers;
+  const signatures = keys.map(
+    (key) => `v1,${macOf(key, { id, timestamp, body }).toString("base64")}`,
+  );
+  return { ...headers, "webhook-signature": signatures.join(" ") };
+}
+
+/** True if one of a message's signatures is by this key, and not older than five minutes when it was received. */
+export function isSignedBy(
+  key: KeyObject,
+  {
+    body,
+    headers,
+    receivedAt,
+  }: { body: string; headers: Record<string, string>; receivedAt: number },
+): boolean {
+  const id = headers["webhook-id"] ?? "";
+  const timestamp = headers["webhook-timestamp"] ?? "";
+  if (!/^\d{1,12}$/.test(timestamp)) return false;
+  if (Math.abs(receivedAt / 1000 - Number(timestamp)) > ageSecondsMax) return false;
+  const right = macOf(key, { id, timestamp, body });
+  return (headers["webhook-signature"] ?? "").split(" ").some((one) => {
+    const [version, text = ""] = one.split(",", 2);
+    const given = Buffer.from(text, "base64");
+    return version === "v1" && given.length === right.length && timingSafeEqual(given, right);
+  });
+}
+
+function macOf(
+  key: KeyObject,
+  { id, timestamp, body }: { id: string; timestamp: string; body: string },
+): Buffer {
+  return createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest();
+}

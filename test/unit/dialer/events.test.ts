@@ -1,0 +1,401 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseRow, storedRow } from "../../../shared/calls/call-row.ts";
+import {
+  createEventsBench,
+  failed,
+  taken,
+  tellFor,
+  tellNow,
+  toldTo,
+  typesOf,
+} from "../../support/events-bench.ts";
+import { aCallNow, callsNow, putIn, request, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import {
+  busy,
+  completed,
+  createBench,
+  live,
+  minuteMs,
+  place,
+} from "../../support/results-bench.ts";
+
+const hourMs = 3_600_000;
+
+describe("events of a call", () => {
+  it("tell that it was placed, and what became of it, without its number", async () => {
+    const vapi = { provider: "vapi", agent: "a-1", from: "p-1" };
+    const agents = { agents: { agent_sales: vapi } };
+    const bench = createEventsBench({ echo: ["lead_id", "absent"] }, agents);
+    const call = aCallNow(bench, { context: { lead_id: "L-7", first_name: "Ada" } });
+    await sendEach(bench, call);
+    await bench.simulate(5, { firstSweepSeconds: 1000 });
+    await tellNow(bench);
+    bench.record = async () => busy;
+    await tellFor(bench, 3);
+    const [placed, ended, finished, ...more] = bench.posted;
+    expect(more).toEqual([]);
+    expect(finished?.body.type).toBe("request.finished");
+    expect(placed).toMatchObject({
+      receiver: "*",
+      id: `${call.id}.1`,
+      body: {
+        type: "call.placed",
+        timestamp: new Date((await rowOf(bench, call)).history.at(-1)?.at ?? 0).toISOString(),
+        data: {
+          id: call.id,
+          request_id: call.requestId,
+          index: 0,
+          sequence: 1,
+          agent_id: "agent_sales",
+          state: "PLACED",
+          reason: "placed",
+          attempt: 1,
+          result: null,
+          echo: { lead_id: "L-7" },
+        },
+      },
+    });
+    expect(ended).toMatchObject({
+      id: `${call.id}.2`,
+      body: {
+        type: "call.ended",
+        data: { sequence: 2, state: "PLACED", result: { status: "busy", word: "busy" } },
+      },
+    });
+    expect(JSON.stringify(bench.posted)).not.toMatch(/\+1202555|Ada/);
+    expect(JSON.stringify(bench.events)).not.toMatch(/\+1202555|Ada|L-7/);
+    expect(await rowOf(bench, call)).toMatchObject({ tellTo: null, tellAt: null });
+  });
+
+  it("tell once that it was answered, while it is live or with its end", async () => {
+    const bench = createEventsBench();
+    const [one, other] = await place(bench, 2);
+    if (one === undefined || other === undefined) throw new Error("they were placed");
+    const answeredAt = bench.now();
+    bench.record = async ({ id }) => ({ ...(id === one.id ? live : completed), answeredAt });
+    await tellFor(bench, 3);
+    expect(typesOf(bench, one)).toEqual(["call.placed", "call.answered"]);
+    expect(typesOf(bench, other)).toEqual(["call.placed", "call.answered", "call.ended"]);
+    const answered = bench.posted.find(({ body }) => body.type === "call.answered");
+    expect(answered?.body.data).toMatchObject({
+      result: { status: "live", answered_at: new Date(answeredAt).toISOString(), seconds: null },
+    });
+    bench.record = async () => ({ ...completed, answeredAt });
+    await tellFor(bench, 5);
+    expect(typesOf(bench, one)).toEqual(["call.placed", "call.answered", "call.ended"]);
+  });
+
+  it("tell of two ends where the first was unknown", async () => {
+    const bench = createBench({ waitMinutes: 5 }, toldTo({ types: ["call.ended"] }));
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    await tellFor(bench, 7);
+    expect(bench.posted.map(({ body }) => body.data["result"])).toMatchObject([
+      { status: "unknown" },
+    ]);
+    const row = await rowOf(bench, call);
+    bench.record = async () => completed;
+    const message = { kind: "callback", account: "twilio" } as const;
+    const claim = row.claims.at(-1) ?? "";
+    await bench.eventsQueue.send({ ...message, call: { id: call.id, claim } });
+    await tellNow(bench);
+    expect(bench.posted.map(({ id, body }) => [id, body.data["result"]])).toMatchObject([
+      [`${call.id}.1`, { status: "unknown" }],
+      [`${call.id}.2`, { status: "completed" }],
+    ]);
+  });
+
+  it.each([
+    ["REJECTED", "call.rejected"],
+    ["EXPIRED", "call.expired"],
+    ["CANCELLED", "call.cancelled"],
+    ["NEEDS_REVIEW", "call.needs_review"],
+  ] as const)("tell that it is %s", async (state, type) => {
+    const bench = createEventsBench();
+    bench.answer = async () =>
+      state === "REJECTED"
+        ? { kind: "rejected", code: "no_such_number" }
+        : { kind: "forbidden", code: "http_403" };
+    const call = aCallNow(bench);
+    if (state === "CANCELLED") {
+      const order = { client: null, at: bench.now(), by: "ops", indexes: null };
+      await bench.documents.write([
+        {
+          next: {
+            kind: "cancellation",
+            key: JSON.stringify(["request", call.requestId]),
+            version: "c1",
+            value: { of: { request: call.requestId }, orders: [order] },
+            expiresAt: null,
+          },
+          seen: null,
+        },
+      ]);
+    }
+    if (state === "EXPIRED") bench.advance(200 * hourMs);
+    await sendEach(bench, call);
+    await bench.simulate(5, { firstSweepSeconds: 1000 });
+    await tellNow(bench);
+    expect(bench.posted.map(({ body }) => [body.type, body.data["state"]])).toEqual([
+      [type, state],
+    ]);
+    expect(bench.posted[0]?.body.data["reason"]).toMatch(
+      { REJECTED: /no_such/, EXPIRED: /expired/, CANCELLED: /operator/, NEEDS_REVIEW: /403/ }[
+        state
+      ],
+    );
+  });
+
+  it("are none unless the plan names the client, and only of the types that it names", async () => {
+    const own = { url: "http://127.0.0.1:9/own", types: ["call.ended"] };
+    const bench = createBench({}, { events: { crm: own } });
+    const calls = [
+      aCallNow(bench),
+      aCallNow(bench, { phone_number: "+13035550101" }, { client: "shop" }),
+    ];
+    await sendEach(bench, ...calls);
+    await bench.simulate(5, { firstSweepSeconds: 1000 });
+    bench.record = async () => completed;
+    await tellFor(bench, 3);
+    expect(bench.posted.map(({ receiver, body }) => [receiver, body.type])).toEqual([
+      ["crm", "call.ended"],
+    ]);
+  });
+
+  it("leave the row as it is where nobody is told", async () => {
+    const bench = createBench();
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    const stored = storedRow(await rowOf(bench, call));
+    for (const name of ["events", "tellTo", "tellAt", "echo", "optedOut"]) {
+      expect(stored).not.toHaveProperty(name);
+    }
+  });
+
+  it("stay readable in a row that a later version has written", async () => {
+    const bench = createEventsBench();
+    const row = await putIn(bench, "PLACED", aCallNow(bench));
+    const event = {
+      type: "call.later",
+      sequence: 1,
+      at: 1,
+      state: "LATER",
+      reason: "x",
+      attempt: 1,
+    };
+    const parsed = parseRow(row.id, "v", { ...storedRow(row), events: [{ ...event, more: 1 }] });
+    expect(parsed?.events).toEqual([{ ...event, more: 1 }]);
+  });
+});
+
+describe("telling an event", () => {
+  it("is tried ten times over three days under one id, then left to the operator", async () => {
+    const bench = createEventsBench({ types: ["call.placed"] });
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    const placedAt = (await rowOf(bench, call)).events[0]?.at ?? 0;
+    // An answer to another event in between keeps the breaker closed.
+    bench.receive = async () => failed;
+    const tries: number[] = [];
+    for (let minute = 0; minute < 80 * 60; minute++) {
+      await bench.documents.remove([{ kind: "failures", key: "receiver:*" }]);
+      await bench.deliverEvents();
+      bench.advance(5_000);
+      await bench.deliverEvents();
+      bench.advance(55_000);
+      if (minute % 5 === 0) await bench.sweep();
+    }
+    for (const { id, at } of bench.posted) {
+      expect(id).toBe(`${call.id}.1`);
+      tries.push(Math.round((at - placedAt) / minuteMs));
+    }
+    expect(tries).toHaveLength(10);
+    const waits = tries.slice(1).map((at, n) => at - (tries[n] ?? 0));
+    const asked = [0, 5, 30, 120, 300, 600, 840, 1200, 1440];
+    for (const [n, wait] of waits.entries()) {
+      expect(wait).toBeGreaterThanOrEqual((asked[n] ?? 0) - 1);
+      expect(wait).toBeLessThanOrEqual((asked[n] ?? 0) + 7);
+    }
+    expect(await rowOf(bench, call)).toMatchObject({ tellTo: "used-up:*" });
+    expect(bench.eventsOf("events.used_up")).toMatchObject([{ receiver: "*", count: 1 }]);
+  });
+
+  it("waits as long as the receiver asks", async () => {
+    const bench = createEventsBench({ types: ["call.placed"] });
+    bench.receive = async () => ({ status: 429, retryAfterMs: 20 * minuteMs, text: "" });
+    await place(bench, 1);
+    await tellNow(bench);
+    const [first] = bench.posted;
+    await tellFor(bench, 25);
+    expect(bench.posted).toHaveLength(2);
+    expect((bench.posted[1]?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(20 * minuteMs);
+  });
+
+  it("stops at ten failures in a row, probes, and loses none when the receiver is back after days", async () => {
+    const bench = createEventsBench(
+      { types: ["call.placed"] },
+      { providers: { twilio: { callsPerSecond: 100 } } },
+    );
+    bench.receive = async () => failed;
+    const calls = await place(bench, 40);
+    await tellFor(bench, 10);
+    expect(bench.eventsOf("breaker.opened")).toMatchObject([
+      { breaker: "receiver:*", code: "http_503" },
+    ]);
+    const before = bench.posted.length;
+    expect(before).toBeLessThan(60);
+    await tellFor(bench, 72 * 60);
+    // A probe every quarter of an hour, and not one try of another event.
+    expect(bench.posted.length - before).toBeLessThan(72 * 4 + 10);
+    bench.receive = async () => taken;
+    await tellFor(bench, 40);
+    expect(bench.eventsOf("breaker.closed")).toHaveLength(1);
+    const told = new Set(bench.posted.slice(before).map(({ id }) => id));
+    for (const { id } of calls) expect(told).toContain(`${id}.1`);
+    expect(bench.eventsOf("events.used_up")).toEqual([]);
+  });
+
+  it("stops at once for a receiver that is gone", async () => {
+    const bench = createEventsBench({ types: ["call.placed"] });
+    bench.receive = async () => ({ status: 410, text: "" });
+    await place(bench, 3);
+    await tellFor(bench, 3);
+    expect(bench.eventsOf("breaker.opened")).toMatchObject([{ code: "http_410" }]);
+  });
+
+  it("keeps to the receiver's pace", async () => {
+    const bench = createEventsBench(
+      { types: ["call.placed"], requestsPerSecond: 2 },
+      { providers: { twilio: { callsPerSecond: 100 } } },
+    );
+    await place(bench, 30);
+    await tellNow(bench);
+    const times = bench.posted.map(({ at }) => at);
+    expect(times.length).toBeGreaterThan(10);
+    for (const [n, at] of times.entries()) {
+      const earlier = times[n - 2];
+      if (earlier !== undefined) expect(at - earlier).toBeGreaterThanOrEqual(1000);
+    }
+  });
+
+  it("of a slow receiver keeps no other waiting", async () => {
+    const slow = { url: "http://127.0.0.1:9/slow", types: ["call.placed"] };
+    const quick = { ...slow, url: "http://127.0.0.1:9/quick" };
+    const bench = createBench(
+      {},
+      {
+        events: { crm: slow, shop: quick },
+        providers: { twilio: { callsPerSecond: 100 } },
+      },
+    );
+    bench.receive = async (receiver) => {
+      if (receiver === "crm") await bench.sleep(14_000);
+      return taken;
+    };
+    const slows = callsNow(bench, 60);
+    const quicks = callsNow(bench, 10, { phone_number: "+13035559999" }, { client: "shop" });
+    await sendEach(bench, ...slows, ...quicks);
+    await bench.simulate(5, { firstSweepSeconds: 1000 });
+    const begunAt = bench.now();
+    await bench.deliverEvents();
+    const quickAt = bench.posted.filter(({ receiver }) => receiver === "shop").map(({ at }) => at);
+    expect(quickAt).toHaveLength(10);
+    expect(Math.max(...quickAt) - begunAt).toBeLessThan(2_000);
+    // The delivery itself ends after one answer of the slow one, and later messages for it are left to sweeps.
+    expect(bench.now() - begunAt).toBeLessThan(20_000);
+    const posted = bench.posted.length;
+    await sendEach(bench, aCallNow(bench, { phone_number: "+13035551234" }));
+    await bench.simulate(2, { firstSweepSeconds: 1000 });
+    await bench.deliverEvents();
+    expect(bench.posted).toHaveLength(posted);
+    await tellFor(bench, 60);
+    expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(71);
+  });
+
+  it("goes on although every other write of the ledger or the queue fails", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer(), async (seed) => {
+        let state = seed;
+        const isBroken = () => {
+          state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9;
+          return (state & 1) === 1;
+        };
+        const bench = createEventsBench({ types: ["call.placed"] });
+        const calls = await place(bench, 3);
+        const fail = async (): Promise<never> => Promise.reject(new Error("it is down"));
+        bench.breakLedger({
+          write: (changes) => (isBroken() ? fail() : bench.rows.write(changes)),
+          read: (ids) => (isBroken() ? fail() : bench.rows.read(ids)),
+        });
+        bench.receive = async () => (isBroken() ? failed : taken);
+        await tellFor(bench, 60);
+        bench.mendLedger();
+        bench.receive = async () => taken;
+        await tellFor(bench, 180);
+        for (const { id } of calls) {
+          expect(bench.posted.some((one) => one.id === `${id}.1`)).toBe(true);
+          expect(await rowOf(bench, { id })).toMatchObject({ tellTo: null });
+        }
+        expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(3);
+      }),
+      { numRuns: 10 },
+    );
+  });
+});
+
+describe("a finished request", () => {
+  const finished = { types: ["request.finished"] };
+  it("is told once all of its calls are over, with their counts", async () => {
+    const bench = createEventsBench(finished);
+    const [first, ...rest] = callsNow(bench, 1).flatMap((call) =>
+      Array.from({ length: 40 }, (_, index) => ({
+        ...call,
+        id: call.id.replace(/\d{5}$/, String(index).padStart(5, "0")),
+        batchCalls: 40,
+        request: { ...call.request, phone_number: `+1303555${String(index).padStart(4, "0")}` },
+      })),
+    );
+    if (first === undefined) throw new Error("there are 40 calls");
+    bench.answer = async ({ id }) =>
+      id.endsWith("7") ? { kind: "rejected", code: "no" } : { kind: "placed", providerCallId: id };
+    await bench.send(request([first, ...rest]));
+    await bench.simulate(60, { firstSweepSeconds: 1000 });
+    await tellFor(bench, 1);
+    expect(bench.posted).toEqual([]);
+    bench.record = async ({ id }) => (id.endsWith("3") ? busy : completed);
+    await tellFor(bench, 20);
+    expect(bench.posted).toMatchObject([
+      {
+        id: `${first.requestId}.finished`,
+        body: {
+          type: "request.finished",
+          data: {
+            request_id: first.requestId,
+            total: 40,
+            counts: {
+              by_state: { PLACED: 36, REJECTED: 4 },
+              by_result: { completed: 32, busy: 4 },
+            },
+          },
+        },
+      },
+    ]);
+    await tellFor(bench, 200);
+    expect(bench.posted).toHaveLength(1);
+    expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
+  });
+
+  it("is tried again until it is taken", async () => {
+    const bench = createEventsBench(finished);
+    bench.record = async () => completed;
+    bench.receive = async () => failed;
+    await place(bench, 1);
+    await tellFor(bench, 20);
+    expect(bench.posted.length).toBeGreaterThanOrEqual(3);
+    bench.receive = async () => taken;
+    await tellFor(bench, 40);
+    expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(1);
+    expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
+  });
+});
