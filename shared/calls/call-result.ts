@@ -29,6 +29,8 @@ export const callResultSchema = z.looseObject({
   word: z.string().nullable().default(null),
   answeredAt: z.number().nullable().default(null),
   endedAt: z.number().nullable().default(null),
+  /** `live`: true if it was answered, though the provider does not say when. */
+  answered: z.boolean().optional(),
   /** Length of the conversation in seconds. */
   seconds: z.number().nullable().default(null),
   /** Time at which the record was read. */

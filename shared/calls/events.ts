@@ -6,6 +6,7 @@ import {
   type Told,
   toldOnce,
 } from "./call-event.ts";
+import type { CallResult } from "./call-result.ts";
 import type { CallRow, CallState } from "./call-row.ts";
 import { indexOf, requestIdOf } from "./ids.ts";
 import { type ResultView, resultViewOf } from "./result-view.ts";
@@ -67,9 +68,7 @@ interface Happened extends Pick<CallEvent, "at" | "status"> {
 function happenedTo(row: CallRow): Happened[] {
   const { state, result, updatedAt, optedOut } = row;
   const type = typeOf(row);
-  // Callbacks and lists tell of an answer and an end at once.
-  const isAnswered =
-    result !== null && (result.answeredAt !== null || result.status === "completed");
+  const isAnswered = result !== null && wasAnswered(result);
   const isEnded = result !== null && result.status !== "live";
   const at = result?.readAt ?? updatedAt;
   return [
@@ -78,6 +77,12 @@ function happenedTo(row: CallRow): Happened[] {
     ...(isEnded ? [{ type: "call.ended" as const, state, at, status: result.status }] : []),
     ...(optedOut ? [{ type: "call.opt_out" as const, state, at: updatedAt }] : []),
   ];
+}
+
+/** True if somebody answered, or a machine. A record of an ended call tells of both at once. */
+function wasAnswered({ status, answered, answeredAt }: CallResult): boolean {
+  const isByEnd = status === "completed" || status === "voicemail";
+  return answered === true || answeredAt !== null || isByEnd;
 }
 
 /** True for an event that a row already has. A call may end twice: as `unknown`, and as told later. */

@@ -10,6 +10,8 @@ interface DialRequest {
   timeoutSeconds: number;
   /** Address at which the provider is to tell of the call's end. Absent: callbacks are off. */
   callbackUrl?: string | undefined;
+  /** True if a callback is to tell that the call was answered, where the provider can do so beside its end. */
+  tellsAnswer?: boolean | undefined;
 }
 
 /** Result of one request to place a call. */

@@ -10,7 +10,7 @@ import {
 import { httpsUrl } from "./https-url.ts";
 import { ask, outcomeOfJson, post } from "./post.ts";
 import { listReader, readRecord } from "./results/result.ts";
-import { callSchema, resultOfCall, twilioRecord } from "./results/twilio.ts";
+import { callbackFields, callSchema, resultOfCall, twilioRecord } from "./results/twilio.ts";
 
 const routeSchema = z
   .strictObject({
@@ -95,18 +95,16 @@ export const twilio: ProviderType<z.infer<typeof routeSchema>> = {
       };
     };
     return {
-      async dial({ call: { id, request }, timeoutSeconds, callbackUrl }, route) {
+      async dial({ call: { id, request }, timeoutSeconds, callbackUrl, tellsAnswer }, route) {
         const { url, headers } = apiOf(route);
-        const body = new URLSearchParams({
+        const fields = {
           To: request.phone_number,
           From: route.from,
           ...instructions(id, request, route),
           ...optionsOf(route),
-          // Without `StatusCallbackEvent` Twilio tells of the call's end alone.
-          ...(callbackUrl === undefined
-            ? {}
-            : { StatusCallback: callbackUrl, StatusCallbackMethod: "POST" }),
-        }).toString();
+        };
+        const callbacks = callbackFields(callbackUrl, tellsAnswer);
+        const body = new URLSearchParams([...Object.entries(fields), ...callbacks]).toString();
         const form = { ...headers, "content-type": "application/x-www-form-urlencoded" };
         const answer = await post(fetch, url, { headers: form, body }, timeoutSeconds);
         return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);

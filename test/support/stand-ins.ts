@@ -40,6 +40,7 @@ export interface Pair {
     call?: ReturnType<typeof aCall>;
     timeoutSeconds?: number;
     callbackUrl?: string;
+    tellsAnswer?: boolean;
   }): ReturnType<Dial>;
   /** Looks the call up in the minute before the stand-in's now. Throws if the adapter cannot. */
   lookUp(call: ReturnType<typeof aCall>): Promise<unknown>;
@@ -81,8 +82,8 @@ export async function startPair(
   const provider = createProviders(options, [route])(route);
   return {
     standIn,
-    dial: ({ call = aCallOfText(), timeoutSeconds = 5, callbackUrl } = {}) =>
-      provider.dial({ call, attempt: 1, timeoutSeconds, callbackUrl }, route),
+    dial: ({ call = aCallOfText(), timeoutSeconds = 5, ...callbacks } = {}) =>
+      provider.dial({ call, attempt: 1, timeoutSeconds, ...callbacks }, route),
     lookUp: async (call) => {
       const period = { from: now() - 60_000, until: now() + 1000 };
       return provider.lookUp?.({ call, attempt: 1, ...period }, route);

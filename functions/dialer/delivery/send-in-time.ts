@@ -1,5 +1,6 @@
 import { claimAgeMsMax, type Decided } from "../../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { BearingDocuments } from "../../../shared/documents/restore.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
@@ -122,6 +123,7 @@ async function request(held: Held, { settings, log }: DialerDeps): Promise<DialO
         attempt,
         timeoutSeconds,
         callbackUrl: callbackUrlOf(held, route, settings),
+        tellsAnswer: receiverOf(row.client, settings.plan)?.types.includes("call.answered"),
       },
       route,
     )

@@ -60,7 +60,10 @@ export function resultOf(words: Words, facts: Facts): ReadResult {
   const endedAt = timeOf(facts.endedAt);
   const lasted = answeredAt === null || endedAt === null ? null : (endedAt - answeredAt) / 1000;
   const seconds = secondsOf(facts.seconds) ?? secondsOf(lasted);
-  if (listed === "live") return { ...nothing, status: "live", answeredAt };
+  if (listed === "live") {
+    const answered = facts.isAnswered === true ? { answered: true } : {};
+    return { ...nothing, status: "live", answeredAt, ...answered };
+  }
   const shown = facts.isAnswered === true || answeredAt !== null || (seconds ?? 0) > 0;
   const meant = listed ?? "unknown";
   const told = meant === "unknown" && shown ? "completed" : meant;

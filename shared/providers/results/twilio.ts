@@ -43,7 +43,27 @@ export function resultOfCall(call: z.infer<typeof callSchema>): ReadResult {
   const human = answeredBy.get(answered_by ?? "");
   const answeredAt =
     end_time && duration && seconds > 0 ? Date.parse(end_time) - seconds * 1000 : null;
-  return resultOf(words, { word: status, human, answeredAt, endedAt: end_time, seconds: duration });
+  const isAnswered = status === "in-progress";
+  const facts = { word: status, human, isAnswered, answeredAt };
+  return resultOf(words, { ...facts, endedAt: end_time, seconds: duration });
+}
+
+/**
+ * Returns the fields of a call's callbacks. Without `StatusCallbackEvent` Twilio tells of the end alone.
+ *
+ * @param tellsAnswer true if Twilio is to tell of the answer, too
+ */
+export function callbackFields(
+  callbackUrl: string | undefined,
+  tellsAnswer: boolean | undefined,
+): [string, string][] {
+  if (callbackUrl === undefined) return [];
+  const events = tellsAnswer === true ? ["answered", "completed"] : [];
+  return [
+    ["StatusCallback", callbackUrl],
+    ["StatusCallbackMethod", "POST"],
+    ...events.map((event): [string, string] => ["StatusCallbackEvent", event]),
+  ];
 }
 
 export const twilioRecord: RecordType<z.infer<typeof callSchema>> = {

@@ -30,7 +30,7 @@ const fixtures: ResultFixture[] = [
   of("queued", { status: "live" }),
   of("initiated", { status: "live" }),
   of("ringing", { status: "live" }),
-  of("in-progress", { status: "live" }),
+  of("in-progress", { status: "live", answered: true }),
   of("completed", { status: "completed", ...talk }, { duration: "42", end_time }),
   of("busy", { status: "busy", endedAt: talk.endedAt }, { duration: "0", end_time }),
   of("no-answer", { status: "no_answer" }, { duration: null, end_time: null }),

@@ -7,7 +7,11 @@ let pair: Pair | undefined;
 afterEach(async () => pair?.standIn.close());
 
 /** Returns the request for a call as the stand-in of its provider, which knows the reference, has taken it. */
-async function requestOf(type: string, options: { callbackUrl?: string }, fields: object = {}) {
+async function requestOf(
+  type: string,
+  options: { callbackUrl?: string; tellsAnswer?: boolean },
+  fields: object = {},
+) {
   pair = await startPair(type, { fields });
   expect(await pair.dial(options)).toMatchObject({ kind: "placed" });
   return pair.standIn.calls.placed[0]?.request;
@@ -32,6 +36,14 @@ describe("the address for callbacks", () => {
     expect(JSON.parse(request)).toMatchObject(expected);
     expect(request.match(/calls\.example\.com/g)).toHaveLength(1);
     expect(request).not.toMatch(/"webhook_url":"[^"]*","webhook_urls"|StatusCallbackEvent/);
+  });
+
+  it("has Twilio tell of the answer, too, where somebody is told of it", async () => {
+    const request = await requestOf("twilio", { callbackUrl, tellsAnswer: true });
+    expect(request).toMatchObject({
+      StatusCallback: callbackUrl,
+      StatusCallbackEvent: ["answered", "completed"],
+    });
   });
 
   const always = new Set(["twilio", "ultravox", "webhook"]);
