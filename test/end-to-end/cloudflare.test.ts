@@ -1,3 +1,4 @@
+import { describeEvents } from "../contracts/events.ts";
 import { describeFailingProviders } from "../contracts/failing-providers.ts";
 import { describeForbiddenNumbers } from "../contracts/forbidden-numbers.ts";
 import { describeResults } from "../contracts/results.ts";
@@ -8,3 +9,4 @@ describeService(cloudflare);
 describeFailingProviders(cloudflare);
 describeForbiddenNumbers(cloudflare);
 describeResults(cloudflare);
+describeEvents(cloudflare);
