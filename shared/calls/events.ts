@@ -22,7 +22,13 @@ export function usedUpOf(receiver: string): string {
   return `used-up:${receiver}`;
 }
 
-/** True if a row has events that are still to be told: it is not purged. */
+/**
+ * Time past its retention for which a row with events to tell is kept. Tries take three days, so that by then its
+ * receiver has been failing for as long, or has left the plan.
+ */
+export const untoldKeptMs = 90 * 86_400_000;
+
+/** True if a row has events that are still to be told. */
 export function isUntold({ tellTo }: Pick<CallRow, "tellTo">): boolean {
   return tellTo !== null && tellTo.startsWith(untoldOf(""));
 }

@@ -5,7 +5,7 @@ import {
   parseRow,
   storedRow,
 } from "../calls/call-row.ts";
-import { untoldOf } from "../calls/events.ts";
+import { untoldKeptMs, untoldOf } from "../calls/events.ts";
 import { firstCallIdAt } from "../calls/ids.ts";
 import { attentionStates } from "./attention-states.ts";
 import type { CallLedger, Change, DuePlace, ListOf, Page } from "./call-ledger.ts";
@@ -66,8 +66,8 @@ LIMIT ?3`;
 const ended = `
 SELECT id, state FROM (
   SELECT id, state, tell_to, row FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
-WHERE state IN (${quoted(endStates)}) AND (tell_to IS NULL OR tell_to NOT GLOB '${untoldOf("*")}')
-  AND row->>'acceptedAt' < ?3
+WHERE state IN (${quoted(endStates)}) AND row->>'acceptedAt' < CASE
+  WHEN tell_to GLOB '${untoldOf("*")}' THEN ?3 - ${untoldKeptMs} ELSE ?3 END
 UNION ALL SELECT id, NULL FROM (
   SELECT id FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT 1 OFFSET ${looksMax - 1})
 LIMIT ?4`;

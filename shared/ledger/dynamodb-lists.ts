@@ -1,5 +1,5 @@
 import type { CallRow } from "../calls/call-row.ts";
-import { isUntold } from "../calls/events.ts";
+import { isUntold, untoldKeptMs } from "../calls/events.ts";
 import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
 import { attentionStates } from "./attention-states.ts";
 import type { CallLedger, ListOf, Page } from "./call-ledger.ts";
@@ -99,7 +99,7 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
       return {
         rows: rows
           .filter((row) => row.acceptedAt < before && attentionStates.includes(row.state))
-          .filter((row) => !isUntold(row))
+          .filter((row) => !isUntold(row) || row.acceptedAt < before - untoldKeptMs)
           .map(({ id, state }) => ({ id, state })),
         next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
       };

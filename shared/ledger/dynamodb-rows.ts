@@ -5,7 +5,7 @@ import {
   storedRow,
   watchBacklog,
 } from "../calls/call-row.ts";
-import { isUntold } from "../calls/events.ts";
+import { isUntold, untoldKeptMs } from "../calls/events.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { attentionStates } from "./attention-states.ts";
 import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
@@ -36,8 +36,7 @@ export function itemOf(row: CallRow, endsAt: number): Item {
     version: text(version),
     numberHash: text(numberHash),
     hour: text(`${Math.floor(timeOfId(id) / hourMs)}#${shardOf(id, shards)}`),
-    // DynamoDB deletes no row that has events to tell.
-    ...(isUntold(row) ? {} : { ttl: number(Math.ceil(endsAt / 1000)) }),
+    ttl: number(Math.ceil((isUntold(row) ? endsAt + untoldKeptMs : endsAt) / 1000)),
   };
   if (attentionStates.includes(state)) item["attention"] = text(`${state}#${shardOf(id, shards)}`);
   if (backlog !== null && dueAt !== null) {

@@ -22,6 +22,7 @@ const parts = [
   "deliveries",
   "cold-start",
   "money",
+  "results",
   "growth",
   "calling-hours",
   "bundle-size",

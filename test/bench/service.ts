@@ -1,7 +1,8 @@
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../functions/api/app.ts";
-import type { DialerDeps } from "../../functions/dialer/context.ts";
+import type { DialerDeps, DialerSettings } from "../../functions/dialer/context.ts";
+import { handleEvents } from "../../functions/dialer/handle-events.ts";
 import { createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
@@ -116,7 +117,10 @@ function createProvider(meter: Meter) {
 export function createService(
   platform: CountedPlatform,
   meter: Meter,
-  { plan: changes = {} }: { plan?: object } = {},
+  {
+    plan: changes = {},
+    connected = {},
+  }: { plan?: object; connected?: Partial<Pick<DialerSettings, "providerOf" | "postEvent">> } = {},
 ) {
   const { clock } = platform;
   let lastAlarm = "";
@@ -134,7 +138,16 @@ export function createService(
   const plan = parseDialPlan({ ...testPlan, ...changes }, {});
   const deps: DialerDeps = {
     queue: platform.queue,
-    eventsQueue: api.eventsQueue,
+    eventsQueue: {
+      async send(message, delaySeconds) {
+        meter.add("eventMessages");
+        await api.eventsQueue.send(message, delaySeconds);
+      },
+      async sendMany(messages) {
+        meter.add("eventMessages", messages.length);
+        return api.eventsQueue.sendMany(messages);
+      },
+    },
     ...withStages(platform, meter),
     epochStore: createMemoryEpochStore(),
     deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
@@ -144,6 +157,7 @@ export function createService(
       hashKey: apiEnvironment.HASH_KEY,
       providerOf: () => ({ dial: () => provider.dial() }),
       postEvent: () => Promise.reject(new Error("the plan has no receiver")),
+      ...connected,
     },
     clock: { now: clock.now, sleep: systemClock.sleep },
     random: { version: randomVersion, fraction: Math.random },
@@ -177,6 +191,14 @@ export function createService(
         });
         if (status !== 201) throw new Error(`${path} was answered ${status}`);
       });
+    },
+    /** Delivers what is on the events queue, ten messages at once. */
+    async deliverEvents(): Promise<void> {
+      const messages = api.eventsQueue.take();
+      while (messages.length > 0) {
+        const some = messages.splice(0, 10);
+        await meter.at("events", () => handleEvents(some, deps, clock.now() + 120_000));
+      }
     },
     sweep: (): Promise<void> => meter.at("sweep", () => sweep(deps, clock.now() + 120_000)),
     /** Delivers the messages of the queue, `size` at once, one delivery after the other. */

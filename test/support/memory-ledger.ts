@@ -1,5 +1,5 @@
 import { type CallRow, parseRow, storedRow } from "../../shared/calls/call-row.ts";
-import { isUntold } from "../../shared/calls/events.ts";
+import { isUntold, untoldKeptMs } from "../../shared/calls/events.ts";
 import { firstCallIdAt, requestIdOf } from "../../shared/calls/ids.ts";
 import {
   type CallLedger,
@@ -83,7 +83,7 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
           ({ id, acceptedAt }) => id > after && id < firstCallIdAt(before) && acceptedAt < before,
         )
         .filter(({ state }) => state !== "WAITING" && state !== "DIALING")
-        .filter((row) => !isUntold(row))
+        .filter((row) => !isUntold(row) || row.acceptedAt < before - untoldKeptMs)
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
         .slice(0, limit)
         .map(({ id, state }) => ({ id, state }));
