@@ -1,4 +1,4 @@
-import type { Told } from "../../../shared/calls/call-event.ts";
+import type { Telling, Told } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { bodyOf, eventIdOf, withTold } from "../../../shared/calls/events.ts";
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
@@ -29,7 +29,7 @@ export async function readUntold(
   const ofCalls = [...rows.values()].flatMap((row) =>
     row.events.flatMap((event) => {
       const { sequence, dueAt } = event;
-      if (dueAt === undefined || dueAt > now) return [];
+      if (dueAt === undefined || !isDue(event, now)) return [];
       const posted = { id: eventIdOf(row, event), body: JSON.stringify(bodyOf(row, event)) };
       return { call: row.id, sequence, posted, dueAt };
     }),
@@ -39,10 +39,15 @@ export async function readUntold(
   const ofRequests = requests.flatMap((request) => {
     const standing = read?.get("request", request);
     const dueAt = standing?.value.dueAt;
-    if (standing === undefined || dueAt === undefined || dueAt > now) return [];
+    if (standing === undefined || dueAt === undefined || !isDue(standing.value, now)) return [];
     return { request, posted: finishedEventOf(standing), dueAt };
   });
   return [...ofCalls, ...ofRequests].toSorted((one, other) => one.dueAt - other.dueAt);
+}
+
+/** True if an event may be told. One that was never tried has happened, though another clock be ahead of this one. */
+function isDue({ tries = 0, dueAt = Infinity }: Telling, now: number): boolean {
+  return dueAt <= now || (tries === 0 && dueAt < Infinity);
 }
 
 /** Result of writing tries to tell events. */

@@ -10,7 +10,7 @@ import {
   toldTo,
   typesOf,
 } from "../../support/events-bench.ts";
-import { aCallNow, callsNow, putIn, request, rowOf, sendEach } from "../../support/dialer-calls.ts";
+import { aCallNow, callsNow, putIn, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import {
   busy,
   completed,
@@ -221,6 +221,14 @@ describe("telling an event", () => {
     expect(bench.eventsOf("events.used_up")).toMatchObject([{ receiver: "*", count: 1 }]);
   });
 
+  it("is tried at once by a process whose clock is behind", async () => {
+    const bench = createEventsBench({ types: ["call.placed"] });
+    await place(bench, 1);
+    bench.advance(-3_000);
+    await bench.deliverEvents();
+    expect(bench.posted).toHaveLength(1);
+  });
+
   it("waits as long as the receiver asks", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
     bench.receive = async () => ({ status: 429, retryAfterMs: 20 * minuteMs, text: "" });
@@ -341,61 +349,5 @@ describe("telling an event", () => {
       }),
       { numRuns: 10 },
     );
-  });
-});
-
-describe("a finished request", () => {
-  const finished = { types: ["request.finished"] };
-  it("is told once all of its calls are over, with their counts", async () => {
-    const bench = createEventsBench(finished);
-    const [first, ...rest] = callsNow(bench, 1).flatMap((call) =>
-      Array.from({ length: 40 }, (_, index) => ({
-        ...call,
-        id: call.id.replace(/\d{5}$/, String(index).padStart(5, "0")),
-        batchCalls: 40,
-        request: { ...call.request, phone_number: `+1303555${String(index).padStart(4, "0")}` },
-      })),
-    );
-    if (first === undefined) throw new Error("there are 40 calls");
-    bench.answer = async ({ id }) =>
-      id.endsWith("7") ? { kind: "rejected", code: "no" } : { kind: "placed", providerCallId: id };
-    await bench.send(request([first, ...rest]));
-    await bench.simulate(60, { firstSweepSeconds: 1000 });
-    await tellFor(bench, 1);
-    expect(bench.posted).toEqual([]);
-    bench.record = async ({ id }) => (id.endsWith("3") ? busy : completed);
-    await tellFor(bench, 20);
-    expect(bench.posted).toMatchObject([
-      {
-        id: `${first.requestId}.finished`,
-        body: {
-          type: "request.finished",
-          data: {
-            request_id: first.requestId,
-            total: 40,
-            counts: {
-              by_state: { PLACED: 36, REJECTED: 4 },
-              by_result: { completed: 32, busy: 4 },
-            },
-          },
-        },
-      },
-    ]);
-    await tellFor(bench, 200);
-    expect(bench.posted).toHaveLength(1);
-    expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
-  });
-
-  it("is tried again until it is taken", async () => {
-    const bench = createEventsBench(finished);
-    bench.record = async () => completed;
-    bench.receive = async () => failed;
-    await place(bench, 1);
-    await tellFor(bench, 20);
-    expect(bench.posted.length).toBeGreaterThanOrEqual(3);
-    bench.receive = async () => taken;
-    await tellFor(bench, 40);
-    expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(1);
-    expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
   });
 });
