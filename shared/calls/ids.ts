@@ -18,14 +18,12 @@ export function createRequestId(now: number, randomHex: string): string {
     id = `${base32[rest % 32]}${id}`;
     rest = Math.floor(rest / 32);
   }
-  // Digits 12 and 16 of a UUID hold its version and its variant.
-  let bits = BigInt(`0x${randomHex.slice(0, 5)}${randomHex.slice(17, 32)}`);
-  let random = "";
-  for (let digit = 0; digit < randomDigits; digit++) {
-    random = `${base32[Number(bits & 31n)]}${random}`;
-    bits >>= 5n;
+  // Digits 12 and 16 of a UUID hold its version and its variant. Five hex digits are four of base32.
+  for (const from of [0, 17, 22, 27]) {
+    const bits = parseInt(randomHex.slice(from, from + 5), 16);
+    for (let shift = 15; shift >= 0; shift -= 5) id += base32[(bits >> shift) & 31];
   }
-  return id + random;
+  return id;
 }
 
 /**
