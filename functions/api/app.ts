@@ -1,10 +1,11 @@
 import { zValidator } from "@hono/zod-validator";
 import { type Context, Hono } from "hono";
+import { createMiddleware } from "hono/factory";
 import { callRequestSchema } from "../../shared/calls/call.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { authenticate } from "./middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv, UncheckedApiDeps } from "./context.ts";
-import { createCallbacks } from "./callbacks/take-callbacks.ts";
+import { addCallbacks } from "./callbacks/take-callbacks.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
 import page from "./generated/console.json" with { type: "json" };
@@ -41,16 +42,17 @@ export function createApp(unlimited: UncheckedApiDeps) {
   const { operatorOf, clock, log } = others;
   const app = new Hono<ApiEnv>();
 
-  app.use(async (c, next) => {
+  const identify = createMiddleware<ApiEnv>((c, next) => {
     const requestId = createRequestId(clock.now(), others.randomId());
     c.set("requestId", requestId);
     c.header("x-request-id", requestId);
-    await next();
+    return next();
   });
-  acceptCalls(app, deps, others);
   if (deps?.settings.publicUrl !== undefined && deps.settings.plan.results !== undefined) {
-    app.route("/callbacks", createCallbacks(deps));
+    addCallbacks(app, deps, identify);
   }
+  app.use(identify);
+  acceptCalls(app, deps, others);
   app.route("/v1/requests", createRequests(deps, others));
   if (operatorOf !== undefined) {
     serveOperatorPage(app);

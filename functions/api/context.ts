@@ -1,6 +1,7 @@
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import type { CallbackSubject } from "../../shared/platform/callback-address.ts";
 import type { Log } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
@@ -44,5 +45,11 @@ export interface RouteDeps extends ApiDeps {
 
 /** Request-scoped values that the middleware sets for handlers. */
 export interface ApiEnv {
-  Variables: { requestId: string; caller: Caller; body: Uint8Array };
+  Variables: {
+    requestId: string;
+    caller: Caller;
+    body: Uint8Array;
+    /** Subject of a provider's callback, and the type of its account. */
+    callback: CallbackSubject & { type: string };
+  };
 }

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { httpsUrl } from "../providers/https-url.ts";
+import { hmacUnder } from "./hmac.ts";
 
 /** Subject of a callback address: one placed call of an account, or the whole account. */
 export interface CallbackSubject {
@@ -20,29 +21,33 @@ export function callbackAddress(
   publicUrl: string,
   { hashKey, ...subject }: CallbackSubject & { hashKey: string },
 ): string {
-  const { account, call } = subject;
-  const parts = call === undefined ? [account] : [account, call.id, call.claim];
-  return [publicUrl, "callbacks", ...parts, macOf(subject, hashKey)].join("/");
+  return [publicUrl, "callbacks", ...partsOf(subject), codesUnder(hashKey)(subject)].join("/");
 }
 
-/** Returns true if `mac` is the last part of this subject's address. Takes as long for any wrong one. */
-export function isCallbackMac(mac: string, subject: CallbackSubject, hashKey: string): boolean {
-  const given = Buffer.from(mac);
-  const right = Buffer.from(macOf(subject, hashKey));
-  return given.length === right.length && timingSafeEqual(given, right);
+/** Creates the check whether `code` is the last part of a subject's address. It takes as long for any wrong code. */
+export function callbackCheck(
+  hashKey: string,
+): (address: { subject: CallbackSubject; code: string }) => boolean {
+  const codeOf = codesUnder(hashKey);
+  return ({ subject, code }) => {
+    const given = Buffer.from(code);
+    const right = Buffer.from(codeOf(subject));
+    return given.length === right.length && timingSafeEqual(given, right);
+  };
 }
 
 /** Characters of the code, in base64url. */
-const macCharacters = 22;
+const codeCharacters = 22;
 
-function macOf({ account, call }: CallbackSubject, hashKey: string): string {
+function codesUnder(hashKey: string): (subject: CallbackSubject) => string {
+  const hmac = hmacUnder(hashKey);
   // As JSON no two subjects are alike. Neither a number, a request nor an order that this key hashes begins like it.
-  const text = JSON.stringify([
-    "callback",
-    account,
-    ...(call === undefined ? [] : [call.id, call.claim]),
-  ]);
-  return createHmac("sha256", hashKey).update(text).digest("base64url").slice(0, macCharacters);
+  return (subject) =>
+    hmac(JSON.stringify(["callback", ...partsOf(subject)])).slice(0, codeCharacters);
+}
+
+function partsOf({ account, call }: CallbackSubject): string[] {
+  return call === undefined ? [account] : [account, call.id, call.claim];
 }
 
 /**

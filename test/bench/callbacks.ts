@@ -12,11 +12,18 @@ const forgedMost = 0.3;
 
 const app = createBenchApi(createNullQueue());
 
-/** Sends requests of one kind. @returns microseconds of CPU */
+/**
+ * Answers requests of one kind. They are made before, as that is the sender's work, and costs as much as answering a
+ * forged callback.
+ *
+ * @returns microseconds of CPU
+ */
 function round(requestOf: (n: number) => Request, expected: number): Promise<number> {
+  const made = Array.from({ length: requests }, (_, n) => requestOf(n));
+  globalThis.gc?.();
   return cpuOf(async () => {
-    for (let n = 0; n < requests; n++) {
-      const { status } = await app.request(requestOf(n));
+    for (const request of made) {
+      const { status } = await app.request(request);
       if (status !== expected) throw new Error(`answered ${status}`);
     }
   });
@@ -45,7 +52,9 @@ const accept = (n: number) => {
   };
   return new Request("http://localhost/v1/calls", { method: "POST", headers, body: json });
 };
-const forged = (n: number) => callback(`${(addresses[n] ?? "").slice(0, -1)}!`);
+/** A code of the right shape that is wrong. */
+const forged = (n: number) =>
+  callback((addresses[n] ?? "").replace(/.$/, (last) => (last === "A" ? "B" : "A")));
 
 const [accepted, refused, taken] = await inTurns(
   [

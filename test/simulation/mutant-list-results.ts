@@ -210,13 +210,13 @@ export const resultMutants = [
       ],
       [
         "the door takes no callback with a wrong code",
-        "if (!isCallbackMac(mac, subject, settings.hashKey)) return c.notFound();",
-        "",
+        "if (address === undefined || !isRight(address)) return c.body(null, 404);",
+        "if (address === undefined) return c.body(null, 404);",
       ],
       [
         "the code of a callback's address is of one claim",
-        "...(call === undefined ? [] : [call.id, call.claim]),\n  ]);",
-        "...(call === undefined ? [] : [call.id]),\n  ]);",
+        'JSON.stringify(["callback", ...partsOf(subject)])',
+        'JSON.stringify(["callback", ...partsOf(subject).slice(0, 2)])',
       ],
       [
         "a callback that the queue did not take is answered 503",

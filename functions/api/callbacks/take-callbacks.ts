@@ -1,6 +1,6 @@
-import { type Context, Hono } from "hono";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import { typeOfAccount } from "../../../shared/dial-plan/routes.ts";
-import { type CallbackSubject, isCallbackMac } from "../../../shared/platform/callback-address.ts";
+import { callbackCheck, type CallbackSubject } from "../../../shared/platform/callback-address.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { withTimeLimit } from "../../../shared/platform/time-limit.ts";
 import { callbackHeadersOf } from "../../../shared/providers/index.ts";
@@ -17,37 +17,53 @@ const bodyBytesMax = 64 * 1024;
 const bodySecondsMax = 5;
 
 /**
- * Creates the routes at which providers tell of a call's end. A callback is a hint: it goes onto the events queue, and
- * the dialer reads the provider's record. The last part of the path is a code that only this service can make. Without
- * the right one nothing is read, queued or logged, and the answer is that of an unknown path.
+ * Adds the paths at which providers tell of a call's end. A callback is a hint: it goes onto the events queue, and the
+ * dialer reads the provider's record. The last part of the path is a code that only this service can make.
+ *
+ * @param identify the middleware that gives a request its id
  */
-export function createCallbacks(deps: ApiDeps): Hono<ApiEnv> {
-  const app = new Hono<ApiEnv>();
-  app.all("/:account/:mac", (c) =>
-    takeCallback(c, deps, { account: c.req.param("account") }, c.req.param("mac")),
-  );
-  app.all("/:account/:id/:claim/:mac", (c) => {
-    const { account, id, claim, mac } = c.req.param();
-    return takeCallback(c, deps, { account, call: { id, claim } }, mac);
-  });
-  return app;
+export function addCallbacks(
+  app: Hono<ApiEnv>,
+  deps: ApiDeps,
+  identify: MiddlewareHandler<ApiEnv>,
+): void {
+  app.all("/callbacks/*", refuseForged(deps), identify, (c) => takeCallback(c, deps));
 }
 
-async function takeCallback(
-  c: Context<ApiEnv>,
-  deps: ApiDeps,
-  subject: CallbackSubject,
-  mac: string,
-): Promise<Response> {
-  const { eventsQueue, settings, clock, log } = deps;
-  const { account, call } = subject;
-  if (!isCallbackMac(mac, subject, settings.hashKey)) return c.notFound();
-  const type = typeOfAccount(account, settings.plan);
-  if (type === undefined) return c.notFound(); // the plan has had this account
+/**
+ * Answers forged callbacks 404, before anything else is done for them: nothing is read, queued or logged. Anybody can
+ * send these, so the answer is the cheapest that there is, without a body or a request id.
+ */
+function refuseForged({ settings: { plan, hashKey } }: ApiDeps): MiddlewareHandler<ApiEnv> {
+  const isRight = callbackCheck(hashKey);
+  return async (c, next) => {
+    const address = addressOf(c.req.path);
+    if (address === undefined || !isRight(address)) return c.body(null, 404);
+    const type = typeOfAccount(address.subject.account, plan);
+    if (type === undefined) return c.body(null, 404); // the plan has had this account
+    c.set("callback", { ...address.subject, type });
+    return next();
+  };
+}
+
+/** The path of an address. No part of it needs percent encoding. */
+const pathPattern = /^\/callbacks\/([\w-]{1,64})(?:\/(\w{1,64})\/(\w{1,64}))?\/([\w-]{22})$/;
+
+/** Returns what a path says; undefined if no address looks like it. */
+function addressOf(path: string): { subject: CallbackSubject; code: string } | undefined {
+  const [, account, id, claim, code] = pathPattern.exec(path) ?? [];
+  if (account === undefined || code === undefined) return undefined;
+  const call = id === undefined || claim === undefined ? undefined : { id, claim };
+  return { subject: { account, call }, code };
+}
+
+async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps): Promise<Response> {
+  const { eventsQueue, clock, log } = deps;
+  const { account, call } = c.get("callback");
   if (c.req.method !== "POST") {
     return problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } });
   }
-  const message = await messageOf(c, subject, type, clock.now());
+  const message = await messageOf(c, clock.now());
   const fields = {
     request_id: c.get("requestId"),
     provider: account,
@@ -83,12 +99,8 @@ const callIdPattern = /call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}/;
  * Composes the message. The address of one call says all that a hint needs, so that the body is read only where it is
  * signed, or where an account's calls share an address: then it names the call.
  */
-async function messageOf(
-  c: Context<ApiEnv>,
-  { account, call }: CallbackSubject,
-  type: string,
-  receivedAt: number,
-): Promise<Callback> {
+async function messageOf(c: Context<ApiEnv>, receivedAt: number): Promise<Callback> {
+  const { account, call, type } = c.get("callback");
   const hint: Callback = { kind: "callback", account, ...(call === undefined ? {} : { call }) };
   const signing = callbackHeadersOf(type);
   if (signing === undefined && call !== undefined) return hint;
