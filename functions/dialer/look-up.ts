@@ -1,10 +1,9 @@
 import * as z from "zod";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import { missed, reviewed, type Settlement } from "../../shared/calls/state-machine.ts";
+import { missed, reviewed } from "../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../shared/dial-plan/routes.ts";
 import { breakerKeysOf } from "../../shared/documents/breakers.ts";
-import type { Change } from "../../shared/ledger/call-ledger.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
@@ -17,7 +16,8 @@ import { createCaps } from "./delivery/caps.ts";
 import { createPlaces } from "./delivery/places.ts";
 import { askAtOf } from "./results/ask-times.ts";
 import { UnansweredError } from "./results/unanswered.ts";
-import { settlementOf, settleSurely, unknownDueAt } from "./settle.ts";
+import { settlementOf, unknownDueAt } from "./settle.ts";
+import { settleProved } from "./settle-proved.ts";
 import { countStates, logDecision } from "./write-decided.ts";
 
 /** Time limit for everything that a provider is asked about one call. */
@@ -152,29 +152,14 @@ async function ask(lookUp: LookUp, deps: DialerDeps): Promise<FoundCall | undefi
  * @throws if the ledger could not be asked
  */
 async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
-  const { call, row } = lookUp;
-  const { ledger, clock } = deps;
+  const { row } = lookUp;
   const providerCallId = await ownOf(found, lookUp, deps);
   const claim = row.claims.at(-1);
   if (providerCallId === undefined || claim === undefined) return false;
-  const at = clock.now();
-  const settlement: Settlement = {
-    id: row.id,
-    claim,
-    state: "PLACED",
-    reason: "found",
-    providerCallId,
-    askAt: askAtOf(row, at, deps),
-    at,
-  };
-  const write = async (change: Change) => (await ledger.write([change]))[0] === true;
-  const settling = await settleSurely(row, settlement, write, deps);
-  if (settling === "lost") throw new Error("the settlement was lost");
-  if (settling === "written") {
-    const { route, attempt } = row;
-    logDecision(deps, call, "PLACED", { reason: "found", provider: route.provider, attempt });
-    await countStates(["PLACED"], deps);
-  }
+  const at = deps.clock.now();
+  const askAt = askAtOf(row, at, deps);
+  const base = { id: row.id, claim, state: "PLACED", reason: "found", at } as const;
+  await settleProved(row, { ...base, providerCallId, askAt }, deps);
   return true;
 }
 
@@ -190,8 +175,8 @@ async function settleNotPlaced(
   { call, row }: LookUp,
   deps: DialerDeps,
 ): Promise<boolean> {
-  const { clock, random, ledger, documents, settings, log } = deps;
-  const { route, attempt, agentId, numberHash } = row;
+  const { clock, random, documents, settings, log } = deps;
+  const { route, agentId, numberHash } = row;
   const { plan } = settings;
   const claim = row.claims.at(-1);
   if (claim === undefined || row.resent || row.lostUntil !== null) return false;
@@ -211,13 +196,7 @@ async function settleNotPlaced(
     now,
     random.fraction(),
   );
-  const write = async (change: Change) => (await ledger.write([change]))[0] === true;
-  const settling = await settleSurely(row, settlement, write, deps);
-  if (settling === "lost") throw new Error("the settlement was lost");
-  if (settling === "refused") return true; // the row has moved on
-  const { state, reason } = settlement;
-  logDecision(deps, call, state, { reason, provider: route.provider, attempt });
-  await countStates([state], deps);
+  if (!(await settleProved(row, settlement, deps))) return true; // the row has moved on
   try {
     await createCaps(deps).leave({ row, claim }, route);
     // An old record says nothing of the account as it is now.

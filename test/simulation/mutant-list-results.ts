@@ -39,8 +39,8 @@ export const resultMutants = [
     ],
     [
       "the result of a call that was found is asked for",
-      "askAt: askAtOf(row, at, deps),\n    at,",
-      "at",
+      "const askAt = askAtOf(row, at, deps);",
+      "const askAt = undefined;",
     ],
     [
       "a result that no record tells is waited for, and not asked for",

@@ -1,12 +1,9 @@
-import { type CallRow, callOf } from "../../../shared/calls/call-row.ts";
-import type { Settlement } from "../../../shared/calls/state-machine.ts";
-import type { Change } from "../../../shared/ledger/call-ledger.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { ToldResult } from "../../../shared/providers/dialing-provider.ts";
 import type { AckOrRetry } from "../../../shared/queue/call-queue.ts";
 import type { EventMessage } from "../../../shared/queue/event-messages.ts";
 import type { DialerDeps } from "../context.ts";
-import { settleSurely } from "../settle.ts";
-import { countStates, logDecision } from "../write-decided.ts";
+import { settleProved } from "../settle-proved.ts";
 import { optOut } from "./opt-out.ts";
 import { heldSeconds, perhapsPlaced } from "./perhaps-placed.ts";
 import { openRowOf, writeResults } from "./write-results.ts";
@@ -41,7 +38,12 @@ export async function followSigned(message: Callback, deps: DialerDeps): Promise
     const claim = call?.claim ?? claimOf(row, told);
     if (claim === undefined) return "ack";
     if (row.state === "DIALING") return { retryAfterSeconds: heldSeconds };
-    let placed = perhapsPlaced.has(row.state) ? await settlePlaced(row, claim, deps, read) : row;
+    let placed: CallRow | undefined = row;
+    if (perhapsPlaced.has(row.state)) {
+      const at = deps.clock.now();
+      await settleProved(row, { id: row.id, claim, state: "PLACED", reason: "found", at }, deps);
+      placed = await read(row.id);
+    }
     if (told.optedOut === true && placed !== undefined && !placed.optedOut) {
       if (!(await optOut(placed, deps))) continue;
       placed = await read(row.id);
@@ -69,32 +71,6 @@ async function verified(
 /** Returns the claim that a body's attempt names: the last one, if it is of that attempt. */
 function claimOf({ claims, attempt }: CallRow, { call }: Told): string | undefined {
   return call?.attempt === attempt ? claims.at(-1) : undefined;
-}
-
-/** Settles a call that its provider has after all. Resolves to its row. */
-async function settlePlaced(
-  row: CallRow,
-  claim: string,
-  deps: DialerDeps,
-  read: (id: string) => Promise<CallRow | undefined>,
-): Promise<CallRow | undefined> {
-  const { ledger, clock } = deps;
-  const settlement: Settlement = {
-    id: row.id,
-    claim,
-    state: "PLACED",
-    reason: "found",
-    at: clock.now(),
-  };
-  const write = async (change: Change) => (await ledger.write([change]))[0] === true;
-  const settling = await settleSurely(row, settlement, write, deps);
-  if (settling === "lost") throw new Error("the settlement was lost");
-  const call = callOf(row);
-  if (settling === "written" && call !== undefined) {
-    logDecision(deps, call, "PLACED", { reason: "found", provider: row.route?.provider ?? "" });
-    await countStates(["PLACED"], deps);
-  }
-  return read(row.id);
 }
 
 /** Raises an alarm at most once an hour: the secret may be wrong, or somebody has an address. */
