@@ -22,7 +22,7 @@ const indexMax = 99_999;
 
 /**
  * Cancels all that waits of a request, or of some of its calls. A request without rows may be on the queue: the
- * order stands, and ends its calls once they come, if they are the caller's.
+ * order stands, and ends its calls once they come, if they are the caller's. Another client's request is answered alike.
  */
 export const cancelRequest = declareRoute({
   operationId: "cancelRequest",
@@ -46,7 +46,7 @@ export const cancelRequest = declareRoute({
   async handle({ c, deps, body: { indexes, cursor } }) {
     const found = await findRequest(c, deps, queuedMsMax);
     if (found instanceof Response) return found;
-    const { id } = found;
+    const { id, row } = found;
     const what = { request: id };
     const scope = { client: c.get("caller").client, indexes };
     const target = `request ${id}`;
@@ -58,6 +58,7 @@ export const cancelRequest = declareRoute({
       const detail = "must be of an answer to this very order";
       return unprocessable(c, [{ pointer: "/cursor", detail }]);
     }
+    if (row === undefined) return { cancelled: 0 };
     const { ledger } = deps;
     const { cancelled, next } = await cancelPages(c, deps, order, cursor, (before) =>
       indexes === undefined

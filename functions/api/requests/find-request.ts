@@ -11,13 +11,16 @@ const youngMs = 15 * 60_000;
 /** A client's request, as far as the ledger knows it. */
 export interface FoundRequest {
   id: string;
-  /** One of its rows, the newest. Undefined: no call of the request has a row yet, or there is no such request. */
+  /**
+   * One of its rows, the newest. Undefined: no call of the request has a row yet, there is no such request, or it is
+   * another client's.
+   */
   row: CallRow | undefined;
 }
 
 /**
- * Returns the request in the path, or a problem if it is unknown or another client's. Nobody can tell whose a request
- * without rows is.
+ * Returns the request in the path, or a problem if it is unknown. Nobody can tell whose a request without rows is, so
+ * another client's request is found like one without rows: no answer tells that the id is in use.
  *
  * @param unknownMsMax age up to which an id without rows may be a request's whose calls are still on the queue
  */
@@ -32,16 +35,15 @@ export async function findRequest(
     return noRequest(c, id, clock.now());
   }
   const { rows, unreadable } = await ledger.list({ requestId: id, limit: 1 });
-  const [row] = rows;
-  if (row === undefined && unreadable > 0) {
+  if (rows.length === 0 && unreadable > 0) {
     log("alarm", "row.unreadable", { request_id: id });
     return problem(c, 503, "A later version of the service has written this request.", {
       headers: { "retry-after": "60" },
     });
   }
-  const isAnothers = row !== undefined && row.client !== c.get("caller").client;
+  const row = rows.find(({ client }) => client === c.get("caller").client);
   const isUnknown = row === undefined && !isYoungerThan(unknownMsMax, id, clock.now());
-  return isAnothers || isUnknown ? noRequest(c, id, clock.now()) : { id, row };
+  return isUnknown ? noRequest(c, id, clock.now()) : { id, row };
 }
 
 /** Returns 404, the same for an unknown request and for another client's, so that no id is told to be in use. */
