@@ -1,3 +1,5 @@
+import type { ResultStatus } from "../../shared/calls/call-result.ts";
+import type { CallState } from "../../shared/calls/call-row.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
@@ -34,6 +36,28 @@ export interface ApiDeps {
 /** Dependencies as an entry has them, before it is known that the settings are right. */
 export type UncheckedApiDeps = Omit<ApiDeps, "settings"> & { settings: Settings<ApiSettings> };
 
+/** Counts of what became of a request's calls. */
+export interface Progress {
+  counts: {
+    by_state: Partial<Record<CallState, number>>;
+    by_result: Partial<Record<ResultStatus, number>>;
+  };
+  finished: boolean;
+}
+
+/** Counts of requests, remembered for a time in this process. */
+export interface RequestProgress {
+  /**
+   * Resolves to the progress of a request, as it was at most a millisecond for each of its calls ago. So whoever asks
+   * again and again has a thousand rows a second read for it, and asks at the same time share one count.
+   *
+   * @param total calls of the request
+   */
+  of(requestId: string, total: number): Promise<Progress>;
+  /** Forgets a request's counts: its caller has changed its calls. */
+  forget(requestId: string): void;
+}
+
 /** Dependencies of the routes that read or change calls, with more of the settings. */
 export interface RouteDeps extends ApiDeps {
   plan: DialPlan;
@@ -41,6 +65,8 @@ export interface RouteDeps extends ApiDeps {
   retentionMs: number;
   /** Key for the hashes of numbers. */
   hashKey: string;
+  /** Counts of requests that were asked for lately. */
+  progress: RequestProgress;
 }
 
 /** Request-scoped values that the middleware sets for handlers. */

@@ -4,6 +4,7 @@ import type * as z from "zod";
 import type { ApiDeps, ApiEnv, RouteDeps } from "./context.ts";
 import { readJson } from "./middleware/read-json.ts";
 import { refuse } from "./problem.ts";
+import { createRequestProgress } from "./requests/progress.ts";
 
 /** Maximum body of a request: the do-not-call list's ten thousand numbers, and room. */
 const bodyBytesMax = 512 * 1024;
@@ -79,7 +80,8 @@ export function declareRoute<
 
 export function routeDepsOf(deps: ApiDeps): RouteDeps {
   const { plan, hashKey } = deps.settings;
-  return { ...deps, plan, hashKey, retentionMs: Math.ceil(plan.retentionDays * 86_400_000) };
+  const retentionMs = Math.ceil(plan.retentionDays * 86_400_000);
+  return { ...deps, plan, hashKey, retentionMs, progress: createRequestProgress(deps) };
 }
 
 /** Adds routes to an app. */

@@ -65,6 +65,7 @@ export const cancelRequest = declareRoute({
         ? ledger.list({ requestId: id, before, limit: pageRows })
         : pageOf(id, indexes, before, ledger),
     );
+    deps.progress.forget(id);
     if (cursor !== undefined) await record(c, deps, "client_cancel", target, cancelled);
     return { cancelled, ...(next === undefined ? {} : { cursor: next }) };
   },
