@@ -1,50 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { App, Validations } from "aws-cdk-lib";
-import { Match, Template } from "aws-cdk-lib/assertions";
-import { AwsSolutionsChecks } from "cdk-nag";
-import { afterAll, describe, expect, it } from "vitest";
-import { functionNames } from "../../infra/aws/bundle.ts";
-import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { Match, type Template } from "aws-cdk-lib/assertions";
+import { describe, expect, it } from "vitest";
+import { propertiesOf, useStacks } from "../support/aws-stacks.ts";
 import { createSpecificationCheck } from "../support/service-specification.ts";
-import type { OutboundCallsProps } from "../../infra/aws/props.ts";
-import { OutboundCallsStack } from "../../infra/aws/stack.ts";
 
-const bundles = mkdtempSync(join(tmpdir(), "outbound-calls-"));
-for (const name of functionNames) {
-  mkdirSync(join(bundles, name));
-  writeFileSync(join(bundles, name, "index.mjs"), "export const handler = () => undefined;\n");
-}
-afterAll(() => rmSync(bundles, { recursive: true }));
-const template = Template.fromStack(
-  new OutboundCallsStack(new App(), "OutboundCalls", {
-    bundles,
-    stage: "prod",
-    basePath: "/phone",
-  }),
-);
-
-interface Resource {
-  Properties: Record<string, unknown>;
-}
-const resources = (type: string): Resource["Properties"][] =>
-  Object.values(template.findResources(type)).map(
-    ({ Properties = {} }): Resource["Properties"] => Properties,
-  );
-
-/** Expects that cdk-nag has nothing to object to in a stack with these settings. */
-function expectNoObjection(props: Partial<OutboundCallsProps>): void {
-  const app = new App({ outdir: mkdtempSync(join(bundles, "out-")) });
-  new OutboundCallsStack(app, "Checked", { bundles, ...props });
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-  const report: unknown = JSON.parse(
-    readFileSync(join(app.synth().directory, "validation-report.json"), "utf8"),
-  );
-  expect(report).toMatchObject({
-    pluginReports: [{ pluginName: "AwsSolutions", conclusion: "success", violations: [] }],
-  });
-}
+const { templateOf, expectNoObjection } = useStacks();
+const template = templateOf({ stage: "prod", basePath: "/phone" });
+const resources = (type: string) => propertiesOf(template, type);
 
 describe("the AWS stack", () => {
   it("hands the dialer batches whose messages fail one by one, of all queues, at bounded concurrency", () => {
@@ -81,33 +42,15 @@ describe("the AWS stack", () => {
     ]);
   });
 
-  it("gives nobody a wildcard action, and reaches nothing but its own resources", () => {
-    const statements = resources("AWS::IAM::Policy").flatMap(
-      ({ PolicyDocument }): { Action: string | string[]; Resource: unknown }[] =>
-        Object(PolicyDocument).Statement,
-    );
-    expect(statements.length).toBeGreaterThan(5);
-    for (const { Action, Resource } of statements) {
-      expect([Action].flat().filter((one) => one.includes("*"))).toEqual([]);
-      expect(Resource).not.toBe("*");
-    }
-    expect(JSON.stringify(template.toJSON())).not.toContain("service-role/AWSLambda");
-  });
-
   it("leaves invocations for the sweep and the purge, of those that are reserved to the dialer", () => {
-    const stackWith = (dialerConcurrency: number) =>
-      new OutboundCallsStack(new App(), "Reserved", {
-        bundles,
-        dialerConcurrency,
-      });
-    const other = Template.fromStack(stackWith(12));
+    const other = templateOf({ dialerConcurrency: 12 });
     other.hasResourceProperties("AWS::Lambda::Function", { ReservedConcurrentExecutions: 12 });
     const most = Object.values(other.findResources("AWS::Lambda::EventSourceMapping")).map(
       ({ Properties }): number => Object(Properties).ScalingConfig.MaximumConcurrency,
     );
     expect(most.reduce((sum, one) => sum + one, 0)).toBe(12 - 2);
     for (const wrong of [9, 11.5, Number.NaN]) {
-      expect(() => stackWith(wrong)).toThrow(/at least 10/);
+      expect(() => templateOf({ dialerConcurrency: wrong })).toThrow(/at least 10/);
     }
   });
 
@@ -133,15 +76,13 @@ describe("the AWS stack", () => {
         ({ Properties }) => Object(Properties).TracingConfig?.Mode ?? [],
       );
     expect(modesOf(template)).toEqual([]);
-    const traced = new OutboundCallsStack(new App(), "Traced", { bundles, xray: true });
-    expect(modesOf(Template.fromStack(traced))).toEqual(["Active", "Active"]);
+    expect(modesOf(templateOf({ xray: true }))).toEqual(["Active", "Active"]);
     expectNoObjection({ xray: true });
   });
 
   it("uses a restored table in the place of its own, which it keeps", () => {
     const ledgerTable = "restored-ledger";
-    const props = { bundles, operator: true, ledgerTable };
-    const other = Template.fromStack(new OutboundCallsStack(new App(), "Restored", props));
+    const other = templateOf({ operator: true, ledgerTable });
     other.resourceCountIs("AWS::DynamoDB::GlobalTable", 1);
     const functions = Object.values(other.findResources("AWS::Lambda::Function"));
     const tables = functions.map(
@@ -153,133 +94,6 @@ describe("the AWS stack", () => {
     expect(policies).toContain(`:table/${ledgerTable}/index/`);
     expect(policies).not.toMatch(/"Fn::GetAtt":\["Ledger/);
     other.hasOutput("LedgerTable", { Value: ledgerTable });
-  });
-
-  describe("with routes to Amazon Connect", () => {
-    const instances = [
-      "00fbeee1-123e-111e-93e3-11111bfbfcc1",
-      "11fbeee1-123e-111e-93e3-11111bfbfcc2",
-    ] as const;
-    const planWith = (agents: Record<string, object>) =>
-      parseDialPlan(
-        {
-          agents,
-          callingHours: { default: "always" },
-          destinations: { allow: ["US"] },
-        },
-        {},
-      );
-    const connect = (instance: string, region: string) => ({
-      provider: "amazon-connect",
-      region,
-      instance,
-      flow: "846ec553-a005-41c0-8341-000000000000",
-      from: "+12025550100",
-    });
-    const plan = planWith({
-      a: connect(instances[0], "us-west-2"),
-      b: connect(instances[0].toUpperCase(), "us-west-2"),
-      c: connect(instances[1], "eu-central-1"),
-      d: { provider: "webhook", url: "https://example.com/dial" },
-    });
-    const statementsOf = (stack: OutboundCallsStack, role: string): unknown[] =>
-      Object.values(Template.fromStack(stack).findResources("AWS::IAM::Policy"))
-        .filter((policy) => JSON.stringify(policy).includes(`"Ref":"${role}`))
-        .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement);
-    const isOfConnect = (statement: unknown) => JSON.stringify(statement).includes("connect:");
-
-    it("lets the dialer start contacts of those instances alone, and the API none", () => {
-      const stack = new OutboundCallsStack(new App(), "WithConnect", { bundles, plan });
-      const contactsOf = (region: string, instance: string) => ({
-        "Fn::Join": [
-          "",
-          [
-            "arn:",
-            { Ref: "AWS::Partition" },
-            `:connect:${region}:`,
-            { Ref: "AWS::AccountId" },
-            `:instance/${instance}/contact/*`,
-          ],
-        ],
-      });
-      expect(statementsOf(stack, "dialerrole").filter(isOfConnect)).toEqual([
-        {
-          Effect: "Allow",
-          Action: ["connect:StartOutboundVoiceContact", "connect:DescribeContact"],
-          Resource: [
-            contactsOf("us-west-2", instances[0]),
-            contactsOf("eu-central-1", instances[1]),
-          ],
-        },
-      ]);
-      expect(statementsOf(stack, "apirole").filter(isOfConnect)).toEqual([]);
-    });
-
-    it("says why, so that cdk-nag has nothing to object to", () => {
-      expectNoObjection({ plan });
-    });
-
-    it("gives no such right where the plan has no such route", () => {
-      const other = planWith({ d: { provider: "webhook", url: "https://example.com/dial" } });
-      const stack = new OutboundCallsStack(new App(), "WithoutConnect", { bundles, plan: other });
-      expect(statementsOf(stack, "dialerrole").filter(isOfConnect)).toEqual([]);
-    });
-  });
-
-  it("lets the API reach calls only where operators are to have it", () => {
-    const other = new OutboundCallsStack(new App(), "WithOperator", { bundles, operator: true });
-    const policies = Object.values(Template.fromStack(other).findResources("AWS::IAM::Policy")).map(
-      (policy) => JSON.stringify(policy),
-    );
-    const api = policies.find((policy) => policy.includes('"Ref":"apirole'));
-    expect(api).toMatch(/"dynamodb:UpdateItem".*"dynamodb:Query"/);
-    expect(api).not.toContain("ProviderSecrets");
-  });
-
-  it.each([
-    { clientRights: ["read"] as const, actions: /^dynamodb:(BatchGetItem|Query)$/ },
-    {
-      clientRights: ["cancel"] as const,
-      actions: /^dynamodb:(GetItem|BatchGetItem|PutItem|UpdateItem|Query)$/,
-    },
-  ])(
-    "lets the API do for clients what $clientRights takes, and no more",
-    ({ clientRights, actions }) => {
-      const made = (props: Partial<OutboundCallsProps>) =>
-        Template.fromStack(new OutboundCallsStack(new App(), "Rights", { bundles, ...props }));
-      const statementsOf = (one: Template): string[] =>
-        Object.values(one.findResources("AWS::IAM::Policy"))
-          .filter((policy) => JSON.stringify(policy).includes('"Ref":"apirole'))
-          .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement)
-          .map((statement) => JSON.stringify(statement));
-      const without = statementsOf(made({}));
-      const other = made({ clientRights: [...clientRights] });
-      const added = statementsOf(other).filter((one) => !without.includes(one));
-      expect(added).toHaveLength(2);
-      for (const { Action, Resource, Condition } of added.map((one) => Object(JSON.parse(one)))) {
-        for (const action of [Action].flat()) expect(action).toMatch(actions);
-        const isOfIndex = JSON.stringify(Resource).includes("/index/hour");
-        expect(Action === "dynamodb:Query").toBe(isOfIndex);
-        const partitions = Condition?.["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
-        if (!isOfIndex) expect([partitions].flat()).toContain("call#*");
-      }
-      const variablesOf = (one: Template) =>
-        Object.values(one.findResources("AWS::Lambda::Function")).flatMap(
-          ({ Properties }) => Object(Properties).Environment?.Variables?.CLIENT_RIGHTS ?? [],
-        );
-      expect([variablesOf(made({})), variablesOf(other)]).toEqual([[], [clientRights.join()]]);
-      expectNoObjection({ clientRights: [...clientRights] });
-    },
-  );
-
-  it("lets the API reach idempotency keys alone, and no provider's secret", () => {
-    const policies = resources("AWS::IAM::Policy").map((policy) => JSON.stringify(policy));
-    const api = policies.filter((policy) => policy.includes('"Ref":"apirole'));
-    expect(api).toHaveLength(1);
-    expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#idempotency-key#*"]');
-    expect(api[0]).not.toContain("ProviderSecrets");
-    expect(api[0]).not.toMatch(/UpdateItem|DeleteItem|Query|GetObject/);
-    expect(policies.filter((policy) => policy.includes("ProviderSecrets"))).toHaveLength(1);
   });
 
   it("keeps the ledger: point-in-time recovery, ttl, no deletion, the adapter's keys and indexes", () => {

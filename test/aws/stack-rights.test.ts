@@ -1,0 +1,147 @@
+import type { Template } from "aws-cdk-lib/assertions";
+import { describe, expect, it } from "vitest";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { propertiesOf, useStacks } from "../support/aws-stacks.ts";
+
+const { templateOf, expectNoObjection } = useStacks();
+const template = templateOf({ stage: "prod", basePath: "/phone" });
+const resources = (type: string) => propertiesOf(template, type);
+
+describe("the rights that the AWS stack gives", () => {
+  it("gives nobody a wildcard action, and reaches nothing but its own resources", () => {
+    const statements = resources("AWS::IAM::Policy").flatMap(
+      ({ PolicyDocument }): { Action: string | string[]; Resource: unknown }[] =>
+        Object(PolicyDocument).Statement,
+    );
+    expect(statements.length).toBeGreaterThan(5);
+    for (const { Action, Resource } of statements) {
+      expect([Action].flat().filter((one) => one.includes("*"))).toEqual([]);
+      expect(Resource).not.toBe("*");
+    }
+    expect(JSON.stringify(template.toJSON())).not.toContain("service-role/AWSLambda");
+  });
+
+  describe("with routes to Amazon Connect", () => {
+    const instances = [
+      "00fbeee1-123e-111e-93e3-11111bfbfcc1",
+      "11fbeee1-123e-111e-93e3-11111bfbfcc2",
+    ] as const;
+    const planWith = (agents: Record<string, object>) =>
+      parseDialPlan(
+        {
+          agents,
+          callingHours: { default: "always" },
+          destinations: { allow: ["US"] },
+        },
+        {},
+      );
+    const connect = (instance: string, region: string) => ({
+      provider: "amazon-connect",
+      region,
+      instance,
+      flow: "846ec553-a005-41c0-8341-000000000000",
+      from: "+12025550100",
+    });
+    const plan = planWith({
+      a: connect(instances[0], "us-west-2"),
+      b: connect(instances[0].toUpperCase(), "us-west-2"),
+      c: connect(instances[1], "eu-central-1"),
+      d: { provider: "webhook", url: "https://example.com/dial" },
+    });
+    const statementsOf = (stack: Template, role: string): unknown[] =>
+      Object.values(stack.findResources("AWS::IAM::Policy"))
+        .filter((policy) => JSON.stringify(policy).includes(`"Ref":"${role}`))
+        .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement);
+    const isOfConnect = (statement: unknown) => JSON.stringify(statement).includes("connect:");
+
+    it("lets the dialer start contacts of those instances alone, and the API none", () => {
+      const stack = templateOf({ plan });
+      const contactsOf = (region: string, instance: string) => ({
+        "Fn::Join": [
+          "",
+          [
+            "arn:",
+            { Ref: "AWS::Partition" },
+            `:connect:${region}:`,
+            { Ref: "AWS::AccountId" },
+            `:instance/${instance}/contact/*`,
+          ],
+        ],
+      });
+      expect(statementsOf(stack, "dialerrole").filter(isOfConnect)).toEqual([
+        {
+          Effect: "Allow",
+          Action: ["connect:StartOutboundVoiceContact", "connect:DescribeContact"],
+          Resource: [
+            contactsOf("us-west-2", instances[0]),
+            contactsOf("eu-central-1", instances[1]),
+          ],
+        },
+      ]);
+      expect(statementsOf(stack, "apirole").filter(isOfConnect)).toEqual([]);
+    });
+
+    it("says why, so that cdk-nag has nothing to object to", () => {
+      expectNoObjection({ plan });
+    });
+
+    it("gives no such right where the plan has no such route", () => {
+      const other = planWith({ d: { provider: "webhook", url: "https://example.com/dial" } });
+      const stack = templateOf({ plan: other });
+      expect(statementsOf(stack, "dialerrole").filter(isOfConnect)).toEqual([]);
+    });
+  });
+
+  it("lets the API reach calls only where operators are to have it", () => {
+    const policies = propertiesOf(templateOf({ operator: true }), "AWS::IAM::Policy").map(
+      (policy) => JSON.stringify(policy),
+    );
+    const api = policies.find((policy) => policy.includes('"Ref":"apirole'));
+    expect(api).toMatch(/"dynamodb:UpdateItem".*"dynamodb:Query"/);
+    expect(api).not.toContain("ProviderSecrets");
+  });
+
+  it.each([
+    { clientRights: ["read"] as const, actions: /^dynamodb:(BatchGetItem|Query)$/ },
+    {
+      clientRights: ["cancel"] as const,
+      actions: /^dynamodb:(GetItem|BatchGetItem|PutItem|UpdateItem|Query)$/,
+    },
+  ])(
+    "lets the API do for clients what $clientRights takes, and no more",
+    ({ clientRights, actions }) => {
+      const statementsOf = (one: Template): string[] =>
+        Object.values(one.findResources("AWS::IAM::Policy"))
+          .filter((policy) => JSON.stringify(policy).includes('"Ref":"apirole'))
+          .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement)
+          .map((statement) => JSON.stringify(statement));
+      const without = statementsOf(template);
+      const other = templateOf({ clientRights: [...clientRights] });
+      const added = statementsOf(other).filter((one) => !without.includes(one));
+      expect(added).toHaveLength(2);
+      for (const { Action, Resource, Condition } of added.map((one) => Object(JSON.parse(one)))) {
+        for (const action of [Action].flat()) expect(action).toMatch(actions);
+        const isOfIndex = JSON.stringify(Resource).includes("/index/hour");
+        expect(Action === "dynamodb:Query").toBe(isOfIndex);
+        const partitions = Condition?.["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
+        if (!isOfIndex) expect([partitions].flat()).toContain("call#*");
+      }
+      const variablesOf = (one: Template) =>
+        Object.values(one.findResources("AWS::Lambda::Function")).flatMap(
+          ({ Properties }) => Object(Properties).Environment?.Variables?.CLIENT_RIGHTS ?? [],
+        );
+      expect([variablesOf(template), variablesOf(other)]).toEqual([[], [clientRights.join()]]);
+      expectNoObjection({ clientRights: [...clientRights] });
+    },
+  );
+
+  it("lets the API reach idempotency keys alone, and no provider's secret", () => {
+    const policies = resources("AWS::IAM::Policy").map((policy) => JSON.stringify(policy));
+    const api = policies.filter((policy) => policy.includes('"Ref":"apirole'));
+    expect(api).toHaveLength(1);
+    expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#idempotency-key#*"]');
+    expect(api[0]).not.toContain("ProviderSecrets");
+    expect(api[0]).not.toMatch(/UpdateItem|DeleteItem|Query|GetObject/);
+    expect(policies.filter((policy) => policy.includes("ProviderSecrets"))).toHaveLength(1);
+  });
+});
