@@ -27,6 +27,8 @@ const createdHeaders = {
   "Idempotency-Replayed": { $ref: "#/components/headers/Replayed" },
 };
 
+const retryAfter = { description: "Seconds", schema: { type: "integer", examples: [5] } };
+
 /** A response in problem+json, with an example. */
 function problemResponse(
   status: keyof typeof titles,
@@ -73,7 +75,7 @@ const commonResponses = {
     503,
     "The queue or the ledger cannot be reached, or the service is not configured. The detail says whether the request may have been accepted; then repeat it only under the same Idempotency-Key.",
     "The ledger cannot be reached. Nothing was accepted: send the request again.",
-    { headers: { "Retry-After": { description: "Seconds", schema: { type: "integer" } } } },
+    { headers: { "Retry-After": retryAfter } },
   ),
 };
 const operatorResponses = {
@@ -96,7 +98,7 @@ const clientResponses = {
     404,
     "There is no such request of the token's client. A young one may still be on the queue: then Retry-After says when to ask again.",
     "There is no request of this id, or none of its calls is known yet.",
-    { headers: { "Retry-After": { description: "Seconds", schema: { type: "integer" } } } },
+    { headers: { "Retry-After": retryAfter } },
   ),
 };
 const response = (name: keyof typeof operatorResponses | keyof typeof clientResponses) => ({
@@ -158,7 +160,8 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
       description:
         "For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with whatever you may have to repeat.",
       schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
-      example: "campaign-7-part-1",
+      // A key is for one path: whoever tries both commands on the page needs two.
+      example: path === "/v1/calls" ? "appointment-4711" : "campaign-7-part-1",
     },
   ],
   requestBody: { required: true, content: { "application/json": publicBodies[path] } },
@@ -268,7 +271,6 @@ export function publicDocument() {
     components: { securitySchemes, schemas, responses: clientResponses, headers },
   };
 }
-export type PublicDocument = ReturnType<typeof publicDocument>;
 
 /** Returns the document of the operator's API. */
 export function operatorDocument() {

@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createToken } from "../../shared/platform/tokens.ts";
+import { axeFindings } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
 import { cloudflare } from "../support/platforms.ts";
 import { startReceiver } from "../support/receiver.ts";
@@ -87,13 +87,7 @@ describe("the operator's page", () => {
     }
     await button("Search").click();
   };
-  async function violations(): Promise<string[]> {
-    await page.evaluate(axe.source);
-    const { violations: found } = await page.evaluate<axe.AxeResults>(
-      'axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"] })',
-    );
-    return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-  }
+  const violations = () => axeFindings(page);
 
   it("lets in an operator's token, by the keyboard alone, and no client's", async () => {
     const field = page.getByLabel("Operator's token");

@@ -5,6 +5,8 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { generateApi } from "swagger-typescript-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import documents from "../../functions/api/generated/documents.json" with { type: "json" };
+import { readersPage } from "../../infra/generate/docs-page.ts";
+import { publicDocument } from "../../infra/generate/openapi.ts";
 import { createTestApi } from "../support/api.ts";
 import { tokens } from "../support/environment.ts";
 
@@ -53,12 +55,61 @@ describe("the OpenAPI documents", () => {
     const html = await response.text();
     expect(response.headers.get("content-type")).toMatch(/^text\/html/);
     expect(response.headers.get("content-security-policy")).toMatch(
-      /^default-src 'none'; style-src 'sha256-/,
+      /^default-src 'none'; style-src 'sha256-[^ ]+'; script-src 'sha256-[^ ]+'; base-uri 'none'/,
     );
-    expect(html).not.toMatch(/<script|<link|src=|https?:/i);
+    expect(html).not.toMatch(/<link|src=|@import|url\(/i);
     for (const word of ["/v1/calls/batch", "phone_number", "Idempotency-Key", "422"]) {
       expect(html).toContain(word);
     }
+  });
+});
+
+describe("the page for readers", () => {
+  const html = readersPage({
+    ...publicDocument(),
+    webhooks: {
+      "call.ended": {
+        post: {
+          summary: "A call has ended",
+          description: "It is sent once & signed.",
+          parameters: [
+            { name: "webhook-id", in: "header", required: true, schema: { type: "string" } },
+          ],
+          requestBody: {
+            content: {
+              "application/json": {
+                schema: {
+                  type: "object",
+                  properties: {
+                    result: { $ref: "#/components/schemas/Result" },
+                    calls: { type: "array", items: { type: "object", properties: { id: {} } } },
+                  },
+                  required: ["result"],
+                },
+                example: { result: { word: "<b>" } },
+              },
+            },
+          },
+        },
+      },
+    },
+  });
+
+  it("shows the events that the service sends, if there are any", () => {
+    const [, event = ""] = /<section id="event-call\.ended">(.*?)<\/section>/s.exec(html) ?? [];
+    for (const part of [
+      '<a href="#event-call.ended"><code>call.ended</code></a>',
+      "A call has ended. It is sent once &#38; signed.",
+      "&#34;word&#34;: &#34;&#60;b&#62;&#34;",
+      "<code>webhook-id</code></th><td>in the header, string, required",
+      '<code>result</code></th><td><a href="#schema-Result"><code>Result</code></a>, required',
+      "<code>calls[].id</code>",
+    ]) {
+      expect(event).toContain(part);
+    }
+    expect(html).toContain("Events that are sent to you");
+    const { info, paths, components } = publicDocument();
+    expect(readersPage({ info, paths, components })).not.toContain("Events");
   });
 });
 
