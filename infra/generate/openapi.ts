@@ -6,9 +6,10 @@ import type { Operation } from "../../functions/api/route.ts";
 import { titles } from "../../functions/api/problem.ts";
 import { problemSchema } from "../../functions/api/problem-schema.ts";
 import { batchSchema, callRequestSchema } from "../../shared/calls/call.ts";
+import { requestIdExample } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
+import { webhookParameters, webhookResponses, webhooksOf } from "./webhooks.ts";
 
-const requestIdExample = "01KAJ6Y5G0QZ3N4T7V8W9XABCD";
 const headers = {
   RequestId: {
     description:
@@ -268,7 +269,14 @@ export function publicDocument() {
       ),
       ...pathsOf("/v1/requests", requestRoutes, requestIdExample, schemas),
     },
-    components: { securitySchemes, schemas, responses: clientResponses, headers },
+    webhooks: webhooksOf(schemas),
+    components: {
+      securitySchemes,
+      schemas,
+      parameters: webhookParameters,
+      responses: { ...clientResponses, ...webhookResponses },
+      headers,
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
-import { resultStatuses } from "../../../shared/calls/call-result.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { countsViewSchema } from "../../../shared/calls/counts-view.ts";
 import { resultViewOf, resultViewSchema } from "../../../shared/calls/result-view.ts";
 import { callIdOf, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
 import { foreignCursor } from "../operator/cursors.ts";
@@ -29,13 +29,7 @@ const requestSchema = z.looseObject({
   id: z.string(),
   accepted_at: time,
   total: z.int().describe("Calls of the request"),
-  counts: z
-    .looseObject({
-      by_state: z.partialRecord(z.enum(callStates), z.int()),
-      by_result: z
-        .partialRecord(z.enum(resultStatuses), z.int())
-        .describe("Of the placed calls whose result is known"),
-    })
+  counts: countsViewSchema
     .optional()
     .describe("Of the calls that are known; those still on the queue are in none. First page only"),
   finished: z

@@ -1,0 +1,11 @@
+import * as z from "zod";
+import { resultStatuses } from "./call-result.ts";
+import { callStates } from "./call-row.ts";
+
+/** Numbers of a request's calls, as answers and events show them. Loose like all of /v1: further fields may come. */
+export const countsViewSchema = z.looseObject({
+  by_state: z.partialRecord(z.enum(callStates), z.int()),
+  by_result: z
+    .partialRecord(z.enum(resultStatuses), z.int())
+    .describe("Of the placed calls whose result is known"),
+});

@@ -1,0 +1,68 @@
+import * as z from "zod";
+import type { CallEventType } from "./call-event.ts";
+import { type CallState, callStates } from "./call-row.ts";
+import { countsViewSchema } from "./counts-view.ts";
+import { resultViewSchema } from "./result-view.ts";
+
+/**
+ * Schemas of the bodies of events, from which the OpenAPI document is made. `bodyOf` and `finishedEventOf` make the
+ * bodies. Loose like all of /v1: further fields may come.
+ */
+
+const time = z.iso.datetime();
+const timestamp = time.describe("When it happened");
+const requestId = z.string().describe("The X-Request-Id of the request's 201");
+
+const noResult = z.null().describe("Only call.answered and call.ended tell of a result");
+
+/** Returns the schema of an event of a call, by the states in which the call may be and the result that it tells. */
+function callEventBody(
+  type: CallEventType,
+  states: readonly CallState[],
+  result: z.ZodType = noResult,
+) {
+  const data = z.looseObject({
+    id: z.string().describe("The call's id"),
+    request_id: requestId,
+    index: z.int().describe("The call's place in its batch, from 0"),
+    sequence: z
+      .int()
+      .describe(
+        "Number of the event among those of its call. They may come in any order: the highest one is the newest",
+      ),
+    agent_id: z.string(),
+    state: z.enum(states).describe("State of the call when it happened"),
+    reason: z.string().describe("Why the call was in that state"),
+    attempt: z.int().describe("Number of the call's claims by then; 0: nobody had begun to dial"),
+    result,
+    echo: z
+      .record(z.string(), z.string())
+      .describe("Entries of the call's context that the dial plan names"),
+  });
+  return z.looseObject({ type: z.literal(type), timestamp, data });
+}
+
+const finishedBody = z.looseObject({
+  type: z.literal("request.finished"),
+  timestamp,
+  data: z.looseObject({
+    request_id: requestId,
+    accepted_at: time,
+    total: z.int().describe("Calls of the request"),
+    counts: countsViewSchema,
+  }),
+});
+
+/** Schemas of all events' bodies by type. */
+export const eventBodySchemas = {
+  "call.placed": callEventBody("call.placed", ["PLACED"]),
+  "call.answered": callEventBody("call.answered", ["PLACED"], resultViewSchema),
+  "call.ended": callEventBody("call.ended", ["PLACED"], resultViewSchema),
+  "call.rejected": callEventBody("call.rejected", ["REJECTED"]),
+  "call.expired": callEventBody("call.expired", ["EXPIRED"]),
+  "call.cancelled": callEventBody("call.cancelled", ["CANCELLED"]),
+  "call.needs_review": callEventBody("call.needs_review", ["NEEDS_REVIEW"]),
+  "call.reviewed": callEventBody("call.reviewed", ["PLACED", "CANCELLED", "REDIALED"]),
+  "call.opt_out": callEventBody("call.opt_out", callStates),
+  "request.finished": finishedBody,
+} satisfies Record<CallEventType | "request.finished", z.ZodType>;
