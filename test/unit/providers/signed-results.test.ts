@@ -44,6 +44,16 @@ describe("a webhook's signed result", () => {
     });
   });
 
+  it.each([
+    [true, true],
+    [false, undefined],
+    [null, undefined],
+  ])("tells with opt_out %j whether the callee asked not to be called again", (opt_out, asked) => {
+    const body = JSON.stringify({ status: "completed", opt_out });
+    const { kind, optedOut } = Object(toldByWebhook(signed(body), key, callId));
+    expect({ kind, optedOut }).toEqual({ kind: "told", optedOut: asked });
+  });
+
   it("counts beside a signature of another secret, while one is rotated", () => {
     const other = `v1,${signatureOf('{"status":"busy"}', now / 1000, Buffer.alloc(32, 8))} v1a,x `;
     const callback = signed('{"status":"busy"}', now / 1000, other);
