@@ -2,9 +2,12 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
+import { eventExamples } from "../../infra/generate/examples.ts";
 import { scripts } from "../../package.json" with { type: "json" };
+import { eventTypes } from "../../shared/calls/call-event.ts";
 import { reasons } from "../../shared/calls/reasons.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { receiverSchema } from "../../shared/dial-plan/receivers.ts";
 import { neededSecrets } from "../../shared/dial-plan/secrets.ts";
 import { typeNames } from "../../shared/providers/index.ts";
 
@@ -116,6 +119,21 @@ describe("the documentation", () => {
       }
     },
   );
+
+  it("shows receivers that a dial plan may have, each type of event, and its body as OpenAPI does", () => {
+    const told = textOf.get("docs/events.md") ?? "";
+    const [plan, ...bodies] = [...told.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = ""]) =>
+      Object(JSON.parse(json)),
+    );
+    expect(Object.keys(plan.events)).toEqual(["*", "crm"]);
+    for (const entry of Object.values(plan.events)) {
+      expect(receiverSchema.parse(entry)).toMatchObject(Object(entry));
+    }
+    expect(bodies).toEqual(Object.values(eventExamples));
+    const types = [...told.matchAll(/^\| `((?:call|request)\.\w+)` +\|/gm)].map(([, type]) => type);
+    expect(types).toEqual(eventTypes);
+    expect(bodies.map(({ type }) => type).toSorted()).toEqual(eventTypes.toSorted());
+  });
 
   it("says what each reason means", () => {
     const told = textOf.get("docs/reasons.md") ?? "";
