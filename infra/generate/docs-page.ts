@@ -63,7 +63,7 @@ export function readersPage(document: ReadableDocument): string {
   const { info, paths, webhooks = {}, components } = document;
   const chapters: [title: string, sections: Section[]][] = [
     ["Operations", operationsIn(paths, components)],
-    ["Events that are sent to you", eventsIn(webhooks)],
+    ["Events that are sent to you", eventsIn(webhooks, components)],
     ["Errors", errorsIn(components)],
     ["Schemas", Object.entries(components.schemas).map(schemaSection)],
   ];
@@ -142,28 +142,49 @@ function answerRow(status: string, answer: unknown, responses: Json): Row {
 }
 
 /** Returns the sections of the requests that the service sends. */
-function eventsIn(webhooks: Record<string, Json>): Section[] {
+function eventsIn(
+  webhooks: Record<string, Json>,
+  components: ReadableDocument["components"],
+): Section[] {
+  const named = (part: unknown) => {
+    const { $ref } = Object(part);
+    return $ref === undefined ? part : pointedAt($ref, components);
+  };
   return Object.entries(webhooks).map(([name, operations]) => {
     const [operation] = Object.values(operations);
-    const { summary, description, parameters = [], requestBody } = Object(operation);
+    const { summary, description, parameters = [], requestBody, responses } = Object(operation);
     const body = Object(requestBody?.content?.["application/json"]);
+    const answers = Object.entries(Object(responses)).map(([status, answer]): Row => {
+      return [escaped(status), escaped(Object(named(answer)).description)];
+    });
     const told = [summary, description].filter(Boolean).join(". ");
     const content = [
       `<p>${escaped(told)}</p>`,
       body.example === undefined ? "" : `<pre tabindex="0">${jsonOf(body.example)}</pre>`,
-      tableOf("Parameters", parameters.map(parameterRow)),
+      tableOf(
+        "Headers",
+        parameters.map((one: unknown) => parameterRow(named(one))),
+      ),
       bodyOf("Body", body.schema),
+      tableOf("Your answer", answers),
     ];
     const title = `<code>${escaped(name)}</code>`;
     return { kind: "event", name, title, content: content.join("") };
   });
 }
 
+/** Returns the part of the document's components that a reference such as `#/components/headers/RetryAfter` names. */
+function pointedAt($ref: string, components: ReadableDocument["components"]): unknown {
+  const [kind = "", name = ""] = $ref.split("/").slice(2);
+  return Object(Object(components)[kind])[name];
+}
+
 /** Returns the sections of errors by status, each with an example of the whole answer. */
 function errorsIn({ responses, headers: named }: ReadableDocument["components"]): Section[] {
-  const errors = Object.entries(responses).map(([name, response]) => {
+  const errors = Object.entries(responses).flatMap(([name, response]) => {
     const { description, headers = {}, content } = Object(response);
-    const { example } = content["application/problem+json"];
+    const example = content?.["application/problem+json"]?.example;
+    if (example === undefined) return []; // a receiver's answer to an event
     const lines = Object.entries(headers).map(([header, value]) => {
       const { $ref } = Object(value);
       const { schema } = Object($ref === undefined ? value : named[nameIn($ref)]);

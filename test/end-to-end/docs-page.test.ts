@@ -106,8 +106,9 @@ describe("the page for readers", () => {
   });
 
   it("shows an example of each error, and each field of what is sent and answered", async () => {
-    for (const [name, { content }] of Object.entries(documents.public.components.responses)) {
-      const { example } = content["application/problem+json"];
+    for (const [name, response] of Object.entries(documents.public.components.responses)) {
+      if (!("content" in response)) continue; // a receiver's answer to an event
+      const { example } = response.content["application/problem+json"];
       const [head = "", body = ""] = (await page.locator(`#error-${name} pre`).innerText()).split(
         "\n\n",
       );
