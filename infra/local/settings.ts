@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { receiverSecret } from "../../shared/dial-plan/receivers.ts";
+import { receiverKeys, receiverSecret } from "../../shared/dial-plan/receivers.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
 import { publicUrlIn } from "../../shared/platform/callback-address.ts";
 import { createToken, parseTokens, tokenRights } from "../../shared/platform/tokens.ts";
@@ -116,6 +116,7 @@ function secretsOf(
   if (malformed.length > 0) {
     throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
+  receiverKeys(plan, given);
   // A receiver on this machine needs no secret, and signs by one that is given.
   const ofReceivers = Object.keys(plan.events ?? {}).map(receiverSecret);
   const names = [...neededSecrets(plan, false), ...ofReceivers];

@@ -93,7 +93,11 @@ const dialPlanSchema = z
       .refine((agents) => Object.keys(agents).length > 0, "must name an agent, or *"),
     providers: z
       .record(
-        z.string().regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu"),
+        z
+          .string()
+          .regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu")
+          // The secrets of receivers of events have names that begin so.
+          .refine((name) => !/^events(-|$)/.test(name), "must not begin with events"),
         accountSchema,
       )
       .default({}),

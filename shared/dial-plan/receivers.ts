@@ -1,5 +1,7 @@
+import type { KeyObject } from "node:crypto";
 import * as z from "zod";
 import { eventTypes } from "../calls/call-event.ts";
+import { signingKeysOf } from "../platform/standard-webhooks.ts";
 import { httpsUrl, isLoopback } from "../providers/https-url.ts";
 
 /** An entry of the dial plan's `events`: where a client's events are told. */
@@ -43,10 +45,33 @@ export function receiverSecret(name: string): string {
   return `EVENTS_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_")}_SECRET`;
 }
 
+/** True for a name as `receiverSecret` makes it. */
+export function isReceiverSecret(name: string): boolean {
+  return /^EVENTS_(?:[A-Z0-9_]+_)?SECRET$/.test(name);
+}
+
 /** Returns the names of the secrets of a plan's receivers. One on this machine needs none. */
 export function receiverSecrets({ events = {} }: PlanOfReceivers): string[] {
   return Object.entries(events).flatMap(([name, { url }]) =>
     isLoopback(url) ? [] : receiverSecret(name),
+  );
+}
+
+/**
+ * Returns the keys that sign the events of each receiver: none where the environment has no secret of it.
+ *
+ * @throws if a secret is malformed: the error names its variable
+ */
+export function receiverKeys(
+  { events = {} }: PlanOfReceivers,
+  environment: Record<string, string | undefined>,
+): Map<string, KeyObject[]> {
+  return new Map(
+    Object.keys(events).map((name) => {
+      const variable = receiverSecret(name);
+      const secrets = environment[variable];
+      return [name, secrets ? signingKeysOf(secrets, variable) : []];
+    }),
   );
 }
 

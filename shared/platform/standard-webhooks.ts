@@ -16,6 +16,11 @@ export function signingKeyOf(secret: string, what: string): KeyObject {
   return createSecretKey(key); // parsed once: a Buffer would be parsed for each signature
 }
 
+/** Decodes one secret, or the two with a comma between them while it is rotated. @throws as `signingKeyOf` does */
+export function signingKeysOf(secrets: string, what: string): KeyObject[] {
+  return secrets.split(",").map((secret) => signingKeyOf(secret, what));
+}
+
 /**
  * Returns the headers that sign a message, once by each key: while a secret is rotated there are two. Without a key the
  * message still carries its id and time.

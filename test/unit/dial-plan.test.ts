@@ -172,6 +172,49 @@ describe("the dial plan", () => {
     }
   });
 
+  it("asks for the secret of each receiver of events unless its host is this machine", () => {
+    const url = "https://example.com/events";
+    const told = parsed({ events: { "*": { url }, "crm-eu": { url }, "*shop": { url } } });
+    expect(missingSecrets(told, { WEBHOOK_SECRET: "x" })).toEqual([
+      "EVENTS_SECRET",
+      "EVENTS_CRM_EU_SECRET",
+      "EVENTS__SHOP_SECRET",
+    ]);
+    for (const local of ["http://127.0.0.1:9", "http://localhost/events", "http://[::1]:9/"]) {
+      const { events } = parsed({ events: { crm: { url: local } } });
+      expect(missingSecrets({ ...parsed(), events }, { WEBHOOK_SECRET: "x" })).toEqual([]);
+    }
+  });
+
+  it.each([
+    [
+      { "*": { url: "http://example.com/events" } },
+      /events\.\*\.url: must be https; plain http only/,
+    ],
+    [{ crm: { url: "http://127.0.0.1.example.com/" } }, /events\.crm\.url: must be https/],
+    [{ crm: { url: "https://ada:x@example.com/" } }, /events\.crm\.url: must not hold a user/],
+    [{ crm: { url: "events" } }, /events\.crm\.url: must be a URL/],
+    [{ crm: {} }, /events\.crm\.url/],
+    [{}, /events: must name a client, or \*/],
+    [
+      { "crm-eu": { url: "https://a.example" }, crm_eu: { url: "https://b.example" } },
+      /events\.crm_eu: has the secret EVENTS_CRM_EU_SECRET, as crm-eu has/,
+    ],
+    [{ crm: { url: "https://a.example", types: ["call.later"] } }, /events\.crm\.types\.0/],
+    [{ crm: { url: "https://a.example", types: [] } }, /events\.crm\.types/],
+    [{ crm: { url: "https://a.example", retries: 3 } }, /events\.crm: .*retries/],
+  ])("with the receivers %j is refused: %s", (events, message) => {
+    expect(() => parsed({ events })).toThrow(message);
+  });
+
+  it.each(["events", "events-crm"])(
+    "has no account %s, whose secrets might be those of a receiver",
+    (name) => {
+      const providers = { [name]: { type: "webhook" } };
+      expect(() => parsed({ providers })).toThrow(/must not begin with events/);
+    },
+  );
+
   it("takes one call a second of a carrier's account, unless the plan says otherwise", () => {
     const agents = {
       carrier: { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" },

@@ -1,7 +1,6 @@
-import type { KeyObject } from "node:crypto";
-import { type Receiver, receiverSecret } from "../../../shared/dial-plan/receivers.ts";
+import { type Receiver, receiverKeys } from "../../../shared/dial-plan/receivers.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { signatureHeaders, signingKeyOf } from "../../../shared/platform/standard-webhooks.ts";
+import { signatureHeaders } from "../../../shared/platform/standard-webhooks.ts";
 import { retryAfterSeconds } from "../../../shared/providers/post.ts";
 
 /** Time limit of one request. */
@@ -34,9 +33,9 @@ export function createPostEvent(
   environment: Record<string, string | undefined>,
   send: typeof fetch,
   now: () => number,
-  { events = {} }: Pick<DialPlan, "events">,
+  plan: Pick<DialPlan, "events">,
 ): PostEvent {
-  const keys = new Map(Object.keys(events).map((name) => [name, keysIn(environment, name)]));
+  const keys = receiverKeys(plan, environment);
   return async ({ name, url }, { id, body }) => {
     const headers = {
       "content-type": "application/json",
@@ -60,12 +59,6 @@ export function createPostEvent(
       return { error: reasonOf(error) };
     }
   };
-}
-
-function keysIn(environment: Record<string, string | undefined>, name: string): KeyObject[] {
-  const variable = receiverSecret(name);
-  const secrets = environment[variable];
-  return secrets ? secrets.split(",").map((secret) => signingKeyOf(secret, variable)) : [];
 }
 
 /** Returns the first kilobyte of an answer; what breaks off is nothing. The status alone decides. */

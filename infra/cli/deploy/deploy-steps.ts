@@ -1,5 +1,6 @@
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { receiverKeys } from "../../../shared/dial-plan/receivers.ts";
 import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { createToken } from "../../../shared/platform/tokens.ts";
 import { createProviders, secretsOf } from "../../../shared/providers/index.ts";
@@ -32,19 +33,19 @@ export async function askForSecrets(
   if (missing.length > 0) {
     throw new DeployError(
       `infra/dial-plan.json needs ${missing.join(", ")}. Put each into the environment for this one run. ` +
-        "For your own webhook, npm run secrets -- webhook makes a secret.",
+        "For your own webhook, or a receiver of events, npm run secrets -- webhook makes a secret.",
     );
   }
   const malformed = malformedSecrets(plan, found);
   if (malformed.length > 0) {
     throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
-  checkProviders(tools, plan, platform, found);
+  checkSecrets(tools, plan, platform, found);
   return found;
 }
 
-/** Creates the providers of the accounts whose secrets were given now, as the dialer would. */
-function checkProviders(
+/** Creates what uses the secrets that were given now, as the dialer would: providers, and the keys of receivers. */
+function checkSecrets(
   { fetch, print }: Tools,
   plan: DialPlan,
   platform: PlatformName,
@@ -55,8 +56,9 @@ function checkProviders(
   );
   try {
     createProviders({ environment, fetch, now: Date.now, print }, routes);
+    receiverKeys(plan, environment);
   } catch (error) {
-    throw new DeployError(error instanceof Error ? error.message : "a provider's secret is wrong");
+    throw new DeployError(error instanceof Error ? error.message : "a secret is wrong");
   }
 }
 

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import { publicUrlIn } from "../../../shared/platform/callback-address.ts";
+import { isReceiverSecret } from "../../../shared/dial-plan/receivers.ts";
+import { signingKeysOf } from "../../../shared/platform/standard-webhooks.ts";
 import { createToken, parseTokens } from "../../../shared/platform/tokens.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
 import { DeployError } from "./tools.ts";
@@ -35,7 +37,8 @@ export async function setSecret(
   if (name === "HASH_KEY" && !/^[0-9a-f]{64}$/i.test(value)) {
     throw new DeployError("HASH_KEY must be 32 bytes in hex, as by openssl rand -hex 32.");
   }
-  if (name === "PUBLIC_URL") checkPublicUrl(value);
+  if (name === "PUBLIC_URL") check(name, () => publicUrlIn({ PUBLIC_URL: value }));
+  if (isReceiverSecret(name)) check(name, () => signingKeysOf(value, name));
   const variable = tokenVariables.find((one) => name.startsWith(one));
   if (variable !== undefined) checkEntries(variable, name === variable ? value : `[${value}]`);
   const standing = await namesOf(store);
@@ -59,19 +62,15 @@ async function namesOf(store: SecretStore): Promise<string[]> {
 
 /** Parses entries. @throws DeployError with what is wrong, which quotes none of them */
 function checkEntries(variable: TokenVariable, json: string): void {
-  try {
-    parseTokens(json, variable);
-  } catch (error) {
-    throw new DeployError(error instanceof Error ? error.message : "wrong entries");
-  }
+  check(variable, () => parseTokens(json, variable));
 }
 
-/** Checks PUBLIC_URL. @throws DeployError with what is wrong with it */
-function checkPublicUrl(value: string): void {
+/** Parses a value. @throws DeployError with what is wrong with it */
+function check(name: string, parse: () => unknown): void {
   try {
-    publicUrlIn({ PUBLIC_URL: value });
+    parse();
   } catch (error) {
-    throw new DeployError(error instanceof Error ? error.message : "wrong PUBLIC_URL");
+    throw new DeployError(error instanceof Error ? error.message : `wrong ${name}`);
   }
 }
 

@@ -8,6 +8,15 @@ import {
 } from "../../support/service.ts";
 import { answer, callsTo, environmentFor, post } from "./setup.ts";
 
+/** Returns a plan, as DIAL_PLAN has it, with receivers of events. */
+const planToldTo = (events: object) =>
+  JSON.stringify({
+    agents: { "*": { provider: "simulator" } },
+    callingHours: { default: "always" },
+    destinations: { allow: ["*"] },
+    events,
+  });
+
 /** The service as processes of this machine: signals, settings, and a kill of everything. */
 export function describeProcesses(platform: PlatformUnderTest): void {
   describe(`${platform.script} on this machine`, () => {
@@ -42,6 +51,24 @@ export function describeProcesses(platform: PlatformUnderTest): void {
           }),
         },
         /^The dial plan needs WEBHOOK_SECRET/m,
+      ],
+      [
+        "a receiver of events without its secret",
+        { DIAL_PLAN: planToldTo({ "crm-eu": { url: "https://example.com/events" } }) },
+        /^The dial plan needs EVENTS_CRM_EU_SECRET/m,
+      ],
+      [
+        "a receiver of events whose secret is malformed",
+        {
+          DIAL_PLAN: planToldTo({ "*": { url: "https://example.com/events" } }),
+          EVENTS_SECRET: "whsec_oc_secret",
+        },
+        /^EVENTS_SECRET must be whsec_ and 24 to 64 bytes in base64$/m,
+      ],
+      [
+        "a receiver of events over plain http",
+        { DIAL_PLAN: planToldTo({ "*": { url: "http://example.com/events" } }) },
+        /^dial plan: events\.\*\.url: must be https; plain http only to a loopback host/m,
       ],
       [
         "stand-ins without a provider",

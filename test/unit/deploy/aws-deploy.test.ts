@@ -127,6 +127,22 @@ describe("npm run deploy:aws", () => {
     expect(publicUrl()).toBe("https://calls.example");
   });
 
+  it("gives the dialer alone the secrets of receivers of events, two while one is rotated", async () => {
+    const told = { url: "https://example.com/events" };
+    const telling = { ...plan, events: { "*": told, "crm-eu": told } };
+    const store = createAwsSecretStore(createTools(), undefined, aws.client);
+    const deployTelling = () => deployToAws(createTools(), store, telling, {});
+    await expect(deployTelling()).rejects.toThrow(/needs EVENTS_SECRET, EVENTS_CRM_EU_SECRET/);
+    environment = { ...environment, EVENTS_SECRET: secret, EVENTS_CRM_EU_SECRET: `${secret},x` };
+    await expect(deployTelling()).rejects.toThrow(/EVENTS_CRM_EU_SECRET must be whsec_/);
+    expect(ran).toEqual([]);
+    const both = { EVENTS_SECRET: secret, EVENTS_CRM_EU_SECRET: `${secret},${typed}` };
+    environment = { ...environment, ...both };
+    await deployTelling();
+    expect(aws.current("arn:OutboundCalls:providers")).toMatchObject(both);
+    expect(Object.keys(aws.current("arn:OutboundCalls:settings"))).not.toContain("EVENTS_SECRET");
+  });
+
   it("makes nothing twice when it is run again", async () => {
     await deploy();
     const [tokens, settings] = [tokensOf(), aws.current("arn:OutboundCalls:settings")];

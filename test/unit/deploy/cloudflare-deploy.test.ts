@@ -5,6 +5,7 @@ import {
   describeDeployment,
 } from "../../../infra/cli/deploy/cloudflare-deploy.ts";
 import { destroyOnCloudflare } from "../../../infra/cli/deploy/cloudflare-destroy.ts";
+import { createWebhookSecret } from "../../../infra/cli/deploy/secret-commands.ts";
 import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
 import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
 import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
@@ -52,6 +53,15 @@ function expectWhole(token: string) {
 }
 
 describe("npm run deploy:cloudflare", () => {
+  it("gives the dialer alone the secret of a receiver of events", async () => {
+    const EVENTS_SECRET = `${tools.environment["WEBHOOK_SECRET"]},${createWebhookSecret()}`;
+    tools.environment = { ...tools.environment, EVENTS_SECRET };
+    const told = { events: { "*": { url: "https://example.com/events" } } };
+    await deployToCloudflare(tools, { ...dialPlan, ...told }, {});
+    expect(secretOf("dialer", "EVENTS_SECRET")).toBe(EVENTS_SECRET);
+    expect(secretOf("api", "EVENTS_SECRET")).toBeUndefined();
+  });
+
   it("brings a whole service into an empty account", async () => {
     await deploy();
     expectWhole(tokenIn(tools.printed));
@@ -183,6 +193,19 @@ describe("npm run deploy:cloudflare says what to do, and changes nothing,", () =
   it("without a secret that the dial plan needs", async () => {
     tools.environment = {};
     await expect(deploy()).rejects.toThrow(/WEBHOOK_SECRET.*npm run secrets -- webhook/);
+    expect(tools.changes()).toEqual([]);
+  });
+
+  it("without the secret of a receiver of events, or with one that is malformed", async () => {
+    const told = { events: { crm: { url: "https://example.com/events" } } };
+    const deploying = () => deployToCloudflare(tools, { ...dialPlan, ...told }, {});
+    await expect(deploying()).rejects.toThrow(
+      /needs EVENTS_CRM_SECRET.*npm run secrets -- webhook/,
+    );
+    for (const EVENTS_CRM_SECRET of ["whsec_short", `${tools.environment["WEBHOOK_SECRET"]},`]) {
+      tools.environment = { ...tools.environment, EVENTS_CRM_SECRET };
+      await expect(deploying()).rejects.toThrow(/EVENTS_CRM_SECRET must be whsec_/);
+    }
     expect(tools.changes()).toEqual([]);
   });
 

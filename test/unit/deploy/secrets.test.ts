@@ -97,6 +97,18 @@ describe("npm run secrets -- set", () => {
     expect(await set("OPERATOR_TOKENS_ADA", entry)).toMatchObject({ OPERATOR_TOKENS_ADA: entry });
   });
 
+  it("sets the secret of a receiver of events, and two while it is rotated", async () => {
+    const [one, other] = [createWebhookSecret(), createWebhookSecret()];
+    const account = createFakeAccount();
+    account.secrets.set("outbound-calls-api", new Map([["HASH_KEY", key]]));
+    const store = createCloudflareSecretStore(createFakeTools(account), targetOf(undefined));
+    for (const value of [one, `${one},${other}`]) {
+      await setSecret(store, "EVENTS_CRM_SECRET", value, false);
+      expect(account.secrets.get("outbound-calls-dialer")?.get("EVENTS_CRM_SECRET")).toBe(value);
+    }
+    expect(account.secrets.get("outbound-calls-api")?.has("EVENTS_CRM_SECRET")).toBe(false);
+  });
+
   it("overwrites HASH_KEY only if told to", async () => {
     const other = "1".repeat(64);
     await expect(set("HASH_KEY", other)).rejects.toThrow(/--replace/);
@@ -107,6 +119,9 @@ describe("npm run secrets -- set", () => {
     ["webhook_secret", "x", /capitals/],
     ["WEBHOOK_SECRET", "", /stdin/],
     ["HASH_KEY", "oc_secret", /32 bytes/],
+    ["EVENTS_SECRET", "oc_secret", /EVENTS_SECRET must be whsec_/],
+    ["EVENTS_CRM_EU_SECRET", "whsec_oc_secret", /EVENTS_CRM_EU_SECRET must be whsec_/],
+    ["EVENTS_SECRET", `${createWebhookSecret()},oc_secret`, /EVENTS_SECRET must be whsec_/],
     ["API_TOKENS", "oc_secret", /not JSON/],
     ["PUBLIC_URL", "http://oc_secret.example", /PUBLIC_URL must be https/],
     ["API_TOKENS_CRM", '{"id":"crm","sha256":"oc_secret"}', /64 hex/],
