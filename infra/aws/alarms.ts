@@ -94,7 +94,8 @@ function conditionsOf(watched: Watched): Record<string, Condition> {
     },
     BreakerOpened: {
       metric: logged.breakersOpened,
-      description: "an account, a route or an agent of the dial plan is in trouble",
+      description:
+        "an account, a route, an agent or a receiver of events of the dial plan is in trouble",
     },
     CallsNeedReview: {
       metric: logged.review,

@@ -168,6 +168,11 @@ export function eventIdOf({ id }: Pick<CallRow, "id">, { sequence }: CallEvent):
   return `${id}.${sequence}`;
 }
 
+/** Returns the id of the event that a request is finished, which is told once. */
+export function finishedEventIdOf(requestId: string): string {
+  return `${requestId}.finished`;
+}
+
 /** The body of an event, as it is posted. */
 export interface EventBody {
   type: string;
@@ -176,8 +181,11 @@ export interface EventBody {
   data: Record<string, unknown>;
 }
 
+/** The fields of a row that its events tell. */
+type ToldRow = Pick<CallRow, "id" | "agentId" | "echo" | "result">;
+
 /** Returns what an event says, the same each time. It never has the number. */
-export function bodyOf(row: CallRow, event: CallEvent): EventBody {
+export function bodyOf(row: ToldRow, event: CallEvent): EventBody {
   const { type, sequence, at, state, reason, attempt } = event;
   const { id, agentId, echo } = row;
   return {
@@ -199,7 +207,7 @@ export function bodyOf(row: CallRow, event: CallEvent): EventBody {
 }
 
 /** Returns the result as it was known when the event happened. */
-function resultOf({ result }: CallRow, { type, status }: CallEvent): ResultView | null {
+function resultOf({ result }: ToldRow, { type, status }: CallEvent): ResultView | null {
   if (result === null || !aboutResults.has(type)) return null;
   const { answered_at, ...view } = resultViewOf(result);
   if (status !== undefined && status === result.status) return { ...view, answered_at };

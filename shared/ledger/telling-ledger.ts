@@ -1,3 +1,4 @@
+import type { CallRow } from "../calls/call-row.ts";
 import { untoldOf, withEvents } from "../calls/events.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
@@ -60,34 +61,40 @@ export function tellingLedger(ledger: CallLedger, deps: TellingDeps): CallLedger
  */
 async function followRequests(changes: readonly Change[], deps: TellingDeps): Promise<void> {
   const { plan, documents, random } = deps;
-  const notes = changes.flatMap(({ next: { id, client, acceptedAt, batchCalls }, seen }) => {
-    const isFirst = seen === null && indexOf(id) === 0;
-    if (!isFirst || receiverOf(client, plan)?.types.includes("request.finished") !== true)
+  const notes = changes.flatMap(({ next, seen }) => {
+    const isFirst = seen === null && indexOf(next.id) === 0;
+    if (!isFirst || receiverOf(next.client, plan)?.types.includes("request.finished") !== true)
       return [];
-    const value = {
-      client,
-      acceptedAt,
-      calls: batchCalls,
-      over: 0,
-      states: {},
-      results: {},
-      finishedAt: null,
-    };
-    const next: StoredDocument<"request"> = {
-      kind: "request",
-      key: requestIdOf(id),
-      version: random.version(),
-      value,
-      expiresAt: acceptedAt + plan.retentionDays * 86_400_000,
-    };
-    return { next, seen: null };
+    return { next: followedRequest(next, plan, random.version()), seen: null };
   });
   // One that stands already is of an earlier delivery.
   if (notes.length > 0) await documents.write(notes);
 }
 
-/** Has the events of rows told at once. Never throws. */
-async function sendTells(changes: readonly Change[], deps: TellingDeps): Promise<void> {
+/**
+ * Returns the document by which a sweep follows a request until all of its calls are over, as it is before the first one
+ * is.
+ */
+export function followedRequest(
+  { id, client, acceptedAt, batchCalls }: CallRow,
+  { retentionDays }: Pick<DialPlan, "retentionDays">,
+  version: string,
+): StoredDocument<"request"> {
+  const counted = { over: 0, states: {}, results: {}, finishedAt: null };
+  return {
+    kind: "request",
+    key: requestIdOf(id),
+    version,
+    value: { client, acceptedAt, calls: batchCalls, ...counted },
+    expiresAt: acceptedAt + retentionDays * 86_400_000,
+  };
+}
+
+/** Has the events of rows that were written told at once. Never throws. */
+export async function sendTells(
+  changes: readonly Pick<Change, "next">[],
+  deps: Pick<TellingDeps, "eventsQueue" | "clock" | "log">,
+): Promise<void> {
   const { eventsQueue, clock, log } = deps;
   if (changes.length === 0) return;
   const byList = Map.groupBy(changes, ({ next }) => next.tellTo);

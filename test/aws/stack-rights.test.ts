@@ -98,6 +98,7 @@ describe("the rights that the AWS stack gives", () => {
     );
     const api = policies.find((policy) => policy.includes('"Ref":"apirole'));
     expect(api).toMatch(/"dynamodb:UpdateItem".*"dynamodb:Query"/);
+    expect(api).toContain("/index/events");
     expect(api).not.toContain("ProviderSecrets");
   });
 
@@ -122,6 +123,7 @@ describe("the rights that the AWS stack gives", () => {
       for (const { Action, Resource, Condition } of added.map((one) => Object(JSON.parse(one)))) {
         for (const action of [Action].flat()) expect(action).toMatch(actions);
         const isOfIndex = JSON.stringify(Resource).includes("/index/hour");
+        expect(JSON.stringify(Resource)).not.toContain("/index/events");
         expect(Action === "dynamodb:Query").toBe(isOfIndex);
         const partitions = Condition?.["ForAllValues:StringLike"]["dynamodb:LeadingKeys"];
         if (!isOfIndex) expect([partitions].flat()).toContain("call#*");

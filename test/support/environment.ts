@@ -46,6 +46,12 @@ const callbackAccounts = {
   bland: {},
 };
 
+/** Receivers of events in the tests of the API, whose clients send no calls in the other suites. */
+const receivers = {
+  "told-all": { url: "http://127.0.0.1:9/events/secret-path" },
+  "told-ends": { url: "https://told.example.com/events", types: ["call.ended"] },
+};
+
 /** The API's variables, for the suites that run it on any platform. */
 export const apiEnvironment = {
   API_TOKENS: JSON.stringify([
@@ -62,5 +68,10 @@ export const apiEnvironment = {
   CLIENT_RIGHTS: "read,cancel",
   HASH_KEY: "5f".repeat(32),
   PUBLIC_URL: "https://calls.example.com/phone",
-  DIAL_PLAN: JSON.stringify({ ...testPlan, results: {}, providers: callbackAccounts }),
+  DIAL_PLAN: JSON.stringify({
+    ...testPlan,
+    results: {},
+    providers: callbackAccounts,
+    events: receivers,
+  }),
 };

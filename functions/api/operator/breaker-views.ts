@@ -6,14 +6,14 @@ import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
 import { time, timeOf } from "./fields.ts";
 
 /** Subjects of circuit breakers. */
-const breakerKinds = ["account", "route", "agent"] as const;
+const breakerKinds = ["account", "route", "agent", "receiver"] as const;
 type BreakerKind = (typeof breakerKinds)[number];
 
 /** An open circuit breaker, as answers show it. */
 export const breakerViewSchema = z.strictObject({
   key: z.string(),
   kind: z.enum(breakerKinds),
-  name: z.string().describe("The account or the agent; of a route a hash"),
+  name: z.string().describe("The account, the agent or the receiver of events; of a route a hash"),
   code: z.string(),
   opened_at: time,
   probe_at: time,
@@ -24,7 +24,7 @@ export const breakerViewSchema = z.strictObject({
     ])
     .nullable()
     .describe(
-      "An account's unanswered requests, or an agent's refusals by code; null where none are counted",
+      "An account's or a receiver's failures, or an agent's refusals by code; null where none are counted",
     ),
   agents: z
     .array(z.string())

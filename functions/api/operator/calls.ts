@@ -149,7 +149,7 @@ interface Scan {
  * Reads rows until enough of them fit. More may follow below `next`. `unreadable` counts rows that only a later version
  * of this code can read.
  */
-async function scan(
+export async function scan(
   ledger: CallLedger,
   of: ListOf,
   { before, from, fits, limit: rowsMax }: Scan,
@@ -161,14 +161,20 @@ async function scan(
     const page = await ledger.list({ ...of, before: next, limit: scanPageRows });
     unreadable += page.unreadable;
     for (const row of page.rows) {
-      // A repeat under the same Idempotency-Key accepts a call later than the call's id says.
-      if (timeOfId(row.id) + keyLifetimeMs < from) return { rows, unreadable };
+      if (isEarlier(row.id, from)) return { rows, unreadable };
       if (fits(row)) rows.push(row);
       if (rows.length === rowsMax) return { rows, unreadable, next: row.id };
     }
     if (page.next === undefined) return { rows, unreadable };
     next = page.next;
+    if (isEarlier(next, from)) return { rows, unreadable };
     looked += page.rows.length < scanPageRows ? shortPageRows : scanPageRows;
   }
   return { rows, unreadable, next };
+}
+
+/** True if a call of this id, and all below it, were accepted before `from`. */
+function isEarlier(id: string, from: number): boolean {
+  // A repeat under the same Idempotency-Key accepts a call later than the call's id says.
+  return timeOfId(id) + keyLifetimeMs < from;
 }

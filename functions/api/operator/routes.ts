@@ -5,9 +5,11 @@ import { cancelRoutes } from "./cancel.ts";
 import { countRoutes } from "./counts.ts";
 import { decisionRoutes } from "./decisions.ts";
 import { doNotCallRoutes } from "./do-not-call.ts";
+import { eventRoutes } from "./events.ts";
 import { pauseRoutes } from "./pauses.ts";
-import { restoreRoutes } from "./restores.ts";
 import { redialRoutes } from "./redial.ts";
+import { replayRoutes } from "./replay-events.ts";
+import { restoreRoutes } from "./restores.ts";
 import type { Route } from "../route.ts";
 
 /** Every route of the operator's API, in the order of the OpenAPI document. */
@@ -20,6 +22,8 @@ export const operatorRoutes: readonly Route[] = [
   ...backlogRoutes,
   ...countRoutes,
   ...auditRoutes,
+  ...eventRoutes,
+  ...replayRoutes,
   ...doNotCallRoutes,
   ...restoreRoutes,
 ];

@@ -1,4 +1,5 @@
 import { type Telling, type Told, toldOnce } from "../../../shared/calls/call-event.ts";
+import { finishedEventIdOf } from "../../../shared/calls/events.ts";
 import type { StoredDocument } from "../../../shared/documents/documents.ts";
 import type { DialerDeps } from "../context.ts";
 import type { PostedEvent } from "./post-event.ts";
@@ -6,7 +7,7 @@ import type { PostedEvent } from "./post-event.ts";
 /** Maximum tries of a write where another writer changes the document meanwhile. */
 const writesMax = 4;
 
-/** Returns the event that a request is finished. Its id is that of the request, so that it is told once. */
+/** Returns the event that a request is finished. */
 export function finishedEventOf({ key, value }: StoredDocument<"request">): PostedEvent {
   const { acceptedAt, calls, states, results, finishedAt } = value;
   const body = {
@@ -19,7 +20,7 @@ export function finishedEventOf({ key, value }: StoredDocument<"request">): Post
       counts: { by_state: states, by_result: results },
     },
   };
-  return { id: `${key}.finished`, body: JSON.stringify(body) };
+  return { id: finishedEventIdOf(key), body: JSON.stringify(body) };
 }
 
 /**

@@ -5,6 +5,7 @@ import { itShowsCalls } from "./calls.ts";
 import { itCountsCalls } from "./counts.ts";
 import { itActsOnCalls } from "./decisions.ts";
 import { itKeepsTheDoNotCallList } from "./do-not-call.ts";
+import { itReplaysEvents, itShowsReceivers } from "./events.ts";
 import { itPausesCalls } from "./pauses.ts";
 import { itConfirmsRestores } from "./restores.ts";
 import { type OperatorApiUnderTest, useOperatorApi } from "./setup.ts";
@@ -20,6 +21,8 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     itCountsCalls(api);
     itKeepsTheDoNotCallList(api);
     itConfirmsRestores(api);
+    itShowsReceivers(api);
+    itReplaysEvents(api);
     itListsTheAuditLog(api);
   });
 }

@@ -6,6 +6,7 @@ import type { Documents } from "../../../shared/documents/documents.ts";
 import type { Kind, ValueOf } from "../../../shared/documents/kinds.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
+import type { EventMessage } from "../../../shared/queue/event-messages.ts";
 import type { Message } from "../../../shared/queue/messages.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
@@ -15,6 +16,7 @@ import { rowIn, writeRows } from "../../support/rows.ts";
 export interface OperatorApiUnderTest {
   request(path: string, init?: RequestInit): Promise<Response>;
   queued(count: number): Promise<Message[]>;
+  queuedEvents(count: number): Promise<EventMessage[]>;
   /** The ledger that the API uses. */
   ledger(): CallLedger;
   documents(): Documents;
@@ -41,6 +43,9 @@ export interface Answer {
     state: string;
     cursor: string;
     cancelled: number;
+    replayed: number;
+    receivers: { name: string; used_up_calls: number }[];
+    used_up: { id: string }[];
     detail: string;
   };
 }
@@ -108,6 +113,7 @@ export function useOperatorApi(create: () => OperatorApiUnderTest) {
   return {
     request: (path: string, init?: RequestInit) => api.request(path, init),
     queued: (count: number) => api.queued(count),
+    queuedEvents: (count: number) => api.queuedEvents(count),
     get ledger() {
       return ledger;
     },

@@ -1,0 +1,157 @@
+import * as z from "zod";
+import { type CallEvent, eventTypes } from "../../../shared/calls/call-event.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { replayed } from "../../../shared/calls/events.ts";
+import { firstCallIdAt, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
+import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { followedRequest, sendTells } from "../../../shared/ledger/telling-ledger.ts";
+import { randomVersion } from "../../../shared/platform/random-id.ts";
+import type { RouteDeps } from "../context.ts";
+import { UnreachableError } from "../port-limits.ts";
+import { unprocessable } from "../problem.ts";
+import { declareRoute } from "../route.ts";
+import { record } from "./audit.ts";
+import { scan } from "./calls.ts";
+import { callCursor } from "./cursors.ts";
+import { anyName, instant, nextCursor, timeOf } from "./fields.ts";
+
+/** Maximum calls of one answer, and calls that are written at once. */
+const answerCallsMax = 200;
+const callsAtOnce = 50;
+/** Maximum tries of a write where another writer changes a row meanwhile. */
+const writesMax = 3;
+
+const filters = z
+  .strictObject({
+    client: anyName,
+    from: instant.describe("Of calls accepted then or later"),
+    until: instant.describe("Of calls accepted earlier"),
+    types: z.array(z.enum(eventTypes)).min(1).optional().describe("Absent: all"),
+    used_up: z.boolean().optional().describe("True: only events whose tries are used up"),
+    cursor: callCursor.optional(),
+  })
+  .refine(({ from, until }) => from < until, { path: ["until"], error: "must be after from" });
+type Filters = z.output<typeof filters>;
+
+const replayedSchema = z.strictObject({
+  replayed: z
+    .int()
+    .describe("Events that are told again, among them one for each request that is finished again"),
+  cursor: nextCursor,
+});
+export type Replayed = z.infer<typeof replayedSchema>;
+
+const replayEvents = declareRoute({
+  operationId: "replayEvents",
+  summary: "Have events of a client's calls told again, under the ids that they had",
+  method: "post",
+  path: "/events/replay",
+  body: filters,
+  answer: replayedSchema,
+  async handle({ c, deps, body }) {
+    const { client, from, until, cursor } = body;
+    const receiver = receiverOf(client, deps.plan);
+    if (receiver === undefined) {
+      const detail = "has no receiver of events in the dial plan";
+      return unprocessable(c, [{ pointer: "/client", detail }]);
+    }
+    const { rows, next } = await scan(
+      deps.ledger,
+      { all: true },
+      {
+        before: cursor ?? firstCallIdAt(until),
+        from,
+        fits: (row) => row.client === client && row.acceptedAt >= from && row.acceptedAt < until,
+        limit: answerCallsMax,
+      },
+    );
+    if (cursor === undefined || rows.length > 0) {
+      const target = `client ${client}, ${timeOf(from)} to ${timeOf(until)}`;
+      await record(c, deps, "replay", target, rows.length);
+    }
+    let count = 0;
+    for (let start = 0; start < rows.length; start += callsAtOnce) {
+      const some = rows.slice(start, start + callsAtOnce);
+      count += await tellAgain(some, receiver, body, deps);
+      count += await finishAgain(some, receiver, body, deps);
+    }
+    return { replayed: count, ...(next === undefined ? {} : { cursor: next }) };
+  },
+});
+
+export const replayRoutes = [replayEvents];
+
+/**
+ * Has events of calls told again that were told, or whose tries are used up. Those that are still to be told stay as
+ * they are.
+ *
+ * @returns the number of events
+ * @throws UnreachableError if other writes of a row came first each time
+ */
+async function tellAgain(
+  rows: readonly CallRow[],
+  receiver: Receiver,
+  { types, used_up: isUsedUp }: Filters,
+  deps: RouteDeps,
+): Promise<number> {
+  const { ledger, clock, randomId } = deps;
+  const names: readonly string[] = types ?? eventTypes;
+  const isWanted = ({ type, usedUp }: CallEvent) =>
+    names.includes(type) && (isUsedUp !== true || usedUp === true);
+  let count = 0;
+  let left = rows;
+  for (let tries = 0; tries < writesMax; tries++) {
+    const write = { at: clock.now() };
+    const changes = left.flatMap((row) => {
+      const version = randomVersion(randomId());
+      const next = replayed(row, isWanted, receiver.name, { ...write, version });
+      return next === undefined
+        ? []
+        : { next, seen: row.version, events: changedEvents(row, next) };
+    });
+    if (changes.length === 0) return count;
+    const done = await ledger.write(changes);
+    const written = changes.filter((_, index) => done[index] === true);
+    for (const { events } of written) count += events;
+    await sendTells(written, deps);
+    const lost = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
+    if (lost.length === 0) return count;
+    left = [...(await ledger.read(lost)).rows.values()];
+  }
+  throw new UnreachableError("a call was changed by others each time");
+}
+
+function changedEvents(row: CallRow, next: CallRow): number {
+  return next.events.filter((event, index) => event !== row.events[index]).length;
+}
+
+/**
+ * Has requests finished again whose first call is among these: their documents are written as at first, and a sweep
+ * carries them forward. A request that is not finished, or whose event is still to be told, stays as it is.
+ *
+ * @returns the number of requests
+ */
+async function finishAgain(
+  rows: readonly CallRow[],
+  receiver: Receiver,
+  { types, used_up: isUsedUp }: Filters,
+  { documents, plan, randomId }: RouteDeps,
+): Promise<number> {
+  const isTold = [types ?? eventTypes, receiver.types].every((all) =>
+    all.includes("request.finished"),
+  );
+  const firsts = rows.filter(({ id }) => indexOf(id) === 0);
+  if (!isTold || firsts.length === 0) return 0;
+  const keys = firsts.map(({ id }) => ({ kind: "request", key: requestIdOf(id) }) as const);
+  const read = await documents.read(keys);
+  const changes = firsts.flatMap((row) => {
+    const standing = read.get("request", requestIdOf(row.id));
+    // The document of a request whose event was told is gone.
+    const isAgain = standing === undefined ? isUsedUp !== true : standing.value.usedUp === true;
+    const next = followedRequest(row, plan, randomVersion(randomId()));
+    return isAgain ? { next, seen: standing?.version ?? null } : [];
+  });
+  if (changes.length === 0) return 0;
+  const done = await documents.write(changes);
+  return done.filter(Boolean).length;
+}

@@ -1,0 +1,328 @@
+import { afterEach, expect, it } from "vitest";
+import type { CallEvent } from "../../../shared/calls/call-event.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { untoldOf, usedUpOf } from "../../../shared/calls/events.ts";
+import { callIdOf } from "../../../shared/calls/ids.ts";
+import { aCall, aRequestId } from "../../support/calls.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
+import { type Answer, type OperatorApiBench } from "./setup.ts";
+
+const timeOf = (ms: number) => new Date(ms).toISOString();
+const breakerOf = (at: number) => ({
+  state: "open" as const,
+  code: "http_503",
+  openedAt: at,
+  probeAt: at + 60_000,
+  intervalMs: 60_000,
+  closedAt: 0,
+});
+const happened = { sequence: 1, state: "PLACED", reason: "placed", attempt: 1 };
+const finished = {
+  over: 1,
+  states: { PLACED: 1 },
+  results: {},
+  calls: 1,
+};
+
+/** Calls and requests of the current test. */
+const calls: string[] = [];
+const requests: string[] = [];
+
+/** Returns the events of one call: one told, one whose tries are used up, one still to be told. */
+function eventsAt(at: number, dueAt = at): Record<"told" | "usedUp" | "untold", CallEvent> {
+  return {
+    told: { ...happened, type: "call.placed", at },
+    usedUp: { ...happened, sequence: 2, type: "call.ended", at, tries: 10, usedUp: true },
+    untold: { ...happened, sequence: 3, type: "call.opt_out", at, tries: 1, dueAt },
+  };
+}
+
+/** Puts a placed call of a client into the ledger, with these events. */
+async function tellable(
+  api: OperatorApiBench,
+  { client = "told-all", acceptedAt = Date.now(), requestId = aRequestId(acceptedAt) },
+  events: CallEvent[],
+): Promise<CallRow> {
+  const call = aCall({ id: callIdOf(requestId, 0), requestId, client, acceptedAt });
+  const due = events.find(({ dueAt }) => dueAt !== undefined);
+  const usedUp = events.find((one) => one.usedUp === true);
+  const listed =
+    due === undefined
+      ? usedUp && { tellTo: usedUpOf(client), tellAt: usedUp.at }
+      : { tellTo: untoldOf(client), tellAt: due.dueAt ?? 0 };
+  const row = { ...rowIn("PLACED", call), events, ...listed };
+  await writeRows([row], api.ledger, api.documents);
+  calls.push(row.id);
+  requests.push(requestId);
+  return row;
+}
+
+/** Removes what the last test has put into the ledger: the suites of a platform share it. */
+function removeAfterEach(api: OperatorApiBench): void {
+  afterEach(async () => {
+    await api.ledger.purge(calls.splice(0));
+    const keys = requests.splice(0).map((key) => ({ kind: "request", key }) as const);
+    await api.documents.remove(keys);
+  }, 60_000);
+}
+
+/** Describes what operators see of the receivers of events. */
+export function itShowsReceivers(api: OperatorApiBench): void {
+  const { ask, putDocument } = api;
+  removeAfterEach(api);
+
+  it("shows each receiver, its breaker, and what it has not been told", async () => {
+    const at = Date.now() - 60_000;
+    await putDocument("breaker", "receiver:told-all", breakerOf(at));
+    const { told, usedUp, untold } = eventsAt(at);
+    await tellable(api, {}, [told, untold]);
+    await tellable(api, {}, [eventsAt(at, at + 5_000).untold]);
+    await tellable(api, {}, [told, usedUp]);
+    const { body } = await ask("/events");
+    expect(body.receivers).toEqual([
+      {
+        name: "told-all",
+        origin: "http://127.0.0.1:9",
+        types: expect.arrayContaining(["call.placed", "request.finished"]),
+        breaker: { code: "http_503", opened_at: timeOf(at), probe_at: timeOf(at + 60_000) },
+        oldest_due_at: timeOf(at),
+        used_up_calls: 1,
+      },
+      {
+        name: "told-ends",
+        origin: "https://told.example.com",
+        types: ["call.ended"],
+        breaker: null,
+        oldest_due_at: null,
+        used_up_calls: 0,
+      },
+    ]);
+    expect(JSON.stringify(body)).not.toMatch(/secret-path/);
+    expect(body).not.toHaveProperty("used_up");
+    await putDocument("breaker", "receiver:told-all", { ...breakerOf(at), state: "closed" });
+    expect((await ask("/events?receiver=told-all")).body.receivers).toMatchObject([
+      { name: "told-all", breaker: null },
+    ]);
+  });
+
+  it("lists the calls and requests whose tries are used up, page after page", async () => {
+    const client = "told-ends";
+    const at = Date.now() - 60_000;
+    const rows: CallRow[] = [];
+    for (let n = 0; n < 3; n++) {
+      rows.push(await tellable(api, { client }, [eventsAt(at + n).told, eventsAt(at + n).usedUp]));
+    }
+    const [request = "", ...others] = [at, at, at].map(aRequestId);
+    requests.push(request, ...others);
+    const value = { ...finished, client, acceptedAt: at, finishedAt: at + 9, tries: 10 };
+    await putDocument("request", request, { ...value, usedUp: true });
+    await putDocument("request", others[0] ?? "", { ...value, dueAt: at });
+    await putDocument("request", others[1] ?? "", { ...value, client: "told-all", usedUp: true });
+    const listed: Answer["body"]["used_up"] = [];
+    let cursor: string | undefined;
+    do {
+      const place = cursor === undefined ? "" : `&cursor=${cursor}`;
+      const { body } = await ask(`/events?receiver=${client}&limit=2${place}`);
+      expect(body.used_up.length).toBeLessThanOrEqual(2);
+      expect(body.receivers).toMatchObject([{ name: client, used_up_calls: 3 }]);
+      listed.push(...body.used_up);
+      cursor = body.cursor;
+    } while (cursor !== undefined);
+    const tried = (id: string, type: string, time: number) => ({
+      client,
+      events: [{ id, type, at: timeOf(time), tries: 10 }],
+    });
+    expect(listed).toEqual([
+      ...rows.map(({ id }, n) => ({ id, ...tried(`${id}.2`, "call.ended", at + n) })),
+      { id: request, ...tried(`${request}.finished`, "request.finished", at + 9) },
+    ]);
+    expect((await ask("/events?receiver=crm")).status).toBe(404);
+    for (const query of ["?cursor=x", "?receiver=told-all&cursor=x", "?other=1"]) {
+      expect((await ask(`/events${query}`)).status).toBe(422);
+    }
+  });
+
+  it("tells of the open breaker of a receiver, and closes it", async () => {
+    const key = "receiver:told-ends";
+    const at = Date.now();
+    await putDocument("breaker", key, breakerOf(at));
+    await putDocument("failures", key, { inRow: 10 });
+    const { body } = await ask("/pauses");
+    expect(body.breakers).toContainEqual({
+      key,
+      kind: "receiver",
+      name: "told-ends",
+      code: "http_503",
+      opened_at: timeOf(at),
+      probe_at: timeOf(at + 60_000),
+      failures: { unanswered: 0, in_row: 10 },
+    });
+    expect((await ask("/resume", { breaker: key })).body).toEqual({ breaker: key });
+    expect((await ask("/events?receiver=told-ends")).body.receivers).toMatchObject([
+      { breaker: null },
+    ]);
+    expect(await api.documentOf("failures", key)).toBeUndefined();
+  });
+}
+
+/** Describes how operators have events told again. */
+export function itReplaysEvents(api: OperatorApiBench): void {
+  const { ask, rowOf, documentOf, putDocument } = api;
+  removeAfterEach(api);
+  const hourMs = 3_600_000;
+  let range = 0;
+  /** A range of acceptance that no other test uses, and a request's body for it. */
+  function nextRange(client = "told-ends") {
+    const from = Math.floor(Date.now() / hourMs) * hourMs - ++range * 24 * hourMs;
+    const within = from + hourMs / 2;
+    return { within, body: { client, from: timeOf(from), until: timeOf(from + hourMs) } };
+  }
+  const messagesOf = async (count: number) =>
+    (await api.queuedEvents(count)).flatMap((one) => (one.kind === "tell" ? one.calls : []));
+
+  it("has those of a client and a time told again, under the ids that they had", async () => {
+    const { within, body } = nextRange();
+    const { told, usedUp, untold } = eventsAt(within);
+    const client = "told-ends";
+    const put = (acceptedAt: number, of = client, events = [told, usedUp, untold]) =>
+      tellable(api, { client: of, acceptedAt }, events);
+    const rows = [await put(within), await put(within + 1), await put(within, client, [untold])];
+    const others = [
+      await put(within - hourMs),
+      await put(within + hourMs / 2),
+      await put(within, "told-all"),
+    ];
+    const before = Date.now();
+    await api.queuedEvents(0);
+    const { status, body: answer } = await ask("/events/replay", body);
+    expect([status, answer]).toEqual([200, { replayed: 4 }]);
+    expect(new Set(await messagesOf(1))).toEqual(new Set([rows[0]?.id, rows[1]?.id]));
+    for (const row of rows.slice(0, 2)) {
+      const { events = [], tellTo, tellAt } = (await rowOf(row)) ?? {};
+      expect(events.map(({ sequence, at }) => [sequence, at])).toEqual(
+        row.events.map(({ sequence, at }) => [sequence, at]),
+      );
+      expect(events[0]?.dueAt).toBeGreaterThanOrEqual(before);
+      expect(events[1]).not.toHaveProperty("usedUp", true);
+      expect(events[1]?.tries ?? 0).toBe(0);
+      expect(events[2]).toEqual(untold);
+      expect([tellTo, tellAt]).toEqual([untoldOf(client), untold.dueAt]);
+    }
+    for (const row of [rows[2], ...others]) {
+      if (row !== undefined) expect(await rowOf(row)).toEqual(row);
+    }
+    const [entry] = (await ask("/audit?limit=1")).body.entries;
+    const target = `client ${client}, ${body.from} to ${body.until}`;
+    expect(entry).toMatchObject({ act: "replay", target, by: "operator", count: 3 });
+    expect((await ask("/events/replay", body)).body).toEqual({ replayed: 0 });
+    expect(await api.queuedEvents(0)).toEqual([]);
+  });
+
+  it("has only events of the named types told again, or those whose tries are used up", async () => {
+    const { within, body } = nextRange();
+    const { told, usedUp } = eventsAt(within);
+    const row = await tellable(api, { client: body.client, acceptedAt: within }, [told, usedUp]);
+    const dueOf = async () => (await rowOf(row))?.events.map(({ dueAt }) => dueAt !== undefined);
+    const wrong = { ...body, types: ["call.rejected", "request.finished"] };
+    expect((await ask("/events/replay", wrong)).body).toEqual({ replayed: 0 });
+    expect(await dueOf()).toEqual([false, false]);
+    const both = { ...body, used_up: true };
+    expect((await ask("/events/replay", { ...both, types: ["call.placed"] })).body).toEqual({
+      replayed: 0,
+    });
+    expect((await ask("/events/replay", both)).body).toEqual({ replayed: 1 });
+    expect(await dueOf()).toEqual([false, true]);
+    expect((await ask("/events/replay", { ...body, types: ["call.placed"] })).body).toEqual({
+      replayed: 1,
+    });
+    expect(await dueOf()).toEqual([true, true]);
+    expect(await messagesOf(2)).toEqual([row.id, row.id]);
+  });
+
+  it("goes on page after page where there are many calls", async () => {
+    const { within, body } = nextRange();
+    const count = 210;
+    const requestId = aRequestId(within);
+    const rows = Array.from({ length: count }, (_, index) => ({
+      ...rowIn(
+        "PLACED",
+        aCall({
+          id: callIdOf(requestId, index),
+          requestId,
+          client: body.client,
+          acceptedAt: within,
+        }),
+      ),
+      events: [eventsAt(within).told],
+    }));
+    await writeRows(rows, api.ledger, api.documents);
+    calls.push(...rows.map(({ id }) => id));
+    const counts: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const answer = (await ask("/events/replay", { ...body, cursor })).body;
+      counts.push(answer.replayed);
+      cursor = answer.cursor;
+    } while (cursor !== undefined);
+    expect([counts.length > 1, counts.reduce((sum, one) => sum + one, 0)]).toEqual([true, count]);
+    expect(new Set(await messagesOf(Math.ceil(count / 50)))).toEqual(
+      new Set(rows.map(({ id }) => id)),
+    );
+  }, 60_000);
+
+  it("has requests finished again that were told, or whose tries are used up", async () => {
+    const client = "told-all";
+    const { within, body } = nextRange(client);
+    const value = { ...finished, client, acceptedAt: within, finishedAt: within };
+    const [told, usedUp, untold, open] = [0, 1, 2, 3].map((n) => aRequestId(within + n));
+    if (told === undefined || usedUp === undefined || untold === undefined || open === undefined) {
+      throw new Error("there are four requests");
+    }
+    for (const requestId of [told, usedUp, untold, open]) {
+      await tellable(api, { client, acceptedAt: within, requestId }, []);
+    }
+    await putDocument("request", usedUp, { ...value, tries: 10, usedUp: true });
+    await putDocument("request", untold, { ...value, dueAt: within });
+    await putDocument("request", open, { ...value, finishedAt: null });
+    const overOf = async (request: string) =>
+      (await documentOf("request", request))?.value.over ?? null;
+    const overs = () => Promise.all([told, usedUp, untold, open].map(overOf));
+    const wrong = { ...body, types: ["call.placed"] };
+    expect((await ask("/events/replay", wrong)).body).toEqual({ replayed: 0 });
+    expect(await overs()).toEqual([null, 1, 1, 1]);
+    expect((await ask("/events/replay", { ...body, used_up: true })).body).toEqual({ replayed: 1 });
+    expect(await overs()).toEqual([null, 0, 1, 1]);
+    expect((await ask("/events/replay", body)).body).toEqual({ replayed: 1 });
+    expect(await overs()).toEqual([0, 0, 1, 1]);
+    expect((await documentOf("request", told))?.value).toEqual({
+      client,
+      acceptedAt: within,
+      calls: 1,
+      over: 0,
+      states: {},
+      results: {},
+      finishedAt: null,
+    });
+  });
+
+  it("refuses an empty filter, a range that ends first, and a client whom nobody is told of", async () => {
+    const { body } = nextRange();
+    const { client, from, until } = body;
+    const refused: [object, string][] = [
+      [{ from, until }, "/client"],
+      [{ client, until }, "/from"],
+      [{ client, from }, "/until"],
+      [{ ...body, until: from }, "/until"],
+      [{ ...body, client: "" }, "/client"],
+      [{ ...body, client: "crm" }, "/client"],
+      [{ ...body, types: [] }, "/types"],
+      [{ ...body, types: ["call.later"] }, "/types/0"],
+      [{ ...body, cursor: "call_!" }, "/cursor"],
+    ];
+    for (const [wrong, pointer] of refused) {
+      const { status, body: answer } = await ask("/events/replay", wrong);
+      expect([status, answer.errors[0]?.pointer]).toEqual([422, pointer]);
+    }
+    expect((await ask("/events/replay", {})).status).toBe(422);
+  });
+}

@@ -1,0 +1,141 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { CallEvent, Told } from "../../../shared/calls/call-event.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { replayed, untoldOf, usedUpOf, withTold } from "../../../shared/calls/events.ts";
+import { createTestApi } from "../../support/api.ts";
+import { aCall } from "../../support/calls.ts";
+import type { Bench } from "../../support/dialer-calls.ts";
+import { rowOf } from "../../support/dialer-calls.ts";
+import { apiEnvironment, tokens } from "../../support/environment.ts";
+import { createEventsBench, failed, taken, tellFor } from "../../support/events-bench.ts";
+import { completed, place } from "../../support/results-bench.ts";
+import { rowIn } from "../../support/rows.ts";
+
+/** Has events of the bench's calls replayed by the operator's API over the same ledger. */
+async function replay(bench: Bench, more: object = {}): Promise<number> {
+  const plan: object = { ...JSON.parse(apiEnvironment.DIAL_PLAN), events: bench.plan.events };
+  const { app } = createTestApi({
+    environment: { ...apiEnvironment, DIAL_PLAN: JSON.stringify(plan) },
+    ledger: bench.rows,
+    documents: bench.documents,
+    now: bench.now,
+  });
+  const timeOf = (ms: number) => new Date(ms).toISOString();
+  const range = { from: timeOf(0), until: timeOf(bench.now() + 1) };
+  const response = await app.request("/operator/events/replay", {
+    method: "POST",
+    headers: { authorization: `Bearer ${tokens.operator}`, "content-type": "application/json" },
+    body: JSON.stringify({ client: "crm", ...range, ...more }),
+  });
+  expect(response.status).toBe(200);
+  const { replayed: count }: { replayed: number } = await response.json();
+  return count;
+}
+
+describe("events that are replayed", () => {
+  it("are told once more, under the same ids and with the same words", async () => {
+    const bench = createEventsBench();
+    const calls = await place(bench, 3);
+    bench.record = async () => completed;
+    await tellFor(bench, 10);
+    const first = bench.posted.splice(0);
+    expect(first).toHaveLength(3 * 4); // placed, answered, ended, and the request is finished
+    expect(await replay(bench)).toBe(12);
+    await tellFor(bench, 10);
+    const wordsOf = (posted: typeof first) =>
+      posted
+        .map(({ id, body }) => {
+          const isOfRequest = body.type === "request.finished";
+          // A request is finished anew, at another time.
+          return JSON.stringify([id, isOfRequest ? body.data : body]);
+        })
+        .toSorted();
+    expect(wordsOf(bench.posted)).toEqual(wordsOf(first));
+    for (const call of calls) expect(await rowOf(bench, call)).toMatchObject({ tellTo: null });
+    expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
+  });
+
+  it("get all of their tries again where they were used up", async () => {
+    const bench = createEventsBench({ types: ["call.placed", "request.finished"] });
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    bench.record = async () => completed;
+    bench.receive = async () => failed;
+    const untilUsedUp = async () => {
+      for (let minute = 0; minute < 82 * 60; minute += 5) {
+        await bench.documents.remove([{ kind: "failures", key: "receiver:*" }]);
+        bench.advance(4 * 60_000);
+        await tellFor(bench, 1);
+      }
+      expect(await rowOf(bench, call)).toMatchObject({ tellTo: usedUpOf("*") });
+    };
+    await untilUsedUp();
+    const before = bench.posted.splice(0).length;
+    expect(before).toBe(20);
+    expect(await replay(bench, { used_up: true })).toBe(2);
+    await untilUsedUp();
+    expect(bench.posted.splice(0)).toHaveLength(before);
+    expect(await replay(bench, { used_up: true })).toBe(2);
+    bench.receive = async () => taken;
+    await tellFor(bench, 10);
+    expect(bench.posted.map(({ id }) => id).toSorted()).toEqual([
+      `${call.requestId}.finished`,
+      `${call.id}.1`,
+    ]);
+    expect(await replay(bench, { used_up: true })).toBe(0);
+  });
+});
+
+const events = [1, 2, 3].map((sequence): CallEvent => ({
+  type: `call.type_${sequence}`,
+  sequence,
+  at: sequence,
+  state: "PLACED",
+  reason: "placed",
+  attempt: 1,
+  dueAt: sequence,
+}));
+const anyStep = fc.record({
+  sequences: fc.subarray([1, 2, 3]),
+  told: fc.constantFrom<Told | "replayed" | "replayed used up">(
+    { kind: "taken" },
+    { kind: "failed" },
+    { kind: "failed" },
+    { kind: "put_off" },
+    "replayed",
+    "replayed used up",
+  ),
+});
+
+it("a row is in the list in which its events are found, whatever is told and replayed", () => {
+  fc.assert(
+    fc.property(fc.array(anyStep, { maxLength: 80 }), (steps) => {
+      let row: CallRow = { ...rowIn("PLACED", aCall()), events, tellTo: untoldOf("*"), tellAt: 1 };
+      let at = 10;
+      for (const { sequences, told } of steps) {
+        const write = { version: `v${at}`, at: (at += 1000) };
+        const before = row;
+        if (typeof told === "string") {
+          const isWanted = ({ sequence, usedUp }: CallEvent) =>
+            sequences.includes(sequence) && (told === "replayed" || usedUp === true);
+          row = replayed(row, isWanted, "*", write) ?? row;
+          const isAgain = before.events.some((one) => one.dueAt === undefined && isWanted(one));
+          expect(row !== before).toBe(isAgain);
+        } else {
+          row = withTold(row, new Map(sequences.map((one) => [one, told])), "*", write) ?? row;
+        }
+        const due = row.events.flatMap(({ dueAt }) => dueAt ?? []);
+        const isUsedUp = row.events.some(({ usedUp }) => usedUp === true);
+        const list = due.length > 0 ? untoldOf("*") : isUsedUp ? usedUpOf("*") : null;
+        expect(row.tellTo).toBe(list);
+        if (due.length > 0) expect(row.tellAt).toBe(Math.min(...due));
+        for (const [index, event] of row.events.entries()) {
+          expect(event).toMatchObject({ ...events[index], dueAt: event.dueAt });
+          expect(event.usedUp === true && event.dueAt !== undefined).toBe(false);
+          expect(event.tries ?? 0).toBeLessThanOrEqual(10);
+        }
+      }
+    }),
+  );
+});
