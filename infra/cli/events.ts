@@ -1,0 +1,96 @@
+/**
+ * `npm run events -- COMMAND …`: shows the receivers of events and has events told again, through the operator's API of
+ * the service at OUTBOUND_CALLS_URL; `test` posts an example to a receiver from this machine.
+ */
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { createClient } from "./calls/client.ts";
+import { Failure, Refusal } from "./calls/failures.ts";
+import { listEvents, replayEvents } from "./events/operator-commands.ts";
+import type { Surroundings } from "./events/surroundings.ts";
+import { testReceiver } from "./events/test-receiver.ts";
+import { readPlan } from "./providers/chosen-route.ts";
+
+const usage = `npm run events -- COMMAND [OPTIONS]
+
+  list                                  receivers of events: circuit breaker, oldest event that is due, tries used up
+  list   --receiver NAME [--limit N]    calls and requests with events whose tries are used up; NAME is a client, or *
+  replay --client C --from TIME --until TIME [--types call.placed,call.ended] [--used-up]
+                                        has events of calls accepted in that time told again, under the same ids;
+                                        --used-up: only those whose tries are used up
+  test   [CLIENT] [--plan FILE]         posts one signed example from this machine to the receiver of a client's events
+
+  --json   for scripts: a JSON value a line, of list and replay
+
+Environment of list and replay: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
+Of test: the receiver's secret, EVENTS_SECRET or EVENTS_<CLIENT>_SECRET. The plan: infra/dial-plan.json by default.
+Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 it refused, or a receiver did not answer 2xx.`;
+
+const options = {
+  receiver: { type: "string" },
+  limit: { type: "string" },
+  client: { type: "string" },
+  from: { type: "string" },
+  until: { type: "string" },
+  types: { type: "string" },
+  "used-up": { type: "boolean" },
+  plan: { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean" },
+} as const;
+
+/** Options of each command. */
+const optionsOf: Record<string, string[]> = {
+  list: ["receiver", "limit", "json"],
+  replay: ["client", "from", "until", "types", "used-up", "json"],
+  test: ["plan"],
+};
+const planPath = resolve(import.meta.dirname, "../dial-plan.json");
+
+/** Runs one command and resolves to its exit code. */
+export async function run(words: string[], surroundings: Surroundings): Promise<number> {
+  try {
+    const { values, positionals } = parse(words);
+    const [command = "", client, ...others] = positionals;
+    if (values.help === true || command === "") {
+      surroundings.print(usage);
+      return values.help === true ? 0 : 1;
+    }
+    const known = Object.hasOwn(optionsOf, command) ? optionsOf[command] : undefined;
+    if (known === undefined) throw new Failure(`There is no command ${command}.\n\n${usage}`);
+    const strange = Object.keys(values).find((name) => !known.includes(name));
+    if (strange !== undefined) throw new Failure(`${command} has no option --${strange}.`);
+    const isTest = command === "test";
+    if (others.length > 0 || (client !== undefined && !isTest)) {
+      throw new Failure(`Wrong usage.\n\n${usage}`);
+    }
+    if (isTest)
+      return await testReceiver(client, await readPlan(values.plan ?? planPath), surroundings);
+    const perform = command === "list" ? listEvents : replayEvents;
+    return await perform(values, createClient(surroundings), surroundings);
+  } catch (error) {
+    if (!(error instanceof Failure || error instanceof Refusal)) throw error;
+    surroundings.complain(error.message);
+    return error instanceof Refusal ? 2 : 1;
+  }
+}
+
+function parse(words: string[]) {
+  try {
+    return parseArgs({ args: words, options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : "wrong usage", { cause: error });
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exitCode = await run(process.argv.slice(2), {
+    environment: process.env,
+    fetch,
+    now: Date.now,
+    print: (line) => console.log(line),
+    complain: (line) => console.error(line),
+    isInteractive: process.stderr.isTTY,
+  });
+}

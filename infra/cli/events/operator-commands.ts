@@ -1,0 +1,101 @@
+import type { Events, UsedUp } from "../../../functions/api/operator/events.ts";
+import type { Replayed } from "../../../functions/api/operator/replay-events.ts";
+import type { Client } from "../calls/client.ts";
+import { Failure } from "../calls/failures.ts";
+import { numberOf } from "../calls/options.ts";
+import { say, show, type Terminal } from "../calls/terminal.ts";
+
+/** Options of `list` and `replay`. */
+interface Values {
+  receiver?: string;
+  limit?: string;
+  client?: string;
+  from?: string;
+  until?: string;
+  types?: string;
+  "used-up"?: boolean;
+  json?: boolean;
+}
+type EventsCommand = (values: Values, ask: Client, terminal: Terminal) => Promise<number>;
+
+/** Maximum calls and requests of one answer. */
+const pageMax = 200;
+const receiverColumns = [
+  "name",
+  "origin",
+  "types",
+  "breaker",
+  "probe_at",
+  "oldest_due_at",
+  "used_up_calls",
+];
+const usedUpColumns = ["id", "client", "events"];
+
+/** Lists the receivers; with `--receiver` what is used up of one. */
+export const listEvents: EventsCommand = async (values, ask, terminal) => {
+  const { receiver, json } = values;
+  if (receiver !== undefined) {
+    const limit = numberOf(values.limit ?? "50", "--limit");
+    const found = await usedUpOf(receiver, limit, ask);
+    show(json === true ? found : found.map(usedUpRow), usedUpColumns, values, terminal);
+    return 0;
+  }
+  if (values.limit !== undefined) throw new Failure("--limit needs --receiver beside it.");
+  const { receivers, used_up_most } = await ask<Events>("/events");
+  const rows = receivers.map(({ breaker, types, used_up_calls, ...rest }) => ({
+    ...rest,
+    types: types.join(", "),
+    breaker: breaker === null ? "closed" : `open since ${breaker.opened_at}: ${breaker.code}`,
+    probe_at: breaker?.probe_at,
+    used_up_calls:
+      used_up_calls === used_up_most ? `${used_up_calls} or more` : String(used_up_calls),
+  }));
+  show(json === true ? receivers : rows, receiverColumns, values, terminal);
+  return 0;
+};
+
+/** Has the events told again that the options choose, answer after answer. */
+export const replayEvents: EventsCommand = async (values, ask, terminal) => {
+  const { client, from, until, types } = values;
+  if (!client || !from || !until) {
+    throw new Failure("replay needs --client, --from and --until: it tells no others again.");
+  }
+  const filter = {
+    client,
+    from,
+    until,
+    ...(types === undefined ? {} : { types: types.split(",") }),
+    ...(values["used-up"] === true ? { used_up: true } : {}),
+  };
+  let replayed = 0;
+  let cursor: string | undefined;
+  do {
+    const place = cursor === undefined ? {} : { cursor };
+    const answer = await ask<Replayed>("/events/replay", { ...filter, ...place });
+    replayed += answer.replayed;
+    cursor = answer.cursor;
+  } while (cursor !== undefined);
+  say(`${replayed} events are told again, at the receiver's pace.`, { replayed }, values, terminal);
+  return 0;
+};
+
+/** Reads the first calls and requests with events that are used up, page after page. */
+async function usedUpOf(receiver: string, limit: number, ask: Client): Promise<UsedUp[]> {
+  const found: UsedUp[] = [];
+  let cursor: string | undefined;
+  do {
+    const size = Math.min(limit - found.length, pageMax);
+    const place: Record<string, string> = cursor === undefined ? {} : { cursor };
+    const query = new URLSearchParams({ receiver, limit: String(size), ...place });
+    const page = await ask<Events>(`/events?${query.toString()}`);
+    found.push(...(page.used_up ?? []));
+    cursor = page.cursor;
+  } while (cursor !== undefined && found.length < limit);
+  return found;
+}
+
+/** Formats what is used up of a call or a request as a row of the table. */
+function usedUpRow({ events, ...rest }: UsedUp) {
+  const text = events.map(({ type, at, tries }) => `${type} of ${at}, ${tries} tries`);
+  return { ...rest, events: text.join("; ") };
+}

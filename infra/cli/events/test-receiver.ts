@@ -1,0 +1,118 @@
+import {
+  createPostEvent,
+  type PostedEvent,
+  type PostEvent,
+} from "../../../functions/dialer/events/post-event.ts";
+import { bodyOf, eventIdOf } from "../../../shared/calls/events.ts";
+import { callIdOf, createRequestId } from "../../../shared/calls/ids.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import {
+  type Receiver,
+  receiverNamed,
+  receiverOf,
+  receiverSecrets,
+} from "../../../shared/dial-plan/receivers.ts";
+import { randomId } from "../../../shared/platform/random-id.ts";
+import { Failure } from "../calls/failures.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/**
+ * Begins the ids of examples. No request has such an id, as L is no digit of Crockford's base32, so that an example is
+ * never taken for a real call.
+ */
+const exampleBeginning = "EXAMPLE";
+const exampleType = "call.ended";
+
+/**
+ * Posts one signed example to a receiver, once, as the dialer posts events, and prints what came back.
+ *
+ * @param client whose events the receiver is told; undefined if the plan has one receiver alone
+ * @returns the exit code: 0 for an answer of 2xx, otherwise 2
+ */
+export async function testReceiver(
+  client: string | undefined,
+  plan: DialPlan,
+  surroundings: Surroundings,
+): Promise<number> {
+  const { now, print } = surroundings;
+  const receiver = chosenReceiver(client, plan);
+  const post = postTo(receiver, surroundings);
+  const event = exampleFor(receiver, now());
+  print(`Posting an example of ${exampleType} to ${new URL(receiver.url).origin}: ${event.id}`);
+  const begunAt = now();
+  const answer = await post(receiver, event);
+  const ms = now() - begunAt;
+  if ("error" in answer) {
+    print(`No answer after ${ms} ms: ${answer.error}`);
+    return 2;
+  }
+  const { status, text } = answer;
+  print(`Answer ${status} after ${ms} ms${text === "" ? "" : ":"}`);
+  // A control character of the answer could rewrite the terminal.
+  if (text !== "") print(text.replaceAll(/[^\P{Cc}\n\t]/gu, "·"));
+  if (status >= 200 && status < 300) return 0;
+  const isRedirect = status >= 300 && status < 400;
+  print(`Not taken: it must answer 2xx${isRedirect ? ", and no redirect is followed" : ""}.`);
+  return 2;
+}
+
+/** @throws a Failure if nobody is told of the client's events, or the plan has several receivers and none is named */
+function chosenReceiver(client: string | undefined, plan: DialPlan): Receiver {
+  const names = Object.keys(plan.events ?? {});
+  const [first] = names;
+  if (first === undefined) throw new Failure("The dial plan has no receiver of events.");
+  if (client === undefined && names.length > 1) {
+    throw new Failure(`Name a client: the dial plan has receivers for ${names.join(", ")}.`);
+  }
+  const receiver = client === undefined ? receiverNamed(first, plan) : receiverOf(client, plan);
+  if (receiver !== undefined) return receiver;
+  throw new Failure(`Nobody is told of the events of ${client}. There is: ${names.join(", ")}.`);
+}
+
+/** @throws a Failure if the environment lacks the receiver's secret, or has a malformed one */
+function postTo(
+  { name, ...entry }: Receiver,
+  { environment, fetch, now }: Surroundings,
+): PostEvent {
+  const events = { [name]: entry };
+  const missing = receiverSecrets({ events }).find((secret) => !environment[secret]);
+  if (missing !== undefined) throw new Failure(`${missing} must be in the environment.`);
+  try {
+    return createPostEvent(environment, fetch, now, { events });
+  } catch (error) {
+    throw new Failure(error instanceof Error ? error.message : "the secret is malformed", {
+      cause: error,
+    });
+  }
+}
+
+/** Returns an example of an event, with an id of its own each time. */
+function exampleFor({ echo }: Receiver, now: number): PostedEvent {
+  const requestId = createRequestId(now, randomId());
+  const call = {
+    id: callIdOf(exampleBeginning + requestId.slice(exampleBeginning.length), 0),
+    agentId: "agent_example",
+    echo: Object.fromEntries(echo.map((key) => [key, "example"])),
+    result: {
+      status: "completed" as const,
+      human: true,
+      answeredAt: now - 60_000,
+      endedAt: now,
+      seconds: 60,
+      word: "example",
+      readAt: now,
+    },
+  };
+  const event = {
+    type: exampleType,
+    sequence: 1,
+    at: now,
+    state: "PLACED",
+    reason: "placed",
+    attempt: 1,
+    status: call.result.status,
+  };
+  const body = bodyOf(call, event);
+  const data = { ...body.data, test: true };
+  return { id: eventIdOf(call, event), body: JSON.stringify({ ...body, data }) };
+}
