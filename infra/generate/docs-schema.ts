@@ -49,7 +49,8 @@ export function typeOf(schema: unknown): string {
   if (isMap && Object(additionalProperties).type !== undefined) {
     return `${typeOf(additionalProperties)} by name`;
   }
-  return [[type ?? "any"].flat().join(" or "), format].filter(Boolean).map(escaped).join(", ");
+  const types = Array.isArray(type) ? type.join(" or ") : (type ?? "any");
+  return [types, format].filter(Boolean).map(escaped).join(", ");
 }
 
 /** Returns the last part of a reference, such as `Call` of `#/components/schemas/Call`. */

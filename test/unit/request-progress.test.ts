@@ -64,7 +64,7 @@ describe("the counts of a request", () => {
 });
 
 it("lets nobody have a large request counted again and again", async () => {
-  const total = 10_000;
+  const total = 2000;
   let now = Date.now();
   const ledger = createMemoryLedger();
   const requestId = aRequestId(now);
@@ -92,12 +92,12 @@ it("lets nobody have a large request counted again and again", async () => {
   for (const answer of await Promise.all(Array.from({ length: asks }, ask))) {
     expect(answer).toMatchObject(whole);
   }
-  for (let second = 0; second < 9; second++) {
-    now += 1000;
+  for (let wait = 0; wait < 9; wait++) {
+    now += 200;
     expect(await ask()).toMatchObject(whole);
   }
   expect(read).toBe(total + asks + 9);
-  now += 1000;
+  now += 200;
   await ask();
   expect(read).toBe(2 * total + asks + 10);
 });
