@@ -1,19 +1,14 @@
 import { once } from "node:events";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createPostEvent } from "../../../functions/dialer/events/post-event.ts";
 import { receiverOf, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { freePort } from "../../support/service.ts";
 
 const event = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000.1", body: '{"type":"call.placed"}' };
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
 async function receiverThat(answer: Parameters<typeof startReceiver>[0]) {
   const receiver = await startReceiver(answer);
-  closing.push(receiver.close);
+  onTestFinished(receiver.close);
   return receiver;
 }
 
