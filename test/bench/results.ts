@@ -72,7 +72,7 @@ async function startTold(platform: CountedPlatform, meter: Meter, told: Told) {
 }
 
 /** Counts a call of a batch from its acceptance until its end is told. */
-async function count(start: (meter: Meter) => Promise<CountedPlatform>, told: Told) {
+async function countTold(start: (meter: Meter) => Promise<CountedPlatform>, told: Told) {
   const meter = createMeter();
   const platform = await start(meter);
   const { service, standIn, receiver, place, stop } = await startTold(platform, meter, told);
@@ -84,9 +84,9 @@ async function count(start: (meter: Meter) => Promise<CountedPlatform>, told: To
     await service.deliverEvents();
   }
   const counted = sumOf(meter.take().values());
-  const told_ = new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size;
+  const heard = new Set(receiver.received.map(({ headers }) => headers["webhook-id"])).size;
   const expected = told === "results and an event" ? calls : 0;
-  if (told_ !== expected) throw new Error(`${told_} of ${expected} events were told`);
+  if (heard !== expected) throw new Error(`${heard} of ${expected} events were told`);
   if (standIn.calls.placed.length !== calls) throw new Error("not every call was placed once");
   await stop();
   await platform.stop();
@@ -131,7 +131,7 @@ const targets: Target[] = [];
 for (const [name, start, written, read, writtenMax] of platforms) {
   let last: Counted = {};
   for (const told of shapes) {
-    last = await count(start, told);
+    last = await countTold(start, told);
     const messages = (last["eventMessages"] ?? 0).toFixed(3);
     rows.push([name, told, inNumber(last[written]), inNumber(last[read]), messages]);
   }
