@@ -26,7 +26,7 @@ const exampleType = "call.ended";
 /**
  * Posts one signed example to a receiver, once, as the dialer posts events, and prints what came back.
  *
- * @param client whose events the receiver is told; undefined if the plan has one receiver alone
+ * @param client a client whose events the receiver is told; undefined if the plan has one receiver alone
  * @returns the exit code: 0 for an answer of 2xx, otherwise 2
  */
 export async function testReceiver(
