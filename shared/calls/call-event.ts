@@ -53,6 +53,8 @@ export const callEventSchema = z.looseObject({
   attempt: z.number(),
   /** `call.ended`: the status of the result. */
   status: z.enum(resultStatuses).optional(),
+  /** `call.answered` and `call.ended`: time of the answer, if it was known. */
+  answeredAt: z.number().optional(),
 });
 export type CallEvent = z.infer<typeof callEventSchema>;
 
@@ -73,6 +75,20 @@ export type Told =
   | { kind: "failed"; retryAfterMs?: number | undefined }
   /** A circuit breaker's probe failed: it counts for no try. */
   | { kind: "put_off" };
+
+/** Result of one try, and the due time that led to it. */
+export interface Tried {
+  told: Told;
+  dueAt: number;
+}
+
+/**
+ * True if a try counts. One that failed counts only while its due time stands: two deliveries may try an event at the
+ * same moment, and are one try.
+ */
+export function isCounted({ dueAt }: Telling, { told, ...tried }: Tried): boolean {
+  return dueAt !== undefined && (told.kind === "taken" || dueAt === tried.dueAt);
+}
 
 /** Returns the state of telling an event after a try at `now`. */
 export function toldOnce({ tries = 0, dueAt }: Telling, told: Told, now: number): Telling {

@@ -3,12 +3,14 @@ import {
   type CallEvent,
   type CallEventType,
   firstDueOf,
-  type Told,
+  isCounted,
   toldOnce,
+  type Tried,
 } from "./call-event.ts";
 import type { CallResult } from "./call-result.ts";
 import type { CallRow, CallState } from "./call-row.ts";
 import { indexOf, requestIdOf } from "./ids.ts";
+import { hasEnded } from "./resulted.ts";
 import { type ResultView, resultViewOf } from "./result-view.ts";
 import type { Write } from "./state-machine.ts";
 
@@ -52,6 +54,7 @@ export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRo
   const least = isRestored ? sequenceAfterRestore : 1;
   const first = Math.max(least, (row.events.at(-1)?.sequence ?? 0) + 1);
   const { state, reason, attempt } = row;
+  const answeredAt = row.result?.answeredAt ?? undefined;
   const added = happened.map(({ type, at, status }, n): CallEvent => ({
     type,
     sequence: first + n,
@@ -60,6 +63,7 @@ export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRo
     reason,
     attempt,
     ...(status === undefined ? {} : { status }),
+    ...(aboutResults.has(type) && answeredAt !== undefined ? { answeredAt } : {}),
     dueAt: at,
   }));
   return listed({ ...row, events: [...row.events, ...added] }, receiver.name);
@@ -73,12 +77,12 @@ interface Happened extends Pick<CallEvent, "at" | "status"> {
 /** Returns all that a row shows to have happened to its call, in its order. */
 function happenedTo(row: CallRow): Happened[] {
   const { state, result, updatedAt, optedOut } = row;
-  const type = typeOf(row);
+  const { type, at: since } = stepOf(row);
   const isAnswered = result !== null && wasAnswered(result);
   const isEnded = result !== null && result.status !== "live";
   const at = result?.readAt ?? updatedAt;
   return [
-    ...(type === undefined ? [] : [{ type, state, at: row.history.at(-1)?.at ?? updatedAt }]),
+    ...(type === undefined ? [] : [{ type, state, at: since }]),
     ...(isAnswered ? [{ type: "call.answered" as const, state, at }] : []),
     ...(isEnded ? [{ type: "call.ended" as const, state, at, status: result.status }] : []),
     ...(optedOut ? [{ type: "call.opt_out" as const, state, at: updatedAt }] : []),
@@ -101,11 +105,16 @@ function isSame(known: CallEvent, { type, state, status }: Happened): boolean {
 
 const isOnce: ReadonlySet<CallEventType> = new Set(["call.answered", "call.opt_out"]);
 
-/** Returns the event of a row's state. What an operator decides about a call in review is `call.reviewed`. */
-function typeOf({ state, history }: CallRow): CallEventType | undefined {
-  const isDecided = history.at(-1)?.by !== undefined && history.at(-2)?.state === "NEEDS_REVIEW";
-  if (isDecided) return "call.reviewed";
-  return typesByState[state];
+/**
+ * Returns the event of the step that led to a row's state, and its time. What an operator decides about a call in review
+ * is `call.reviewed`. Later steps that leave the state as it is, such as a second end, tell nothing.
+ */
+function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType; at: number } {
+  const before = history.findLastIndex((one) => one.state !== state);
+  const { at = updatedAt, by } = history[before + 1] ?? {};
+  const isDecided = by !== undefined && history[before]?.state === "NEEDS_REVIEW";
+  const type = isDecided ? "call.reviewed" : typesByState[state];
+  return type === undefined ? { at } : { type, at };
 }
 
 const typesByState: Partial<Record<CallState, CallEventType>> = {
@@ -119,22 +128,23 @@ const typesByState: Partial<Record<CallState, CallEventType>> = {
 /**
  * Applies what became of tries to tell a row's events.
  *
- * @param told by the events' sequences
+ * @param tried by the events' sequences
  * @returns undefined if nothing of it concerns the row as it stands
  */
 export function withTold(
   row: CallRow,
-  told: ReadonlyMap<number, Told>,
+  tried: ReadonlyMap<number, Tried>,
   receiver: string,
   { version, at }: Write,
 ): CallRow | undefined {
-  const isTried = ({ sequence, dueAt }: CallEvent) => told.has(sequence) && dueAt !== undefined;
-  if (!row.events.some(isTried)) return undefined;
+  const countedTry = (event: CallEvent) => {
+    const one = tried.get(event.sequence);
+    return one !== undefined && isCounted(event, one) ? one : undefined;
+  };
+  if (!row.events.some(countedTry)) return undefined;
   const events = row.events.map((event) => {
-    const answer = told.get(event.sequence);
-    return answer === undefined || !isTried(event)
-      ? event
-      : { ...event, ...toldOnce(event, answer, at) };
+    const one = countedTry(event);
+    return one === undefined ? event : { ...event, ...toldOnce(event, one.told, at) };
   });
   return listed({ ...row, version, events }, receiver);
 }
@@ -206,13 +216,16 @@ export function bodyOf(row: ToldRow, event: CallEvent): EventBody {
   };
 }
 
-/** Returns the result as it was known when the event happened. */
-function resultOf({ result }: ToldRow, { type, status }: CallEvent): ResultView | null {
+/**
+ * Returns the result as it was known when the event happened. The end that a provider tells stays in the row; of anything
+ * before it, the row may by now say something else.
+ */
+function resultOf({ result }: ToldRow, event: CallEvent): ResultView | null {
+  const { type, status = "live", answeredAt = null } = event;
   if (result === null || !aboutResults.has(type)) return null;
-  const { answered_at, ...view } = resultViewOf(result);
-  if (status !== undefined && status === result.status) return { ...view, answered_at };
-  const known = { status: status ?? ("live" as const), answered_at };
-  return { human: null, word: null, ended_at: null, seconds: null, ...known };
+  if (hasEnded(result) && status === result.status) return resultViewOf(result);
+  const nothing = { human: null, word: null, endedAt: null, seconds: null };
+  return resultViewOf({ ...nothing, status, answeredAt });
 }
 
 const aboutResults: ReadonlySet<string> = new Set<CallEventType>(["call.answered", "call.ended"]);

@@ -115,6 +115,8 @@ const kinds = {
     /** Time at which the last one was over. Null: some are not. */
     finishedAt: time.nullable(),
   }),
+  /** Key: request. Says for a day that its `request.finished` is told. */
+  "told-request": z.looseObject({ at: time }),
   /** Key: time and id. One entry of the audit log. */
   audit: z.looseObject({
     at: time,

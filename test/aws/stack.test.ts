@@ -106,7 +106,7 @@ describe("the AWS stack", () => {
           { AttributeName: "pk", KeyType: "HASH" },
           { AttributeName: "sk", KeyType: "RANGE" },
         ],
-        GlobalSecondaryIndexes: ["due", "number", "attention", "hour"].map((IndexName) =>
+        GlobalSecondaryIndexes: ["due", "events", "number", "attention", "hour"].map((IndexName) =>
           Match.objectLike({ IndexName, Projection: { ProjectionType: "KEYS_ONLY" } }),
         ),
         Replicas: [

@@ -5,6 +5,7 @@ import type { StoredDocument } from "../../../shared/documents/documents.ts";
 import { tellsOf } from "../../../shared/ledger/telling-ledger.ts";
 import type { DialerDeps } from "../context.ts";
 import { messageGraceMs } from "./send-tells.ts";
+import { toldKeyOf } from "./told-requests.ts";
 
 type RequestDocument = StoredDocument<"request">;
 
@@ -92,6 +93,10 @@ async function carryOn(
 ): Promise<void> {
   const { documents, eventsQueue, random, clock, settings } = deps;
   let standing = request;
+  if (standing.value.over === 0 && (await isToldAlready(standing.key, deps))) {
+    await documents.remove([{ kind: "request", key: standing.key }]);
+    return;
+  }
   while (standing.value.finishedAt === null && !time.isOver()) {
     const value = await carried(standing, deps);
     if (value.over === standing.value.over) return;
@@ -112,6 +117,12 @@ async function carryOn(
   if (standing.value.finishedAt === null || receiver === undefined) return;
   const tells = tellsOf(receiver.name, { requests: [standing.key] }, clock.now());
   await eventsQueue.sendMany(tells);
+}
+
+/** True if a request was told before a function that had stood still wrote its document anew. */
+async function isToldAlready(request: string, { documents }: DialerDeps): Promise<boolean> {
+  const key = toldKeyOf(request);
+  return (await documents.read([key])).get(key.kind, key.key) !== undefined;
 }
 
 /** Counts the next calls of a request up to the first one that is not over. */

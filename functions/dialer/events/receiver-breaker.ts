@@ -1,6 +1,6 @@
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/documents/breakers.ts";
-import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import { forgetFailures } from "../breakers/breaker-counts.ts";
 import { closeBreaker, openBreaker } from "../breakers/circuit-breaker.ts";
 import { type Probe, takeProbe } from "../breakers/probes.ts";
 import type { DialerDeps } from "../context.ts";
@@ -31,19 +31,27 @@ export async function readReceiverBreaker(
   const keys = [{ kind: "breaker", key } as const, { kind: "failures", key } as const];
   const read = await documents.read(keys);
   const standing = read.get("breaker", key);
-  const isOpen = standing?.value.state === "open";
-  let hasAnswered = false;
+  const failures = read.get("failures", key)?.value ?? {};
+  /** True while what is told is a probe of the open breaker. */
+  let isProbing = standing?.value.state === "open";
+  /** True if failures are counted that an answer ends. */
+  let isCounting = Object.keys(failures).length > 0;
   const breaker: ReceiverBreaker = {
-    isOpen,
+    isOpen: isProbing,
     takeProbe: async () => (standing === undefined ? undefined : takeProbe([standing], deps)),
     async note(answer) {
       try {
         if (isTaken(answer)) {
-          // One answer of many says enough.
-          if (!hasAnswered) await closeBreaker(key, read, deps);
-          hasAnswered = true;
-          breaker.isOpen = false;
-        } else if (await isOverBy(answer, key, read, deps)) {
+          if (isProbing) await closeBreaker(key, read, deps);
+          else if (isCounting) {
+            isCounting = false;
+            await forgetFailures(key, await documents.read([{ kind: "failures", key }]), deps);
+          }
+          if (isProbing) breaker.isOpen = false;
+          isProbing = false;
+        } else if (!isProbing) {
+          isCounting = true;
+          if (!(await isOverBy(answer, key, deps))) return;
           breaker.isOpen = true;
           await openBreaker(key, codeOf(answer), "receiver", read, deps);
         }
@@ -59,10 +67,8 @@ export async function readReceiverBreaker(
 async function isOverBy(
   answer: EventAnswer,
   key: string,
-  read: DocumentsRead,
   { documents, clock }: DialerDeps,
 ): Promise<boolean> {
-  if (read.get("breaker", key)?.value.state === "open") return false;
   if ("status" in answer && answer.status === goneStatus) return true;
   const expiresAt = clock.now() + failuresLifeMs;
   const counters = await documents.add({ kind: "failures", key }, { inRow: 1 }, expiresAt);

@@ -58,13 +58,15 @@ export async function tell(
   const untold = clock.now() >= endAt ? [] : await readUntold(message, deps);
   const [first] = untold;
   if (first === undefined) return probe?.giveBack();
-  const telling = { receiver, breaker, endAt };
+  const telling = { receiver, breaker, endAt, nextAt: 0, isProbe: probe !== undefined };
   let left = untold;
   if (probe !== undefined) {
-    await tellSome([first], { ...telling, isProbe: true }, deps);
+    const isProbed = await tellSome([first], telling, deps);
+    if (!isProbed) return probe.giveBack();
+    telling.isProbe = false;
     left = untold.slice(1);
   }
-  while (left.length > 0 && !breaker.isOpen && clock.now() < endAt) {
+  while (left.length > 0 && !breaker.isOpen && clock.now() < telling.endAt) {
     const isWhole = await tellSome(left.slice(0, eventsPerWrite), telling, deps);
     if (!isWhole) return;
     left = left.slice(eventsPerWrite);
@@ -74,9 +76,12 @@ export async function tell(
 interface TellingTo {
   receiver: Receiver;
   breaker: ReceiverBreaker;
+  /** Time at which telling ends: sooner once the receiver has answered slowly. */
   endAt: number;
+  /** Earliest time of the next request: a permit that comes late behind a slow answer must not add to a burst. */
+  nextAt: number;
   /** True for a probe of the receiver's breaker: its failure counts for no try. */
-  isProbe?: boolean;
+  isProbe: boolean;
 }
 
 /** Tells some events, and writes what became of them. Resolves to false if there was no time for all. */
@@ -86,13 +91,13 @@ async function tellSome(
   deps: DialerDeps,
 ): Promise<boolean> {
   const { documents, clock, concurrency } = deps;
-  const { receiver, breaker, endAt } = telling;
+  const { receiver, breaker } = telling;
   const pace = { kind: "pace", key: `receiver:${receiver.name}` } as const;
   const moments = await documents.takePermits(
     pace,
     paceOf(receiver.requestsPerSecond, 1),
     events.length,
-    { notBefore: clock.now(), notAfter: endAt },
+    { notBefore: clock.now(), notAfter: telling.endAt },
   );
   const told = new Map<Untold, Told>();
   const paced = events.slice(0, moments.length).map((event, n) => ({ event, at: moments[n] ?? 0 }));
@@ -101,8 +106,10 @@ async function tellSome(
   // Each of these takes the next event once it has told one.
   const tellers = Array.from({ length: atOnce }, async () => {
     for (const { event, at } of next) {
-      await clock.sleep(at - clock.now());
-      if (clock.now() >= endAt || (breaker.isOpen && telling.isProbe !== true)) return;
+      const startAt = Math.max(at, telling.nextAt, clock.now());
+      telling.nextAt = startAt + 1000 / receiver.requestsPerSecond;
+      await clock.sleep(startAt - clock.now());
+      if (clock.now() >= telling.endAt || (breaker.isOpen && !telling.isProbe)) return;
       told.set(event, await tellOne(event, telling, deps));
     }
   });
@@ -113,7 +120,7 @@ async function tellSome(
 
 async function tellOne(event: Untold, telling: TellingTo, deps: DialerDeps): Promise<Told> {
   const { clock, settings, memory, log } = deps;
-  const { receiver, breaker, isProbe = false } = telling;
+  const { receiver, breaker, isProbe } = telling;
   const begunAt = clock.now();
   const answer = await settings.postEvent(receiver, event.posted);
   const ms = clock.now() - begunAt;

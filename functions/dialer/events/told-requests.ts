@@ -1,11 +1,18 @@
-import { type Telling, type Told, toldOnce } from "../../../shared/calls/call-event.ts";
+import { isCounted, type Telling, toldOnce, type Tried } from "../../../shared/calls/call-event.ts";
 import { finishedEventIdOf } from "../../../shared/calls/events.ts";
-import type { StoredDocument } from "../../../shared/documents/documents.ts";
+import type { DocumentKey, StoredDocument } from "../../../shared/documents/documents.ts";
 import type { DialerDeps } from "../context.ts";
 import type { PostedEvent } from "./post-event.ts";
 
+/** Time for which a told request is remembered: longer than a function may stand still. */
+const rememberedMs = 86_400_000;
 /** Maximum tries of a write where another writer changes the document meanwhile. */
 const writesMax = 4;
+
+/** Names the document that says that a request is told. */
+export function toldKeyOf(request: string): DocumentKey<"told-request"> {
+  return { kind: "told-request", key: request };
+}
 
 /** Returns the event that a request is finished. */
 export function finishedEventOf({ key, value }: StoredDocument<"request">): PostedEvent {
@@ -24,25 +31,30 @@ export function finishedEventOf({ key, value }: StoredDocument<"request">): Post
 }
 
 /**
- * Writes what became of a try to tell that a request is finished. Once it is told, its document has no further use.
+ * Writes what became of a try to tell that a request is finished. Once it is told, its document has no further use. A
+ * function that has stood still since before its calls had rows may write the document anew: that is known by another
+ * one, which is not listed.
  *
- * @returns the state of telling it; undefined if it is told
+ * @returns the state of telling it; undefined if it is told, or if another try was counted instead
  * @throws if the documents cannot be read or written
  */
 export async function writeToldRequest(
   request: string,
-  told: Told,
+  tried: Tried,
   { documents, clock, random }: DialerDeps,
 ): Promise<Telling | undefined> {
   const name = { kind: "request", key: request } as const;
-  if (told.kind === "taken") {
+  if (tried.told.kind === "taken") {
+    const at = clock.now();
+    const next = { ...toldKeyOf(request), version: random.version(), value: { at } };
+    await documents.write([{ next: { ...next, expiresAt: at + rememberedMs }, seen: null }]);
     await documents.remove([name]);
     return undefined;
   }
   for (let tries = 0; tries < writesMax; tries++) {
     const standing = (await documents.read([name])).get("request", request);
-    if (standing?.value.dueAt === undefined) return undefined;
-    const value = { ...standing.value, ...toldOnce(standing.value, told, clock.now()) };
+    if (standing === undefined || !isCounted(standing.value, tried)) return undefined;
+    const value = { ...standing.value, ...toldOnce(standing.value, tried.told, clock.now()) };
     const next = { ...standing, version: random.version(), value };
     const [isWritten] = await documents.write([{ next, seen: standing.version }]);
     if (isWritten === true) return value;

@@ -1,4 +1,4 @@
-import type { Telling, Told } from "../../../shared/calls/call-event.ts";
+import type { Telling, Told, Tried } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { bodyOf, eventIdOf, withTold } from "../../../shared/calls/events.ts";
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
@@ -8,7 +8,7 @@ import type { PostedEvent } from "./post-event.ts";
 import { finishedEventOf, writeToldRequest } from "./told-requests.ts";
 
 /** An event that is due: of a call, by its sequence, or that a request is finished. */
-export type Untold = { posted: PostedEvent } & (
+export type Untold = { posted: PostedEvent; dueAt: number } & (
   | { call: string; sequence: number }
   | { request: string }
 );
@@ -70,14 +70,15 @@ export async function writeTold(
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, eventsQueue, log } = deps;
-  const byCall = new Map<string, Map<number, Told>>();
+  const byCall = new Map<string, Map<number, Tried>>();
   const written: Written = { soon: { calls: [], requests: [] }, usedUp: 0 };
   for (const [event, outcome] of told) {
+    const tried = { told: outcome, dueAt: event.dueAt };
     if ("call" in event) {
-      const ofCall = byCall.get(event.call) ?? new Map<number, Told>();
-      byCall.set(event.call, ofCall.set(event.sequence, outcome));
+      const ofCall = byCall.get(event.call) ?? new Map<number, Tried>();
+      byCall.set(event.call, ofCall.set(event.sequence, tried));
     } else {
-      const next = await writeToldRequest(event.request, outcome, deps);
+      const next = await writeToldRequest(event.request, tried, deps);
       if (next?.usedUp === true) written.usedUp += 1;
       if (isSoon(next?.dueAt, clock.now())) written.soon.requests.push(event.request);
     }
@@ -92,7 +93,7 @@ export async function writeTold(
 }
 
 async function writeCalls(
-  byCall: Map<string, Map<number, Told>>,
+  byCall: ReadonlyMap<string, ReadonlyMap<number, Tried>>,
   receiver: Receiver,
   written: Written,
   { ledger, clock, random }: DialerDeps,
@@ -102,8 +103,8 @@ async function writeCalls(
     const { rows } = await ledger.read(left);
     const at = clock.now();
     const changes = [...rows.values()].flatMap((row) => {
-      const told = byCall.get(row.id) ?? new Map<number, Told>();
-      const next = withTold(row, told, receiver.name, { version: random.version(), at });
+      const tried = byCall.get(row.id) ?? new Map<number, Tried>();
+      const next = withTold(row, tried, receiver.name, { version: random.version(), at });
       return next === undefined ? [] : { next, seen: row.version };
     });
     const done = changes.length === 0 ? [] : await ledger.write(changes);
@@ -116,8 +117,9 @@ async function writeCalls(
   if (left.length > 0) throw new Error("every try to write what was told met a conflict");
 }
 
-function usedUpBy(row: CallRow, told: ReadonlyMap<number, Told> | undefined): number {
-  return row.events.filter(({ sequence, usedUp }) => usedUp === true && told?.has(sequence)).length;
+function usedUpBy(row: CallRow, tried: ReadonlyMap<number, Tried> | undefined): number {
+  return row.events.filter(({ sequence, usedUp }) => usedUp === true && tried?.has(sequence))
+    .length;
 }
 
 function isSoon(dueAt: number | null | undefined, now: number): boolean {

@@ -1,4 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { doNotCallKeyOf, doNotCallKeysOf, listMarks } from "../../../shared/documents/orders.ts";
 import type { DialerDeps } from "../context.ts";
 
 /**
@@ -9,15 +10,34 @@ import type { DialerDeps } from "../context.ts";
  * @throws if the ledger could not be reached; asked again, it does what is left
  */
 export async function optOut(row: CallRow, deps: DialerDeps): Promise<boolean> {
-  const { ledger, documents, clock, random, log } = deps;
+  const { ledger, clock, random, log } = deps;
   if (row.optedOut) return true;
   const at = clock.now();
-  const key = { kind: "do-not-call", key: row.numberHash } as const;
-  const next = { ...key, version: random.version(), value: { at }, expiresAt: null };
-  // One that stands already is as good.
-  await documents.write([{ next, seen: null }]);
+  await list(row.numberHash, at, deps);
   const noted = { ...row, optedOut: true, version: random.version(), updatedAt: at };
   const [isWritten] = await ledger.write([{ next: noted, seen: row.version }]);
   if (isWritten === true) log("info", "call.opted_out", { call_id: row.id, client: row.client });
   return isWritten === true;
+}
+
+/** Puts a number onto the list, and begins the list if it is the first one. */
+async function list(
+  numberHash: string,
+  at: number,
+  { documents, random, settings }: DialerDeps,
+): Promise<void> {
+  const { any, own } = listMarks(settings.hashKey);
+  const standing = await documents.read(doNotCallKeysOf([], settings.hashKey));
+  const isList = standing.get("do-not-call", any) !== undefined;
+  // In this order: a list without its own mark counts as made under another key, and lets nobody be dialed.
+  for (const key of isList ? [numberHash] : [own, any, numberHash]) {
+    const next = {
+      ...doNotCallKeyOf(key),
+      version: random.version(),
+      value: { at },
+      expiresAt: null,
+    };
+    // One that stands already is as good.
+    await documents.write([{ next, seen: null }]);
+  }
 }

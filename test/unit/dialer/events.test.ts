@@ -197,7 +197,6 @@ describe("telling an event", () => {
     const placedAt = (await rowOf(bench, call)).events[0]?.at ?? 0;
     // An answer to another event in between keeps the breaker closed.
     bench.receive = async () => failed;
-    const tries: number[] = [];
     for (let minute = 0; minute < 80 * 60; minute++) {
       await bench.documents.remove([{ kind: "failures", key: "receiver:*" }]);
       await bench.deliverEvents();
@@ -206,10 +205,8 @@ describe("telling an event", () => {
       bench.advance(55_000);
       if (minute % 5 === 0) await bench.sweep();
     }
-    for (const { id, at } of bench.posted) {
-      expect(id).toBe(`${call.id}.1`);
-      tries.push(Math.round((at - placedAt) / minuteMs));
-    }
+    expect(new Set(bench.posted.map(({ id }) => id))).toEqual(new Set([`${call.id}.1`]));
+    const tries = bench.posted.map(({ at }) => Math.round((at - placedAt) / minuteMs));
     expect(tries).toHaveLength(10);
     const waits = tries.slice(1).map((at, n) => at - (tries[n] ?? 0));
     const asked = [0, 5, 30, 120, 300, 600, 840, 1200, 1440];
@@ -219,7 +216,7 @@ describe("telling an event", () => {
     }
     expect(await rowOf(bench, call)).toMatchObject({ tellTo: "used-up:*" });
     expect(bench.eventsOf("events.used_up")).toMatchObject([{ receiver: "*", count: 1 }]);
-  });
+  }, 60_000);
 
   it("is tried at once by a process whose clock is behind", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
@@ -262,7 +259,7 @@ describe("telling an event", () => {
     const told = new Set(bench.posted.slice(before).map(({ id }) => id));
     for (const { id } of calls) expect(told).toContain(`${id}.1`);
     expect(bench.eventsOf("events.used_up")).toEqual([]);
-  });
+  }, 60_000);
 
   it("stops at once for a receiver that is gone", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
@@ -319,7 +316,7 @@ describe("telling an event", () => {
     expect(bench.posted).toHaveLength(posted);
     await tellFor(bench, 60);
     expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(71);
-  });
+  }, 60_000);
 
   it("goes on although every other write of the ledger or the queue fails", async () => {
     await fc.assert(
@@ -349,5 +346,5 @@ describe("telling an event", () => {
       }),
       { numRuns: 10 },
     );
-  });
+  }, 60_000);
 });

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { isOnDoNotCallList, doNotCallKeysOf } from "../../../shared/documents/orders.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { ToldResult } from "../../../shared/providers/dialing-provider.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import {
+  aCallNow,
+  type Bench,
+  boom,
+  hashKey,
+  hashOf,
+  neverCall,
+  rowOf,
+  sendEach,
+} from "../../support/dialer-calls.ts";
+import { tellNow, toldTo, typesOf } from "../../support/events-bench.ts";
+import { busy } from "../../support/results-bench.ts";
+
+const number = "+12025550123";
+const optedOut: ToldResult = { kind: "told", result: busy, optedOut: true };
+
+/** Creates a bench whose callbacks tell that the callee asked not to be called again. */
+function createBench(plan: object = {}): Bench {
+  const bench = createDialerBench({ plan: { results: { waitMinutes: 30 }, ...plan } });
+  bench.told = async () => optedOut;
+  return bench;
+}
+
+async function place(bench: Bench): Promise<CallRow> {
+  const call = aCallNow(bench, { phone_number: number });
+  await sendEach(bench, call);
+  await bench.deliver();
+  return rowOf(bench, call);
+}
+
+/** Delivers the signed callback about a call. */
+async function callBack(bench: Bench, { id, claims }: CallRow) {
+  const signed = { body: "{}", headers: {}, receivedAt: 1 };
+  const call = { id, claim: claims.at(-1) ?? "" };
+  await bench.eventsQueue.send({ kind: "callback", account: "webhook", signed, call });
+  return bench.deliverEvents();
+}
+
+async function isListed(bench: Bench, key = hashKey): Promise<boolean> {
+  const read = await bench.documents.read(doNotCallKeysOf([hashOf(number)], key));
+  return isOnDoNotCallList(hashOf(number), read, key);
+}
+
+describe("a callee who asks not to be called again", () => {
+  it("is on the do-not-call list, and later calls to the number end without being dialed", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    expect(await isListed(bench)).toBe(false);
+    expect(await callBack(bench, placed)).toEqual(["ack"]);
+    expect(await isListed(bench)).toBe(true);
+    expect(await rowOf(bench, placed)).toMatchObject({
+      optedOut: true,
+      result: { status: "busy" },
+    });
+    const later = aCallNow(bench, { phone_number: number });
+    const other = aCallNow(bench, { phone_number: "+12025550124" });
+    await sendEach(bench, later, other);
+    await bench.deliver();
+    expect(await rowOf(bench, later)).toMatchObject({ state: "REJECTED", reason: "do_not_call" });
+    expect(await rowOf(bench, other)).toMatchObject({ state: "PLACED" });
+  });
+
+  it("is not called under another HASH_KEY either: a list begins with its marks", async () => {
+    const bench = createBench();
+    await callBack(bench, await place(bench));
+    await expect(isListed(bench, "a0".repeat(32))).rejects.toThrow(/another HASH_KEY/);
+  });
+
+  it("joins a list that stands, and leaves its marks as they are", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    await neverCall(bench, "+12025550177", "a0".repeat(32));
+    await callBack(bench, placed);
+    // The list was made under another key: nobody is dialed until an operator has renewed it.
+    await expect(isListed(bench)).rejects.toThrow(/another HASH_KEY/);
+    expect(await rowOf(bench, placed)).toMatchObject({ optedOut: true });
+  });
+
+  it("is told of once, and a callback that comes again changes nothing", async () => {
+    const bench = createBench(toldTo());
+    const placed = await place(bench);
+    await callBack(bench, placed);
+    await tellNow(bench);
+    expect(typesOf(bench, placed).toSorted()).toEqual([
+      "call.ended",
+      "call.opt_out",
+      "call.placed",
+    ]);
+    const [row, posts] = [await rowOf(bench, placed), bench.posted.length];
+    bench.advance(60_000);
+    expect(await callBack(bench, placed)).toEqual(["ack"]);
+    await tellNow(bench);
+    expect(await rowOf(bench, placed)).toEqual(row);
+    expect(bench.posted).toHaveLength(posts);
+    expect(bench.eventsOf("call.opted_out")).toHaveLength(1);
+    expect(JSON.stringify(bench.events)).not.toContain(number.slice(1));
+  });
+
+  it("is noted though another writer changes the row at the same moment", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    let conflicts = 1;
+    bench.breakLedger({
+      write: async (changes) =>
+        conflicts-- > 0 ? changes.map(() => false) : bench.rows.write(changes),
+    });
+    expect(await callBack(bench, placed)).toEqual(["ack"]);
+    expect(await rowOf(bench, placed)).toMatchObject({
+      optedOut: true,
+      result: { status: "busy" },
+    });
+  });
+
+  it.each(["documents", "ledger"] as const)(
+    "is noted by another delivery if the %s cannot be written",
+    async (port) => {
+      const bench = createBench();
+      const placed = await place(bench);
+      if (port === "ledger") bench.breakLedger({ write: boom });
+      else bench.breakDocuments({ write: boom });
+      expect(await callBack(bench, placed)).not.toEqual(["ack"]);
+      expect((await rowOf(bench, placed)).optedOut).toBe(false);
+      bench.mendLedger();
+      expect(await callBack(bench, placed)).toEqual(["ack"]);
+      expect(await rowOf(bench, placed)).toMatchObject({ optedOut: true });
+      expect(await isListed(bench)).toBe(true);
+    },
+  );
+});
