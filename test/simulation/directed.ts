@@ -36,6 +36,7 @@ export const quiet: Scenario = {
   acts: [],
   outages: [],
   results: false,
+  receivers: [],
 };
 
 export const post = (atSeconds: number, agent: PostedCall["agent"]) => ({

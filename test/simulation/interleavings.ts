@@ -39,7 +39,7 @@ const calmRounds = 12;
 
 const settingsOf = (capped: boolean) => {
   const parsed = readDialerSettings(
-    environment({ hours: false, capped, expireHours: 30, results: false }),
+    environment({ hours: false, capped, expireHours: 30, results: false, receivers: [] }),
     undefined,
     () => ({
       providerOf: () => {

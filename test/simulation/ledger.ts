@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { parseRow } from "../../shared/calls/call-row.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import type { CallLedger, Change, Page } from "../../shared/ledger/call-ledger.ts";
@@ -16,6 +17,13 @@ interface Stored {
   json: string;
 }
 
+/** A row as it was once written. */
+export interface RowVersion {
+  id: string;
+  at: number;
+  json: string;
+}
+
 /**
  * Creates the ledger of the simulated world, in memory. Its indexes, by which rows are listed and called up,
  * lag behind: the rows that they name are read as they stand now, as with DynamoDB.
@@ -29,6 +37,8 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
   const index = createMemoryLedger(indexed);
   /** Changes to a row that no version of the code may make. */
   const violations: string[] = [];
+  /** Every version of every row, oldest first. */
+  const versions: RowVersion[] = [];
   /** Rows that a later version is handling. */
   const taken = new Set<string>();
 
@@ -56,6 +66,7 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
       }
       if (taken.has(id)) violations.push(`overwritten: ${id}, which only a later version can read`);
       violations.push(...changesOfResult(before?.json, after?.json));
+      if (after !== undefined) versions.push({ id, at: world.now(), json: after.json });
       changed(id);
     }
     world.note(`write ${isWritten} ${id} ${next.state} ${next.reason} over ${seen}`);
@@ -111,6 +122,7 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
       };
     },
     violations,
+    versions,
     /** Returns all rows as they stand. */
     rows: () =>
       [...stored.values()].flatMap(
@@ -176,7 +188,7 @@ function changesOfResult(before: string | undefined, after: string | undefined):
   if (is.state !== "PLACED") return [`changed: a placed call is ${is.state}`];
   const { status } = was.result ?? { status: "live" };
   if (status === "live") return [];
-  const isSame = JSON.stringify(was.result) === JSON.stringify(is.result);
+  const isSame = isDeepStrictEqual(was.result, is.result);
   const isTold = status === "unknown" && is.result?.status !== "live";
   return isSame || isTold ? [] : [`changed: the result ${status} to ${is.result?.status}`];
 }

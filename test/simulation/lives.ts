@@ -17,7 +17,9 @@ export function lifeFrom(world: World): Life {
     ? world.between(2_400_000, 6_000_000)
     : world.between(3_000, 1_200_000);
   const status = ends[Math.floor(world.random() * ends.length)] ?? "completed";
-  return { endsAt: world.now() + ms, status };
+  const isAnswered = status === "completed" && world.chance(0.7);
+  const answeredAt = isAnswered ? world.now() + Math.min(10_000, ms) : null;
+  return { endsAt: world.now() + ms, status, answeredAt, isAnswerKept: world.chance(0.5) };
 }
 
 export const isTelling = ({ type }: Pick<Route, "type">): boolean => tellingTypes.has(type);
@@ -43,7 +45,9 @@ export function createRecords(world: World, placements: readonly Placement[], mu
     const at = world.now() - world.random() * listLagMs;
     if (placedAt > at) return undefined;
     const isLive = life.endsAt > at;
-    const nothing = { human: null, answeredAt: null, seconds: null };
+    // Some records tell no more of an answer once the call has ended.
+    const answeredAt = isLive || life.isAnswerKept ? life.answeredAt : null;
+    const nothing = { human: null, answeredAt, seconds: null };
     if (isLive) return { ...nothing, status: "live", word: "in-progress", endedAt: null };
     return { ...nothing, status: life.status, word: life.status, endedAt: life.endsAt };
   };

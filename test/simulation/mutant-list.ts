@@ -1,3 +1,4 @@
+import { eventMutants } from "./mutant-list-events.ts";
 import { resultMutants } from "./mutant-list-results.ts";
 import { restoreMutants } from "./mutant-list-restore.ts";
 import { portMutants } from "./mutant-list-ports.ts";
@@ -360,4 +361,5 @@ export const mutants: readonly Mutant[] = [
   ...ofClients,
   ...waitingMutants,
   ...resultMutants,
+  ...eventMutants,
 ];

@@ -23,6 +23,9 @@ export interface Placement extends Requested {
 export interface Life {
   endsAt: number;
   status: "completed" | "busy" | "no_answer" | "voicemail" | "declined" | "failed";
+  /** Time at which it is answered, and whether its record tells that once it has ended. */
+  answeredAt: number | null;
+  isAnswerKept: boolean;
 }
 
 /** The callbacks of all providers, as a provider begins them. */

@@ -20,7 +20,10 @@ const entry = (id: keyof typeof tokens, more: object = {}) => ({
 
 const from = "+12025550199";
 
-export type PlanTraits = Pick<Scenario, "hours" | "capped" | "expireHours" | "results">;
+export type PlanTraits = Pick<
+  Scenario,
+  "hours" | "capped" | "expireHours" | "results" | "receivers"
+>;
 
 /** Time for which results are asked for, in minutes. */
 export const waitMinutes = 60;
@@ -28,8 +31,22 @@ export const waitMinutes = 60;
 /** The agent that the previous plan lacks. */
 const newAgent = "known";
 
+/** Types of the events of a receiver that is not told all. */
+export const someTypes = ["call.ended", "call.needs_review", "request.finished"] as const;
+
+/** Returns the plan's receivers of events. Each event repeats the text by which the client knows its call. */
+function eventsOf(receivers: Scenario["receivers"]) {
+  const entries = receivers.map(({ name, isToldAll, requestsPerSecond }) => {
+    const url = `https://events.example/${name === "*" ? "all" : name}`;
+    const types = isToldAll ? {} : { types: someTypes };
+    return [name, { url, requestsPerSecond, echo: ["mark"], ...types }] as const;
+  });
+  return entries.length === 0 ? {} : { events: Object.fromEntries(entries) };
+}
+
 /** Returns a plan with one agent along each kind of route. The previous plan does not ask for results. */
-function planJson({ hours, capped, expireHours, results }: PlanTraits, isOld: boolean) {
+function planJson(traits: PlanTraits, isOld: boolean) {
+  const { hours, capped, expireHours, results, receivers } = traits;
   const agents = {
     plain: { provider: isOld ? "former" : "webhook", url: "https://plain.example/dial" },
     again: { provider: "webhook", url: "https://again.example/dial", idempotent: true },
@@ -57,6 +74,7 @@ function planJson({ hours, capped, expireHours, results }: PlanTraits, isOld: bo
     expireAfterHours: expireHours,
     reviewAfterSeconds: 300,
     ...(results && !isOld ? { results: { waitMinutes } } : {}),
+    ...eventsOf(receivers),
     retentionDays: 60,
   };
 }
@@ -78,6 +96,8 @@ export function environment(traits: PlanTraits, isOld = false): Record<string, s
     TWILIO_ACCOUNT_SID: "AC00000000000000000000000000000000",
     TWILIO_AUTH_TOKEN: "twilio-token",
     VAPI_API_KEY: "vapi-key",
+    EVENTS_SECRET: `whsec_${Buffer.alloc(32, 9).toString("base64")}`,
+    EVENTS_SECOND_SECRET: `whsec_${Buffer.alloc(32, 10).toString("base64")}`,
     ...(traits.results ? { PUBLIC_URL: "https://calls.example.com" } : {}),
   };
 }

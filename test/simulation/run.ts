@@ -80,6 +80,7 @@ console.log(`${seeds} simulations, from seed ${from}: 0 violations.
 ${totals.accepted} calls accepted, ${totals.placed} placements, ${totals.suppressed} duplicates suppressed,
 ${totals.unknown} unknown outcomes, ${totals.needsReview} left to a person;
 ${totals.told} results told, ${totals.calledBack} callbacks taken, ${totals.forged} forged ones refused;
+${totals.eventsTaken} events taken, ${totals.eventsRefused} tries to tell one failed;
 functions killed ${totals.killed} times, frozen ${totals.frozen} times.`);
 
 await runTroubled(Number(values.trouble));

@@ -46,7 +46,39 @@ export interface Scenario {
   /** True if the plan asks for results, and providers call back. */
   results: boolean;
   outages: { of: "ledger" | "queue" | "providers"; atSeconds: number; seconds: number }[];
+  /** Receivers of events: of all clients without one of their own, and of one client. None: nobody is told. */
+  receivers: Receiving[];
 }
+
+/** Probabilities of what a receiver does with a request, beside taking the event and answering. */
+export interface Habits {
+  /** 503. */
+  failing: number;
+  /** 429 with Retry-After. */
+  busy: number;
+  /** 410, as from a receiver that is gone for good. */
+  gone: number;
+  /** No answer within the time limit. */
+  hanging: number;
+  /** The event is taken, and its answer is lost. */
+  breakingOff: number;
+}
+
+/** A receiver of events. */
+export interface Receiving {
+  /** Name in the plan. */
+  name: "*" | "second";
+  /** False: it is told of ends and of finished requests alone. */
+  isToldAll: boolean;
+  requestsPerSecond: number;
+  habits: Habits;
+  /** Time from the start on for which it takes nothing. */
+  downSeconds: number;
+  /** Its habit while it is down. */
+  downBy: "hanging" | "failing";
+}
+
+export const wellBehaved: Habits = { failing: 0, busy: 0, gone: 0, hanging: 0, breakingOff: 0 };
 
 /** A restore of the ledger. All times are seconds since the start. */
 interface Restore {
@@ -197,6 +229,25 @@ const act: fc.Arbitrary<Act> = fc.record({
   errs: rarely,
 });
 
+const receiver = (name: Receiving["name"]): fc.Arbitrary<Receiving> =>
+  fc.record({
+    name: fc.constant(name),
+    isToldAll: fc.nat({ max: 3 }).map((n) => n > 0),
+    requestsPerSecond: fc.constantFrom(20, 20, 1, 0.2),
+    habits: fc.oneof(
+      fc.constant(wellBehaved),
+      fc.record({
+        failing: chance(0.5),
+        busy: chance(0.2),
+        gone: chance(0.05),
+        hanging: chance(0.3),
+        breakingOff: chance(0.3),
+      }),
+    ),
+    downSeconds: fc.constantFrom(0, 0, 0, 0, 1_800, 14_400),
+    downBy: fc.constantFrom("hanging", "failing"),
+  });
+
 /** Generates everything that may happen to a few dozen calls. Shrinks to fewer calls, faults and acts. */
 export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   seed: fc.nat({ max: 2 ** 32 - 1 }),
@@ -232,4 +283,10 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
     { maxLength: 2 },
   ),
   results: fc.boolean(),
+  receivers: fc
+    .tuple(
+      fc.option(receiver("*"), { nil: undefined }),
+      fc.option(receiver("second"), { nil: undefined }),
+    )
+    .map((both) => both.flatMap((one) => one ?? [])),
 });

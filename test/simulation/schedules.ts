@@ -7,6 +7,7 @@ import {
   standingStill,
   waitingForPace,
 } from "./directed.ts";
+import { downForDays, told } from "./directed-events.ts";
 import { askedAbout, calledBackLate } from "./directed-results.ts";
 import { landingLate, oldPlan, overTheCap, redialedAgain, repeatedLate } from "./directed-more.ts";
 
@@ -22,6 +23,8 @@ export const quickSchedules: Record<string, () => Iterable<Directed>> = {
   "a dialer runs the plan before": oldPlan,
   "a call's result is asked for": askedAbout,
   "a provider calls back late": calledBackLate,
+  "events are told": told,
+  "a receiver is down for three days": downForDays,
 };
 
 export const longSchedules: Record<string, () => Iterable<Directed>> = {

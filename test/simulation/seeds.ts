@@ -13,6 +13,8 @@ const counts = [
   "told",
   "calledBack",
   "forged",
+  "eventsTaken",
+  "eventsRefused",
 ] as const;
 export type Totals = Record<(typeof counts)[number], number>;
 
@@ -50,6 +52,8 @@ export async function runSeeds(
     told: 0,
     calledBack: 0,
     forged: 0,
+    eventsTaken: 0,
+    eventsRefused: 0,
   };
   for (let seed = from; seed < from + count; seed++) {
     let latest: Report | undefined;

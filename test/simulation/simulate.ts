@@ -23,6 +23,9 @@ import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { ask, type Faults } from "./outside.ts";
 import { createProcesses } from "./processes.ts";
 import { createSimulatedProvider } from "./provider.ts";
+import { createReceivers } from "./receivers.ts";
+import { eventViolations } from "./event-rules.ts";
+import { nextWorkAt } from "./next-work.ts";
 import { createRestores } from "./restores.ts";
 import { isEnd, resultViolations } from "./result-rules.ts";
 import { callsUse, createSimulatedQueue, eventsUse, type QueueTraits } from "./queue.ts";
@@ -53,6 +56,9 @@ export interface Report {
   /** Number of callbacks that were taken, and of forged ones that were not. */
   calledBack: number;
   forged: number;
+  /** Number of requests to receivers of events that were taken, and of those that were not. */
+  eventsTaken: number;
+  eventsRefused: number;
   /** Events of the run, if requested. */
   trace: string[];
 }
@@ -114,6 +120,7 @@ export async function simulate(
     () => (isOut("providers") && isStormy() ? { ...weather(), vanished: 0.6 } : weather()),
     () => callbacks,
   );
+  const receivers = createReceivers(world, scenario, isStormy);
   const settingsOf = (isOld: boolean) =>
     valueOf(
       readDialerSettings(
@@ -121,7 +128,7 @@ export async function simulate(
         undefined,
         () => ({
           providerOf: provider.providerOf,
-          postEvent: () => Promise.reject(new Error("the plan has no receiver")),
+          postEvent: receivers.postEvent,
         }),
         log,
       ),
@@ -221,7 +228,8 @@ export async function simulate(
   });
 
   /** The schedule's interval is a minute, and longer once calls only wait. */
-  const endAt = startAt + (30 + 3) * hourMs;
+  const downMs = Math.max(0, ...scenario.receivers.map(({ downSeconds }) => downSeconds * 1000));
+  const endAt = startAt + (30 + 3) * hourMs + downMs;
   const invoke = (name: "sweep" | "purge") => {
     const run = name === "sweep" ? sweep : purge;
     void processes
@@ -229,7 +237,7 @@ export async function simulate(
       .catch((error: unknown) => queue.thrown.push(`thrown: by the ${name}, ${String(error)}`));
   };
   const tick = () => {
-    const waits = nextDueAt(ledger.stored) - world.now() - 100_000;
+    const waits = nextWorkAt(ledger.stored, documents.stored) - world.now() - 100_000;
     const isQuiet = !isStormy() && queue.isQuiet() && events.isQuiet() && waits > 60_000;
     if (!isStormy() || !world.chance(scenario.sweepLost)) invoke("sweep");
     world.after(isQuiet ? Math.min(waits, 6 * hourMs) : 60_000, "the clock's minute", () => {
@@ -283,6 +291,15 @@ export async function simulate(
     messages: events.seen,
     answers,
   };
+  const told = {
+    scenario,
+    plan,
+    calmFrom: stormEnd,
+    versions: ledger.versions,
+    rows: results.rows,
+    posts: receivers.seen,
+    calls,
+  };
   return {
     violations: [
       ...queue.thrown,
@@ -291,6 +308,7 @@ export async function simulate(
       ...ledger.dialedUnseen(provider.requests),
       ...violationsOf(happened),
       ...resultViolations(results),
+      ...eventViolations(told),
       ...(scenario.seed % 4 === 0 && scenario.restore === undefined
         ? await weeksLater(world, { queue, events, processes, provider })
         : []),
@@ -305,16 +323,8 @@ export async function simulate(
     told: results.rows.filter(({ result }) => isEnd(result)).length,
     calledBack: callbacks.sent.filter(({ status }) => status === 204).length,
     forged: callbacks.sent.filter(({ mustBe }) => mustBe !== undefined).length,
+    eventsTaken: receivers.seen.filter(({ isTaken }) => isTaken).length,
+    eventsRefused: receivers.seen.filter(({ isTaken }) => !isTaken).length,
     trace: world.trace,
   };
-}
-
-/** Returns the due time of the first row. */
-function nextDueAt(stored: ReadonlyMap<string, { json: string }>): number {
-  let first = Infinity;
-  for (const { json } of stored.values()) {
-    const { dueAt }: { dueAt?: number } = JSON.parse(json);
-    first = Math.min(first, dueAt ?? Infinity);
-  }
-  return first;
 }

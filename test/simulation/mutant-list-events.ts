@@ -1,0 +1,275 @@
+import { mutantsOf } from "./mutant.ts";
+
+const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
+const told = unit("events-kept", "finished-requests", "events");
+
+/** Rules about the events that receivers are told. */
+export const eventMutants = [
+  ...mutantsOf(told, [
+    [
+      "an event is told of its write alone",
+      "written[index] === true && telling[index]?.next !== changes[index]?.next;",
+      "telling[index]?.next === changes[index]?.next;",
+    ],
+    [
+      "a request is noted before its first row",
+      "const isFirst = seen === null && indexOf(id) === 0;",
+      "const isFirst = seen !== null && indexOf(id) === 0;",
+    ],
+    [
+      "a request is noted with all of its calls",
+      "calls: batchCalls,\n      over: 0",
+      "calls: 1,\n      over: 0",
+    ],
+    [
+      "a row stands though its message could not be sent",
+      'log("warning", "events.not_sent", { count: changes.length, error: errorForLog(error) });',
+      "throw error;",
+    ],
+  ]),
+  ...mutantsOf(told, [
+    ["an event is told of once", "!row.events.some((known) => isSame(known, one))", "true"],
+    ["an event is of a type that the receiver wants", "receiver.types.includes(one.type) &&", ""],
+    [
+      "no id of an event that a restore took away is given to another",
+      "const least = isRestored ? sequenceAfterRestore : 1;",
+      "const least = 1;",
+    ],
+    [
+      "the events of a call are numbered",
+      "Math.max(least, (row.events.at(-1)?.sequence ?? 0) + 1);",
+      "least;",
+    ],
+    [
+      "a call is answered once it is completed",
+      'const isByEnd = status === "completed" || status === "voicemail";',
+      "const isByEnd = false;",
+    ],
+    [
+      "a call is not ended while it is live",
+      'const isEnded = result !== null && result.status !== "live";',
+      "const isEnded = result !== null;",
+    ],
+    ["a call ends twice where the first end was unknown", "? known.status === status", "? true"],
+    [
+      "an answer is told once",
+      'new Set(["call.answered", "call.opt_out"]);',
+      'new Set(["call.opt_out"]);',
+      ["isOnce.has(type) || known.state === state;", "isOnce.has(type);"],
+    ],
+    [
+      "an operator's decision is told as such",
+      "return type === undefined ? { at } : { type, at };",
+      "return type === undefined || by !== undefined ? { at } : { type, at };",
+    ],
+    [
+      "a step that leaves the state as it is tells nothing",
+      "history.findLastIndex((one) => one.state !== state);",
+      "history.length - 2;",
+    ],
+    [
+      "an answer's time is that of its event",
+      "...(aboutResults.has(type) && answeredAt !== undefined ? { answeredAt } : {})",
+      "...{}",
+    ],
+    [
+      "an end that was unknown says nothing of the end that replaced it",
+      "if (hasEnded(result) && status === result.status) return resultViewOf(result);",
+      "return resultViewOf(result);",
+    ],
+    [
+      "a row is listed by its next due event",
+      "if (tellAt !== undefined) return { ...row, tellTo: untoldOf(receiver), tellAt };",
+      "",
+    ],
+    [
+      "a row with an event whose tries are used up is listed as such",
+      "return { ...row, tellTo: usedUpOf(receiver), tellAt: last.at };",
+      "return { ...row, tellTo: null, tellAt: null };",
+    ],
+  ]),
+  ...mutantsOf(told, [
+    [
+      "two tries at the same moment count once",
+      '(told.kind === "taken" || dueAt === tried.dueAt);',
+      "true;",
+    ],
+    [
+      "an event that is taken is told no more",
+      'if (told.kind === "taken") return { tries: undefined, dueAt: undefined, usedUp: undefined };',
+      "",
+    ],
+    [
+      "a probe that fails counts for no try",
+      "return { tries, dueAt: Math.max(now, dueAt ?? now) };",
+      "return { tries: tries + 1, dueAt: Math.max(now, dueAt ?? now) };",
+    ],
+    [
+      "the tries of an event end",
+      "if (wait === undefined) return { tries: tries + 1, dueAt: undefined, usedUp: true };",
+      "if (wait === undefined) return { tries: tries + 1, dueAt: now + 86_400_000 };",
+    ],
+    [
+      "a receiver's own wish for a later try counts",
+      "dueAt: now + Math.max(wait, asked)",
+      "dueAt: now + wait",
+    ],
+    [
+      "tries are ever farther apart",
+      "const wait = waitsMs[tries];",
+      "const wait = tries < 9 ? waitsMs[0] : undefined;",
+    ],
+  ]),
+  ...mutantsOf(told, [
+    [
+      "a message that the next sweep has replaced is dropped",
+      "if (receiver === undefined || ageMs > sweepSeconds * 1000) return;",
+      "if (receiver === undefined) return;",
+    ],
+    ["a slow receiver is told by sweeps alone", "if (isSlow && !message.swept) return;", ""],
+    ["a slow receiver ends its turn", "telling.endAt = Math.min(telling.endAt, clock.now());", ""],
+    [
+      "what is left waits once the breaker is open",
+      "|| (breaker.isOpen && !telling.isProbe)) return;",
+      ") return;",
+    ],
+    ["a probe that fails leaves its event's tries", 'if (isProbe) return { kind: "put_off" };', ""],
+    [
+      "late permits make no burst",
+      "const startAt = Math.max(at, telling.nextAt, clock.now());",
+      "const startAt = at;",
+    ],
+    ["a receiver is told at its pace", "await clock.sleep(startAt - clock.now());", ""],
+    [
+      "a receiver holds a third of the requests",
+      "const atOnce = Math.max(1, Math.floor(concurrency / 3));",
+      "const atOnce = concurrency;",
+    ],
+    ["what became of a try is written", "await writeTold(told, receiver, deps);", ""],
+  ]),
+  ...mutantsOf(told, [
+    [
+      "an event is told no sooner than it is due",
+      "return dueAt <= now || (tries === 0 && dueAt < Infinity);",
+      "return dueAt < Infinity;",
+    ],
+    [
+      "a write of tries is repeated where another writer came first",
+      "left = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));",
+      "left = [];",
+    ],
+    [
+      "an event that is due again within seconds has a message of its own",
+      "if (isSoon(next.tellAt, at)) written.soon.calls.push(next.id);",
+      "",
+    ],
+    [
+      "the message that tells again waits until it is due",
+      "({ ...one, delaySeconds: againSeconds })",
+      "({ ...one, delaySeconds: 0 })",
+    ],
+    [
+      "an operator learns of tries that are used up",
+      'log("alarm", "events.used_up", { receiver: receiver.name, count: written.usedUp });',
+      "",
+    ],
+  ]),
+  ...mutantsOf(told, [
+    [
+      "failures that open a breaker are in a row",
+      'await forgetFailures(key, await documents.read([{ kind: "failures", key }]), deps);',
+      "",
+    ],
+    [
+      "ten failures open a receiver's breaker",
+      '(counters["inRow"] ?? 0) >= failuresMax;',
+      '(counters["inRow"] ?? 0) >= failuresMax * 100;',
+    ],
+    [
+      "a receiver that is gone is left alone at once",
+      'if ("status" in answer && answer.status === goneStatus) return true;',
+      "",
+    ],
+    [
+      "a probe that is taken closes the breaker",
+      "if (isProbing) await closeBreaker(key, read, deps);",
+      "if (isProbing) void closeBreaker;",
+    ],
+    [
+      "an answer that is no success is none",
+      '"status" in answer && answer.status >= 200 && answer.status < 300;',
+      '"status" in answer;',
+    ],
+  ]),
+  ...mutantsOf(told, [
+    [
+      "a sweep has a receiver probed with one event",
+      "await sendFor(receiver, isOpen ? 1 : eventsMax, deps);",
+      "if (!isOpen) await sendFor(receiver, eventsMax, deps);",
+    ],
+    [
+      "an operator learns that a receiver is told late",
+      'log("alarm", "events.late", { receiver: name, due_at: new Date(dueAt).toISOString() });',
+      "",
+    ],
+  ]),
+  ...mutantsOf(told, [
+    [
+      "a request is finished once all of its calls are over",
+      "const isFinished = value.over === value.calls;",
+      "const isFinished = true;",
+    ],
+    [
+      "a call that is not over ends the count",
+      "if (row === undefined || !isOver(row, clock.now())) break;",
+      "if (row === undefined) break;",
+    ],
+    [
+      "a request is told though it was noted anew",
+      "if (standing.value.over === 0 && (await isToldAlready(standing.key, deps))) {",
+      "if (standing.value.over < 0 && (await isToldAlready(standing.key, deps))) {",
+    ],
+    [
+      "a finished request that was not told is told by the next sweep",
+      "await eventsQueue.sendMany(tellsOf(receiver, { requests, swept: true }, now));",
+      "",
+    ],
+    ["a told request has no document", "await documents.remove([name]);", ""],
+    [
+      "a try to tell a finished request is noted",
+      "const [isWritten] = await documents.write([{ next, seen: standing.version }]); if (isWritten === true) return value;",
+      "return value;",
+    ],
+  ]),
+  ...mutantsOf(unit("opt-out"), [
+    [
+      "the number of a callee who asks for it is never called again",
+      "await list(row.numberHash, at, deps);",
+      "",
+    ],
+    [
+      "the list of such numbers is known by its HASH_KEY",
+      "isList ? [numberHash] : [own, any, numberHash]",
+      "[numberHash]",
+    ],
+    [
+      "a list of another HASH_KEY is not taken for this one's",
+      "isList ? [numberHash] : [own, any, numberHash]",
+      "[own, any, numberHash]",
+    ],
+    [
+      "a callee's wish is noted once",
+      "if (row.optedOut) return true;",
+      "",
+      [
+        "if (told.optedOut === true && placed !== undefined && !placed.optedOut) {",
+        "if (told.optedOut === true && placed !== undefined) {",
+      ],
+    ],
+    [
+      "a callee's wish is noted though another writer came first",
+      "if (!(await optOut(placed, deps))) continue;",
+      "await optOut(placed, deps);",
+    ],
+  ]),
+];

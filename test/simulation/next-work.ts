@@ -1,0 +1,42 @@
+import { callIdOf } from "../../shared/calls/ids.ts";
+import { type StoredText, storedDocument } from "../../shared/documents/stored-text.ts";
+import { openStates } from "./event-rules.ts";
+
+/**
+ * Returns the time at which a sweep has something to do at the latest: the due time of the first row, event or request.
+ * Behind an open breaker the events of a receiver wait for its next probe.
+ */
+export function nextWorkAt(
+  rows: ReadonlyMap<string, { json: string }>,
+  documents: ReadonlyMap<string, StoredText>,
+): number {
+  const probeAtOf = (receiver: string): number => {
+    const found = documents.get(`breaker receiver:${receiver}`);
+    const { state, probeAt } = found ? storedDocument("breaker", found).value : {};
+    return state === "open" && probeAt !== undefined ? probeAt : 0;
+  };
+  const times = [...rows.values()].flatMap(({ json }) => {
+    const { dueAt = Infinity, tellTo = "", tellAt = Infinity }: RowText = JSON.parse(json);
+    const receiver = /^events:(.*)$/.exec(tellTo)?.[1];
+    return receiver === undefined ? [dueAt] : [dueAt, Math.max(tellAt, probeAtOf(receiver))];
+  });
+  const ofRequests = [...documents.values()].flatMap((stored) => {
+    if (stored.kind !== "request") return [];
+    const { value, key } = storedDocument("request", stored);
+    if (value.finishedAt !== null) {
+      const probes = ["*", "second"].map(probeAtOf);
+      return value.dueAt === undefined ? [] : [Math.max(value.dueAt, ...probes)];
+    }
+    const next = rows.get(callIdOf(key, value.over));
+    const { state = "WAITING", dueAt }: RowText = next ? JSON.parse(next.json) : {};
+    return openStates.has(state) || dueAt !== undefined ? [] : [0];
+  });
+  return Math.min(Infinity, ...times, ...ofRequests);
+}
+
+interface RowText {
+  state?: string;
+  dueAt?: number;
+  tellTo?: string;
+  tellAt?: number;
+}
