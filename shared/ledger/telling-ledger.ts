@@ -3,7 +3,7 @@ import { untoldOf, withEvents } from "../calls/events.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { receiverOf } from "../dial-plan/receivers.ts";
-import type { Documents, StoredDocument } from "../documents/documents.ts";
+import type { DocumentKey, Documents, StoredDocument } from "../documents/documents.ts";
 import { errorForLog, type Log } from "../platform/log.ts";
 import { withTimeLimit } from "../platform/time-limit.ts";
 import type { CallQueue } from "../queue/call-queue.ts";
@@ -109,6 +109,11 @@ export async function sendTells(
   } catch (error) {
     log("warning", "events.not_sent", { count: changes.length, error: errorForLog(error) });
   }
+}
+
+/** Names the document that says that a request is told. */
+export function toldKeyOf(request: string): DocumentKey<"told-request"> {
+  return { kind: "told-request", key: request };
 }
 
 /**

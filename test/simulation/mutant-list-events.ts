@@ -13,13 +13,13 @@ export const eventMutants = [
     ],
     [
       "a request is noted before its first row",
-      "const isFirst = seen === null && indexOf(id) === 0;",
-      "const isFirst = seen !== null && indexOf(id) === 0;",
+      "const isFirst = seen === null && indexOf(next.id) === 0;",
+      "const isFirst = seen !== null && indexOf(next.id) === 0;",
     ],
     [
       "a request is noted with all of its calls",
-      "calls: batchCalls,\n      over: 0",
-      "calls: 1,\n      over: 0",
+      "calls: batchCalls, ...counted",
+      "calls: 1, ...counted",
     ],
     [
       "a row stands though its message could not be sent",

@@ -4,7 +4,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { replayed } from "../../../shared/calls/events.ts";
 import { firstCallIdAt, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
 import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
-import { followedRequest, sendTells } from "../../../shared/ledger/telling-ledger.ts";
+import { followedRequest, sendTells, toldKeyOf } from "../../../shared/ledger/telling-ledger.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
 import type { RouteDeps } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
@@ -152,6 +152,7 @@ async function finishAgain(
     return isAgain ? { next, seen: standing?.version ?? null } : [];
   });
   if (changes.length === 0) return 0;
+  await documents.remove(changes.map(({ next }) => toldKeyOf(next.key)));
   const done = await documents.write(changes);
   return done.filter(Boolean).length;
 }

@@ -2,10 +2,9 @@ import { callIdOf } from "../../../shared/calls/ids.ts";
 import { isOver } from "../../../shared/calls/over.ts";
 import { receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import type { StoredDocument } from "../../../shared/documents/documents.ts";
-import { tellsOf } from "../../../shared/ledger/telling-ledger.ts";
+import { tellsOf, toldKeyOf } from "../../../shared/ledger/telling-ledger.ts";
 import type { DialerDeps } from "../context.ts";
 import { messageGraceMs } from "./send-tells.ts";
-import { toldKeyOf } from "./told-requests.ts";
 
 type RequestDocument = StoredDocument<"request">;
 

@@ -1,6 +1,7 @@
 import { isCounted, type Telling, toldOnce, type Tried } from "../../../shared/calls/call-event.ts";
 import { finishedEventIdOf } from "../../../shared/calls/events.ts";
-import type { DocumentKey, StoredDocument } from "../../../shared/documents/documents.ts";
+import type { StoredDocument } from "../../../shared/documents/documents.ts";
+import { toldKeyOf } from "../../../shared/ledger/telling-ledger.ts";
 import type { DialerDeps } from "../context.ts";
 import type { PostedEvent } from "./post-event.ts";
 
@@ -8,11 +9,6 @@ import type { PostedEvent } from "./post-event.ts";
 const rememberedMs = 86_400_000;
 /** Maximum tries of a write where another writer changes the document meanwhile. */
 const writesMax = 4;
-
-/** Names the document that says that a request is told. */
-export function toldKeyOf(request: string): DocumentKey<"told-request"> {
-  return { kind: "told-request", key: request };
-}
 
 /** Returns the event that a request is finished. */
 export function finishedEventOf({ key, value }: StoredDocument<"request">): PostedEvent {

@@ -108,6 +108,9 @@ const anyStep = fc.record({
   ),
 });
 
+const dueOf = ({ events: all }: CallRow, sequence: number) =>
+  all.find((one) => one.sequence === sequence)?.dueAt ?? 0;
+
 it("a row is in the list in which its events are found, whatever is told and replayed", () => {
   fc.assert(
     fc.property(fc.array(anyStep, { maxLength: 80 }), (steps) => {
@@ -123,7 +126,13 @@ it("a row is in the list in which its events are found, whatever is told and rep
           const isAgain = before.events.some((one) => one.dueAt === undefined && isWanted(one));
           expect(row !== before).toBe(isAgain);
         } else {
-          row = withTold(row, new Map(sequences.map((one) => [one, told])), "*", write) ?? row;
+          row =
+            withTold(
+              row,
+              new Map(sequences.map((one) => [one, { told, dueAt: dueOf(row, one) }])),
+              "*",
+              write,
+            ) ?? row;
         }
         const due = row.events.flatMap(({ dueAt }) => dueAt ?? []);
         const isUsedUp = row.events.some(({ usedUp }) => usedUp === true);
