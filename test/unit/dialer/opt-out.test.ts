@@ -65,6 +65,14 @@ describe("a callee who asks not to be called again", () => {
     expect(await rowOf(bench, other)).toMatchObject({ state: "PLACED" });
   });
 
+  it("is one whose callback verifies: another one lists nobody", async () => {
+    const bench = createBench();
+    bench.told = async () => ({ kind: "unverified" });
+    await callBack(bench, await place(bench));
+    expect(await isListed(bench)).toBe(false);
+    expect(bench.eventsOf("call.opted_out")).toEqual([]);
+  });
+
   it("is not called under another HASH_KEY either: a list begins with its marks", async () => {
     const bench = createBench();
     await callBack(bench, await place(bench));
