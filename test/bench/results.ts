@@ -36,7 +36,7 @@ async function startTold(platform: CountedPlatform, meter: Meter, told: Told) {
   const receiver = await startReceiver((_request, response) => response.writeHead(204).end());
   const changes = {
     agents: { agent_sales: { provider: "twilio", ...routeFields["twilio"] } },
-    providers: { twilio: { baseUrl: standIn.url, callsPerSecond: 1000, asksPerSecond: 100 } },
+    providers: { twilio: { baseUrl: standIn.url, callsPerSecond: 1000 } },
     ...(told === "nothing" ? {} : { results: { waitMinutes: openMinutes } }),
     ...(told === "results and an event"
       ? {
@@ -53,7 +53,9 @@ async function startTold(platform: CountedPlatform, meter: Meter, told: Told) {
     providerOf: createProviders(options, Object.values(plan.agents)),
     postEvent: createPostEvent(environment, fetch, clock.now, plan),
   };
-  const service = createService(platform, meter, { plan: changes, connected });
+  // Waits take no time: they move the clock on.
+  const sleep = async (ms: number) => clock.set(clock.now() + Math.max(0, ms));
+  const service = createService(platform, meter, { plan: changes, connected, sleep });
   return {
     service,
     standIn,

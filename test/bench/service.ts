@@ -120,7 +120,12 @@ export function createService(
   {
     plan: changes = {},
     connected = {},
-  }: { plan?: object; connected?: Partial<Pick<DialerSettings, "providerOf" | "postEvent">> } = {},
+    sleep: wait = systemClock.sleep,
+  }: {
+    plan?: object;
+    connected?: Partial<Pick<DialerSettings, "providerOf" | "postEvent">>;
+    sleep?: DialerDeps["clock"]["sleep"];
+  } = {},
 ) {
   const { clock } = platform;
   let lastAlarm = "";
@@ -159,7 +164,7 @@ export function createService(
       postEvent: () => Promise.reject(new Error("the plan has no receiver")),
       ...connected,
     },
-    clock: { now: clock.now, sleep: systemClock.sleep },
+    clock: { now: clock.now, sleep: wait },
     random: { version: randomVersion, fraction: Math.random },
     concurrency: platform.concurrency,
     sweepSeconds: 60,
