@@ -1,0 +1,132 @@
+import * as z from "zod";
+import { batchCallsMax } from "../../../shared/calls/call.ts";
+import { anyName, instant, time } from "../operator/fields.ts";
+
+/** Maximum errors of calls that an answer names. */
+export const itemErrorsMax = 10_000;
+/** Maximum numbers whose caps and do-not-call entries are read. */
+export const numbersReadMax = 1_000;
+/** Maximum reasons that an answer counts; the rarest are left out. */
+export const reasonsMax = 100;
+
+/** What becomes of a call that is posted: exactly one of these. */
+const outcomes = ["refused", "never", "expire", "held", "wait", "at_once"] as const;
+export const outcomeSchema = z
+  .enum(outcomes)
+  .describe(
+    "`refused`: answered 422; `never`: accepted, and ends undialed, as on the do-not-call list; `expire`: no place within its lifetime; `held`: waits for an operator or a provider, at a time that nobody can tell; `wait`: dialed later; `at_once`: dialed when it is accepted",
+  );
+export type Outcome = z.infer<typeof outcomeSchema>;
+
+/** The kinds of limits that let a call wait. */
+const limitSchema = z.enum(["pace", "hours", "caps"]);
+export type Limit = z.infer<typeof limitSchema>;
+
+/** The body of a forecast. */
+export const forecastRequestSchema = z.strictObject({
+  client: anyName.describe("The client whose token posts the calls"),
+  calls: z
+    .array(z.unknown(), { error: "must be an array of calls" })
+    .min(1, "must have at least one call")
+    .max(batchCallsMax, `must have at most ${batchCallsMax} calls`)
+    .describe("The calls as for `POST /v1/calls/batch`. A wrong one is counted as refused"),
+  at: instant.optional().describe("When the calls are posted; now, if absent"),
+  plan: z
+    .looseObject({}, { error: "must be a dial plan" })
+    .optional()
+    .describe("A dial plan that is not deployed; the answer then has both plans' forecasts"),
+  items: z
+    .enum(["problems", "all"])
+    .optional()
+    .describe("`all` calls one by one, or those that are refused, never, expire or held"),
+});
+
+const accountSchema = z.strictObject({
+  account: z.string(),
+  calls: z.int().describe("How many of the calls it dials"),
+  first_at: time.nullable(),
+  last_at: time.nullable(),
+  limit: limitSchema
+    .nullable()
+    .describe("What delays the last of them longest; null where nothing does"),
+  calls_per_second: z.number().nullable().describe("Its pace; null: none"),
+  waiting: z
+    .strictObject({
+      calls: z.int().describe("How many calls wait in its backlogs already"),
+      last_at: time.nullable().describe("When the last of them is dialed"),
+      expire: z.int().describe("How many of them find no place within their lifetime"),
+      held: z.int().describe("How many of them wait for an operator or a provider"),
+      is_whole: z.boolean().describe("False where more wait than are read"),
+    })
+    .describe("The calls that wait today; they share the account with those asked about"),
+});
+export type AccountForecast = z.infer<typeof accountSchema>;
+
+const ruleSchema = z.strictObject({
+  limit: limitSchema,
+  rule: z
+    .string()
+    .describe("Its place in the plan, such as `countries.CA`; the account, where it is a pace"),
+  calls: z.int().describe("How many calls it delays"),
+  seconds: z.int().describe("How long it delays them, added up"),
+  seconds_most: z.int().describe("How long it delays one of them at most"),
+});
+export type RuleForecast = z.infer<typeof ruleSchema>;
+
+const summaryFields = {
+  counts: z.strictObject(
+    Object.fromEntries(outcomes.map((outcome) => [outcome, z.int()])) as Record<Outcome, z.ZodInt>,
+  ),
+  first_at: time.nullable().describe("When the first of the calls is dialed"),
+  last_at: time.nullable().describe("When the last of them is dialed"),
+  reasons: z
+    .array(z.strictObject({ outcome: outcomeSchema, reason: z.string(), calls: z.int() }))
+    .describe(
+      "Why calls are refused, never, expire or are held: a reason of a row, or a field and its error; the most frequent first",
+    ),
+  accounts: z.array(accountSchema),
+  rules: z.array(ruleSchema).describe("What delays calls, the longest delay first"),
+  hours: z
+    .array(z.strictObject({ hour: time, account: z.string(), calls: z.int() }))
+    .describe(
+      "How many of the calls are dialed in each hour of UTC, by account; none where absent",
+    ),
+  unread: z
+    .int()
+    .describe(
+      "How many calls have a number whose earlier calls and do-not-call entry were not read",
+    ),
+};
+
+const itemSchema = z.strictObject({
+  index: z.int().describe("The call's place in `calls`, from 0"),
+  outcome: outcomeSchema,
+  at: time.optional().describe("When it is dialed"),
+  account: z.string().optional(),
+  reason: z.string().optional().describe("Why it is never dialed, expires, is held, or waits"),
+  errors: z
+    .array(z.strictObject({ pointer: z.string(), detail: z.string() }))
+    .optional()
+    .describe("As in the 422 of `POST /v1/calls/batch`; 10,000 in the whole answer"),
+  is_unread: z.literal(true).optional().describe("Its number's earlier calls were not read"),
+});
+export type ForecastItem = z.infer<typeof itemSchema>;
+
+const summarySchema = z
+  .strictObject(summaryFields)
+  .meta({ id: "ForecastSummary", description: "What becomes of the calls under one plan." });
+export type ForecastSummary = z.infer<typeof summarySchema>;
+
+/** The answer to a forecast. */
+export const forecastSchema = z
+  .strictObject({
+    at: time.describe("When the calls are posted"),
+    calls: z.int(),
+    ...summaryFields,
+    deployed: summarySchema
+      .optional()
+      .describe("The same calls under the deployed plan, where another plan was sent"),
+    items: z.array(itemSchema).optional().describe("In the order of the calls"),
+  })
+  .meta({ id: "Forecast", description: "When calls would be dialed, or why not." });
+export type Forecast = z.infer<typeof forecastSchema>;
