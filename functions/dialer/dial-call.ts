@@ -14,7 +14,8 @@ import { hasComeBack } from "./waiting/call-up-soon.ts";
 import { checkClaimed } from "./delivery/check-claimed.ts";
 import { keepCount } from "./breakers/circuit-breaker.ts";
 import { openBreakers } from "../../shared/documents/breakers.ts";
-import { closedUntil, type Dial } from "./decide.ts";
+import { closedUntil } from "../../shared/schedule/decide-waiting.ts";
+import type { Dial } from "./decide.ts";
 import {
   type Delivery,
   type Held,

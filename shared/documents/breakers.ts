@@ -18,8 +18,15 @@ export function accountBreakerOf(route: Route): string {
  * starts closed.
  */
 export function routeBreakerOf(route: Route): string {
-  return `route:${createHash("sha256").update(JSON.stringify(route)).digest("hex").slice(0, 16)}`;
+  const known = routeBreakers.get(route);
+  if (known !== undefined) return known;
+  const name = `route:${createHash("sha256").update(JSON.stringify(route)).digest("hex").slice(0, 16)}`;
+  routeBreakers.set(route, name);
+  return name;
 }
+
+/** Names already computed: a plan's routes are few and never change, and every decision on a call asks for one. */
+const routeBreakers = new WeakMap<Route, string>();
 
 export function agentBreakerOf(agentId: string): string {
   return `agent:${agentId}`;

@@ -90,9 +90,15 @@ export function isPaused(
  * be recognised.
  */
 export function listMarks(hashKey: string): { any: string; own: string } {
-  const digest = createHmac("sha256", hashKey).update("do-not-call").digest("hex");
-  return { any: "list", own: `list ${digest}` };
+  if (lastMarks?.hashKey !== hashKey) {
+    const digest = createHmac("sha256", hashKey).update("do-not-call").digest("hex");
+    lastMarks = { hashKey, marks: { any: "list", own: `list ${digest}` } };
+  }
+  return lastMarks.marks;
 }
+
+/** The last result: every decision on a call asks for it, and a process has one key. */
+let lastMarks: { hashKey: string; marks: { any: string; own: string } } | undefined;
 
 export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
   return { kind: "do-not-call", key: numberHash };

@@ -1,6 +1,9 @@
 import * as z from "zod";
+import type { Decided } from "../calls/state-machine.ts";
 
 const dayMs = 86_400_000;
+/** Wait after a full cap that frees no place in time: longer than any call under way that may yet leave the cap. */
+const overCapMs = 180_000;
 /** Maximum rolling period of a cap, for which a call is remembered. */
 export const capDaysMax = 60;
 /** Maximum count of a cap, and so of the calls to a number that are remembered. */
@@ -30,4 +33,20 @@ export function freeAt(
     return blocking === undefined ? at : Math.ceil(blocking + days * dayMs);
   });
   return Math.max(at, ...free);
+}
+
+/**
+ * Decides a call whose number has been called as often as its caps allow: it waits until the number is free. Where
+ * that lies beyond its lifetime, it waits once for a call under way that may yet leave the cap, and then expires.
+ *
+ * @param free time at which the number is free, in milliseconds since the epoch
+ * @param reason that of the row, as read
+ */
+export function overCap(
+  free: number,
+  { now, expiresAt, reason }: { now: number; expiresAt: number; reason: string | undefined },
+): Extract<Decided, { state: "WAITING" }> | { state: "EXPIRED"; reason: string } {
+  if (free < expiresAt) return { state: "WAITING", reason: "max_calls", dueAt: free };
+  if (reason === "max_calls") return { state: "EXPIRED", reason: "max_calls" };
+  return { state: "WAITING", reason: "max_calls", dueAt: Math.min(now + overCapMs, expiresAt) };
 }

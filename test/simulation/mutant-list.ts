@@ -158,7 +158,7 @@ const ofDialing = [
       ],
       [
         "who is on the do-not-call list is never claimed",
-        "if (isOnDoNotCallList(numberHash, documents, hashKey)) {",
+        "if (numberHash !== undefined && isOnDoNotCallList(numberHash, documents, hashKey)) {",
         'if (numberHash === "") {',
       ],
       [

@@ -21,6 +21,7 @@ import { sweptAt, sweptAtIn } from "./counts.ts";
 import { duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
 import { endOfTime, limit, nextCursor, time, timeOf } from "./fields.ts";
 import { declareRoute } from "../route.ts";
+import { calledUpKeyOf, calledUpTo } from "../../../shared/schedule/account-pace.ts";
 
 /** Backlogs of one page, and pages of one window. */
 const pageBacklogs = 500;
@@ -174,15 +175,11 @@ function keysFor(page: readonly Waiting[]): DocumentKey[] {
       ? []
       : [
           ...breakerKeysOf(value.agentId, route).filter(({ kind }) => kind === "breaker"),
-          calledUpKeyOf(route),
+          calledUpKeyOf(accountNameOf(route)),
         ]),
   ]);
   const all = [sweepKey, ...keys];
   return [...new Map(all.map((one) => [`${one.kind} ${one.key}`, one])).values()];
-}
-
-function calledUpKeyOf(route: Route): DocumentKey<"called-up"> {
-  return { kind: "called-up", key: accountNameOf(route) };
 }
 
 /** Returns the position of the next page; undefined at the end. */
@@ -212,15 +209,14 @@ function viewOf(
     },
     // The head was read before the count: it counts even if its call has gone meanwhile.
     waiting: Math.max(1, waiting),
-    called_up_to: route === undefined ? null : calledUpTo(route, read, now),
+    called_up_to: route === undefined ? null : calledUpAhead(route, read, now),
     held_by: heldBy(agentId, route, read),
   };
 }
 
 /** Returns the time up to which calls of the route's account are called up; null if it has passed. */
-function calledUpTo(route: Route, read: DocumentsRead, now: number): string | null {
-  const { kind, key } = calledUpKeyOf(route);
-  const upTo = (read.get(kind, key)?.value.arrivalUs ?? 0) / 1000;
+function calledUpAhead(route: Route, read: DocumentsRead, now: number): string | null {
+  const upTo = calledUpTo(accountNameOf(route), read);
   return upTo > now ? timeOf(upTo) : null;
 }
 

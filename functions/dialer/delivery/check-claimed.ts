@@ -4,6 +4,7 @@ import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { BearingDocuments } from "../../../shared/documents/restore.ts";
 import { cancelledBy, isOnDoNotCallList, isPaused } from "../../../shared/documents/orders.ts";
 import { type Delivery, type Held, type Refusal, waiting } from "./delivery.ts";
+import { overCap } from "../../../shared/schedule/frequency-cap.ts";
 import type { DialerDeps } from "../context.ts";
 import type { Permit } from "./permits.ts";
 
@@ -49,9 +50,6 @@ export function refusedByOrders(
   return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;
 }
 
-/** Wait after a full cap whose end is not known: longer than any call under way that may yet leave the cap. */
-const overCapMs = 180_000;
-
 function refusedByCap(
   held: Held,
   freeAt: number | undefined,
@@ -60,10 +58,7 @@ function refusedByCap(
   const { call, row } = held.dial;
   if (freeAt === undefined) return waiting("max_calls", held);
   const expiresAt = expiryOf(call, settings.plan);
-  if (freeAt < expiresAt) return { state: "WAITING", reason: "max_calls", dueAt: freeAt };
-  if (row?.reason === "max_calls") return { state: "EXPIRED", reason: "max_calls" };
-  const dueAt = Math.min(clock.now() + overCapMs, expiresAt);
-  return { state: "WAITING", reason: "max_calls", dueAt };
+  return overCap(freeAt, { now: clock.now(), expiresAt, reason: row?.reason });
 }
 
 /**

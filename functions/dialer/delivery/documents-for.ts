@@ -18,7 +18,7 @@ import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
 import type { Known } from "../decide.ts";
 import type { DialerDeps } from "../context.ts";
 import { forgetLedger, seeEpoch } from "../epoch.ts";
-import { calledUpKeyOf, paceKeyOf } from "./permits.ts";
+import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
 
 /**
  * Reads all documents that bear on these calls at once: breakers, pauses, cancellations, do-not-call, paces,
@@ -75,7 +75,8 @@ export function knownBy(
 ): Known {
   const { plan, schedule, hashKey, providerOf } = settings;
   const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;
-  return { plan, schedule, hashKey, documents, now, ahead, canLookUp };
+  const hashOf = (number: string) => traceOfNumber(number, hashKey).numberHash;
+  return { plan, schedule, hashKey, documents, now, ahead, hashOf, canLookUp };
 }
 
 /** Combines two reads; the first one wins. */

@@ -1,11 +1,9 @@
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
-import type { DocumentKey, DocumentsRead } from "../../../shared/documents/documents.ts";
+import { paceKeyOf } from "../../../shared/schedule/account-pace.ts";
 import type { Pace } from "../../../shared/schedule/pacing.ts";
 import type { DialerDeps, DialerMemory } from "../context.ts";
 
-/** Maximum time from a claim to the expected permit: a call whose permit lies further ahead waits in the ledger. */
-export const claimAheadMsMax = 5_000;
 /** Maximum wait of a claimed call for its permit: other calls may have taken permits since the claim. */
 const waitMsMax = 7_000;
 /** Maximum delay of a request after its permit's time: late requests would leave all at once. */
@@ -19,34 +17,6 @@ const roundTripsKept = 50;
 
 export function paceOfRoute(route: Route, { settings }: Pick<DialerDeps, "settings">) {
   return accountOf(route, settings.plan).pace;
-}
-
-export function paceKeyOf(account: string): DocumentKey<"pace"> {
-  return { kind: "pace", key: account };
-}
-
-export function calledUpKeyOf(account: string): DocumentKey<"called-up"> {
-  return { kind: "called-up", key: account };
-}
-
-/**
- * Earliest time at which a request of the account may leave after `others` that leave from now on, by the pace as
- * read; in milliseconds since the epoch.
- */
-export function nextPermitAt(
-  account: string,
-  pace: Pace,
-  documents: DocumentsRead,
-  now: number,
-  others = 0,
-): number {
-  const arrivalUs = Math.max(now * 1000, documents.get("pace", account)?.value.arrivalUs ?? 0);
-  return (arrivalUs + (others + 1 - pace.burst) * pace.intervalUs) / 1000;
-}
-
-/** Time up to which calls of the account are called up, as read; in milliseconds since the epoch. */
-export function calledUpTo(account: string, documents: DocumentsRead): number {
-  return (documents.get("called-up", account)?.value.arrivalUs ?? 0) / 1000;
 }
 
 /** Records a round trip to the ledger: permits are requested that much ahead. */

@@ -9,7 +9,7 @@ import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts"
 import { refusedByOrders } from "./check-claimed.ts";
 import { openBreakers } from "../../../shared/documents/breakers.ts";
 import { type Probe, takeProbe } from "../breakers/probes.ts";
-import { closedUntil } from "../decide.ts";
+import { closedUntil } from "../../../shared/schedule/decide-waiting.ts";
 import { type Delivery, type Held, type Place, type Refusal, waiting } from "./delivery.ts";
 import { isLoopback } from "../../../shared/providers/https-url.ts";
 import { callbackAddress } from "../../../shared/platform/callback-address.ts";

@@ -4,7 +4,7 @@ import type { Pace } from "../../../shared/schedule/pacing.ts";
 import { callUpInTurn, placesOf } from "./call-up-rows.ts";
 import type { DialerDeps } from "../context.ts";
 import { type Horizon, isLive, markOf, passedAt, type Turn } from "./marks.ts";
-import { calledUpKeyOf, paceKeyOf } from "../delivery/permits.ts";
+import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
 import { type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
 

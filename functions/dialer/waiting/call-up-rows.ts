@@ -3,7 +3,8 @@ import { grantPermits, momentsOf, type Pace } from "../../../shared/schedule/pac
 import type { DialerDeps } from "../context.ts";
 import { type CalledUp, sendHints } from "./hints.ts";
 import type { Turn } from "./marks.ts";
-import { calledUpKeyOf, knownRoundTripMs, nextPermitAt } from "../delivery/permits.ts";
+import { calledUpKeyOf, nextPermitAt } from "../../../shared/schedule/account-pace.ts";
+import { knownRoundTripMs } from "../delivery/permits.ts";
 import { aheadMsOf } from "./read-backlogs.ts";
 
 /** Places of an account with a pace for rows to be called up before the next sweep. */

@@ -6,7 +6,7 @@ import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { callUpInTurn, type CalledUpPlaces, placesOf, sendInOrder } from "./call-up-rows.ts";
 import type { DialerDeps } from "../context.ts";
 import type { Backlog, Turn } from "./marks.ts";
-import { calledUpKeyOf, paceKeyOf } from "../delivery/permits.ts";
+import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
 import { probeTimesOf } from "../breakers/probes.ts";
 import { aheadMsOf, type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
