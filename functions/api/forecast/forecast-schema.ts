@@ -74,9 +74,16 @@ const ruleSchema = z.strictObject({
 export type RuleForecast = z.infer<typeof ruleSchema>;
 
 const summaryFields = {
-  counts: z.strictObject(
-    Object.fromEntries(outcomes.map((outcome) => [outcome, z.int()])) as Record<Outcome, z.ZodInt>,
-  ),
+  counts: z
+    .strictObject({
+      refused: z.int(),
+      never: z.int(),
+      expire: z.int(),
+      held: z.int(),
+      wait: z.int(),
+      at_once: z.int(),
+    })
+    .describe("Calls by outcome; they add up to all calls"),
   first_at: time.nullable().describe("When the first of the calls is dialed"),
   last_at: time.nullable().describe("When the last of them is dialed"),
   reasons: z
