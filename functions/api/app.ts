@@ -1,11 +1,11 @@
 import { zValidator } from "@hono/zod-validator";
 import { type Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
-import { callRequestSchema } from "../../shared/calls/call.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { authenticate } from "./middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv, UncheckedApiDeps } from "./context.ts";
 import { addCallbacks } from "./callbacks/take-callbacks.ts";
+import { unknownField } from "./calls/call-errors.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
 import page from "./generated/console.json" with { type: "json" };
@@ -15,9 +15,6 @@ import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts"
 import { problem, refuse } from "./problem.ts";
 import { readJson } from "./middleware/read-json.ts";
 import { createRequests } from "./requests/requests.ts";
-
-const names = Object.keys(callRequestSchema.shape);
-const unknownField = `is not a field of a call: ${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 
 const pageHeaders = {
   "content-security-policy": page.policy,

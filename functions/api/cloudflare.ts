@@ -21,7 +21,7 @@ function wire(env: WorkerEnv) {
     ledger: createD1Ledger(env.LEDGER),
     documents: createD1Documents(env.LEDGER, Date.now, () => randomVersion()),
     settings: readApiSettings(environment, dialPlan, log),
-    callerOf: readTokens(environment, log),
+    ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway
     operatorOf: readOperators(environment, log),
     clock: { now: Date.now },

@@ -20,6 +20,8 @@ export interface ApiDeps {
   settings: ApiSettings;
   /** Resolves a client's token; `now` is in milliseconds since the epoch. */
   callerOf(token: string, now: number): Caller | undefined;
+  /** Returns the agents that the tokens of a client may call for, `*` being all; empty where it has no valid token. */
+  agentsOf(client: string, now: number): string[];
   /** Rights beyond `call` that the deployment lets clients' tokens have. Absent: none. */
   clientRights?: readonly ClientRight[] | undefined;
   /** Resolves an operator's token. Undefined disables the operator API. */

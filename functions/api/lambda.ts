@@ -41,7 +41,7 @@ const wire = everyFiveMinutes(async () => {
     ledger: lazyPort(() => createLedger(retentionMs)),
     documents: lazyPort(createDocuments),
     settings,
-    callerOf: readTokens(environment, log),
+    ...readTokens(environment, log),
     clientRights: readClientRights(environment),
     operatorOf: readOperators(environment, log),
     clock: { now: Date.now },

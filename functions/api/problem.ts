@@ -52,7 +52,10 @@ export function refuse(unknownField: string) {
 }
 
 /** Returns the errors of a value that does not fit its schema: the first hundred, in document order. */
-function errorsOf(issues: readonly z.core.$ZodIssue[], unknownField: string): ProblemError[] {
+export function errorsOf(
+  issues: readonly z.core.$ZodIssue[],
+  unknownField: string,
+): ProblemError[] {
   const errors = issues.slice(0, errorsMax).flatMap((issue): ProblemError[] => {
     if (issue.code !== "unrecognized_keys") {
       return [{ pointer: pointerOf(issue.path), detail: issue.message }];

@@ -6,8 +6,8 @@ import { readJson } from "./middleware/read-json.ts";
 import { refuse } from "./problem.ts";
 import { createRequestProgress } from "./requests/progress.ts";
 
-/** Maximum body of a request: the do-not-call list's ten thousand numbers, and room. */
-const bodyBytesMax = 512 * 1024;
+/** Maximum body of a request, unless its route says otherwise: the do-not-call list's ten thousand numbers, and room. */
+const bodyBytesDefault = 512 * 1024;
 const unknownField = "is not a field of this request";
 
 /** The description of a route, from which the OpenAPI document is made. */
@@ -19,6 +19,8 @@ export interface Operation {
   path: string;
   query?: z.ZodObject | undefined;
   body?: z.ZodType | undefined;
+  /** Maximum bytes of the body; 512 KiB if absent. */
+  bytesMax?: number | undefined;
   /** True if no body stands for an empty object. */
   isBodyOptional?: boolean | undefined;
   /** The body of the answer. */
@@ -87,8 +89,8 @@ export function routeDepsOf(deps: ApiDeps): RouteDeps {
 /** Adds routes to an app. */
 export function addRoutes(app: Hono<ApiEnv>, routes: readonly Route[], deps: RouteDeps): void {
   const hook = refuse(unknownField);
-  for (const { method, path, query, body, isBodyOptional, respond } of routes) {
-    const readBody = readJson(bodyBytesMax, { isOptional: isBodyOptional });
+  for (const { method, path, query, body, bytesMax, isBodyOptional, respond } of routes) {
+    const readBody = readJson(bytesMax ?? bodyBytesDefault, { isOptional: isBodyOptional });
     if (query !== undefined) app.on(method, path, zValidator("query", query, hook));
     if (body !== undefined) app.on(method, path, readBody, zValidator("json", body, hook));
     app.on(method, path, (c) => respond(c, deps));

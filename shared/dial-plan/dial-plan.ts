@@ -19,26 +19,37 @@ export function parseDialPlan(
       throw new Error("DIAL_PLAN is not JSON"); // the parser's own message quotes the text
     }
   }
-  // zod's records silently omit this key, and with it the rules under it.
-  if (JSON.stringify(value ?? null).includes('"__proto__":')) {
-    throw new Error("dial plan: plan: must not have the key __proto__");
-  }
-  const parsed = planWithRoutesSchema.safeParse(value);
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map((issue) => {
-      const ofKey = issue.code === "invalid_key" ? issue.issues[0]?.message : undefined;
-      const place = issue.path.map(String).join(".") || "plan";
-      return `dial plan: ${place}: ${ofKey ?? issue.message}`;
-    });
+  const read = readDialPlan(value);
+  if ("problems" in read) {
+    const lines = read.problems.map(
+      ({ path, message }) => `dial plan: ${path.map(String).join(".") || "plan"}: ${message}`,
+    );
     throw new Error(lines.join("\n"));
   }
-  const simulated = Object.entries(parsed.data.agents).find(([, { type }]) => type === "simulator");
+  const simulated = Object.entries(read.plan.agents).find(([, { type }]) => type === "simulator");
   if (simulated !== undefined && ALLOW_SIMULATOR !== "true") {
     throw new Error(
       `dial plan: agents.${simulated[0]}: the simulator dials nobody; it is for npm start alone`,
     );
   }
-  return parsed.data;
+  return read.plan;
+}
+
+/** Reads a plan from its JSON, parsed, or says what is wrong at which place of it. */
+export function readDialPlan(
+  value: unknown,
+): { plan: DialPlan } | { problems: { path: PropertyKey[]; message: string }[] } {
+  // zod's records silently omit this key, and with it the rules under it.
+  if (JSON.stringify(value ?? null).includes('"__proto__":')) {
+    return { problems: [{ path: [], message: "must not have the key __proto__" }] };
+  }
+  const { data, error } = planWithRoutesSchema.safeParse(value);
+  if (data !== undefined) return { plan: data };
+  const problems = error.issues.map((issue) => {
+    const ofKey = issue.code === "invalid_key" ? issue.issues[0]?.message : undefined;
+    return { path: issue.path, message: ofKey ?? issue.message };
+  });
+  return { problems };
 }
 
 /** Returns the hours of a plan, written out or by name; undefined for `always`. */

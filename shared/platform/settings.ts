@@ -4,7 +4,14 @@ import { publicUrlIn } from "./callback-address.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "./log.ts";
 import { createSchedule, type Schedule } from "../schedule/schedule.ts";
-import { type Caller, callerOf, type ClientRight, clientRights, parseTokens } from "./tokens.ts";
+import {
+  agentsOfClient,
+  type Caller,
+  callerOf,
+  type ClientRight,
+  clientRights,
+  parseTokens,
+} from "./tokens.ts";
 
 /** Variables and secrets as provided by the platform. */
 export type Environment = Record<string, string | undefined>;
@@ -62,11 +69,16 @@ export function readDialerSettings<Connected extends object>(
 }
 
 /**
- * Reads `API_TOKENS` and returns a function that resolves a token to its caller. If the variable is missing
- * or unreadable, no token is valid: every request is answered 401.
+ * Reads `API_TOKENS` and returns functions that resolve a token to its caller, and a client to the agents of its
+ * tokens. If the variable is missing or unreadable, no token is valid: every request is answered 401.
  */
 export function readTokens({ API_TOKENS }: Environment, log: Log) {
-  return callersOf("API_TOKENS", API_TOKENS, log);
+  const tokens = tokensIn("API_TOKENS", API_TOKENS, log);
+  return {
+    callerOf: callersOf(tokens),
+    agentsOf: (client: string, now: number): string[] =>
+      "value" in tokens ? agentsOfClient(client, tokens.value, now) : [],
+  };
 }
 
 /**
@@ -75,7 +87,7 @@ export function readTokens({ API_TOKENS }: Environment, log: Log) {
  */
 export function readOperators({ OPERATOR_TOKENS, API_TOKENS }: Environment, log: Log) {
   if (!OPERATOR_TOKENS) return undefined;
-  return callersOf("OPERATOR_TOKENS", OPERATOR_TOKENS, log, API_TOKENS);
+  return callersOf(tokensIn("OPERATOR_TOKENS", OPERATOR_TOKENS, log, API_TOKENS));
 }
 
 /** Reads the rights that the deployment lets clients' tokens have. AWS grants each to the API's function. */
@@ -85,19 +97,22 @@ export function readClientRights({ CLIENT_RIGHTS = "" }: Environment): ClientRig
 }
 
 /** @param others tokens that must not appear among these: no token serves both purposes */
-function callersOf(
+function tokensIn(
   name: "API_TOKENS" | "OPERATOR_TOKENS",
   json: string | undefined,
   log: Log,
   others?: string,
 ) {
-  const tokens = read(log, () => {
+  return read(log, () => {
     if (!json) throw new Error(`${name} is not set: every request is answered 401`);
     const parsed = parseTokens(json, name);
     const both = parsed.find(({ sha256 }) => others?.toLowerCase().includes(sha256.toLowerCase()));
     if (both !== undefined) throw new Error(`${name}: ${both.id} is a token of API_TOKENS too`);
     return parsed;
   });
+}
+
+function callersOf(tokens: ReturnType<typeof tokensIn>) {
   return (token: string, now: number): Caller | undefined =>
     "value" in tokens ? callerOf(token, tokens.value, now) : undefined;
 }

@@ -83,6 +83,21 @@ export function callerOf(
   return found;
 }
 
+/** Returns the agents that a client's valid tokens may place calls for, `*` being all; empty where it has no such token. */
+export function agentsOfClient(
+  client: string,
+  tokens: z.infer<typeof tokensSchema>,
+  now: number,
+): string[] {
+  const own = tokens.filter(
+    ({ id, client: owner = id, rights = ["call"] as const, notAfter }) =>
+      owner === client &&
+      rights.includes("call") &&
+      (notAfter === undefined || now < Date.parse(notAfter)),
+  );
+  return [...new Set(own.flatMap(({ agents }) => agents))];
+}
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** Creates a token, `oc_` and 30 base62 characters (178 random bits), and the hash to store. */

@@ -40,13 +40,16 @@ export interface Schedule {
    * Returns the caps of a call. `isCounted` is true if it counts for any cap, as another agent's calls may
    * come under others.
    */
-  capsOf(request: CallRequest, route: Route): { caps: FrequencyCap[]; isCounted: boolean };
+  capsOf(request: CallRequest, route: Route): { caps: NamedCap[]; isCounted: boolean };
 }
+
+/** A cap with its rule's place in the plan, such as `countries.FR`. */
+export type NamedCap = FrequencyCap & { name: string };
 
 /** A rule of the plan as applied: its hours, unless they are `always`, and its caps. */
 interface Rule {
   hours?: HoursRule;
-  caps: FrequencyCap[];
+  caps: NamedCap[];
 }
 
 interface Window {
@@ -58,7 +61,7 @@ interface Window {
 /** Rules for calls of a set of hours to a place, computed once, as most calls of a batch share them. */
 interface Rules {
   hours: readonly HoursRule[];
-  caps: FrequencyCap[];
+  caps: NamedCap[];
   isCounted: boolean;
 }
 
@@ -72,7 +75,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     const set = hours === undefined ? undefined : hoursOf(hours, plan);
     return {
       ...(set === undefined ? {} : { hours: { name, ...set } }),
-      caps: [maxCalls, set?.maxCalls].filter((cap) => cap !== undefined),
+      caps: [maxCalls, set?.maxCalls].flatMap((cap) => cap ?? []).map((cap) => ({ ...cap, name })),
     };
   };
   const setName = ({ callingHours = "default" }: Route) => callingHours;

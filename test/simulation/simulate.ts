@@ -191,7 +191,7 @@ export async function simulate(
     ledger: ledger.reach(faultsOf("ledger")),
     documents: documents.reach(faultsOf("ledger")),
     settings: readApiSettings(variables, undefined, log),
-    callerOf: readTokens(variables, log),
+    ...readTokens(variables, log),
     operatorOf: readOperators(variables, log),
     clock: { now: world.now },
     randomId: world.hex,

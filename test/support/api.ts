@@ -37,7 +37,7 @@ export function createTestApi(
     ledger,
     documents,
     settings: readApiSettings(environment, {}, log),
-    callerOf: readTokens(environment, log),
+    ...readTokens(environment, log),
     clientRights: readClientRights(environment),
     operatorOf: readOperators(environment, log),
     clock: { now },

@@ -228,6 +228,7 @@ describe("a call's schedule", () => {
 
   it("counts calls for every cap that may concern their number", () => {
     const cap = (count: number, days: number) => ({ count, days });
+    const named = (name: string, count: number, days: number) => ({ name, count, days });
     const { capsOf } = scheduleOf({
       agents: { "*": webhook, florida: { ...webhook, callingHours: "us-florida" } },
       callingHours: { default: "always" },
@@ -235,19 +236,22 @@ describe("a call's schedule", () => {
       regions: { miami: { prefixes: ["+1305"], maxCalls: cap(1, 1) } },
     });
     expect(capsOf(call("+33123456789"))).toEqual({
-      caps: [cap(2, 7), cap(4, 30)],
+      caps: [named("countries.FR", 2, 7), named("countries.FR", 4, 30)],
       isCounted: true,
     });
-    expect(capsOf(call("+13055550100"))).toEqual({ caps: [cap(1, 1)], isCounted: true });
+    expect(capsOf(call("+13055550100"))).toEqual({
+      caps: [named("regions.miami", 1, 1)],
+      isCounted: true,
+    });
     expect(capsOf(call("+13055550100", undefined, "florida"))).toEqual({
-      caps: [cap(3, 1), cap(1, 1)],
+      caps: [named("callingHours.us-florida", 3, 1), named("regions.miami", 1, 1)],
       isCounted: true,
     });
     // The call has no cap, but another agent's calls to the number come under one.
     expect(capsOf(call("+442071838750"))).toEqual({ caps: [], isCounted: true });
     expect(scheduleOf({}).capsOf(call("+33123456789"))).toEqual({ caps: [], isCounted: false });
     expect(scheduleOf({ maxCalls: cap(7, 7) }).capsOf(call("+442071838750"))).toEqual({
-      caps: [cap(7, 7)],
+      caps: [named("maxCalls", 7, 7)],
       isCounted: true,
     });
   });
@@ -330,7 +334,7 @@ describe("a preset", () => {
     expect(opening(miami, "2026-06-01T23:59Z")[0]).toBe("2026-06-01T23:59");
     expect(opening(miami, "2026-06-02T00:00Z")).toEqual(["2026-06-02T12:00", "regions.florida"]);
     expect(opening(call("+12125550100"), "2026-06-02T00:00Z")).toEqual(["2026-06-02T00:00"]);
-    expect(capsOf(miami).caps).toEqual([{ count: 3, days: 1 }]);
+    expect(capsOf(miami).caps).toEqual([{ name: "regions.florida", count: 3, days: 1 }]);
   });
 
   it("computes the date of Easter", () => {

@@ -1,14 +1,12 @@
 import type { Context } from "hono";
 import { type CallRequest, errorsMax } from "../../../shared/calls/call.ts";
-import { mayBeCalled } from "../../../shared/dial-plan/destinations.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
-import { contextProblem } from "../../../shared/providers/index.ts";
 import type { CallsMessage } from "../../../shared/queue/messages.ts";
 import type { ApiSettings } from "../../../shared/platform/settings.ts";
 import type { Caller } from "../../../shared/platform/tokens.ts";
 import type { ApiDeps, ApiEnv } from "../context.ts";
+import { planErrors } from "./call-errors.ts";
 import { originOf } from "./idempotency.ts";
 import { enqueue } from "../port-limits.ts";
 import { problem, type ProblemError } from "../problem.ts";
@@ -89,44 +87,4 @@ function refusalsOf(
     }
   }
   return refusals.slice(0, errorsMax);
-}
-
-/**
- * Returns the errors of a call by the plan and the token. The pointer names a field, such as `/agent_id`, or
- * is empty for the whole call.
- */
-function planErrors(
-  request: CallRequest,
-  { plan, schedule }: ApiSettings,
-  { agents }: Caller,
-  acceptedAt: number,
-): { field: string; detail: string }[] {
-  const errors: { field: string; detail: string }[] = [];
-  const route = routeOf(request.agent_id, plan);
-  if (route === undefined) {
-    errors.push({ field: "/agent_id", detail: "is no agent of the dial plan" });
-  } else if (!agents.includes("*") && !agents.includes(request.agent_id)) {
-    errors.push({ field: "/agent_id", detail: "is not one of this token's agents" });
-  }
-  if (!mayBeCalled(request, plan)) {
-    const detail = "is at a destination that the dial plan does not permit";
-    errors.push({ field: "/phone_number", detail });
-  }
-  const unfit = route && contextProblem(request, route);
-  if (unfit !== undefined) errors.push({ field: "/context", detail: unfit });
-  if (route === undefined || errors.length > 0) return errors;
-
-  const expiresAt = expiryOf({ acceptedAt }, plan);
-  const { at, closedBy } = schedule.opening(request, route, acceptedAt, expiresAt);
-  if (at !== undefined) return errors;
-  if (closedBy === "no_time_zone") {
-    const detail = "is required: the number tells no time zone, and the plan has no default";
-    errors.push({ field: "/timezone", detail });
-  } else {
-    const hours = `${plan.expireAfterHours} hours`;
-    const known = request.timezone === undefined ? "; fewer may be, if its timezone is sent" : "";
-    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${known}`;
-    errors.push({ field: "", detail });
-  }
-  return errors;
 }

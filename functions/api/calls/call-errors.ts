@@ -1,0 +1,68 @@
+import { type CallRequest, callRequestSchema, singleSchema } from "../../../shared/calls/call.ts";
+import { mayBeCalled } from "../../../shared/dial-plan/destinations.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import type { ApiSettings } from "../../../shared/platform/settings.ts";
+import type { Caller } from "../../../shared/platform/tokens.ts";
+import { contextProblem } from "../../../shared/providers/index.ts";
+import { errorsOf, type ProblemError } from "../problem.ts";
+
+const names = Object.keys(callRequestSchema.shape);
+/** The error of a field that a call does not have. */
+export const unknownField = `is not a field of a call: ${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+
+/**
+ * Reads one call of a batch by the rules of `callRequestSchema`.
+ *
+ * @returns the call, or its errors as the batch's 422 names them
+ */
+export function readCallAt(
+  value: unknown,
+  index: number,
+): { request: CallRequest } | { errors: ProblemError[] } {
+  const { data, error } = singleSchema.safeParse(value);
+  if (data !== undefined) return { request: data };
+  const issues = error?.issues ?? [];
+  const inBatch = issues.map((issue) => ({ ...issue, path: [index, ...issue.path] }));
+  return { errors: errorsOf(inBatch, unknownField) };
+}
+
+/**
+ * Returns the errors of a call by the plan and the token. The pointer names a field, such as `/agent_id`, or
+ * is empty for the whole call.
+ */
+export function planErrors(
+  request: CallRequest,
+  { plan, schedule }: Pick<ApiSettings, "plan" | "schedule">,
+  { agents }: Pick<Caller, "agents">,
+  acceptedAt: number,
+): { field: string; detail: string }[] {
+  const errors: { field: string; detail: string }[] = [];
+  const route = routeOf(request.agent_id, plan);
+  if (route === undefined) {
+    errors.push({ field: "/agent_id", detail: "is no agent of the dial plan" });
+  } else if (!agents.includes("*") && !agents.includes(request.agent_id)) {
+    errors.push({ field: "/agent_id", detail: "is not one of this token's agents" });
+  }
+  if (!mayBeCalled(request, plan)) {
+    const detail = "is at a destination that the dial plan does not permit";
+    errors.push({ field: "/phone_number", detail });
+  }
+  const unfit = route && contextProblem(request, route);
+  if (unfit !== undefined) errors.push({ field: "/context", detail: unfit });
+  if (route === undefined || errors.length > 0) return errors;
+
+  const expiresAt = expiryOf({ acceptedAt }, plan);
+  const { at, closedBy } = schedule.opening(request, route, acceptedAt, expiresAt);
+  if (at !== undefined) return errors;
+  if (closedBy === "no_time_zone") {
+    const detail = "is required: the number tells no time zone, and the plan has no default";
+    errors.push({ field: "/timezone", detail });
+  } else {
+    const hours = `${plan.expireAfterHours} hours`;
+    const known = request.timezone === undefined ? "; fewer may be, if its timezone is sent" : "";
+    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${known}`;
+    errors.push({ field: "", detail });
+  }
+  return errors;
+}
