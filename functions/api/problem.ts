@@ -72,7 +72,7 @@ export function errorsOf(
  * Returns a JSON Pointer (RFC 6901). A key chosen by the client ends the pointer unless it looks like a
  * field's name: the key may contain a phone number, or a person's name.
  */
-function pointerOf(path: readonly PropertyKey[]): string {
+export function pointerOf(path: readonly PropertyKey[]): string {
   let pointer = "";
   for (const step of path) {
     const name = String(step);

@@ -121,10 +121,15 @@ export function isOnDoNotCallList(
   documents: DocumentsRead,
   hashKey: string,
 ): boolean {
-  const { any, own } = listMarks(hashKey);
-  const has = (key: string) => documents.get("do-not-call", key) !== undefined;
-  if (has(any) && !has(own)) {
+  if (isOfOtherKey(documents, hashKey)) {
     throw new Error("the do-not-call list was made under another HASH_KEY");
   }
-  return has(numberHash);
+  return documents.get("do-not-call", numberHash) !== undefined;
+}
+
+/** True if the do-not-call list was made under another HASH_KEY: then nobody is dialed. */
+export function isOfOtherKey(documents: DocumentsRead, hashKey: string): boolean {
+  const { any, own } = listMarks(hashKey);
+  const has = (key: string) => documents.get("do-not-call", key) !== undefined;
+  return has(any) && !has(own);
 }

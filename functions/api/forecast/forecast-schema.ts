@@ -32,7 +32,7 @@ export const forecastRequestSchema = z.strictObject({
     .describe("The calls as for `POST /v1/calls/batch`. A wrong one is counted as refused"),
   at: instant.optional().describe("When the calls are posted; now, if absent"),
   plan: z
-    .looseObject({}, { error: "must be a dial plan" })
+    .unknown()
     .optional()
     .describe("A dial plan that is not deployed; the answer then has both plans' forecasts"),
   items: z
@@ -42,7 +42,10 @@ export const forecastRequestSchema = z.strictObject({
 });
 
 const accountSchema = z.strictObject({
-  account: z.string(),
+  account: z
+    .string()
+    .nullable()
+    .describe("Null: calls that wait already, of agents without a route in the plan"),
   calls: z.int().describe("How many of the calls it dials"),
   first_at: time.nullable(),
   last_at: time.nullable(),

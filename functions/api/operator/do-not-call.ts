@@ -1,6 +1,11 @@
 import * as z from "zod";
 import type { Documents, DocumentKey } from "../../../shared/documents/documents.ts";
-import { doNotCallKeyOf, doNotCallKeysOf, listMarks } from "../../../shared/documents/orders.ts";
+import {
+  doNotCallKeyOf,
+  doNotCallKeysOf,
+  isOfOtherKey,
+  listMarks,
+} from "../../../shared/documents/orders.ts";
 import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
 import type { RouteDeps } from "../context.ts";
@@ -52,8 +57,8 @@ const changeDoNotCall = declareRoute({
     const [any, own] = [doNotCallKeyOf(marks.any), doNotCallKeyOf(marks.own)];
     const standing = await documents.read(doNotCallKeysOf([], deps.hashKey));
     const isList = standing.get(any.kind, any.key) !== undefined;
-    const isOfOtherKey = isList && standing.get(own.kind, own.key) === undefined;
-    if (isOfOtherKey && !renew && !more) {
+    const isOther = isOfOtherKey(standing, deps.hashKey);
+    if (isOther && !renew && !more) {
       const detail = "The list was made under another HASH_KEY: send all of it again, with renew.";
       return problem(c, 409, detail);
     }
@@ -67,7 +72,7 @@ const changeDoNotCall = declareRoute({
     await drop(remove.map(keyOf), documents);
     await put(add.map(keyOf), documents, deps);
     // A list that was made under another key lets nobody be dialed until all of it has been sent.
-    if (isOfOtherKey && !more) await put([own], documents, deps);
+    if (isOther && !more) await put([own], documents, deps);
     return { added: add.length, removed: remove.length };
   },
 });

@@ -6,6 +6,7 @@ import { countRoutes } from "./counts.ts";
 import { decisionRoutes } from "./decisions.ts";
 import { doNotCallRoutes } from "./do-not-call.ts";
 import { eventRoutes } from "./events.ts";
+import { forecastRoutes } from "./forecast.ts";
 import { pauseRoutes } from "./pauses.ts";
 import { redialRoutes } from "./redial.ts";
 import { replayRoutes } from "./replay-events.ts";
@@ -24,6 +25,7 @@ export const operatorRoutes: readonly Route[] = [
   ...auditRoutes,
   ...eventRoutes,
   ...replayRoutes,
+  ...forecastRoutes,
   ...doNotCallRoutes,
   ...restoreRoutes,
 ];

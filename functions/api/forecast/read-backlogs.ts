@@ -1,0 +1,156 @@
+import { type Call } from "../../../shared/calls/call.ts";
+import { callOf } from "../../../shared/calls/call-row.ts";
+import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
+import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
+import type { CallLedger, DuePlace } from "../../../shared/ledger/call-ledger.ts";
+import { endOfTime } from "../operator/fields.ts";
+
+/** Maximum rows whose places are read, and rows that are read whole. */
+const placesMax = 20_000;
+const rowsMax = 1_000;
+/** Backlogs per list, and lists. */
+const pageBacklogs = 500;
+const pagesMax = 2;
+/** Backlogs of one read of places, its maximum places, and rows of one read: a row may have 33 kB. */
+const backlogsAtOnce = 100;
+const placesAtOnce = 5_000;
+const rowsAtOnce = 100;
+
+type Backlog = StoredDocument<"backlog">;
+
+/** A call that waits in a backlog. */
+export interface WaitingCall {
+  call: Call;
+  backlog: string;
+  dueAt: number;
+  reason: string;
+  /** False if the request is that of a row near it, as its own was not read. */
+  hasNumber: boolean;
+}
+
+/** The calls of a backlog that wait. */
+interface BacklogRead {
+  backlog: Backlog;
+  places: DuePlace[];
+  /** True if all places were read. */
+  isWhole: boolean;
+}
+
+/** The waiting calls of backlogs, as far as they were read. */
+export interface BacklogsRead {
+  waiting: WaitingCall[];
+  /** Agents of the backlogs of which some calls were not read. */
+  agentsCut: Set<string>;
+  /** True if there are backlogs that were not read at all. */
+  isCut: boolean;
+}
+
+/**
+ * Reads the calls that wait in the backlogs of some agents: the places of at most 20,000, and the requests of at most
+ * 1,000 of them, evenly spread. A row whose request was not read counts as one like the last read row before it.
+ */
+export async function readBacklogs(
+  isWanted: (agentId: string) => boolean,
+  { documents, ledger }: { documents: Documents; ledger: CallLedger },
+): Promise<BacklogsRead> {
+  const { backlogs, isCut } = await listBacklogs(documents);
+  const reads = await readPlaces(
+    backlogs.filter(({ value }) => isWanted(value.agentId)),
+    ledger,
+  );
+  const total = reads.reduce((sum, { places }) => sum + places.length, 0);
+  // Each backlog has one request read at least.
+  const step = Math.ceil(total / Math.max(1, rowsMax - reads.length));
+  const samples = reads.flatMap(({ places }) => places.filter((_, index) => index % step === 0));
+  const rows = await readCalls(samples, ledger);
+  return {
+    waiting: reads.flatMap((read) => waitingIn(read, rows)),
+    agentsCut: new Set(
+      reads.filter(({ isWhole }) => !isWhole).map(({ backlog }) => backlog.value.agentId),
+    ),
+    isCut,
+  };
+}
+
+async function listBacklogs(
+  documents: Documents,
+): Promise<{ backlogs: Backlog[]; isCut: boolean }> {
+  const backlogs: Backlog[] = [];
+  for (let page = 0; page < pagesMax; page++) {
+    const after = backlogs.at(-1)?.key;
+    const listed = await documents.list("backlog", { after, limit: pageBacklogs });
+    backlogs.push(...listed);
+    if (listed.length < pageBacklogs) return { backlogs, isCut: false };
+  }
+  return { backlogs, isCut: true };
+}
+
+/** Reads the places of all backlogs in turn, until there are as many as are read at most. */
+async function readPlaces(
+  backlogs: readonly Backlog[],
+  ledger: CallLedger,
+): Promise<BacklogRead[]> {
+  const reads = backlogs.map((backlog): BacklogRead => ({ backlog, places: [], isWhole: false }));
+  let open = reads;
+  for (let left = placesMax; left > 0 && open.length > 0;) {
+    const each = Math.max(
+      1,
+      Math.min(
+        Math.floor(left / open.length),
+        Math.floor(placesAtOnce / Math.min(open.length, backlogsAtOnce)),
+      ),
+    );
+    for (let start = 0; start < open.length && left > 0; start += backlogsAtOnce) {
+      const some = open.slice(start, start + backlogsAtOnce);
+      const asked = some.map(({ backlog, places }) => ({ key: backlog.key, after: places.at(-1) }));
+      const pages = await ledger.due({ backlogs: asked, until: endOfTime, each });
+      for (const [index, read] of some.entries()) {
+        const page = pages[index] ?? [];
+        read.places.push(...page);
+        read.isWhole = page.length < each;
+        left -= page.length;
+      }
+    }
+    open = open.filter(({ isWhole }) => !isWhole);
+  }
+  return reads;
+}
+
+/** Reads the calls of rows that still wait, with the reasons of their waits. */
+async function readCalls(
+  places: readonly DuePlace[],
+  ledger: CallLedger,
+): Promise<Map<string, { call: Call; reason: string }>> {
+  const parts = Array.from({ length: Math.ceil(places.length / rowsAtOnce) }, (_, part) =>
+    places.slice(part * rowsAtOnce, (part + 1) * rowsAtOnce),
+  );
+  const read = await Promise.all(parts.map((part) => ledger.read(part.map(({ id }) => id))));
+  return new Map(
+    read.flatMap(({ rows }) =>
+      [...rows.values()].flatMap((row): [string, { call: Call; reason: string }][] => {
+        const call = row.state === "WAITING" ? callOf(row) : undefined;
+        return call === undefined ? [] : [[row.id, { call, reason: row.reason }]];
+      }),
+    ),
+  );
+}
+
+/** Returns the waiting calls of a backlog. Rows that no request is known for have gone since, or are too few to count. */
+function waitingIn(
+  { backlog, places }: BacklogRead,
+  rows: ReadonlyMap<string, { call: Call; reason: string }>,
+): WaitingCall[] {
+  const waiting: WaitingCall[] = [];
+  let like: { call: Call; reason: string } | undefined;
+  for (const { id, dueAt } of places) {
+    const own = rows.get(id);
+    like = own ?? like;
+    if (like === undefined) continue;
+    const { call, reason } = like;
+    const of = { id, requestId: requestIdOf(id), acceptedAt: timeOfId(id), ancestors: undefined };
+    const hasNumber = own !== undefined;
+    const one = hasNumber ? call : { ...call, ...of };
+    waiting.push({ call: one, backlog: backlog.key, dueAt, reason, hasNumber });
+  }
+  return waiting;
+}

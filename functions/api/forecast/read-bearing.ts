@@ -1,0 +1,149 @@
+import type { CallRequest } from "../../../shared/calls/call.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
+import type { DocumentKey, Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
+import {
+  cancellationKeysOf,
+  doNotCallKeysOf,
+  pauseKeysOf,
+} from "../../../shared/documents/orders.ts";
+import { restoreKey } from "../../../shared/documents/restore.ts";
+import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
+import { accountNameOf } from "../../../shared/providers/index.ts";
+import { paceKeyOf } from "../../../shared/schedule/account-pace.ts";
+import type { Schedule } from "../../../shared/schedule/schedule.ts";
+import type { RouteDeps } from "../context.ts";
+import { numbersReadMax } from "./forecast-schema.ts";
+import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
+
+/** Maximum agents whose pauses and breakers are read, and documents of one read. */
+const agentsReadMax = 1_000;
+const documentsAtOnce = 1_000;
+
+/** A plan with its schedule. */
+export interface PlanWithSchedule {
+  plan: DialPlan;
+  schedule: Schedule;
+}
+
+/** What bears on calls today, as far as it was read. */
+export interface BearingRead extends BacklogsRead {
+  documents: DocumentsRead;
+  /** Hashes of the numbers whose do-not-call entries and caps were read. */
+  hashes: ReadonlyMap<string, string>;
+  /** Times at which these numbers were called, in milliseconds since the epoch. */
+  caps: ReadonlyMap<string, readonly number[]>;
+  /** Agents whose pauses and breakers were read. */
+  agents: ReadonlySet<string>;
+}
+
+/**
+ * Reads what bears on calls: pauses, breakers and paces of their agents and accounts under all of the plans, do-not-call
+ * entries and caps of at most 1,000 numbers, and the calls that wait for the same accounts. Under several plans that
+ * is every call that waits.
+ */
+export async function readBearing(
+  requests: readonly CallRequest[],
+  plans: readonly PlanWithSchedule[],
+  deps: RouteDeps,
+): Promise<BearingRead> {
+  const accountsOf = (agentId: string) =>
+    plans.flatMap(({ plan }) => {
+      const route = routeOf(agentId, plan);
+      return route === undefined ? [] : accountNameOf(route);
+    });
+  const posted = firstOf(
+    requests.map(({ agent_id }) => agent_id),
+    agentsReadMax,
+  );
+  const accounts = new Set([...posted].flatMap(accountsOf));
+  const read = await readBacklogs(
+    (agentId) => plans.length > 1 || accountsOf(agentId).some((account) => accounts.has(account)),
+    deps,
+  );
+  const waiting = read.waiting.filter(({ hasNumber }) => hasNumber).map(({ call }) => call);
+  const agents = new Set([...posted, ...read.waiting.map(({ call }) => call.request.agent_id)]);
+  const numbers = [...requests, ...waiting.map(({ request }) => request)];
+  const hashes = new Map(
+    [
+      ...firstOf(
+        numbers.map(({ phone_number }) => phone_number),
+        numbersReadMax,
+      ),
+    ].map((number) => [number, traceOfNumber(number, deps.hashKey).numberHash]),
+  );
+  const keys: DocumentKey[] = [
+    restoreKey,
+    ...doNotCallKeysOf([...hashes.values()], deps.hashKey),
+    ...waiting.flatMap(cancellationKeysOf),
+    ...plans.flatMap((one) => keysOfAgents(agents, one)),
+    ...capKeysOf(numbers, hashes, plans),
+  ];
+  const documents = await readAll(keys, deps.documents);
+  const caps = [...hashes].map(([number, hash]): [string, number[]] => {
+    const { entries = [] } = documents.get("cap", hash)?.value ?? {};
+    return [number, entries.map(({ at }) => at)];
+  });
+  return { ...read, documents, hashes, caps: new Map(caps), agents };
+}
+
+/** Returns the first values that differ, at most `most`. */
+function firstOf(values: readonly string[], most: number): Set<string> {
+  const first = new Set<string>();
+  for (const value of values) {
+    if (first.size === most) break;
+    first.add(value);
+  }
+  return first;
+}
+
+/** Names the documents of agents and of the accounts that a plan routes them to. */
+function keysOfAgents(agents: Iterable<string>, { plan }: PlanWithSchedule): DocumentKey[] {
+  return [...agents].flatMap((agent): DocumentKey[] => {
+    const route = routeOf(agent, plan);
+    if (route === undefined) return pauseKeysOf(agent, route);
+    const account = accountNameOf(route);
+    return [
+      ...pauseKeysOf(agent, route),
+      ...breakerKeysOf(agent, route).filter(({ kind }) => kind === "breaker"),
+      paceKeyOf(account),
+      { kind: "account", key: account },
+    ];
+  });
+}
+
+/** Names the documents of those numbers' caps that one of the plans has. */
+function capKeysOf(
+  requests: readonly CallRequest[],
+  hashes: ReadonlyMap<string, string>,
+  plans: readonly PlanWithSchedule[],
+): DocumentKey[] {
+  const isCapped = (request: CallRequest) =>
+    plans.some(({ plan, schedule }) => {
+      const route = routeOf(request.agent_id, plan);
+      return route !== undefined && schedule.capsOf(request, route).caps.length > 0;
+    });
+  return requests.flatMap((request): DocumentKey[] => {
+    const key = hashes.get(request.phone_number);
+    return key !== undefined && isCapped(request) ? [{ kind: "cap", key }] : [];
+  });
+}
+
+/** Reads documents in parts, each once. */
+async function readAll(keys: readonly DocumentKey[], documents: Documents): Promise<DocumentsRead> {
+  const once = [...new Map(keys.map((key) => [`${key.kind} ${key.key}`, key])).values()];
+  const parts = Array.from({ length: Math.ceil(once.length / documentsAtOnce) }, (_, part) =>
+    once.slice(part * documentsAtOnce, (part + 1) * documentsAtOnce),
+  );
+  const reads = await Promise.all(parts.map((part) => documents.read(part)));
+  return {
+    get(kind, key) {
+      for (const read of reads) {
+        const found = read.get(kind, key);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
+  };
+}

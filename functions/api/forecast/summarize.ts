@@ -1,0 +1,209 @@
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
+import { accountNameOf } from "../../../shared/providers/index.ts";
+import type { ProblemError } from "../problem.ts";
+import { timeOf } from "../operator/fields.ts";
+import type { Forecasted, ForecastedCalls } from "./forecast-calls.ts";
+import {
+  type AccountForecast,
+  type ForecastItem,
+  type ForecastSummary,
+  itemErrorsMax,
+  type Outcome,
+  reasonsMax,
+  type RuleForecast,
+} from "./forecast-schema.ts";
+import type { BearingRead } from "./read-bearing.ts";
+import { longestOf, reasonOf } from "./run-queues.ts";
+
+const hourMs = 3_600_000;
+
+/** A call that is dialed, and when. */
+type Dialed = Forecasted & { end: { kind: "dialed"; at: number } };
+
+/** Adds up what becomes of calls under a plan. */
+export function summarize(
+  { plan, posted, waiting }: ForecastedCalls,
+  read: Pick<BearingRead, "agentsCut" | "isCut">,
+): ForecastSummary {
+  const dialed = posted.filter(isDialed);
+  const counts = { refused: 0, never: 0, expire: 0, held: 0, wait: 0, at_once: 0 };
+  for (const one of posted) counts[outcomeOf(one)] += 1;
+  const times = timesOf(dialed);
+  return {
+    counts,
+    ...times,
+    reasons: reasonsOf(posted),
+    accounts: accountsOf(plan, posted, waiting, read),
+    rules: rulesOf(dialed),
+    hours: hoursOf(dialed),
+    unread: posted.filter(({ isUnread }) => isUnread).length,
+  };
+}
+
+/** Describes the calls one by one; without `all`, those that are not dialed. At most 10,000 errors are named. */
+export function itemsOf(posted: readonly Forecasted[], which: "problems" | "all"): ForecastItem[] {
+  let errorsLeft = itemErrorsMax;
+  return posted.flatMap((one, index): ForecastItem[] => {
+    const outcome = outcomeOf(one);
+    if (which === "problems" && (outcome === "wait" || outcome === "at_once")) return [];
+    const { end, account, isUnread } = one;
+    const errors = end.kind === "refused" ? pointedIn(end.errors).slice(0, errorsLeft) : [];
+    errorsLeft -= errors.length;
+    const reason = reasonOfCall(one);
+    return [
+      {
+        index,
+        outcome,
+        ...(end.kind === "dialed" ? { at: timeOf(end.at) } : {}),
+        ...(account === null ? {} : { account }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(errors.length > 0 ? { errors } : {}),
+        ...(isUnread ? { is_unread: true as const } : {}),
+      },
+    ];
+  });
+}
+
+function outcomeOf({ end, delays }: Forecasted): Outcome {
+  if (end.kind !== "dialed") return end.kind;
+  return delays.length === 0 ? "at_once" : "wait";
+}
+
+const isDialed = (one: Forecasted): one is Dialed => one.end.kind === "dialed";
+
+/** Returns why a call is not dialed, or what delays it longest; undefined for refused calls, and those without a delay. */
+function reasonOfCall({ end, delays }: Forecasted): string | undefined {
+  if (end.kind === "refused") return undefined;
+  if (end.kind !== "dialed") return end.reason;
+  const longest = longestOf(delays);
+  return longest && reasonOf(longest);
+}
+
+function timesOf(dialed: readonly Dialed[]): { first_at: string | null; last_at: string | null } {
+  if (dialed.length === 0) return { first_at: null, last_at: null };
+  const at = (pick: (one: number, other: number) => number) =>
+    timeOf(dialed.reduce((best, { end }) => pick(best, end.at), dialed[0]?.end.at ?? 0));
+  return { first_at: at(Math.min), last_at: at(Math.max) };
+}
+
+/** Returns the errors of a body. Those of headers cannot be among a call's. */
+function pointedIn(errors: readonly ProblemError[]): { pointer: string; detail: string }[] {
+  return errors.flatMap((error) => ("pointer" in error ? error : []));
+}
+
+/** Counts why calls are not dialed, the most frequent reason first. */
+function reasonsOf(posted: readonly Forecasted[]): ForecastSummary["reasons"] {
+  const counted = new Map<string, ForecastSummary["reasons"][number]>();
+  for (const one of posted) {
+    const outcome = outcomeOf(one);
+    if (outcome === "wait" || outcome === "at_once") continue;
+    const { end } = one;
+    const why =
+      end.kind === "refused" ? pointedIn(end.errors).map(fieldAndError) : [reasonOfCall(one) ?? ""];
+    for (const reason of new Set(why)) {
+      const key = `${outcome} ${reason}`;
+      const known = counted.get(key);
+      if (known === undefined) counted.set(key, { outcome, reason, calls: 1 });
+      else known.calls += 1;
+    }
+  }
+  return [...counted.values()].toSorted((a, b) => b.calls - a.calls).slice(0, reasonsMax);
+}
+
+/** Formats an error without the place of its call: `/agent_id is no agent of the dial plan`. */
+function fieldAndError({ pointer, detail }: { pointer: string; detail: string }): string {
+  return `${pointer.replace(/^\/\d+/, "")} ${detail}`.trim();
+}
+
+function accountsOf(
+  plan: DialPlan,
+  posted: readonly Forecasted[],
+  waiting: readonly Forecasted[],
+  { agentsCut, isCut }: Pick<BearingRead, "agentsCut" | "isCut">,
+): AccountForecast[] {
+  const named = (agents: Iterable<string>) =>
+    [...agents].map((agent) => {
+      const route = routeOf(agent, plan);
+      return route === undefined ? null : accountNameOf(route);
+    });
+  const cut = new Set(named(agentsCut));
+  const own = Map.groupBy(
+    posted.filter(({ end }) => end.kind !== "refused"),
+    ({ account }) => account,
+  );
+  const others = Map.groupBy(waiting, ({ account }) => account);
+  const paces = pacesOf(plan);
+  return [...new Set([...own.keys(), ...others.keys()])].toSorted(byName).map((account) => {
+    const dialed = (own.get(account) ?? []).filter(isDialed);
+    const last = dialed.reduce<Dialed | undefined>(
+      (latest, one) => (latest !== undefined && latest.end.at > one.end.at ? latest : one),
+      undefined,
+    );
+    const rows = others.get(account) ?? [];
+    const count = (kind: string) => rows.filter(({ end }) => end.kind === kind).length;
+    return {
+      account,
+      calls: dialed.length,
+      ...timesOf(dialed),
+      limit: longestOf(last?.delays ?? [])?.limit ?? null,
+      calls_per_second: (account === null ? undefined : paces.get(account)) ?? null,
+      waiting: {
+        calls: rows.length,
+        last_at: timesOf(rows.filter(isDialed)).last_at,
+        expire: count("expire"),
+        held: count("held"),
+        is_whole: !isCut && !cut.has(account),
+      },
+    };
+  });
+}
+
+function byName(one: string | null, other: string | null): number {
+  return (one ?? "") < (other ?? "") ? -1 : 1;
+}
+
+/** Returns the calls per second of each account of a plan that has a pace. */
+function pacesOf(plan: DialPlan): Map<string, number> {
+  return new Map(
+    Object.values(plan.agents).flatMap((route): [string, number][] => {
+      const { pace } = accountOf(route, plan);
+      if (pace === undefined) return [];
+      const perSecond = Math.round((1_000_000 / pace.intervalUs) * 10_000) / 10_000;
+      return [[accountNameOf(route), perSecond]];
+    }),
+  );
+}
+
+/** Adds up the delays of dialed calls by rule, the longest sum first. */
+function rulesOf(dialed: readonly Dialed[]): RuleForecast[] {
+  const rules = new Map<string, RuleForecast & { ms: number }>();
+  for (const { delays } of dialed) {
+    for (const { limit, rule, ms } of delays) {
+      const key = `${limit} ${rule}`;
+      const sum = rules.get(key) ?? { limit, rule, calls: 0, seconds: 0, seconds_most: 0, ms: 0 };
+      rules.set(key, sum);
+      sum.calls += 1;
+      sum.ms += ms;
+      sum.seconds_most = Math.max(sum.seconds_most, Math.ceil(ms / 1000));
+    }
+  }
+  return [...rules.values()]
+    .toSorted((a, b) => b.ms - a.ms)
+    .map(({ ms, ...sum }) => ({ ...sum, seconds: Math.ceil(ms / 1000) }));
+}
+
+/** Counts dialed calls by the hour and account, in the order of time. */
+function hoursOf(dialed: readonly Dialed[]): ForecastSummary["hours"] {
+  const counted = new Map<string, { at: number; account: string; calls: number }>();
+  for (const { end, account } of dialed) {
+    const at = Math.floor(end.at / hourMs) * hourMs;
+    const key = `${at} ${account}`;
+    const known = counted.get(key);
+    if (known === undefined) counted.set(key, { at, account: account ?? "", calls: 1 });
+    else known.calls += 1;
+  }
+  return [...counted.values()]
+    .toSorted((a, b) => a.at - b.at || (a.account < b.account ? -1 : 1))
+    .map(({ at, account, calls }) => ({ hour: timeOf(at), account, calls }));
+}

@@ -1,0 +1,87 @@
+import { readDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { isOfOtherKey } from "../../../shared/documents/orders.ts";
+import { createSchedule } from "../../../shared/schedule/schedule.ts";
+import { readCallAt } from "../calls/call-errors.ts";
+import type { RouteDeps } from "../context.ts";
+import { forecastCalls, type Posted } from "../forecast/forecast-calls.ts";
+import { forecastRequestSchema, forecastSchema } from "../forecast/forecast-schema.ts";
+import { type PlanWithSchedule, readBearing } from "../forecast/read-bearing.ts";
+import { itemsOf, summarize } from "../forecast/summarize.ts";
+import { pointerOf, problem, type ProblemError, unprocessable } from "../problem.ts";
+import { declareRoute } from "../route.ts";
+import { timeOf } from "./fields.ts";
+
+/** Maximum body: a batch of 4 MiB, and a plan. */
+const bytesMax = 5 * 1024 * 1024;
+/** Maximum size of a plan, in bytes of its JSON. */
+const planBytesMax = 256 * 1024;
+/** Maximum errors of a plan that an answer names. */
+const planErrorsMax = 100;
+
+/** Stores and queues nothing, and asks no provider. */
+const forecastRoute = declareRoute({
+  operationId: "forecast",
+  summary:
+    "When calls would be dialed if they were posted, or why not; nothing is stored or queued",
+  method: "post",
+  path: "/forecast",
+  bytesMax,
+  body: forecastRequestSchema,
+  answer: forecastSchema,
+  problems: [409],
+  async handle({ c, deps, body }) {
+    const now = deps.clock.now();
+    const { client, at = now, items } = body;
+    const agents = deps.agentsOf(client, at);
+    const sent = planIn(body.plan, deps);
+    const errors: ProblemError[] = [
+      ...(at < now ? [{ pointer: "/at", detail: "must not have passed" }] : []),
+      ...(agents.length === 0
+        ? [{ pointer: "/client", detail: "has no valid token that may place calls" }]
+        : []),
+      ...("errors" in sent ? sent.errors : []),
+    ];
+    if (errors.length > 0 || "errors" in sent) return unprocessable(c, errors);
+    const posted: Posted = { calls: body.calls.map(readCallAt), client, agents, at };
+    const deployed: PlanWithSchedule = deps.settings;
+    const { plan = deployed } = sent;
+    const requests = posted.calls.flatMap((one) => ("request" in one ? one.request : []));
+    const read = await readBearing(requests, [...new Set([plan, deployed])], deps);
+    if (isOfOtherKey(read.documents, deps.hashKey)) {
+      const detail = "The do-not-call list was made under another HASH_KEY: nobody is dialed.";
+      return problem(c, 409, detail);
+    }
+    const { hashKey } = deps;
+    const under = (one: PlanWithSchedule) => forecastCalls(posted, one, read, { hashKey, now });
+    const forecast = under(plan);
+    return {
+      at: timeOf(at),
+      calls: posted.calls.length,
+      ...summarize(forecast, read),
+      ...(plan === deployed ? {} : { deployed: summarize(under(deployed), read) }),
+      ...(items === undefined ? {} : { items: itemsOf(forecast.posted, items) }),
+    };
+  },
+});
+
+export const forecastRoutes = [forecastRoute];
+
+/** Reads the plan of a request; no plan if there is none. */
+function planIn(
+  value: unknown,
+  { log }: RouteDeps,
+): { plan?: PlanWithSchedule } | { errors: ProblemError[] } {
+  if (value === undefined) return {};
+  if (Buffer.byteLength(JSON.stringify(value)) > planBytesMax) {
+    return { errors: [{ pointer: "/plan", detail: `must be at most ${planBytesMax} bytes` }] };
+  }
+  const read = readDialPlan(value);
+  if ("plan" in read) {
+    return { plan: { plan: read.plan, schedule: createSchedule(read.plan, log) } };
+  }
+  const errors = read.problems.slice(0, planErrorsMax).map(({ path, message }) => ({
+    pointer: pointerOf(["plan", ...path]),
+    detail: message,
+  }));
+  return { errors };
+}
