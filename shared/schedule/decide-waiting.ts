@@ -51,16 +51,13 @@ export function decideWaiting(
   row: Waiting | undefined,
   known: Bearing,
 ): WaitingDecision {
-  const { plan, schedule, now } = known;
+  const { plan, now } = known;
   const dialAt = Math.max(now, row?.dueAt ?? 0);
   const end = endOf(call, dialAt, known);
   if (end !== undefined) return { kind: "write", decided: end };
   const route = routeOf(call.request.agent_id, plan);
   if (route === undefined) return wait(row, "route_gone", now);
-  const closed = closedUntil(
-    schedule.opening(call.request, route, dialAt, expiryOf(call, plan)),
-    dialAt,
-  );
+  const closed = decideByClock(call, route, dialAt, known);
   if (closed !== undefined) return { kind: "write", decided: closed };
   const waits = waitsFor(call, row, route, known);
   if (row !== undefined && waits?.permitAt !== undefined) {
@@ -71,6 +68,18 @@ export function decideWaiting(
   const open = openBreakers(call.request.agent_id, route, known.documents);
   const probeAt = Math.max(0, ...open.map(({ value }) => value.probeAt));
   return { kind: "dial", route, dialAt: Math.max(dialAt, probeAt) };
+}
+
+/** Returns what keeps a call from being dialed at `at` by the clock alone: its lifetime, or its calling hours. */
+export function decideByClock(
+  call: Call,
+  route: Route,
+  at: number,
+  { plan, schedule }: Pick<Bearing, "plan" | "schedule">,
+): ReturnType<typeof closedUntil> {
+  const expiresAt = expiryOf(call, plan);
+  if (at >= expiresAt) return { state: "EXPIRED", reason: "expired" };
+  return closedUntil(schedule.opening(call.request, route, at, expiresAt), at);
 }
 
 /** Returns the final state of a call that must end now, whatever is paused, open or paced. */

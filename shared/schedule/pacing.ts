@@ -33,11 +33,19 @@ export function grantPermits(
 export function momentsOf(
   baseUs: number,
   granted: number,
-  { intervalUs, burst }: Pace,
+  pace: Pace,
   notBefore: number,
 ): number[] {
-  return Array.from({ length: granted }, (_, index) => {
-    const conforming = baseUs + (index - burst + 1) * intervalUs;
-    return Math.max(notBefore, Math.ceil(conforming / 1000));
-  });
+  return Array.from({ length: granted }, (_, index) => momentOf(baseUs, index, pace, notBefore));
+}
+
+/** Returns the time of the granted permit at `index`, see `momentsOf`. */
+export function momentOf(
+  baseUs: number,
+  index: number,
+  { intervalUs, burst }: Pace,
+  notBefore: number,
+): number {
+  const conforming = baseUs + (index - burst + 1) * intervalUs;
+  return Math.max(notBefore, Math.ceil(conforming / 1000));
 }

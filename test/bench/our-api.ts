@@ -19,11 +19,15 @@ const log: Log = (level, event, fields) => {
 
 export const benchHashKey = "5f".repeat(32);
 
-/** Creates the API under the example dial plan, which takes callbacks here, over any queue. */
-export function createBenchApi(queue: CallQueue) {
+/** Creates the API under the example dial plan, which takes callbacks here, or one changed by `plan`, over any queue. */
+export function createBenchApi(
+  queue: CallQueue,
+  more: { plan?: object; environment?: object } = {},
+) {
   const environment = {
+    ...more.environment,
     API_TOKENS: JSON.stringify([{ id: "bench", sha256: benchTokenSha256 }]),
-    DIAL_PLAN: JSON.stringify({ ...dialPlan, results: {} }),
+    DIAL_PLAN: JSON.stringify({ ...dialPlan, results: {}, ...more.plan }),
     HASH_KEY: benchHashKey,
     PUBLIC_URL: "https://calls.example.com",
   };

@@ -17,6 +17,7 @@ const parts = [
   "accept",
   "batch",
   "callbacks",
+  "forecast",
   "dialing",
   "round-trips",
   "deliveries",

@@ -1,5 +1,5 @@
 import { comparePlaces } from "../../../shared/ledger/call-ledger.ts";
-import { grantPermits, momentsOf, type Pace } from "../../../shared/schedule/pacing.ts";
+import { grantPermits, momentOf, type Pace } from "../../../shared/schedule/pacing.ts";
 import { createHeap } from "./heap.ts";
 
 /** A call's place in the order of its backlog. */
@@ -8,6 +8,8 @@ interface Place {
   backlog: string;
   /** The earliest time at which the call itself may go, in milliseconds since the epoch. */
   dueAt: number;
+  /** Time from which on it stands there. */
+  since: number;
 }
 
 /** The state of an account that a queue begins with. */
@@ -24,12 +26,16 @@ export interface AccountQueue<Item extends Place> {
   add(item: Item): void;
   /** Time at which the next call is served, in milliseconds since the epoch; undefined: none waits. */
   nextAt(): number | undefined;
-  /** Removes the call that is served at `nextAt()`. Its place in the pace is used up. */
+  /** Removes the call that is served at `nextAt()`. Its place among those called up is used. */
   take(): Item | undefined;
+  /** Uses the permit of the call that was taken last: the dialer asked for it. */
+  usePermit(): void;
 }
 
 /** A time after every other one whose microseconds are exact numbers. */
 const endOfTime = 8e12;
+/** Time ahead of their due times at which sweeps call calls up: 15 to 75 s. */
+const calledUpAheadMs = 45_000;
 
 /**
  * Creates the queue of an account. Calls are served when they are due, in the pace of the account, round robin over
@@ -43,27 +49,43 @@ export function createAccountQueue<Item extends Place>(
 ): AccountQueue<Item> {
   const later = createHeap<Item>(comparePlaces);
   const due = createTurns<Item>(servedLast);
-  let arrivalUs = arrivalAtStart;
+  /** Times at which the account may be sent its next request, and up to which its calls are called up. */
+  let permits = { arrivalUs: arrivalAtStart, at: from };
+  let calledUp = permits;
+  let taken = permits;
   let now = from;
 
-  const grant = () => {
-    const first = due.isEmpty() ? later.first() : undefined;
-    if (due.isEmpty() && first === undefined) return undefined;
-    const notBefore = Math.max(now, first?.dueAt ?? now);
-    if (pace === undefined) return { at: notBefore, arrivalUs };
-    const granted = grantPermits(arrivalUs, pace, 1, { notBefore, notAfter: endOfTime });
-    const [at = notBefore] = momentsOf(granted.baseUs, 1, pace, notBefore);
-    return { at, arrivalUs: granted.arrivalUs };
+  /** The result of `next` while nothing has changed. */
+  let known: Served | undefined;
+  const next = (): Served | undefined => {
+    const first = due.first() ?? later.first();
+    if (first === undefined) return undefined;
+    const notBefore = Math.max(now, first.dueAt);
+    if (pace === undefined) return { at: notBefore, permit: permits, place: calledUp };
+    const permit = granted(permits.arrivalUs, pace, notBefore);
+    // A call is called up ahead of its due time, unless it has waited since.
+    const isLate = now - first.dueAt > calledUpAheadMs;
+    const ahead = isLate ? now : Math.max(first.since, first.dueAt - calledUpAheadMs);
+    const place = granted(calledUp.arrivalUs, pace, ahead);
+    return { at: Math.max(notBefore, permit.at, place.at), permit, place };
   };
 
   return {
-    add: (item) => later.add(item),
-    nextAt: () => grant()?.at,
+    add(item) {
+      later.add(item);
+      known = undefined;
+    },
+    nextAt() {
+      known ??= next();
+      return known?.at;
+    },
     take() {
-      const granted = grant();
-      if (granted === undefined) return undefined;
-      now = granted.at;
-      arrivalUs = granted.arrivalUs;
+      const served = known ?? next();
+      if (served === undefined) return undefined;
+      known = undefined;
+      now = served.at;
+      calledUp = served.place;
+      taken = served.permit;
       for (
         let item = later.first();
         item !== undefined && item.dueAt <= now;
@@ -75,7 +97,29 @@ export function createAccountQueue<Item extends Place>(
       }
       return due.take();
     },
+    usePermit() {
+      permits = taken;
+      known = undefined;
+    },
   };
+}
+
+/** A time in the pace, and the arrival time after it. */
+interface Granted {
+  arrivalUs: number;
+  at: number;
+}
+
+/** The next call's time, its permit, and its place among those called up. */
+interface Served {
+  at: number;
+  permit: Granted;
+  place: Granted;
+}
+
+function granted(arrivalUs: number, pace: Pace, notBefore: number): Granted {
+  const all = grantPermits(arrivalUs, pace, 1, { notBefore, notAfter: endOfTime });
+  return { arrivalUs: all.arrivalUs, at: momentOf(all.baseUs, 0, pace, notBefore) };
 }
 
 /** Calls that are due, by backlog, taken from one backlog after the other in the order of their keys. */
@@ -84,8 +128,12 @@ function createTurns<Item extends Place>(servedAtStart: string) {
   const backlogs = new Map<string, { items: Item[]; taken: number }>();
   const keys: string[] = [];
   let servedLast = servedAtStart;
+  const turn = () => countUpTo(keys, servedLast) % Math.max(1, keys.length);
   return {
-    isEmpty: () => keys.length === 0,
+    first: (): Item | undefined => {
+      const backlog = backlogs.get(keys[turn()] ?? "");
+      return backlog?.items[backlog.taken];
+    },
     add(item: Item, of: string) {
       const backlog = backlogs.get(of);
       if (backlog !== undefined) {
@@ -96,8 +144,8 @@ function createTurns<Item extends Place>(servedAtStart: string) {
       keys.splice(countUpTo(keys, of), 0, of);
     },
     take(): Item | undefined {
-      const turn = countUpTo(keys, servedLast) % Math.max(1, keys.length);
-      const key = keys[turn] ?? "";
+      const place = turn();
+      const key = keys[place] ?? "";
       const backlog = backlogs.get(key);
       const item = backlog?.items[backlog.taken];
       if (backlog === undefined || item === undefined) return undefined;
@@ -105,7 +153,7 @@ function createTurns<Item extends Place>(servedAtStart: string) {
       backlog.taken += 1;
       if (backlog.taken === backlog.items.length) {
         backlogs.delete(key);
-        keys.splice(turn, 1);
+        keys.splice(place, 1);
       }
       return item;
     },

@@ -8,7 +8,7 @@ import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { isPaused } from "../../../shared/documents/orders.ts";
 import { isHeld } from "../../../shared/documents/restore.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { type Bearing, decideWaiting } from "../../../shared/schedule/decide-waiting.ts";
+import { type Bearing, decideByClock, endOf } from "../../../shared/schedule/decide-waiting.ts";
 import { planErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
@@ -17,7 +17,7 @@ import {
   type Delay,
   type End,
   type Ended,
-  endOf,
+  endAs,
   hoursOf,
   notForecast,
   type Queued,
@@ -73,11 +73,11 @@ export function forecastCalls(
   const heldBy = holdsIn(documents);
   const fresh = postedCalls(posted, { ...known, now: posted.at }, heldBy);
   const waiting = read.waiting.map((row, index) =>
-    waitingCall(row, posted.calls.length + index, plan, heldBy),
+    waitingCall(row, posted.calls.length + index, known, heldBy),
   );
   const queued = [...fresh, ...waiting].flatMap((one) => ("end" in one ? [] : one));
   const ended: Ended<QueuedHere>[] = [];
-  for (const one of runQueues(queued, known, read.caps, now)) ended[one.index] = one;
+  for (const one of runQueues(queued, known, read.caps, now)) ended[one.item.index] = one;
   const isUnread = ({ request }: Call) =>
     !hashes.has(request.phone_number) || !read.agents.has(request.agent_id);
   const forecasted = (one: QueuedHere | Forecasted): Forecasted => {
@@ -141,18 +141,16 @@ function freshCall(
   const account = accountNameOf(route);
   const { agent_id: agentId } = call.request;
   const ended = (end: End) => ({ end, account, delays: [], isUnread: false });
-  const decision = decideWaiting(call, undefined, known);
-  const decided = decision.kind === "write" ? decision.decided : undefined;
-  if (decided !== undefined && decided.state !== "WAITING") return ended(endOf(decided, []));
+  const decided = endOf(call, now, known) ?? decideByClock(call, route, now, known);
+  if (decided !== undefined && decided.state !== "WAITING") return ended(endAs(decided, []));
   const because = heldBy(agentId, route);
   if (because !== undefined) return ended({ kind: "held", reason: because });
   const backlog = backlogOf({ client: call.client, agentId });
-  const queued = { index, call, route, account, backlog, hasNumber: true };
-  const closed = decided?.dueAt !== undefined && decided.dueAt > now ? decided : undefined;
-  if (closed === undefined) {
+  const queued = { index, call, route, account, backlog, since: now, hasNumber: true };
+  if (decided === undefined) {
     return { ...queued, dueAt: now, decidedAt: now, reason: undefined, delays: [] };
   }
-  const { dueAt, reason } = closed;
+  const { dueAt, reason } = decided;
   return { ...queued, dueAt, reason, delays: [{ ...hoursOf(reason), ms: dueAt - now }] };
 }
 
@@ -160,18 +158,19 @@ function freshCall(
 function waitingCall(
   { call, backlog, dueAt, reason, hasNumber }: WaitingCall,
   index: number,
-  plan: DialPlan,
+  known: Bearing,
   heldBy: HeldBy,
 ): QueuedHere | Forecasted {
   const { agent_id: agentId } = call.request;
-  const route = routeOf(agentId, plan);
+  const route = routeOf(agentId, known.plan);
   const account = route === undefined ? null : accountNameOf(route);
-  const because = route === undefined ? "route_gone" : heldBy(agentId, route);
-  if (route === undefined || account === null || because !== undefined) {
-    const end = { kind: "held", reason: because ?? "route_gone" } as const;
-    return { end, account, delays: [], isUnread: false };
-  }
-  return { index, call, route, account, backlog, dueAt, reason, hasNumber, delays: [] };
+  const ended = (end: End) => ({ end, account, delays: [], isUnread: false });
+  const over = endOf(call, known.now, known);
+  if (over !== undefined && over.state !== "WAITING") return ended(endAs(over, []));
+  if (route === undefined || account === null) return ended({ kind: "held", reason: "route_gone" });
+  const because = heldBy(agentId, route);
+  if (because !== undefined) return ended({ kind: "held", reason: because });
+  return { index, call, route, account, backlog, dueAt, since: 0, reason, hasNumber, delays: [] };
 }
 
 function refused(errors: ProblemError[]): Forecasted {

@@ -2,7 +2,7 @@ import type { CallRequest } from "../../../shared/calls/call.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
-import type { DocumentKey, Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
+import type { DocumentKey, DocumentsRead } from "../../../shared/documents/documents.ts";
 import {
   cancellationKeysOf,
   doNotCallKeysOf,
@@ -17,9 +17,8 @@ import type { RouteDeps } from "../context.ts";
 import { numbersReadMax } from "./forecast-schema.ts";
 import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
 
-/** Maximum agents whose pauses and breakers are read, and documents of one read. */
+/** Maximum agents whose pauses and breakers are read. */
 const agentsReadMax = 1_000;
-const documentsAtOnce = 1_000;
 
 /** A plan with its schedule. */
 export interface PlanWithSchedule {
@@ -80,7 +79,8 @@ export async function readBearing(
     ...plans.flatMap((one) => keysOfAgents(agents, one)),
     ...capKeysOf(numbers, hashes, plans),
   ];
-  const documents = await readAll(keys, deps.documents);
+  const once = new Map(keys.map((key) => [`${key.kind} ${key.key}`, key]));
+  const documents = await deps.documents.read([...once.values()]);
   const caps = [...hashes].map(([number, hash]): [string, number[]] => {
     const { entries = [] } = documents.get("cap", hash)?.value ?? {};
     return [number, entries.map(({ at }) => at)];
@@ -128,22 +128,4 @@ function capKeysOf(
     const key = hashes.get(request.phone_number);
     return key !== undefined && isCapped(request) ? [{ kind: "cap", key }] : [];
   });
-}
-
-/** Reads documents in parts, each once. */
-async function readAll(keys: readonly DocumentKey[], documents: Documents): Promise<DocumentsRead> {
-  const once = [...new Map(keys.map((key) => [`${key.kind} ${key.key}`, key])).values()];
-  const parts = Array.from({ length: Math.ceil(once.length / documentsAtOnce) }, (_, part) =>
-    once.slice(part * documentsAtOnce, (part + 1) * documentsAtOnce),
-  );
-  const reads = await Promise.all(parts.map((part) => documents.read(part)));
-  return {
-    get(kind, key) {
-      for (const read of reads) {
-        const found = read.get(kind, key);
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    },
-  };
 }

@@ -3,7 +3,7 @@ import type { CallState } from "../../../shared/calls/call-row.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { Route } from "../../../shared/providers/index.ts";
-import { type Bearing, decideWaiting } from "../../../shared/schedule/decide-waiting.ts";
+import { type Bearing, decideByClock } from "../../../shared/schedule/decide-waiting.ts";
 import { freeAt, overCap } from "../../../shared/schedule/frequency-cap.ts";
 import { type AccountQueue, type AccountStart, createAccountQueue } from "./account-queue.ts";
 import type { Limit } from "./forecast-schema.ts";
@@ -18,6 +18,8 @@ export interface Queued {
   account: string;
   backlog: string;
   dueAt: number;
+  /** Time from which on it waits in its backlog. */
+  since: number;
   /** Reason of the wait, like that of a row. */
   reason: string | undefined;
   /** Time for which it was decided already that the call may go. */
@@ -41,7 +43,11 @@ export type End =
   | { kind: "never" | "expire" | "held"; reason: string };
 
 /** A queued call with its end and all its delays. */
-export type Ended<Item extends Queued> = Item & { end: End };
+export interface Ended<Item extends Queued> {
+  item: Item;
+  delays: readonly Delay[];
+  end: End;
+}
 
 /** The working state of a queued call. */
 interface Running<Item extends Queued> {
@@ -49,6 +55,7 @@ interface Running<Item extends Queued> {
   id: string;
   backlog: string;
   dueAt: number;
+  since: number;
   reason: string | undefined;
   delays: Delay[];
 }
@@ -71,10 +78,10 @@ export function runQueues<Item extends Queued>(
 ): Ended<Item>[] {
   const queues = new Map<string, AccountQueue<Running<Item>>>();
   for (const item of items) {
-    const { call, account, backlog, dueAt, reason, delays } = item;
+    const { call, account, backlog, dueAt, since, reason, delays } = item;
     const queue = queues.get(account) ?? createAccountQueue(startOf(item, bearing), from);
     queues.set(account, queue);
-    queue.add({ item, id: call.id, backlog, dueAt, reason, delays: [...delays] });
+    queue.add({ item, id: call.id, backlog, dueAt, since, reason, delays: [...delays] });
   }
   const known = { ...bearing };
   const called = new Map(caps);
@@ -87,10 +94,15 @@ export function runQueues<Item extends Queued>(
     known.now = next.at;
     if (known.now > dueAt) addDelay(running.delays, paceOf(item), known.now - dueAt);
     const step = decisions > decisionsMax ? notForecast : stepOf(running, known, called);
+    // A call over its cap is claimed, and asks for its permit, before its cap is known.
+    if (step.kind === "dialed" || (step.kind === "wait" && step.by.limit === "caps")) {
+      next.queue.usePermit();
+    }
     if (step.kind === "wait") {
       addDelay(running.delays, step.by, step.dueAt - known.now);
-      next.queue.add({ ...running, dueAt: step.dueAt, reason: step.reason });
-    } else ended.push({ ...item, delays: running.delays, end: step });
+      const { dueAt: laterAt, reason } = step;
+      next.queue.add(Object.assign(running, { dueAt: laterAt, since: known.now, reason }));
+    } else ended.push({ item, delays: running.delays, end: step });
     if (step.kind === "dialed" && item.hasNumber) noteCall(item, known, called);
   }
 }
@@ -117,7 +129,7 @@ function earliest<Item extends Queued>(queues: Iterable<AccountQueue<Running<Ite
   return first;
 }
 
-/** Decides as the dialer would at `known.now`: first before a claim, and then by the number's caps. */
+/** Decides as the dialer would at `known.now`: first by the clock, and under the claim by the number's caps. */
 function stepOf(
   { item, dueAt, reason, delays }: Running<Queued>,
   known: Bearing,
@@ -126,17 +138,11 @@ function stepOf(
   const { now, plan, schedule } = known;
   const { call, route } = item;
   const isDecided = item.decidedAt === now && dueAt === now;
-  const decision = isDecided ? undefined : decideWaiting(call, { dueAt }, known);
-  if (decision?.kind === "leave") return { kind: "held", reason: decision.because };
-  if (decision?.kind === "early") {
-    return { kind: "wait", by: paceOf(item), dueAt: Math.ceil(decision.permitAt), reason: "pace" };
+  const closed = isDecided ? undefined : decideByClock(call, route, now, known);
+  if (closed?.state === "WAITING") {
+    return { kind: "wait", by: hoursOf(closed.reason), dueAt: closed.dueAt, reason: closed.reason };
   }
-  if (decision?.kind === "write") {
-    const { decided } = decision;
-    return decided.state === "WAITING"
-      ? { kind: "wait", by: hoursOf(decided.reason), dueAt: decided.dueAt, reason: decided.reason }
-      : endOf(decided, delays);
-  }
+  if (closed !== undefined) return endAs(closed, delays);
   const times = item.hasNumber ? called.get(call.request.phone_number) : undefined;
   if (times === undefined) return { kind: "dialed", at: now };
   const { caps } = schedule.capsOf(call.request, route);
@@ -146,7 +152,7 @@ function stepOf(
   const full = overCap(free, { now, expiresAt: expiryOf(call, plan), reason });
   return full.state === "WAITING"
     ? { kind: "wait", by: { limit: "caps", rule }, dueAt: full.dueAt, reason: full.reason }
-    : endOf(full, delays);
+    : endAs(full, delays);
 }
 
 /** Notes a dialed call for the caps of its number. */
@@ -161,7 +167,7 @@ function noteCall(
 }
 
 /** Returns the end of a call that is written so. A lifetime that is over is blamed on what delayed the call longest. */
-export function endOf(
+export function endAs(
   { state, reason }: { state: Exclude<CallState, "WAITING">; reason: string },
   delays: readonly Delay[],
 ): End {
