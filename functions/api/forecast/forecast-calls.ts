@@ -5,7 +5,7 @@ import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import { openBreakers } from "../../../shared/documents/breakers.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
-import { isPaused } from "../../../shared/documents/orders.ts";
+import { isOnDoNotCallList, isPaused } from "../../../shared/documents/orders.ts";
 import { isHeld } from "../../../shared/documents/restore.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { type Bearing, decideByClock, endOf } from "../../../shared/schedule/decide-waiting.ts";
@@ -15,10 +15,11 @@ import type { WaitingCall } from "./read-backlogs.ts";
 import type { BearingRead, PlanWithSchedule } from "./read-bearing.ts";
 import {
   type Delay,
+  delay,
   type End,
   type Ended,
   endAs,
-  hoursOf,
+  ruleIn,
   notForecast,
   type Queued,
   runQueues,
@@ -49,9 +50,6 @@ export interface ForecastedCalls {
   waiting: Forecasted[];
 }
 
-/** A call in a queue. `index` counts the posted calls, and after them those that wait already. */
-type QueuedHere = Queued & { index: number };
-
 /** Returns why calls of an agent along a route wait until somebody acts; undefined if nothing holds them. */
 type HeldBy = (agent: string, route: Route) => string | undefined;
 
@@ -70,22 +68,33 @@ export function forecastCalls(
   const { documents, hashes } = read;
   const hashOf = (number: string) => hashes.get(number);
   const known: Bearing = { plan, schedule, hashKey, documents, hashOf, now, ahead: new Map() };
-  const heldBy = holdsIn(documents);
-  const fresh = postedCalls(posted, { ...known, now: posted.at }, heldBy);
-  const waiting = read.waiting.map((row, index) =>
-    waitingCall(row, posted.calls.length + index, known, heldBy),
-  );
-  const queued = [...fresh, ...waiting].flatMap((one) => ("end" in one ? [] : one));
-  const ended: Ended<QueuedHere>[] = [];
-  for (const one of runQueues(queued, known, read.caps, now)) ended[one.item.index] = one;
-  const isUnread = ({ request }: Call) =>
-    !hashes.has(request.phone_number) || !read.agents.has(request.agent_id);
-  const forecasted = (one: QueuedHere | Forecasted): Forecasted => {
-    if ("end" in one) return one;
-    const { end, delays } = ended[one.index] ?? { end: notForecast, delays: [] };
-    return { end, account: one.account, delays, isUnread: isUnread(one.call) };
+  const at: AtPosting = {
+    ...known,
+    now: posted.at,
+    heldBy: holdsIn(documents),
+    agents: read.agents,
   };
-  return { plan, posted: fresh.map(forecasted), waiting: waiting.map(forecasted) };
+  const fresh = postedCalls(posted, at);
+  const waiting = read.waiting.map((row, index) =>
+    waitingCall(row, posted.calls.length + index, { ...at, now }),
+  );
+  const queued = [...fresh, ...waiting].flatMap((one) => (isQueued(one) ? one : []));
+  const ended: Ended[] = [];
+  for (const one of runQueues(queued, known, read.caps, now)) ended[one.index] = one;
+  const endedOf = (one: Queued | Forecasted) =>
+    isQueued(one) ? (ended[one.index] ?? { ...one, end: notForecast }) : one;
+  return { plan, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
+}
+
+/** What is known about calls when they are posted. */
+interface AtPosting extends Bearing {
+  heldBy: HeldBy;
+  /** Agents whose pauses and breakers were read. */
+  agents: ReadonlySet<string>;
+}
+
+function isQueued(one: Queued | Forecasted): one is Queued {
+  return one.end === undefined;
 }
 
 /** Returns a function that says what holds an agent's calls, which it looks for once. */
@@ -106,73 +115,92 @@ function holdsIn(documents: DocumentsRead): HeldBy {
 /** Returns the posted calls as they enter their queues, and the ends of those that enter none. */
 function postedCalls(
   { calls, client, agents, at }: Posted,
-  known: Bearing,
-  heldBy: HeldBy,
-): (QueuedHere | Forecasted)[] {
+  known: AtPosting,
+): (Queued | Forecasted)[] {
   const requestId = createRequestId(at, "f".repeat(32)); // after every real id of this millisecond
-  const made = { requestId, batchCalls: calls.length, client, acceptedAt: at };
+  const backlogs = new Map<string, string>();
   return calls.map((one, index) => {
     if ("errors" in one) return refused(one.errors);
     const { request } = one;
-    const route = routeOf(request.agent_id, known.plan);
+    const { agent_id: agentId } = request;
+    const route = routeOf(agentId, known.plan);
     const errors = planErrors(request, known, { agents }, at);
     if (errors.length > 0 || route === undefined) {
       return refused(errors.map(({ field, detail }) => ({ pointer: `/${index}${field}`, detail })));
     }
-    return freshCall(
-      { ...made, id: callIdOf(requestId, index), request },
-      index,
-      route,
-      known,
-      heldBy,
-    );
+    const backlog = backlogs.get(agentId) ?? backlogOf({ client, agentId });
+    backlogs.set(agentId, backlog);
+    const id = callIdOf(requestId, index);
+    const call = { id, requestId, batchCalls: calls.length, client, acceptedAt: at, request };
+    return freshCall(call, index, { route, backlog }, known);
   });
 }
 
-/** Decides a call as the dialer does when it arrives. */
+/**
+ * Decides a call as the dialer does when it arrives. Of the reasons to end it at once, acceptance has excluded all but
+ * the do-not-call list.
+ */
 function freshCall(
   call: Call,
   index: number,
-  route: Route,
-  known: Bearing,
-  heldBy: HeldBy,
-): QueuedHere | Forecasted {
-  const { now } = known;
+  { route, backlog }: { route: Route; backlog: string },
+  known: AtPosting,
+): Queued | Forecasted {
+  const { now, documents, hashKey, hashOf, agents, heldBy } = known;
+  const { phone_number, agent_id: agentId } = call.request;
   const account = accountNameOf(route);
-  const { agent_id: agentId } = call.request;
-  const ended = (end: End) => ({ end, account, delays: [], isUnread: false });
-  const decided = endOf(call, now, known) ?? decideByClock(call, route, now, known);
-  if (decided !== undefined && decided.state !== "WAITING") return ended(endAs(decided, []));
+  const hash = hashOf(phone_number);
+  const isUnread = hash === undefined || !agents.has(agentId);
+  const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
+  if (hash !== undefined && isOnDoNotCallList(hash, documents, hashKey)) {
+    return ended({ kind: "never", reason: "do_not_call" });
+  }
+  const closed = decideByClock(call, route, now, known);
+  if (closed !== undefined && closed.state !== "WAITING") return ended(endAs(closed, none));
   const because = heldBy(agentId, route);
   if (because !== undefined) return ended({ kind: "held", reason: because });
-  const backlog = backlogOf({ client: call.client, agentId });
-  const queued = { index, call, route, account, backlog, since: now, hasNumber: true };
-  if (decided === undefined) {
-    return { ...queued, dueAt: now, decidedAt: now, reason: undefined, delays: [] };
-  }
-  const { dueAt, reason } = decided;
-  return { ...queued, dueAt, reason, delays: [{ ...hoursOf(reason), ms: dueAt - now }] };
+  const queued: Queued = {
+    index,
+    id: call.id,
+    call,
+    route,
+    account,
+    backlog,
+    dueAt: closed?.dueAt ?? now,
+    since: now,
+    reason: closed?.reason,
+    decidedAt: now,
+    hasNumber: true,
+    isUnread,
+    delays: none,
+    end: undefined,
+  };
+  if (closed !== undefined) delay(queued, "hours", ruleIn(closed.reason), closed.dueAt - now);
+  return queued;
 }
 
 /** Returns a call that waits already as it stands in its queue, or the end of one that stands in none. */
 function waitingCall(
   { call, backlog, dueAt, reason, hasNumber }: WaitingCall,
   index: number,
-  known: Bearing,
-  heldBy: HeldBy,
-): QueuedHere | Forecasted {
+  known: AtPosting,
+): Queued | Forecasted {
   const { agent_id: agentId } = call.request;
   const route = routeOf(agentId, known.plan);
   const account = route === undefined ? null : accountNameOf(route);
-  const ended = (end: End) => ({ end, account, delays: [], isUnread: false });
+  const isUnread = false;
+  const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
   const over = endOf(call, known.now, known);
-  if (over !== undefined && over.state !== "WAITING") return ended(endAs(over, []));
+  if (over !== undefined && over.state !== "WAITING") return ended(endAs(over, none));
   if (route === undefined || account === null) return ended({ kind: "held", reason: "route_gone" });
-  const because = heldBy(agentId, route);
+  const because = known.heldBy(agentId, route);
   if (because !== undefined) return ended({ kind: "held", reason: because });
-  return { index, call, route, account, backlog, dueAt, since: 0, reason, hasNumber, delays: [] };
+  const of = { index, id: call.id, call, route, account, backlog, dueAt, reason, hasNumber };
+  return { ...of, since: 0, decidedAt: undefined, isUnread, delays: none, end: undefined };
 }
 
+const none: readonly Delay[] = [];
+
 function refused(errors: ProblemError[]): Forecasted {
-  return { end: { kind: "refused", errors }, account: null, delays: [], isUnread: false };
+  return { end: { kind: "refused", errors }, account: null, delays: none, isUnread: false };
 }

@@ -11,22 +11,29 @@ import type { Limit } from "./forecast-schema.ts";
 /** Maximum decisions of one forecast: some seconds of CPU. Only odd plans need more than a few for each call. */
 const decisionsMax = 500_000;
 
-/** A call that waits in a virtual queue. */
+/** A call in a virtual queue, which changes it as time goes on. */
 export interface Queued {
+  /** Place of the call among all calls of the forecast. */
+  index: number;
+  id: string;
   call: Call;
   route: Route;
   account: string;
   backlog: string;
+  /** The earliest time at which the call itself may go, in milliseconds since the epoch. */
   dueAt: number;
   /** Time from which on it waits in its backlog. */
   since: number;
   /** Reason of the wait, like that of a row. */
   reason: string | undefined;
   /** Time for which it was decided already that the call may go. */
-  decidedAt?: number | undefined;
+  decidedAt: number | undefined;
   /** False for a row whose request was not read: it has that of a row near it, but not its number. */
   hasNumber: boolean;
+  /** True if what bears on its number or agent was not read. */
+  isUnread: boolean;
   delays: readonly Delay[];
+  end: End | undefined;
 }
 
 /** How long a rule has delayed a call. */
@@ -42,74 +49,57 @@ export type End =
   | { kind: "dialed"; at: number }
   | { kind: "never" | "expire" | "held"; reason: string };
 
-/** A queued call with its end and all its delays. */
-export interface Ended<Item extends Queued> {
-  item: Item;
-  delays: readonly Delay[];
-  end: End;
-}
-
-/** The working state of a queued call. */
-interface Running<Item extends Queued> {
-  item: Item;
-  id: string;
-  backlog: string;
-  dueAt: number;
-  since: number;
-  reason: string | undefined;
-  delays: Delay[];
-}
+/** A queued call that has its end. */
+export type Ended = Queued & { end: End };
 
 /** What a decision makes of a running call: it waits on for a rule, or has its end. */
-type Step = { kind: "wait"; by: Omit<Delay, "ms">; dueAt: number; reason: string } | End;
+type Step = { kind: "wait"; limit: Limit; rule: string; dueAt: number; reason: string } | End;
 
 /**
- * Serves calls at the times at which the dialer would, if every request were answered at once, and returns what
- * becomes of them, in any order.
+ * Serves calls at the times at which the dialer would, if every request were answered at once, and returns them with
+ * their ends, in any order.
  *
+ * @param items the calls, which are the queues' own from then on
  * @param caps times at which numbers were called, in milliseconds since the epoch
  * @param from time before which nothing is served
  */
-export function runQueues<Item extends Queued>(
-  items: readonly Item[],
+export function runQueues(
+  items: readonly Queued[],
   bearing: Bearing,
   caps: ReadonlyMap<string, readonly number[]>,
   from: number,
-): Ended<Item>[] {
-  const queues = new Map<string, AccountQueue<Running<Item>>>();
+): Ended[] {
+  const queues = new Map<string, AccountQueue<Queued>>();
   for (const item of items) {
-    const { call, account, backlog, dueAt, since, reason, delays } = item;
-    const queue = queues.get(account) ?? createAccountQueue(startOf(item, bearing), from);
-    queues.set(account, queue);
-    queue.add({ item, id: call.id, backlog, dueAt, since, reason, delays: [...delays] });
+    const queue = queues.get(item.account) ?? createAccountQueue(startOf(item, bearing), from);
+    queues.set(item.account, queue);
+    queue.add(item);
   }
   const known = { ...bearing };
   const called = new Map(caps);
-  const ended: Ended<Item>[] = [];
+  const ended: Ended[] = [];
   for (let decisions = 1; ; decisions++) {
     const next = earliest(queues.values());
-    const running = next?.queue.take();
-    if (next === undefined || running === undefined) return ended;
-    const { item, dueAt } = running;
+    const item = next?.queue.take();
+    if (next === undefined || item === undefined) return ended;
     known.now = next.at;
-    if (known.now > dueAt) addDelay(running.delays, paceOf(item), known.now - dueAt);
-    const step = decisions > decisionsMax ? notForecast : stepOf(running, known, called);
+    if (known.now > item.dueAt) delay(item, "pace", item.account, known.now - item.dueAt);
+    const step = decisions > decisionsMax ? notForecast : stepOf(item, known, called);
     // A call over its cap is claimed, and asks for its permit, before its cap is known.
-    if (step.kind === "dialed" || (step.kind === "wait" && step.by.limit === "caps")) {
+    if (step.kind === "dialed" || (step.kind === "wait" && step.limit === "caps")) {
       next.queue.usePermit();
     }
     if (step.kind === "wait") {
-      addDelay(running.delays, step.by, step.dueAt - known.now);
-      const { dueAt: laterAt, reason } = step;
-      next.queue.add(Object.assign(running, { dueAt: laterAt, since: known.now, reason }));
-    } else ended.push({ item, delays: running.delays, end: step });
+      const { limit, rule, dueAt, reason } = step;
+      delay(item, limit, rule, dueAt - known.now);
+      next.queue.add(Object.assign(item, { dueAt, reason, since: known.now }));
+    } else ended.push(Object.assign(item, { end: step }));
     if (step.kind === "dialed" && item.hasNumber) noteCall(item, known, called);
   }
 }
 
 /** The end of calls that a forecast did not come to. */
 export const notForecast = { kind: "held", reason: "not_forecast" } as const satisfies End;
-const paceOf = ({ account }: Queued) => ({ limit: "pace", rule: account }) as const;
 
 function startOf({ account, route }: Queued, { plan, documents }: Bearing): AccountStart {
   return {
@@ -120,8 +110,8 @@ function startOf({ account, route }: Queued, { plan, documents }: Bearing): Acco
 }
 
 /** Returns the queue that serves a call first, and when. */
-function earliest<Item extends Queued>(queues: Iterable<AccountQueue<Running<Item>>>) {
-  let first: { queue: AccountQueue<Running<Item>>; at: number } | undefined;
+function earliest(queues: Iterable<AccountQueue<Queued>>) {
+  let first: { queue: AccountQueue<Queued>; at: number } | undefined;
   for (const queue of queues) {
     const at = queue.nextAt();
     if (at !== undefined && (first === undefined || at < first.at)) first = { queue, at };
@@ -131,19 +121,24 @@ function earliest<Item extends Queued>(queues: Iterable<AccountQueue<Running<Ite
 
 /** Decides as the dialer would at `known.now`: first by the clock, and under the claim by the number's caps. */
 function stepOf(
-  { item, dueAt, reason, delays }: Running<Queued>,
+  { call, route, dueAt, decidedAt, hasNumber, reason, delays }: Queued,
   known: Bearing,
   called: ReadonlyMap<string, readonly number[]>,
 ): Step {
   const { now, plan, schedule } = known;
-  const { call, route } = item;
-  const isDecided = item.decidedAt === now && dueAt === now;
+  const isDecided = decidedAt === now && dueAt === now;
   const closed = isDecided ? undefined : decideByClock(call, route, now, known);
   if (closed?.state === "WAITING") {
-    return { kind: "wait", by: hoursOf(closed.reason), dueAt: closed.dueAt, reason: closed.reason };
+    return {
+      kind: "wait",
+      limit: "hours",
+      rule: ruleIn(closed.reason),
+      dueAt: closed.dueAt,
+      reason: closed.reason,
+    };
   }
   if (closed !== undefined) return endAs(closed, delays);
-  const times = item.hasNumber ? called.get(call.request.phone_number) : undefined;
+  const times = hasNumber ? called.get(call.request.phone_number) : undefined;
   if (times === undefined) return { kind: "dialed", at: now };
   const { caps } = schedule.capsOf(call.request, route);
   const free = freeAt(times, caps, now);
@@ -151,7 +146,7 @@ function stepOf(
   const rule = caps.find((cap) => freeAt(times, [cap], now) === free)?.name ?? "";
   const full = overCap(free, { now, expiresAt: expiryOf(call, plan), reason });
   return full.state === "WAITING"
-    ? { kind: "wait", by: { limit: "caps", rule }, dueAt: full.dueAt, reason: full.reason }
+    ? { kind: "wait", limit: "caps", rule, dueAt: full.dueAt, reason: full.reason }
     : endAs(full, delays);
 }
 
@@ -176,9 +171,9 @@ export function endAs(
   return { kind: "expire", reason: reason === "expired" && longest ? reasonOf(longest) : reason };
 }
 
-/** Returns the rule by which a call waits, from the reason of its wait. */
-export function hoursOf(reason: string): Omit<Delay, "ms"> {
-  return { limit: "hours", rule: reason.slice(hoursPrefix.length) };
+/** Returns the rule of the hours that a call waits for, from the reason of its wait. */
+export function ruleIn(reason: string): string {
+  return reason.slice(hoursPrefix.length);
 }
 
 const hoursPrefix = "hours:";
@@ -197,8 +192,10 @@ export function longestOf(delays: readonly Delay[]): Delay | undefined {
   );
 }
 
-function addDelay(delays: Delay[], { limit, rule }: Omit<Delay, "ms">, ms: number): void {
+/** Adds to the delay of a call by a rule. */
+export function delay(item: Queued, limit: Limit, rule: string, ms: number): void {
+  const { delays } = item;
   const same = delays.find((one) => one.limit === limit && one.rule === rule);
-  if (same === undefined) delays.push({ limit, rule, ms });
-  else same.ms += ms;
+  const others = same === undefined ? delays : delays.filter((one) => one !== same);
+  item.delays = [...others, { limit, rule, ms: ms + (same?.ms ?? 0) }];
 }
