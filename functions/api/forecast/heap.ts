@@ -1,4 +1,4 @@
-/** A binary heap, whose first item is the least. */
+/** Items of which the least comes first. */
 export interface Heap<Item> {
   first(): Item | undefined;
   add(item: Item): void;
@@ -6,8 +6,39 @@ export interface Heap<Item> {
   take(): Item | undefined;
 }
 
-/** @param compare negative if the first item goes before the second */
+/**
+ * Creates a heap. Items that are added in order, as most of a batch are, cost one comparison each: they stand in a list
+ * beside the binary heap.
+ *
+ * @param compare negative if the first item goes before the second
+ */
 export function createHeap<Item>(compare: (one: Item, other: Item) => number): Heap<Item> {
+  const others = createBinaryHeap(compare);
+  let sorted: Item[] = [];
+  let taken = 0;
+  /** True if the first item stands in the list. */
+  const isListed = () => {
+    const [one, other] = [sorted[taken], others.first()];
+    return one !== undefined && (other === undefined || compare(one, other) <= 0);
+  };
+  return {
+    first: () => (isListed() ? sorted[taken] : others.first()),
+    add(item) {
+      const last = sorted.at(-1);
+      if (last === undefined || compare(last, item) <= 0) sorted.push(item);
+      else others.add(item);
+    },
+    take() {
+      if (!isListed()) return others.take();
+      const item = sorted[taken];
+      taken += 1;
+      if (taken === sorted.length) [sorted, taken] = [[], 0];
+      return item;
+    },
+  };
+}
+
+function createBinaryHeap<Item>(compare: (one: Item, other: Item) => number): Heap<Item> {
   const items: Item[] = [];
 
   /** Returns the lesser of the children of a place; undefined if it has none. */
