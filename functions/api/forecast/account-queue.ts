@@ -86,14 +86,15 @@ export function createAccountQueue<Item extends Place>(
       now = served.at;
       calledUp = served.place;
       taken = served.permit;
+      // Without a pace nothing has to be shared: calls go as they come.
+      if (pace === undefined) return later.take();
       for (
         let item = later.first();
         item !== undefined && item.dueAt <= now;
         item = later.first()
       ) {
         later.take();
-        // Without a pace nothing has to be shared: calls go as they come.
-        due.add(item, pace === undefined ? "" : item.backlog);
+        due.add(item);
       }
       return due.take();
     },
@@ -134,14 +135,14 @@ function createTurns<Item extends Place>(servedAtStart: string) {
       const backlog = backlogs.get(keys[turn()] ?? "");
       return backlog?.items[backlog.taken];
     },
-    add(item: Item, of: string) {
-      const backlog = backlogs.get(of);
+    add(item: Item) {
+      const backlog = backlogs.get(item.backlog);
       if (backlog !== undefined) {
         backlog.items.push(item);
         return;
       }
-      backlogs.set(of, { items: [item], taken: 0 });
-      keys.splice(countUpTo(keys, of), 0, of);
+      backlogs.set(item.backlog, { items: [item], taken: 0 });
+      keys.splice(countUpTo(keys, item.backlog), 0, item.backlog);
     },
     take(): Item | undefined {
       const place = turn();

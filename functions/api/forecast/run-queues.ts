@@ -12,11 +12,9 @@ import type { Limit } from "./forecast-schema.ts";
 const decisionsMax = 500_000;
 
 /** A call in a virtual queue, which changes it as time goes on. */
-export interface Queued {
+export interface Queued extends Call {
   /** Place of the call among all calls of the forecast. */
   index: number;
-  id: string;
-  call: Call;
   route: Route;
   account: string;
   backlog: string;
@@ -121,13 +119,14 @@ function earliest(queues: Iterable<AccountQueue<Queued>>) {
 
 /** Decides as the dialer would at `known.now`: first by the clock, and under the claim by the number's caps. */
 function stepOf(
-  { call, route, dueAt, decidedAt, hasNumber, reason, delays }: Queued,
+  item: Queued,
   known: Bearing,
   called: ReadonlyMap<string, readonly number[]>,
 ): Step {
   const { now, plan, schedule } = known;
+  const { request, route, dueAt, decidedAt, hasNumber, reason, delays } = item;
   const isDecided = decidedAt === now && dueAt === now;
-  const closed = isDecided ? undefined : decideByClock(call, route, now, known);
+  const closed = isDecided ? undefined : decideByClock(item, route, now, known);
   if (closed?.state === "WAITING") {
     return {
       kind: "wait",
@@ -138,13 +137,13 @@ function stepOf(
     };
   }
   if (closed !== undefined) return endAs(closed, delays);
-  const times = hasNumber ? called.get(call.request.phone_number) : undefined;
+  const times = hasNumber ? called.get(request.phone_number) : undefined;
   if (times === undefined) return { kind: "dialed", at: now };
-  const { caps } = schedule.capsOf(call.request, route);
+  const { caps } = schedule.capsOf(request, route);
   const free = freeAt(times, caps, now);
   if (free <= now) return { kind: "dialed", at: now };
   const rule = caps.find((cap) => freeAt(times, [cap], now) === free)?.name ?? "";
-  const full = overCap(free, { now, expiresAt: expiryOf(call, plan), reason });
+  const full = overCap(free, { now, expiresAt: expiryOf(item, plan), reason });
   return full.state === "WAITING"
     ? { kind: "wait", limit: "caps", rule, dueAt: full.dueAt, reason: full.reason }
     : endAs(full, delays);
@@ -152,12 +151,12 @@ function stepOf(
 
 /** Notes a dialed call for the caps of its number. */
 function noteCall(
-  { call, route }: Queued,
+  { request, route }: Queued,
   { schedule, now }: Bearing,
   called: Map<string, readonly number[]>,
 ): void {
-  const { phone_number } = call.request;
-  if (!schedule.capsOf(call.request, route).isCounted) return;
+  const { phone_number } = request;
+  if (!schedule.capsOf(request, route).isCounted) return;
   called.set(phone_number, [...(called.get(phone_number) ?? []), now]);
 }
 
@@ -195,6 +194,10 @@ export function longestOf(delays: readonly Delay[]): Delay | undefined {
 /** Adds to the delay of a call by a rule. */
 export function delay(item: Queued, limit: Limit, rule: string, ms: number): void {
   const { delays } = item;
+  if (delays.length === 0) {
+    item.delays = [{ limit, rule, ms }];
+    return;
+  }
   const same = delays.find((one) => one.limit === limit && one.rule === rule);
   const others = same === undefined ? delays : delays.filter((one) => one !== same);
   item.delays = [...others, { limit, rule, ms: ms + (same?.ms ?? 0) }];

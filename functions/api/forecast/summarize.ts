@@ -195,15 +195,15 @@ function rulesOf(dialed: readonly Dialed[]): RuleForecast[] {
 
 /** Counts dialed calls by the hour and account, in the order of time. */
 function hoursOf(dialed: readonly Dialed[]): ForecastSummary["hours"] {
-  const counted = new Map<string, { at: number; account: string; calls: number }>();
-  for (const { end, account } of dialed) {
-    const at = Math.floor(end.at / hourMs) * hourMs;
-    const key = `${at} ${account}`;
-    const known = counted.get(key);
-    if (known === undefined) counted.set(key, { at, account: account ?? "", calls: 1 });
-    else known.calls += 1;
-  }
-  return [...counted.values()]
+  return [...Map.groupBy(dialed, ({ account }) => account ?? "")]
+    .flatMap(([account, all]) => {
+      const counts = new Map<number, number>();
+      for (const { end } of all) {
+        const hour = Math.floor(end.at / hourMs) * hourMs;
+        counts.set(hour, (counts.get(hour) ?? 0) + 1);
+      }
+      return [...counts].map(([at, calls]) => ({ at, account, calls }));
+    })
     .toSorted((a, b) => a.at - b.at || (a.account < b.account ? -1 : 1))
     .map(({ at, account, calls }) => ({ hour: timeOf(at), account, calls }));
 }
