@@ -10,6 +10,7 @@ import { requestIdExample } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 import { webhookParameters, webhookResponses, webhooksOf } from "./webhooks.ts";
 
+const callIdExample = `call_${requestIdExample}_00000`;
 const headers = {
   RequestId: {
     description:
@@ -229,15 +230,16 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
   };
 }
 
-/** Returns the paths of routes below a base path, such as `/operator`. */
+/** Returns the paths of routes below a base path, such as `/operator`. Below `/requests` the id is a request's. */
 function pathsOf(
   base: string,
   routes: readonly Operation[],
-  idExample: string,
   components: Json,
 ): Record<string, Json> {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
+    const isOfRequest = `${base}${route.path}`.includes("/requests/");
+    const idExample = isOfRequest ? requestIdExample : callIdExample;
     const path = `${base}${route.path.replace(":id", "{id}")}`;
     paths[path] = { ...paths[path], [route.method]: operationOf(route, idExample, components) };
   }
@@ -267,7 +269,7 @@ export function publicDocument() {
           { post: publicOperation(endpoint) },
         ]),
       ),
-      ...pathsOf("/v1/requests", requestRoutes, requestIdExample, schemas),
+      ...pathsOf("/v1/requests", requestRoutes, schemas),
     },
     webhooks: webhooksOf(schemas),
     components: {
@@ -283,7 +285,7 @@ export function publicDocument() {
 /** Returns the document of the operator's API. */
 export function operatorDocument() {
   const schemas: Json = { ...problemComponents };
-  const paths = pathsOf("/operator", operatorRoutes, `call_${requestIdExample}_00000`, schemas);
+  const paths = pathsOf("/operator", operatorRoutes, schemas);
   return {
     ...shared,
     info: {

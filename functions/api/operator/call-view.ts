@@ -32,6 +32,13 @@ export type CallView = z.infer<typeof callViewSchema>;
 export const callStorySchema = z
   .strictObject({
     ...callViewSchema.shape,
+    claimed_at: time.nullable().describe("When it was last dialed or about to be"),
+    unknown_since: time
+      .nullable()
+      .describe("Since when its outcome is unknown, or until it was decided"),
+    look_ups_without: z
+      .int()
+      .describe("Times that the provider's records were asked and did not have it"),
     history: z.array(
       z.strictObject({
         at: time,
@@ -77,5 +84,11 @@ export function storyOf(row: CallRow): CallStory {
     by,
   }));
   const accepted = { at: timeOf(row.acceptedAt), state: "ACCEPTED", reason: "accepted" } as const;
-  return { ...viewOf(row), history: [{ ...accepted, due_at: null, by: null }, ...steps] };
+  return {
+    ...viewOf(row),
+    claimed_at: timeOf(row.claimedAt),
+    unknown_since: timeOf(row.unknownSince),
+    look_ups_without: row.misses,
+    history: [{ ...accepted, due_at: null, by: null }, ...steps],
+  };
 }

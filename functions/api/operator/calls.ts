@@ -17,6 +17,8 @@ const scanRowsMax = 1000;
 const scanPageRows = 50;
 /** Rows that a short page counts as if more may follow: the ledger has skipped thousands of rows for it. */
 const shortPageRows = 250;
+/** Maximum other calls to a number that are shown beside a call. */
+const sameNumberMax = 20;
 
 const filters = z.strictObject({
   state: state.optional(),
@@ -85,6 +87,26 @@ const showCall = declareRoute({
   },
 });
 
+const sameNumberSchema = z.strictObject({ calls: z.array(callViewSchema) });
+
+/** Lists other calls to a call's number, which the operator need not see for it. */
+const listSameNumber = declareRoute({
+  operationId: "listSameNumber",
+  summary: `Other calls to its number, newest first, at most ${sameNumberMax}`,
+  method: "get",
+  path: "/calls/:id/same-number",
+  answer: sameNumberSchema,
+  problems: [404],
+  async handle({ c, deps }) {
+    const row = await findCall(c, deps);
+    if (row instanceof Response) return row;
+    const { numberHash } = row;
+    const { rows } = await deps.ledger.list({ numberHash, limit: sameNumberMax + 1 });
+    const others = rows.filter(({ id }) => id !== row.id).slice(0, sameNumberMax);
+    return { calls: others.map(viewOf) };
+  },
+});
+
 const revealedSchema = z
   .strictObject({
     phone_number: z.string(),
@@ -113,7 +135,7 @@ const revealCall = declareRoute({
   },
 });
 
-export const callRoutes = [listCalls, searchCalls, showCall, revealCall];
+export const callRoutes = [listCalls, searchCalls, showCall, listSameNumber, revealCall];
 
 /** Returns a page of the rows that fit all filters, newest first. */
 async function pageOf(ledger: CallLedger, of: ListOf, query: Filters): Promise<CallsPage> {

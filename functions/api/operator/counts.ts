@@ -6,14 +6,12 @@ import { restoreKey, sweepKey } from "../../../shared/documents/restore.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
 import { endOfTime, state, time, timeOf } from "./fields.ts";
 import { declareRoute } from "../route.ts";
+import { waitingPlaces } from "./waiting-places.ts";
 
 const hourMs = 3_600_000;
 /** Maximum rows of a state that are counted. */
 const standingMost = 500;
 const pageRows = 100;
-/** Backlogs whose waiting calls are read at once, and maximum backlogs that are read. */
-const backlogsAtOnce = 20;
-const backlogsMost = 1000;
 
 /** The time of the last sweep, in answers. */
 export const sweptAt = time
@@ -86,13 +84,13 @@ async function standingNow(
   // No index has DIALING: these are the watched calls that are not UNKNOWN. The count is an estimate beyond 1,000.
   const watched = { backlogs: [{ key: watchBacklog }], until: endOfTime, each: 2 * standingMost };
   const [waiting, [watch = []], unknown, reviewed] = await Promise.all([
-    waitingNow(ledger, documents),
+    waitingPlaces(ledger, documents, standingMost),
     ledger.due(watched),
     countIn("UNKNOWN", ledger),
     countIn("NEEDS_REVIEW", ledger),
   ]);
   const dialing = Math.min(standingMost, Math.max(0, watch.length - unknown));
-  return { WAITING: waiting, DIALING: dialing, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
+  return { WAITING: waiting.length, DIALING: dialing, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
 }
 
 /** Counts rows page by page, since the ledger reads each with its whole call. */
@@ -106,19 +104,4 @@ async function countIn(counted: CallState, ledger: CallLedger): Promise<number> 
     before = next;
   }
   return count;
-}
-
-/** Counts the waiting calls of all backlogs, up to 500 calls or 1,000 backlogs. */
-async function waitingNow(ledger: CallLedger, documents: Documents): Promise<number> {
-  let count = 0;
-  let after: string | undefined;
-  for (let asked = 0; asked < backlogsMost && count < standingMost; asked += backlogsAtOnce) {
-    const listed = await documents.list("backlog", { after, limit: backlogsAtOnce });
-    if (listed.length === 0) break;
-    const backlogs = listed.map(({ key }) => ({ key }));
-    const found = await ledger.due({ backlogs, until: endOfTime, each: standingMost - count });
-    count += found.reduce((sum, places) => sum + places.length, 0);
-    after = listed.at(-1)?.key;
-  }
-  return Math.min(count, standingMost);
 }

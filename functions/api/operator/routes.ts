@@ -8,19 +8,25 @@ import { doNotCallRoutes } from "./do-not-call.ts";
 import { eventRoutes } from "./events.ts";
 import { forecastRoutes } from "./forecast.ts";
 import { pauseRoutes } from "./pauses.ts";
+import { planRoutes } from "./plan.ts";
 import { redialRoutes } from "./redial.ts";
 import { replayRoutes } from "./replay-events.ts";
+import { requestRoutes } from "./requests.ts";
 import { restoreRoutes } from "./restores.ts";
 import type { Route } from "../route.ts";
+import { waitingRoutes } from "./waiting.ts";
 
 /** Every route of the operator's API, in the order of the OpenAPI document. */
 export const operatorRoutes: readonly Route[] = [
   ...callRoutes,
   ...redialRoutes,
   ...decisionRoutes,
+  ...requestRoutes,
   ...cancelRoutes,
   ...pauseRoutes,
   ...backlogRoutes,
+  ...waitingRoutes,
+  ...planRoutes,
   ...countRoutes,
   ...auditRoutes,
   ...eventRoutes,

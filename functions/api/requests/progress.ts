@@ -1,13 +1,11 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
 import { isOver } from "../../../shared/calls/over.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
 import { withTimeLimit } from "../../../shared/platform/time-limit.ts";
 import type { Progress, RequestProgress } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
+import { callIdsOf, rowsOf } from "./request-rows.ts";
 
-/** Rows that are counted at once: a whole request is up to ten times as many. */
-const countedAtOnce = 1000;
 /** Time for which the counts of a request are remembered, for each of its calls: a thousand rows are read a second. */
 const rememberedMsPerCall = 1;
 /** Requests whose counts are remembered at once; the one that was counted first is forgotten. */
@@ -29,7 +27,7 @@ export function createRequestProgress({
       const now = clock.now();
       const standing = remembered.get(requestId);
       if (standing !== undefined && now < standing.until) return shared(standing.progress);
-      const progress = progressIn(rowsOf(requestId, total, ledger), total, now);
+      const progress = progressIn(rowsOf(callIdsOf(requestId, 0, total), ledger), total, now);
       const entry = { until: now + total * rememberedMsPerCall, progress };
       remembered.delete(requestId); // Map.set alone would leave it at its place
       remembered.set(requestId, entry);
@@ -51,43 +49,26 @@ function shared(progress: Promise<Progress>): Promise<Progress> {
   });
 }
 
-/** Reads the rows of a request in parts. The ids of all its calls are known, so no index that lags is asked. */
-async function* rowsOf(requestId: string, total: number, ledger: Pick<CallLedger, "read">) {
-  for (let from = 0; from < total; from += countedAtOnce) {
-    const { rows } = await ledger.read(
-      idsOf(requestId, from, Math.min(total, from + countedAtOnce)),
-    );
-    yield rows.values();
-  }
-}
-
 /**
  * Counts the rows of a request.
  *
- * @param parts all its rows; they may be large, so that no more than a part is held
+ * @param rows all its rows; they may be large, so that no more than a part is held
  * @param total its calls, with a row or without
  * @param now milliseconds since the epoch
  */
 export async function progressIn(
-  parts: Iterable<Iterable<CallRow>> | AsyncIterable<Iterable<CallRow>>,
+  rows: Iterable<CallRow> | AsyncIterable<CallRow>,
   total: number,
   now: number,
 ): Promise<Progress> {
   const byState: Progress["counts"]["by_state"] = {};
   const byResult: Progress["counts"]["by_result"] = {};
   let ended = 0;
-  for await (const rows of parts) {
-    for (const row of rows) {
-      byState[row.state] = (byState[row.state] ?? 0) + 1;
-      const status = row.result?.status;
-      if (status !== undefined) byResult[status] = (byResult[status] ?? 0) + 1;
-      if (isOver(row, now)) ended += 1;
-    }
+  for await (const row of rows) {
+    byState[row.state] = (byState[row.state] ?? 0) + 1;
+    const status = row.result?.status;
+    if (status !== undefined) byResult[status] = (byResult[status] ?? 0) + 1;
+    if (isOver(row, now)) ended += 1;
   }
   return { counts: { by_state: byState, by_result: byResult }, finished: ended === total };
-}
-
-/** Returns the ids of a request's calls from an index on, up to another. */
-export function idsOf(requestId: string, from: number, end: number): string[] {
-  return Array.from({ length: Math.max(0, end - from) }, (_, n) => callIdOf(requestId, from + n));
 }

@@ -9,7 +9,8 @@ import { callIdPattern } from "../operator/find-call.ts";
 import { unprocessable } from "../problem.ts";
 import { declareRoute } from "../route.ts";
 import { findRequest, noRequest } from "./find-request.ts";
-import { idsOf, progressIn } from "./progress.ts";
+import { progressIn } from "./progress.ts";
+import { callIdsOf } from "./request-rows.ts";
 
 const clientCallSchema = z
   .looseObject({
@@ -65,11 +66,11 @@ export const showRequest = declareRoute({
     const total = row.batchCalls;
     const from = cursor === undefined ? 0 : indexOf(cursor) + 1;
     const end = Math.min(total, from + query.limit);
-    const ids = idsOf(id, from, end);
+    const ids = callIdsOf(id, from, end);
     const { rows } = await deps.ledger.read(ids);
     const progress = () =>
       end === total
-        ? progressIn([rows.values()], total, deps.clock.now())
+        ? progressIn(rows.values(), total, deps.clock.now())
         : deps.progress.of(id, total);
     return {
       id,

@@ -7,6 +7,7 @@ import { itActsOnCalls } from "./decisions.ts";
 import { itKeepsTheDoNotCallList } from "./do-not-call.ts";
 import { itReplaysEvents, itShowsReceivers } from "./events.ts";
 import { itPausesCalls } from "./pauses.ts";
+import { itShowsHowFarItIs } from "./requests.ts";
 import { itConfirmsRestores } from "./restores.ts";
 import { type OperatorApiUnderTest, useOperatorApi } from "./setup.ts";
 
@@ -19,6 +20,7 @@ export function describeOperatorApi(name: string, create: () => OperatorApiUnder
     itActsOnCalls(api);
     itPausesCalls(api);
     itCountsCalls(api);
+    itShowsHowFarItIs(api);
     itKeepsTheDoNotCallList(api);
     itConfirmsRestores(api);
     itShowsReceivers(api);

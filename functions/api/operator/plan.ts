@@ -1,0 +1,161 @@
+import * as z from "zod";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { watchBacklog } from "../../../shared/calls/call-row.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import type { DocumentsRead } from "../../../shared/documents/documents.ts";
+import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
+import { declareRoute } from "../route.ts";
+import { endOfTime, time, timeOf } from "./fields.ts";
+import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
+import { tally } from "./request-progress.ts";
+
+/** Maximum claims that are read to count the requests under way. */
+const watchedMax = 200;
+
+const agentSchema = z.strictObject({
+  agent_id: z.string().describe("`*` stands for every agent that the plan does not name"),
+  account: z.string().describe("The account's name in the plan"),
+  type: z.string(),
+  hours: z.string().describe("In words"),
+  calls: z.string().nullable().describe("The caps that its hours bring, in words"),
+});
+const accountSchema = z.strictObject({
+  account: z.string().describe("The account's name in the plan"),
+  name: z.string().describe("Its own name, such as that of a webhook's host"),
+  type: z.string(),
+  pace: z.string().describe("In words"),
+  timeout_seconds: z.int(),
+  dialing: z.int().describe(`Requests under way, among ${watchedMax} that were looked at`),
+  taken_until: time
+    .nullable()
+    .describe(
+      "Up to when its pace is given out; null where a call could go at once, or without a pace",
+    ),
+  called_up_to: time
+    .nullable()
+    .describe("Up to when waiting calls are called up; null where that is not ahead"),
+});
+const planSchema = z
+  .strictObject({
+    agents: z.array(agentSchema),
+    accounts: z.array(accountSchema),
+    rules: z
+      .array(
+        z.strictObject({
+          place: z.string().describe("Where it holds"),
+          hours: z.string().nullable(),
+          calls: z.string().nullable(),
+        }),
+      )
+      .describe("Rules that hold besides those of the agents, in words"),
+    destinations: z.string(),
+    blackout_dates: z.array(z.string()),
+    default_time_zone: z.string().nullable(),
+    expire_after_hours: z.number(),
+    review_after_seconds: z.int(),
+    retention_days: z.number(),
+  })
+  .meta({ id: "PlanInWords" });
+export type PlanInWords = z.infer<typeof planSchema>;
+type AccountInUse = z.infer<typeof accountSchema>;
+
+const showPlan = declareRoute({
+  operationId: "showPlan",
+  summary: "The dial plan in words, and how far each account's pace is used",
+  method: "get",
+  path: "/plan",
+  answer: planSchema,
+  async handle({ deps: { plan, ledger, documents, clock } }) {
+    const accounts = accountsIn(plan);
+    const names = accounts.map(({ name }) => name);
+    const [read, dialing] = await Promise.all([
+      documents.read([
+        ...names.map((key) => ({ kind: "pace", key }) as const),
+        ...names.map((key) => ({ kind: "called-up", key }) as const),
+      ]),
+      dialingNow(ledger),
+    ]);
+    return {
+      agents: Object.entries(plan.agents).map(([agent_id, { provider, type, ...route }]) => {
+        const hours = route.callingHours ?? "default";
+        return {
+          agent_id,
+          account: provider,
+          type,
+          hours: hoursText(hours, plan),
+          calls: capsText(hours, undefined, plan) ?? null,
+        };
+      }),
+      accounts: accounts.map((one) => accountView(one, plan, read, dialing, clock.now())),
+      rules: rulesIn(plan),
+      destinations: destinationsText(plan),
+      blackout_dates: plan.blackoutDates,
+      default_time_zone: plan.defaultTimeZone ?? null,
+      expire_after_hours: plan.expireAfterHours,
+      review_after_seconds: plan.reviewAfterSeconds,
+      retention_days: plan.retentionDays,
+    };
+  },
+});
+
+export const planRoutes = [showPlan];
+
+/** Returns the accounts that agents of the plan go through, by their own names. */
+function accountsIn({ agents }: DialPlan): { name: string; route: Route }[] {
+  const byName = new Map(Object.values(agents).map((route) => [accountNameOf(route), route]));
+  return [...byName].map(([name, route]) => ({ name, route }));
+}
+
+function accountView(
+  { name, route }: { name: string; route: Route },
+  plan: DialPlan,
+  read: DocumentsRead,
+  dialing: Partial<Record<string, number>>,
+  now: number,
+): AccountInUse {
+  const { timeoutSeconds, pace } = accountOf(route, plan);
+  const ahead = (kind: "pace" | "called-up", beforeUs = 0) => {
+    const until = ((read.get(kind, name)?.value.arrivalUs ?? 0) - beforeUs) / 1000;
+    return until > now ? timeOf(Math.round(until)) : null;
+  };
+  const burst = pace?.burst ?? 1;
+  return {
+    account: route.provider,
+    name,
+    type: route.type,
+    pace: paceText(pace && 1_000_000 / pace.intervalUs, burst),
+    timeout_seconds: timeoutSeconds,
+    dialing: dialing[route.provider] ?? 0,
+    taken_until: pace === undefined ? null : ahead("pace", (burst - 1) * pace.intervalUs),
+    called_up_to: ahead("called-up"),
+  };
+}
+
+/** Counts the requests under way by account. No index has DIALING: they are the watched calls that are not UNKNOWN. */
+async function dialingNow(ledger: CallLedger): Promise<Partial<Record<string, number>>> {
+  const backlogs = [{ key: watchBacklog }];
+  const [watched = []] = await ledger.due({ backlogs, until: endOfTime, each: watchedMax });
+  const { rows } = await ledger.read(watched.map(({ id }) => id));
+  return tally(
+    [...rows.values()].flatMap(({ state, route }) =>
+      state === "DIALING" ? (route?.provider ?? []) : [],
+    ),
+  );
+}
+
+function rulesIn(plan: DialPlan) {
+  const { maxCalls, countries, regions } = plan;
+  const ruleOf = (place: string, rule: (typeof countries)[string]) => ({
+    place,
+    hours: rule.callingHours === undefined ? null : hoursText(rule.callingHours, plan),
+    calls: capsText(rule.callingHours, rule.maxCalls, plan) ?? null,
+  });
+  return [
+    ...(maxCalls === undefined ? [] : [ruleOf("any number", { maxCalls })]),
+    ...Object.entries(countries).map(([name, rule]) => ruleOf(`numbers of ${name}`, rule)),
+    ...Object.entries(regions).map(([name, { callingHours, maxCalls: cap }]) =>
+      ruleOf(`numbers of ${name}`, { callingHours, maxCalls: cap }),
+    ),
+  ];
+}

@@ -1,0 +1,128 @@
+import * as z from "zod";
+import { resultStatuses } from "../../../shared/calls/call-result.ts";
+import { type CallRow, type CallState, callStates } from "../../../shared/calls/call-row.ts";
+import { requestIdOf } from "../../../shared/calls/ids.ts";
+import { time, timeOf } from "./fields.ts";
+
+const minuteMs = 60_000;
+/** Time up to now over which the rate of a request is measured. */
+const rateMinutes = 15;
+/** States in which the service itself goes on with a call. */
+const openStates: ReadonlySet<CallState> = new Set(["WAITING", "DIALING", "UNKNOWN"]);
+/** Maximum agents and reasons that one answer names. */
+const namesMax = 20;
+
+/** A request as operators see it. Its counts are of `counted` calls: all of them, or some that lie evenly over the request. */
+export const requestViewSchema = z
+  .strictObject({
+    id: z.string(),
+    client: z.string(),
+    accepted_at: time,
+    total: z.int().describe("Calls of the request"),
+    agents: z.array(z.string()).describe("Of the counted calls, at most 20"),
+    counted: z
+      .int()
+      .describe(
+        "Calls that were looked at: all, or some that lie evenly over the request; every count is of these",
+      ),
+    queued: z.int().describe("Of these, calls without a row: they are still on the queue"),
+    by_state: z.partialRecord(z.enum(callStates), z.int()),
+    by_result: z
+      .partialRecord(z.enum(resultStatuses), z.int())
+      .describe("Of the placed calls whose result is known"),
+    calls_per_minute: z
+      .number()
+      .describe(
+        `Calls of the whole request that ended in the last ${rateMinutes} minutes, a minute`,
+      ),
+    last_due_at: time.nullable().describe("When the last of the waiting calls is due"),
+    expected_end_at: time
+      .nullable()
+      .describe(
+        "At the present rate, and not before `last_due_at`; null where all has ended, or nothing tells",
+      ),
+  })
+  .meta({ id: "OperatorRequest", description: "A request and how far it is." });
+export type RequestView = z.infer<typeof requestViewSchema>;
+
+/** Returns `most` indexes that lie evenly over a request, or all of its indexes if it has no more calls. */
+export function indexesOver(total: number, most: number): number[] {
+  if (total <= most) return Array.from({ length: total }, (_, index) => index);
+  return Array.from({ length: most }, (_, n) => Math.floor(((n + 0.5) * total) / most));
+}
+
+/** Returns the view of a request. `counted` is how many of its calls were asked for, and `rows` are those that have a row. */
+export function requestViewOf(
+  one: CallRow,
+  rows: readonly CallRow[],
+  counted: number,
+  now: number,
+): RequestView {
+  const total = one.batchCalls;
+  const perCounted = total / counted;
+  const open = rows.filter(({ state }) => openStates.has(state));
+  const dueTimes = open.flatMap(({ state, dueAt }) => (state === "WAITING" ? (dueAt ?? []) : []));
+  const lastDueAt = dueTimes.length === 0 ? null : Math.max(...dueTimes);
+  const queued = counted - rows.length;
+  const age = Math.max(minuteMs, now - one.acceptedAt);
+  const windowMs = Math.min(rateMinutes * minuteMs, age);
+  const endedLately = rows.filter((row) => (endedAt(row) ?? 0) > now - windowMs).length;
+  const perMinute = (endedLately * perCounted * minuteMs) / windowMs;
+  const left = (open.length + queued) * perCounted;
+  return {
+    id: requestIdOf(one.id),
+    client: one.client,
+    accepted_at: timeOf(one.acceptedAt),
+    total,
+    agents: [...new Set(rows.map(({ agentId }) => agentId))].toSorted().slice(0, namesMax),
+    counted,
+    queued,
+    by_state: tally(rows.map(({ state }) => state)),
+    by_result: tally(rows.flatMap(({ result }) => result?.status ?? [])),
+    calls_per_minute: Math.round(perMinute * 100) / 100,
+    last_due_at: timeOf(lastDueAt),
+    expected_end_at: timeOf(expectedEnd(left, perMinute, lastDueAt, now)),
+  };
+}
+
+/** Returns the time at which a call came into the state that ended the service's part of it; undefined while it goes on. */
+function endedAt({ state, history, updatedAt }: CallRow): number | undefined {
+  if (openStates.has(state)) return undefined;
+  // A result, or an operator's decision, may have come later.
+  const step = history.findLast((entry) => openStates.has(entry.state));
+  const ended = step === undefined ? history[0] : history[history.indexOf(step) + 1];
+  return ended?.at ?? updatedAt;
+}
+
+/**
+ * Estimates when the last of `left` calls will have ended, in milliseconds since the epoch. Null if none is left, or if
+ * none ended lately and none is due later.
+ */
+export function expectedEnd(
+  left: number,
+  perMinute: number,
+  lastDueAt: number | null,
+  now: number,
+): number | null {
+  if (left === 0) return null;
+  const dueAt = lastDueAt !== null && lastDueAt > now ? lastDueAt : null;
+  if (perMinute === 0) return dueAt;
+  return Math.round(Math.max(dueAt ?? now, now + (left / perMinute) * minuteMs));
+}
+
+/** Counts equal values. */
+export function tally<Value extends string>(
+  values: readonly Value[],
+): Partial<Record<Value, number>> {
+  const counts: Partial<Record<Value, number>> = {};
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}
+
+/** Returns equal reasons with their counts, the most frequent first, at most 20. */
+export function reasonsOf(rows: readonly CallRow[]): { reason: string; count: number }[] {
+  return Object.entries(tally(rows.map(({ reason }) => reason)))
+    .map(([reason, count = 0]) => ({ reason, count }))
+    .toSorted((one, other) => other.count - one.count)
+    .slice(0, namesMax);
+}

@@ -1,0 +1,149 @@
+import * as z from "zod";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { callIdOf, requestIdOf } from "../../../shared/calls/ids.ts";
+import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import { problem } from "../problem.ts";
+import { callIdsOf, rowsOf } from "../requests/request-rows.ts";
+import { declareRoute } from "../route.ts";
+import { callCursor } from "./cursors.ts";
+import { nextCursor, requestIdPattern, time, timeOf } from "./fields.ts";
+import {
+  indexesOver,
+  reasonsOf,
+  requestViewOf,
+  requestViewSchema,
+  type RequestView,
+} from "./request-progress.ts";
+
+/** Maximum requests of one answer, and maximum calls of each that are looked at. */
+const listedMax = 50;
+const countedMax = 100;
+/** Rows of one page of the search for requests, and maximum pages of one answer. */
+const pageRows = 50;
+const answerPages = 20;
+const hourMs = 3_600_000;
+
+const requestsSchema = z.strictObject({
+  requests: z.array(requestViewSchema),
+  cursor: nextCursor,
+});
+export type Requests = z.infer<typeof requestsSchema>;
+
+/** Rows of a request are neighbours in the order of ids: the search reads some, and goes on below the last one's request. */
+const listRequests = declareRoute({
+  operationId: "listRequests",
+  summary: `Requests and how far they are, newest first; counts are of ${countedMax} calls of each at most`,
+  method: "get",
+  path: "/requests",
+  query: z.strictObject({
+    calls_min: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .default(2)
+      .describe("Requests of at least so many calls; 2 leaves single calls out"),
+    cursor: callCursor.optional(),
+    limit: z.coerce.number().int().min(1).max(listedMax).default(20),
+  }),
+  answer: requestsSchema,
+  async handle({ deps, query }) {
+    const { ledger, clock } = deps;
+    const { found, next } = await requestsBelow(query.cursor, query, ledger);
+    const looked = found.map((row) => sampleOf(row, countedMax));
+    const rowsBy = new Map<string, CallRow[]>();
+    for await (const row of rowsOf(looked.flat(), ledger)) {
+      const id = requestIdOf(row.id);
+      rowsBy.set(id, [...(rowsBy.get(id) ?? []), row]);
+    }
+    const requests = found.map((row, index): RequestView => {
+      const rows = rowsBy.get(requestIdOf(row.id)) ?? [];
+      return requestViewOf(row, rows, looked[index]?.length ?? 0, clock.now());
+    });
+    return { requests, ...(next === undefined ? {} : { cursor: next }) };
+  },
+});
+
+const requestStorySchema = z
+  .strictObject({
+    ...requestViewSchema.shape,
+    reasons: z
+      .array(z.strictObject({ reason: z.string(), count: z.int() }))
+      .describe("Of the calls that were not placed, the most frequent first, at most 20"),
+    hours: z
+      .array(z.strictObject({ hour: time, placed: z.int(), others: z.int() }))
+      .describe("Calls by the hour in which they last changed, without those that wait"),
+  })
+  .meta({ id: "OperatorRequestWithHours" });
+export type RequestStory = z.infer<typeof requestStorySchema>;
+
+const showRequest = declareRoute({
+  operationId: "showOperatorRequest",
+  summary: "One request and how far it is, every call of it counted",
+  method: "get",
+  path: "/requests/:id",
+  answer: requestStorySchema,
+  problems: [404],
+  async handle({ c, deps }) {
+    const { ledger, clock } = deps;
+    const id = c.req.param("id") ?? "";
+    const [one] = requestIdPattern.test(id)
+      ? (await ledger.list({ requestId: id, limit: 1 })).rows
+      : [];
+    if (one === undefined) {
+      return problem(c, 404, "There is no request of this id, or none of its calls is known yet.");
+    }
+    const rows: CallRow[] = [];
+    for await (const row of rowsOf(callIdsOf(id, 0, one.batchCalls), ledger)) rows.push(row);
+    return {
+      ...requestViewOf(one, rows, one.batchCalls, clock.now()),
+      reasons: reasonsOf(rows.filter(({ state }) => state !== "PLACED")),
+      hours: hoursOf(rows),
+    };
+  },
+});
+
+export const requestRoutes = [listRequests, showRequest];
+
+function sampleOf(row: CallRow, most: number): string[] {
+  const id = requestIdOf(row.id);
+  return indexesOver(row.batchCalls, most).map((index) => callIdOf(id, index));
+}
+
+/** Finds requests below an id, newest first: one row of each. More may follow below `next`. */
+async function requestsBelow(
+  cursor: string | undefined,
+  { calls_min: callsMin, limit }: { calls_min: number; limit: number },
+  ledger: CallLedger,
+): Promise<{ found: CallRow[]; next?: string | undefined }> {
+  const found: CallRow[] = [];
+  let before = cursor;
+  for (let page = 0; page < answerPages; page++) {
+    const { rows, next } = await ledger.list({ all: true, before, limit: pageRows });
+    for (const row of rows) {
+      const id = requestIdOf(row.id);
+      const first = callIdOf(id, 0);
+      if (before !== undefined && first >= before) continue; // a call of the request before
+      before = first;
+      if (row.batchCalls >= callsMin) found.push(row);
+      if (found.length === limit) return { found, next: before };
+    }
+    if (next === undefined) return { found };
+    // Rows that cannot be read may lie below the last one that can.
+    if (before === undefined || next < before) before = next;
+  }
+  return { found, next: before };
+}
+
+function hoursOf(rows: readonly CallRow[]) {
+  const hours = new Map<number, { placed: number; others: number }>();
+  for (const { state, updatedAt } of rows) {
+    if (state === "WAITING") continue;
+    const hour = Math.floor(updatedAt / hourMs) * hourMs;
+    const counted = hours.get(hour) ?? { placed: 0, others: 0 };
+    counted[state === "PLACED" ? "placed" : "others"] += 1;
+    hours.set(hour, counted);
+  }
+  return [...hours]
+    .toSorted(([one], [other]) => one - other)
+    .map(([hour, counted]) => ({ hour: timeOf(hour), ...counted }));
+}

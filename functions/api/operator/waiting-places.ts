@@ -1,0 +1,26 @@
+import type { Documents } from "../../../shared/documents/documents.ts";
+import type { CallLedger, DuePlace } from "../../../shared/ledger/call-ledger.ts";
+import { endOfTime } from "./fields.ts";
+
+/** Backlogs whose waiting calls are read at once, and maximum backlogs that are read. */
+const backlogsAtOnce = 20;
+const backlogsMost = 1000;
+
+/** Finds waiting calls, backlog by backlog: up to `most` calls or 1,000 backlogs. */
+export async function waitingPlaces(
+  ledger: CallLedger,
+  documents: Documents,
+  most: number,
+): Promise<DuePlace[]> {
+  const places: DuePlace[] = [];
+  let after: string | undefined;
+  for (let asked = 0; asked < backlogsMost && places.length < most; asked += backlogsAtOnce) {
+    const listed = await documents.list("backlog", { after, limit: backlogsAtOnce });
+    if (listed.length === 0) break;
+    const backlogs = listed.map(({ key }) => ({ key }));
+    const found = await ledger.due({ backlogs, until: endOfTime, each: most - places.length });
+    places.push(...found.flat());
+    after = listed.at(-1)?.key;
+  }
+  return places.slice(0, most);
+}

@@ -1,0 +1,37 @@
+import * as z from "zod";
+import { declareRoute } from "../route.ts";
+import { indexesOver, reasonsOf } from "./request-progress.ts";
+import { waitingPlaces } from "./waiting-places.ts";
+
+/** Maximum waiting calls that are found, and maximum calls of these whose reasons are read. */
+const foundMax = 500;
+const readMax = 100;
+
+const waitingSchema = z.strictObject({
+  found: z.int().describe(`Calls that wait, up to ${foundMax}`),
+  read: z
+    .int()
+    .describe(`Calls whose reasons are counted: up to ${readMax}, evenly among those found`),
+  reasons: z
+    .array(z.strictObject({ reason: z.string(), count: z.int() }))
+    .describe("Of the calls that were read, the most frequent first, at most 20"),
+});
+export type WaitingByReason = z.infer<typeof waitingSchema>;
+
+const countWaiting = declareRoute({
+  operationId: "countWaiting",
+  summary: "Why calls wait",
+  method: "get",
+  path: "/waiting",
+  answer: waitingSchema,
+  async handle({ deps: { ledger, documents } }) {
+    const places = await waitingPlaces(ledger, documents, foundMax);
+    const ids = indexesOver(places.length, readMax).flatMap((index) => places[index]?.id ?? []);
+    const { rows } = await ledger.read(ids);
+    // A call may have gone on since it was found.
+    const waiting = [...rows.values()].filter(({ state }) => state === "WAITING");
+    return { found: places.length, read: waiting.length, reasons: reasonsOf(waiting) };
+  },
+});
+
+export const waitingRoutes = [countWaiting];

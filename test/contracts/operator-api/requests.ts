@@ -1,0 +1,144 @@
+import { randomInt } from "node:crypto";
+import { expect, it } from "vitest";
+import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
+import type { Requests, RequestStory } from "../../../functions/api/operator/requests.ts";
+import type { WaitingByReason } from "../../../functions/api/operator/waiting.ts";
+import type { CallsPage } from "../../../functions/api/operator/calls.ts";
+import type { CallState } from "../../../shared/calls/call-row.ts";
+import { callIdOf, firstCallIdAt } from "../../../shared/calls/ids.ts";
+import { aCall, aRequestId } from "../../support/calls.ts";
+import { rowIn, writeRows } from "../../support/rows.ts";
+import type { OperatorApiBench } from "./setup.ts";
+
+const minuteMs = 60_000;
+
+/** Describes requests and how far they are, why calls wait, and what the plan says. */
+export function itShowsHowFarItIs(api: OperatorApiBench): void {
+  const { ask, callIn } = api;
+  async function asked<Answer>(path: string): Promise<Answer> {
+    const { status, body } = await ask(path);
+    expect(status).toBe(200);
+    expect(JSON.stringify(body)).not.toMatch(/20255501\d\d|Zoë/);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the answer fits the schema of its route
+    return body as object as Answer;
+  }
+
+  /** Writes a request's calls in these states, in the order of the batch; undefined: no row yet. */
+  async function write(
+    states: readonly (CallState | undefined)[],
+    {
+      requestId = aRequestId(Date.now()),
+      acceptedAt = Date.now() - minuteMs,
+      at = Date.now(),
+    } = {},
+  ) {
+    const rows = states.flatMap((state, index) => {
+      if (state === undefined) return [];
+      const request = { phone_number: "+12025550187", agent_id: api.agent };
+      const call = aCall({ requestId, acceptedAt, batchCalls: states.length, request });
+      const dueAt = at + 60 * minuteMs;
+      return [rowIn(state, { ...call, id: callIdOf(requestId, index) }, { at, dueAt })];
+    });
+    await writeRows(rows, api.ledger, api.documents);
+    return requestId;
+  }
+
+  it("lists requests newest first, skips single calls, and counts some calls of a large one", async () => {
+    // In an hour that no other test uses.
+    const at = Date.now() - 7_200_000 - randomInt(3_600_000);
+    const acceptedAt = at;
+    const small = await write(["PLACED", "WAITING", undefined, "REJECTED"], {
+      requestId: aRequestId(at),
+      acceptedAt,
+    });
+    await callIn("PLACED", { requestId: aRequestId(at + 1000), acceptedAt });
+    const states = Array.from({ length: 180 }, (_, n): CallState =>
+      n < 90 ? "PLACED" : "WAITING",
+    );
+    const large = await write(states, { requestId: aRequestId(at + 2000), acceptedAt });
+    const cursor = firstCallIdAt(at + 3000);
+    const first = await asked<Requests>(`/requests?limit=1&cursor=${cursor}`);
+    expect(first.requests.map(({ id }) => id)).toEqual([large]);
+    expect(first.requests[0]).toMatchObject({
+      total: 180,
+      counted: 100,
+      queued: 0,
+      by_state: { PLACED: 50, WAITING: 50 },
+      agents: [api.agent],
+      client: "crm",
+    });
+    const second = await asked<Requests>(`/requests?limit=1&cursor=${first.cursor}`);
+    expect(second.requests.map(({ id }) => id)).toEqual([small]);
+    expect(second.requests[0]).toMatchObject({
+      counted: 4,
+      queued: 1,
+      by_state: { PLACED: 1, WAITING: 1, REJECTED: 1 },
+    });
+    const all = await asked<Requests>(`/requests?limit=2&calls_min=1&cursor=${cursor}`);
+    expect(all.requests.map(({ total }) => total)).toEqual([180, 1]);
+  });
+
+  it("shows a request whole: its rate, its end, its reasons and its hours", async () => {
+    const at = Date.now();
+    const twelve = Array.from({ length: 12 }, (): CallState => "PLACED");
+    const id = await write([...twelve, "WAITING", "REJECTED"], {
+      acceptedAt: at - 10 * minuteMs,
+      at,
+    });
+    const story = await asked<RequestStory>(`/requests/${id}`);
+    expect(story).toMatchObject({ id, total: 14, counted: 14, queued: 0 });
+    expect(story.calls_per_minute).toBeCloseTo(1.3, 1); // thirteen ended in the ten minutes of its life
+    expect(Date.parse(story.expected_end_at ?? "")).toBe(at + 60 * minuteMs); // the last one is not due before
+    expect(story.last_due_at).toBe(story.expected_end_at);
+    expect(story.reasons).toEqual([{ reason: "r", count: 2 }]);
+    expect(story.hours.map(({ placed, others }) => [placed, others])).toEqual([[12, 1]]);
+    expect((await ask(`/requests/${aRequestId(at)}`)).status).toBe(404);
+    expect((await ask("/requests/nonsense")).status).toBe(404);
+  });
+
+  it("tells why calls wait", async () => {
+    await callIn("WAITING");
+    const { found, read, reasons } = await asked<WaitingByReason>("/waiting");
+    expect(found).toBeGreaterThan(0);
+    expect(read).toBeGreaterThan(0);
+    expect(reasons.reduce((sum, { count }) => sum + count, 0)).toBe(read);
+  });
+
+  it("lists the other calls to a call's number, without telling it", async () => {
+    const [one, other] = [await callIn("NEEDS_REVIEW"), await callIn("PLACED")];
+    const { calls } = await asked<CallsPage>(`/calls/${one.id}/same-number`);
+    const ids = calls.map(({ id }) => id);
+    expect(ids).not.toContain(one.id);
+    expect(ids.length).toBeLessThanOrEqual(20);
+    const newest = (await asked<CallsPage>(`/calls/${other.id}/same-number`)).calls;
+    expect(newest.every(({ number_tail }) => number_tail === "23")).toBe(true);
+    expect((await ask(`/calls/call_${aRequestId()}_00000/same-number`)).status).toBe(404);
+  });
+
+  it("says the plan in words, and how far the pace of an account is used", async () => {
+    await callIn("DIALING");
+    await api.putDocument("called-up", "webhook:http://127.0.0.1:9", {
+      arrivalUs: (Date.now() + minuteMs) * 1000,
+    });
+    const plan = await asked<PlanInWords>("/plan");
+    expect(plan.agents.map(({ agent_id }) => agent_id)).toEqual(["agent_sales", "agent_support"]);
+    expect(plan.agents[0]).toMatchObject({
+      account: "webhook",
+      type: "webhook",
+      hours: "at any time",
+      calls: null,
+    });
+    const [account, ...others] = plan.accounts;
+    expect(others).toEqual([]);
+    expect(account).toMatchObject({
+      account: "webhook",
+      name: "webhook:http://127.0.0.1:9",
+      pace: "no limit of calls a second",
+      timeout_seconds: 30,
+      taken_until: null,
+    });
+    expect(account?.dialing).toBeGreaterThan(0);
+    expect(Date.parse(account?.called_up_to ?? "")).toBeGreaterThan(Date.now());
+    expect(plan.destinations).toBe("US, CA, GB, but not +1900, +1876");
+  });
+}
