@@ -2,14 +2,17 @@
  * `npm run calls -- COMMAND …`: lists calls and decides about them, through the operator's API of the service
  * at OUTBOUND_CALLS_URL, with the token in OUTBOUND_CALLS_OPERATOR_TOKEN.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { callStates } from "../../shared/calls/call-row.ts";
 import { callCommands } from "./calls/call-commands.ts";
 import { createClient } from "./calls/client.ts";
 import type { Command } from "./calls/command.ts";
 import { Failure, Refusal } from "./calls/failures.ts";
+import { forecastCommands } from "./calls/forecast-command.ts";
 import { listCommands } from "./calls/list-commands.ts";
 import { optionsOf, parse } from "./calls/options.ts";
+import { requestCommands } from "./calls/request-command.ts";
 import { restoreCommands } from "./calls/restore-commands.ts";
 import type { Terminal } from "./calls/terminal.ts";
 import { waitingCommands } from "./calls/waiting-commands.ts";
@@ -19,6 +22,9 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   list     [--state STATE] [--request ID] [--number +12025550123]
            [--agent A] [--provider P] [--reason R] [--from TIME] [--until TIME] [--limit N]
   show     ID [--reveal]                      one call with its history; --reveal adds its number and context
+  request  ID                                 how far a request is, until it is finished
+  forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all]
+                                              when calls would be dialed; F is a JSON array, as posted
   redial   ID… | --state STATE [as list]      [--not-placed], required for NEEDS_REVIEW
   resolve  ID… | --state NEEDS_REVIEW [as list]   --placed | --not-placed
   cancel   ID… | --request ID | --agent A     calls that are WAITING
@@ -34,6 +40,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   States: ${callStates.join(", ")}.
 
   --json   for scripts: a JSON value a line instead of tables
+  --csv    list, pauses, backlogs, dnc check, audit and forecast as comma-separated values
 
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
 Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 the service refused something.`;
@@ -42,6 +49,8 @@ const commands: Record<string, Command> = {
   ...callCommands,
   ...waitingCommands,
   ...listCommands,
+  ...forecastCommands,
+  ...requestCommands,
   ...restoreCommands,
 };
 
@@ -74,5 +83,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     print: (line) => console.log(line),
     complain: (line) => console.error(line),
     isInteractive: process.stderr.isTTY,
+    sleep: (ms) => sleep(ms),
   });
 }

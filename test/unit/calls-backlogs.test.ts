@@ -16,6 +16,7 @@ function createBench() {
       print: (line) => out.push(line),
       complain: (line) => out.push(line),
       isInteractive: false,
+      sleep: async () => undefined,
     });
     expect(code).toBe(0);
     expect(out.join()).not.toMatch(/2025550123|Zoë/);

@@ -34,6 +34,7 @@ function createBench() {
       print: (line) => out.push(line),
       complain: (line) => err.push(line),
       isInteractive: false,
+      sleep: async () => undefined,
     });
     return { code, out: out.join("\n"), err: err.join("\n") };
   }
@@ -287,6 +288,7 @@ describe("npm run calls", () => {
       print: () => undefined,
       complain: (line) => err.push(line),
       isInteractive: false,
+      sleep: async () => undefined,
     });
     expect([code, err]).toEqual([1, [`${url} cannot be reached: refused`]]);
   });

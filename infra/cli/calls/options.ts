@@ -21,24 +21,30 @@ const options = {
   placed: { type: "boolean" },
   "not-placed": { type: "boolean" },
   renew: { type: "boolean" },
+  client: { type: "string" },
+  plan: { type: "string" },
+  items: { type: "string" },
   json: { type: "boolean" },
+  csv: { type: "boolean" },
   help: { type: "boolean" },
 } as const;
 
 const choosing = ["state", "request", "number", "agent", "provider", "reason", "from", "until"];
 /** Options of each command, beside --json. */
 export const optionsOf: Record<string, string[]> = {
-  list: [...choosing, "limit"],
+  list: [...choosing, "limit", "csv"],
   show: ["reveal"],
   redial: [...choosing, "not-placed"],
   resolve: [...choosing, "placed", "not-placed"],
   cancel: ["request", "agent"],
   pause: ["agent", "account"],
   resume: ["agent", "account", "breaker"],
-  backlogs: ["limit"],
+  pauses: ["csv"],
+  backlogs: ["limit", "csv"],
   stats: ["hours"],
-  dnc: ["file", "renew"],
-  audit: ["limit"],
+  dnc: ["file", "renew", "csv"],
+  audit: ["limit", "csv"],
+  forecast: ["file", "client", "at", "plan", "items", "csv"],
   restored: ["at", "unnoticed"],
 };
 

@@ -13,6 +13,7 @@ export interface Terminal {
   complain(line: string): void;
   /** True if progress is shown. */
   isInteractive: boolean;
+  sleep(ms: number): Promise<void>;
 }
 
 /** Shows a command's progress to people who wait for it. */
@@ -24,10 +25,23 @@ export function barOf(total: number, { json }: Values, { isInteractive }: Termin
   return { update: (value: number) => bar.update(value), stop: () => bar.stop() };
 }
 
-/** Prints rows: as a table of these columns, or with --json each row whole, one per line. */
-export function show(rows: Json[], columns: string[], { json }: Values, { print }: Terminal): void {
+/**
+ * Prints rows: as a table of these columns, with --csv as comma-separated values (RFC 4180) under their names, or with
+ * --json each row whole, one per line.
+ */
+export function show(
+  rows: Json[],
+  columns: string[],
+  { json, csv }: Values,
+  { print }: Terminal,
+): void {
   if (json === true) {
     for (const row of rows) print(JSON.stringify(row));
+    return;
+  }
+  if (csv === true) {
+    print(columns.join(","));
+    for (const row of rows) print(columns.map((column) => csvOf(row[column])).join(","));
     return;
   }
   if (rows.length === 0) {
@@ -37,6 +51,12 @@ export function show(rows: Json[], columns: string[], { json }: Values, { print 
   const table = new Table({ head: columns, style: { head: [], border: [] } });
   for (const row of rows) table.push(columns.map((column) => textOf(row[column])));
   print(table.toString());
+}
+
+/** Formats a value as a field of CSV. One that a spreadsheet would take for a formula gets an apostrophe before it. */
+function csvOf(value: unknown): string {
+  const text = textOf(value).replace(/^(?=[=+\-@\t\r])/, "'");
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** Prints a line for people, or with --json the answer. */

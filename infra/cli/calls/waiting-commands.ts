@@ -65,7 +65,7 @@ export const waitingCommands: Record<string, Command> = {
     const { backlogs, first } = await backlogsOf(limit, ask);
     const rows = values.json === true ? backlogs : backlogs.map((one) => backlogRow(one, first));
     show(rows, backlogColumns, values, terminal);
-    if (values.json !== true) {
+    if (values.json !== true && values.csv !== true) {
       terminal.print(`Oldest due: ${first.oldest_due_at ?? "none"}.`);
       terminal.print(sweepLine(first));
     }

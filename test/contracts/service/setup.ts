@@ -156,6 +156,7 @@ export async function runCalls({ service }: ServiceBench, ...words: string[]) {
     print: (line) => out.push(line),
     complain: (line) => out.push(line),
     isInteractive: false,
+    sleep: async () => undefined,
   });
   return { code, answers: out.map((line): Record<string, unknown> => JSON.parse(line)) };
 }

@@ -1,0 +1,115 @@
+import { readFile } from "node:fs/promises";
+import type {
+  Forecast,
+  ForecastItem,
+  ForecastSummary,
+} from "../../../functions/api/forecast/forecast-schema.ts";
+import type { Command } from "./command.ts";
+import { Failure } from "./failures.ts";
+import type { Json } from "./json.ts";
+import { show, type Terminal } from "./terminal.ts";
+
+/** The client of the token that a deployment makes first. */
+const defaultClient = "first";
+const itemColumns = ["index", "outcome", "at", "account", "reason", "errors"];
+const accountColumns = ["account", "calls", "first_at", "last_at", "limit", "waiting"];
+const ruleColumns = ["limit", "rule", "calls", "longest"];
+
+export const forecastCommands: Record<string, Command> = {
+  async forecast(_rest, values, ask, terminal) {
+    if (values.file === undefined)
+      throw new Failure("forecast needs --file with a JSON array of calls.");
+    const calls = await jsonOf(values.file);
+    const { at, client = defaultClient, items } = values;
+    const plan = values.plan === undefined ? {} : { plan: await jsonOf(values.plan) };
+    const which = items ?? (values.csv === true ? "all" : "problems");
+    const asked = { client, calls, ...(at === undefined ? {} : { at }), ...plan, items: which };
+    const answer = await ask<Forecast>("/forecast", asked);
+    const { items: listed = [], deployed } = answer;
+    if (values.json === true) terminal.print(JSON.stringify(answer));
+    else if (values.csv === true) show(listed.map(itemRow), itemColumns, values, terminal);
+    else {
+      tell(answer, listed, terminal);
+      if (deployed !== undefined) compare(answer, deployed, terminal);
+    }
+    return answer.counts.refused > 0 ? 2 : 0;
+  },
+};
+
+async function jsonOf(file: string): Promise<unknown> {
+  const text = await readFile(file, "utf8").catch(() => {
+    throw new Failure(`${file} cannot be read.`);
+  });
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Failure(`${file} is not JSON.`);
+  }
+}
+
+/** Prints a forecast for people. */
+function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Terminal): void {
+  const { print } = terminal;
+  const { counts, first_at, last_at, unread } = answer;
+  print(`${answer.calls} calls posted at ${answer.at}: ${countsLine(counts)}.`);
+  if (first_at !== null) print(`The first is dialed at ${first_at}, the last at ${last_at}.`);
+  if (unread > 0) {
+    print(`${unread} calls are told without the caps and the do-not-call list of their numbers.`);
+  }
+  const table = (rows: Json[], columns: string[]) => {
+    if (rows.length > 0) show(rows, columns, {}, terminal);
+  };
+  table(answer.accounts.map(accountRow), accountColumns);
+  table(answer.rules.map(ruleRow), ruleColumns);
+  table(answer.reasons, ["outcome", "calls", "reason"]);
+  table(items.map(itemRow), itemColumns);
+}
+
+/** Prints what another plan changes. */
+function compare(planned: ForecastSummary, deployed: ForecastSummary, terminal: Terminal): void {
+  const row = (
+    plan: string,
+    { counts, first_at, last_at }: ForecastSummary,
+    rows: string | null,
+  ) => ({
+    plan,
+    ...counts,
+    first_at,
+    last_at,
+    waiting_until: rows,
+  });
+  const rows = [row("deployed", deployed, lastOf(deployed)), row("sent", planned, lastOf(planned))];
+  show(rows, Object.keys(rows[0] ?? {}), {}, terminal);
+}
+
+/** Returns when the last of the calls that wait today is dialed. */
+function lastOf({ accounts }: ForecastSummary): string | null {
+  return (
+    accounts
+      .flatMap(({ waiting }) => waiting.last_at ?? [])
+      .toSorted()
+      .at(-1) ?? null
+  );
+}
+
+function countsLine(counts: ForecastSummary["counts"]): string {
+  const words = Object.entries(counts).filter(([, count]) => count > 0);
+  return words.map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`).join(", ");
+}
+
+function accountRow({ waiting, ...account }: ForecastSummary["accounts"][number]): Json {
+  const { calls, last_at, is_whole } = waiting;
+  const until = last_at === null ? "" : `, until ${last_at}`;
+  return { ...account, waiting: `${calls}${is_whole ? "" : " or more"}${until}` };
+}
+
+function ruleRow({ seconds_most, ...rule }: ForecastSummary["rules"][number]): Json {
+  return { ...rule, longest: `${(seconds_most / 3600).toFixed(2)} h` };
+}
+
+function itemRow({ errors, ...item }: ForecastItem): Json {
+  return {
+    ...item,
+    errors: errors?.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; "),
+  };
+}
