@@ -12,7 +12,7 @@ import { calledUpTo, claimAheadMsMax, nextPermitAt } from "./account-pace.ts";
 import type { Opening } from "./calling-hours.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** What bears on a call that nobody has dialed, as dialers read it before they decide, or a forecast assumes it. */
+/** Everything that bears on a call that nobody has dialed, as dialers read it or a forecast assumes it. */
 export interface Bearing {
   plan: DialPlan;
   schedule: Schedule;

@@ -21,6 +21,7 @@ export function createForecastBench(plan: object, startAt = "2026-06-01T10:00Z")
     });
   }
   return {
+    app,
     dialer,
     queue,
     /** Posts a forecast, and checks that its answer is as the OpenAPI document declares. */

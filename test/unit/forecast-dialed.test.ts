@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import { createForecastBench, forecastNumber } from "../support/forecast-bench.ts";
 
 const minuteMs = 60_000;
-/** A call that its number's cap has sent back may be called up by the next sweep alone, which looks 75 s ahead. */
-const cappedMs = 80_000;
+/** A call that its number's cap has sent back counts from another call's moment, and a sweep may have to find it. */
+const cappedMs = 2 * minuteMs;
 /** Places by which neighbours in a backlog may be exchanged: hints of one moment are delivered side by side. */
 const placesOff = 3;
 const lifetimeHours = 30;

@@ -35,7 +35,7 @@ export interface Posted {
   at: number;
 }
 
-/** What becomes of a call. `account` is null where the plan has no route for its agent. */
+/** The end of a call in a forecast. `account` is null where the plan has no route for its agent. */
 export interface Forecasted {
   end: End | { kind: "refused"; errors: ProblemError[] };
   account: string | null;
@@ -43,7 +43,7 @@ export interface Forecasted {
   isUnread: boolean;
 }
 
-/** What becomes of posted calls, in their order, and of those that wait already. */
+/** The ends of posted calls, in their order, and of those that wait already. */
 export interface ForecastedCalls {
   plan: DialPlan;
   posted: Forecasted[];
@@ -86,7 +86,7 @@ export function forecastCalls(
   return { plan, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
 }
 
-/** What is known about calls when they are posted. */
+/** Everything known about calls when they are posted. */
 interface AtPosting extends Bearing {
   heldBy: HeldBy;
   /** Agents whose pauses and breakers were read. */

@@ -9,7 +9,7 @@ export const numbersReadMax = 1_000;
 /** Maximum reasons that an answer counts; the rarest are left out. */
 export const reasonsMax = 100;
 
-/** What becomes of a call that is posted: exactly one of these. */
+/** The possible ends of a posted call in a forecast: it has exactly one of them. */
 const outcomes = ["refused", "never", "expire", "held", "wait", "at_once"] as const;
 export const outcomeSchema = z
   .enum(outcomes)

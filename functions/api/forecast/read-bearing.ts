@@ -26,7 +26,7 @@ export interface PlanWithSchedule {
   schedule: Schedule;
 }
 
-/** What bears on calls today, as far as it was read. */
+/** Everything that bears on calls today, as far as it was read. */
 export interface BearingRead extends BacklogsRead {
   documents: DocumentsRead;
   /** Hashes of the numbers whose do-not-call entries and caps were read. */

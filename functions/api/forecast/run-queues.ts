@@ -34,7 +34,7 @@ export interface Queued extends Call {
   end: End | undefined;
 }
 
-/** How long a rule has delayed a call. */
+/** The time by which a rule has delayed a call. */
 export interface Delay {
   limit: Limit;
   /** Place of the rule in the plan; the account, if it is a pace. */
@@ -42,7 +42,7 @@ export interface Delay {
   ms: number;
 }
 
-/** What becomes of a queued call. */
+/** The end of a queued call. */
 export type End =
   | { kind: "dialed"; at: number }
   | { kind: "never" | "expire" | "held"; reason: string };
@@ -50,7 +50,7 @@ export type End =
 /** A queued call that has its end. */
 export type Ended = Queued & { end: End };
 
-/** What a decision makes of a running call: it waits on for a rule, or has its end. */
+/** Result of serving a call: it waits on for a rule, or has its end. */
 type Step = { kind: "wait"; limit: Limit; rule: string; dueAt: number; reason: string } | End;
 
 /**
