@@ -44,7 +44,7 @@ export interface Schedule {
 }
 
 /** A cap with its rule's place in the plan, such as `countries.FR`. */
-export type NamedCap = FrequencyCap & { name: string };
+type NamedCap = FrequencyCap & { name: string };
 
 /** A rule of the plan as applied: its hours, unless they are `always`, and its caps. */
 interface Rule {
@@ -107,7 +107,15 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
 
   /** Rules by the set's name, then by the country and the regions of the number. */
   const rulesBySet = new Map<string, Map<string, Rules>>();
-  const rulesOf = ({ phone_number }: CallRequest, route: Route): Rules => {
+  /** The last result: decisions on one call ask several times for its rules. */
+  let last: { request: CallRequest; route: Route; rules: Rules } | undefined;
+  const rulesOf = (request: CallRequest, route: Route): Rules => {
+    if (last?.request !== request || last.route !== route) {
+      last = { request, route, rules: findRules(request, route) };
+    }
+    return last.rules;
+  };
+  const findRules = ({ phone_number }: CallRequest, route: Route): Rules => {
     const set = setName(route);
     const country = countries.size === 0 ? "" : (countryOf(phone_number) ?? "");
     let place = country;
@@ -145,7 +153,9 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     return zones;
   };
   /** Openings in the last requested window, by the rules and by the zones of the callee. */
-  let openings = new Map<Rules, Map<string | readonly string[], Opening>>();
+  let openings: Map<Rules, Map<string | readonly string[], Opening>> | undefined;
+  /** The first opening in that window. A forecast asks for one in each of many windows. */
+  let first: { rules: Rules; zones: string | readonly string[]; opening: Opening } | undefined;
   let lastWindow: Window | undefined;
   const openingFor = (request: CallRequest, route: Route, window: Window): Opening => {
     const rules = rulesOf(request, route);
@@ -153,17 +163,21 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     const zones = request.timezone ?? zonesOfNumber(request.phone_number);
     if (!isSame(window, lastWindow)) {
       lastWindow = window;
-      openings = new Map();
+      [openings, first] = [undefined, undefined];
     }
-    const known = openings.get(rules) ?? new Map<string | readonly string[], Opening>();
-    openings.set(rules, known);
-    const found = known.get(zones);
+    if (first?.rules === rules && first.zones === zones) return first.opening;
+    const found = openings?.get(rules)?.get(zones);
     if (found !== undefined) return found;
     const candidates = [zones].flat();
     const names = candidates.length > 0 ? candidates : [plan.defaultTimeZone ?? ""];
     const hours = { rules: rules.hours, zones: zonesNamed(names, window.from) };
     const opening = openingIn(hours, window);
-    known.set(zones, opening);
+    if (first === undefined) first = { rules, zones, opening };
+    else {
+      openings ??= new Map();
+      const known = openings.get(rules) ?? new Map<string | readonly string[], Opening>();
+      openings.set(rules, known.set(zones, opening));
+    }
     return opening;
   };
   const timeoutMs = (route: Route) => timeoutSecondsOf(route, plan) * 1000;

@@ -100,7 +100,7 @@ it("a forecast names the minute in which each call is then dialed", async () => 
     if (times === undefined) return;
     const { named, dialed } = times;
     const countsOf = (all: Map<string, number[]>) =>
-      [...all].map(([number, some]) => [number, some.length]).toSorted();
+      new Map([...all].map(([number, some]) => [number, some.length]));
     expect(countsOf(named)).toEqual(countsOf(dialed));
     const intervalMs = one.pace === null ? 0 : 1000 / one.pace.callsPerSecond;
     for (const [number, all] of dialed) {

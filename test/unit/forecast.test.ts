@@ -36,9 +36,9 @@ describe("POST /operator/forecast", () => {
     const first = calls.slice(0, 1);
     for (const [index, call] of calls.entries()) {
       const refusal = await bench.post([...first, call]);
-      const { errors = [] } = JSON.parse((await refusal.text()) || "{}") as {
-        errors?: { pointer: string }[];
-      };
+      const { errors = [] }: { errors?: { pointer: string }[] } = JSON.parse(
+        (await refusal.text()) || "{}",
+      );
       const expected = errors.map((one) => ({
         ...one,
         pointer: one.pointer.replace("/1", `/${index}`),

@@ -11,7 +11,7 @@ export const reasonsMax = 100;
 
 /** The possible ends of a posted call in a forecast: it has exactly one of them. */
 const outcomes = ["refused", "never", "expire", "held", "wait", "at_once"] as const;
-export const outcomeSchema = z
+const outcomeSchema = z
   .enum(outcomes)
   .describe(
     "`refused`: answered 422; `never`: accepted, and ends undialed, as on the do-not-call list; `expire`: no place within its lifetime; `held`: waits for an operator or a provider, at a time that nobody can tell; `wait`: dialed later; `at_once`: dialed when it is accepted",

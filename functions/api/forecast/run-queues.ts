@@ -90,10 +90,18 @@ export function runQueues(
     if (step.kind === "wait") {
       const { limit, rule, dueAt, reason } = step;
       delay(item, limit, rule, dueAt - known.now);
-      next.queue.add(Object.assign(item, { dueAt, reason, since: known.now }));
-    } else ended.push(Object.assign(item, { end: step }));
+      item.dueAt = dueAt;
+      item.reason = reason;
+      item.since = known.now;
+      next.queue.add(item);
+    } else item.end = step;
+    if (isEnded(item)) ended.push(item);
     if (step.kind === "dialed" && item.hasNumber) noteCall(item, known, called);
   }
+}
+
+function isEnded(item: Queued): item is Ended {
+  return item.end !== undefined;
 }
 
 /** The end of calls that a forecast did not come to. */

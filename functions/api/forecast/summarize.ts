@@ -29,10 +29,9 @@ export function summarize(
   const dialed = posted.filter(isDialed);
   const counts = { refused: 0, never: 0, expire: 0, held: 0, wait: 0, at_once: 0 };
   for (const one of posted) counts[outcomeOf(one)] += 1;
-  const times = timesOf(dialed);
   return {
     counts,
-    ...times,
+    ...timesOf(dialed),
     reasons: reasonsOf(posted),
     accounts: accountsOf(plan, posted, waiting, read),
     rules: rulesOf(dialed),
