@@ -8,20 +8,13 @@ import { addCallbacks } from "./callbacks/take-callbacks.ts";
 import { unknownField } from "./calls/call-errors.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
-import page from "./generated/console.json" with { type: "json" };
 import documents from "./generated/documents.json" with { type: "json" };
 import { createOperator, createUnconfiguredOperator } from "./operator/operator.ts";
 import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts";
 import { problem, refuse } from "./problem.ts";
 import { readJson } from "./middleware/read-json.ts";
 import { createRequests } from "./requests/requests.ts";
-
-const pageHeaders = {
-  "content-security-policy": page.policy,
-  "cache-control": "no-cache",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-};
+import { serveConsole } from "./serve-console.ts";
 
 /**
  * Creates the API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them. Both answer 201
@@ -52,7 +45,7 @@ export function createApp(unlimited: UncheckedApiDeps) {
   acceptCalls(app, deps, others);
   app.route("/v1/requests", createRequests(deps, others));
   if (operatorOf !== undefined) {
-    serveOperatorPage(app);
+    serveConsole(app, others.readConsole);
     const operator = deps
       ? createOperator(deps, operatorOf)
       : createUnconfiguredOperator(operatorOf, others);
@@ -108,13 +101,4 @@ function unconfigured(c: Context<ApiEnv>): Response {
   const detail =
     "The service is not configured; its log says what is missing. Nothing was accepted.";
   return problem(c, 503, detail, { headers: { "retry-after": "60" } });
-}
-
-/** Serves the operator's console. Its page holds no secret: it requests all data with a token. */
-function serveOperatorPage(app: Hono<ApiEnv>): void {
-  const part = (path: string, type: string, body: string) =>
-    app.get(path, (c) => c.body(body, 200, { "content-type": type, ...pageHeaders }));
-  part("/operator", "text/html; charset=utf-8", page.html);
-  part("/operator/page.js", "text/javascript; charset=utf-8", page.script);
-  part("/operator/page.css", "text/css; charset=utf-8", page.style);
 }

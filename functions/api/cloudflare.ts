@@ -11,9 +11,15 @@ import { withGatheredTokens } from "../../shared/platform/token-secrets.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
 import { createApp } from "./app.ts";
 
+/** The bindings of both Workers, and the API's own. */
+export interface ApiWorkerEnv extends WorkerEnv {
+  /** The files of the operator's console. */
+  ASSETS: Fetcher;
+}
+
 let app: ReturnType<typeof createApp> | undefined;
 
-function wire(env: WorkerEnv) {
+function wire(env: ApiWorkerEnv) {
   const environment = withGatheredTokens(stringsOf(env));
   return createApp({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
@@ -24,6 +30,11 @@ function wire(env: WorkerEnv) {
     ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway
     operatorOf: readOperators(environment, log),
+    async readConsole(name) {
+      const { ok, body } = await env.ASSETS.fetch(`https://assets.invalid/${name}`);
+      if (!ok || body === null) throw new Error(`the assets lack ${name}`);
+      return body;
+    },
     clock: { now: Date.now },
     randomId,
     log,
@@ -35,4 +46,4 @@ export default {
     app ??= wire(env);
     return app.fetch(request, env, context);
   },
-} satisfies ExportedHandler<WorkerEnv>;
+} satisfies ExportedHandler<ApiWorkerEnv>;

@@ -10,6 +10,8 @@ import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import type { ApiSettings, Settings } from "../../shared/platform/settings.ts";
 import type { Caller, ClientRight } from "../../shared/platform/tokens.ts";
 
+export type ConsoleFile = "page.html" | "page.js" | "page.css";
+
 /** Dependencies of the API on the platform it runs on. Its settings are right. */
 export interface ApiDeps {
   queue: CallQueue;
@@ -26,6 +28,11 @@ export interface ApiDeps {
   clientRights?: readonly ClientRight[] | undefined;
   /** Resolves an operator's token. Undefined disables the operator API. */
   operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
+  /**
+   * Resolves to the contents of a file of the operator's console. They are beside the API, not in its bundle, which each
+   * start has to read: the assets of the Worker, or files beside the Lambda's handler. Rejects if it was not deployed.
+   */
+  readConsole(name: ConsoleFile): Promise<string | ReadableStream>;
   clock: {
     /** Current time in milliseconds since the epoch. */
     now(): number;

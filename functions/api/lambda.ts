@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "../../shared/platform/aws-platform.ts";
@@ -16,6 +18,9 @@ import {
 } from "../../shared/platform/settings.ts";
 import { createApp } from "./app.ts";
 import { adaptEvent } from "./lambda-event.ts";
+
+/** Folder of the console's files, beside the handler. */
+const consoleFolder = join(import.meta.dirname, "generated/console");
 
 const platform = createAwsPlatform(process.env, log);
 
@@ -44,6 +49,7 @@ const wire = everyFiveMinutes(async () => {
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),
     operatorOf: readOperators(environment, log),
+    readConsole: (name) => readFile(join(consoleFolder, name), "utf8"),
     clock: { now: Date.now },
     randomId,
     log,

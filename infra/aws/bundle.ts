@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { cp, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { build } from "esbuild";
 import { build as buildGenerated } from "../generate/build.ts";
@@ -9,11 +9,15 @@ export type FunctionName = (typeof functionNames)[number];
 
 /**
  * Bundles a Lambda function into `directory`/index.mjs, with chunks beside it for modules that only some
- * requests load. The SDK is bundled: pinned, and no slower than the one in the image. The API's generated files are built first.
+ * requests load. The SDK is bundled: pinned, and no slower than the one in the image. The API's generated files are built first,
+ * and those of the operator's console are put beside the handler.
  */
 export async function bundleFunction(name: FunctionName, directory: string): Promise<void> {
   if (name === "api") await buildGenerated();
-  return bundleForLambda(resolve(root, `functions/${name}/lambda.ts`), directory);
+  await bundleForLambda(resolve(root, `functions/${name}/lambda.ts`), directory);
+  if (name !== "api") return;
+  const beside = "generated/console";
+  await cp(resolve(root, "functions/api", beside), resolve(directory, beside), { recursive: true });
 }
 
 /** Bundles any module with the settings of the functions' bundles. */

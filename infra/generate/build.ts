@@ -3,9 +3,9 @@
  * operator's console. Bundlers, the type checker and the tests read these files, so each of them builds first.
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { consoleParts } from "./console.ts";
+import { consoleFiles } from "./console.ts";
 import { readersPage, readersPolicy } from "./docs-page.ts";
 import { operatorDocument, publicDocument } from "./openapi.ts";
 
@@ -13,26 +13,26 @@ const folder = resolve(import.meta.dirname, "../../functions/api/generated");
 
 /** Writes the generated files. A file that has not changed keeps its time, so that no watcher sees a change. */
 export async function build(): Promise<void> {
-  await mkdir(folder, { recursive: true });
   const readable = publicDocument();
-  await Promise.all([
-    write("documents.json", {
-      public: readable,
-      page: readersPage(readable),
-      pagePolicy: readersPolicy,
-      operator: operatorDocument(),
-    }),
-    write("console.json", await consoleParts()),
-  ]);
+  const documents = {
+    public: readable,
+    page: readersPage(readable),
+    pagePolicy: readersPolicy,
+    operator: operatorDocument(),
+  };
+  await write("documents.json", `${JSON.stringify(documents)}\n`);
+  for (const [name, text] of Object.entries(await consoleFiles())) {
+    await write(`console/${name}`, text);
+  }
 }
 
 /** Renames a finished file into place: a process that reads at the same time finds the old file or the new one. */
-async function write(name: string, value: object): Promise<void> {
+async function write(name: string, text: string): Promise<void> {
   const path = join(folder, name);
-  const text = `${JSON.stringify(value)}\n`;
   const standing = await readFile(path, "utf8").catch(() => undefined);
   if (text === standing) return;
-  const draft = `${path}.${process.pid}`;
+  await mkdir(dirname(path), { recursive: true });
+  const draft = join(folder, `${basename(name)}.${process.pid}`); // apart from the console's files, which are deployed as they stand
   await writeFile(draft, text);
   await rename(draft, path);
 }

@@ -1,6 +1,7 @@
-/** Bundles the operator's console as the API serves it. */
+/** Makes the files of the operator's console, which the API serves. */
 import { resolve } from "node:path";
 import { build } from "esbuild";
+import type { ConsoleFile } from "../../functions/api/context.ts";
 
 const folder = resolve(import.meta.dirname, "../../functions/api/console");
 
@@ -34,19 +35,8 @@ const html = `<!doctype html>
 </html>
 `;
 
-/** The policy forbids foreign sources, inline code and framing. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
-/** Returns the console's page, its script and style sheet, and the Content-Security-Policy of the page. */
-export async function consoleParts() {
-  return { html, script: await bundled("page.tsx"), style: await bundled("page.css"), policy };
+/** Makes the files of the console, by their names: its page, its script and its style sheet. */
+export async function consoleFiles(): Promise<Record<ConsoleFile, string>> {
+  const [script, style] = await Promise.all([bundled("page.tsx"), bundled("page.css")]);
+  return { "page.html": html, "page.js": script, "page.css": style };
 }

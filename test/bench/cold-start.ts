@@ -97,11 +97,11 @@ const withoutTables: Plugin = {
     onLoad({ filter }, () => ({ contents: "{}", loader: "json" }));
   },
 };
-/** Replaces the documents and the operator's page by empty ones as well. */
-const withoutPages: Plugin = {
-  name: "without-pages",
+/** Replaces the documents by empty ones as well. */
+const withoutDocuments: Plugin = {
+  name: "without-documents",
   setup({ onLoad }) {
-    onLoad({ filter: /functions\/api\/generated\/(documents|console)\.json$/ }, () => ({
+    onLoad({ filter: /functions\/api\/generated\/documents\.json$/ }, () => ({
       contents: "{}",
       loader: "json",
     }));
@@ -114,8 +114,8 @@ const workers: [string, number][] = [
   ["our API", await workerBytes(worker)],
   ["… without the tables of calling codes and zones", bare],
   [
-    "… and without the documents and the operator's page",
-    await workerBytes(worker, { plugins: [withoutTables, withoutPages] }),
+    "… and without the documents",
+    await workerBytes(worker, { plugins: [withoutTables, withoutDocuments] }),
   ],
   ["our dialer", await workerBytes("functions/dialer/cloudflare.ts")],
 ];

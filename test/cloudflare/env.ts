@@ -1,7 +1,7 @@
 import type { D1Migration } from "@cloudflare/vitest-plugin";
 import { env } from "cloudflare:workers";
-import type { WorkerEnv } from "../../shared/platform/worker-env.ts";
+import type { ApiWorkerEnv } from "../../functions/api/cloudflare.ts";
 
 /** Bindings from wrangler.toml and the test configuration. */
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the configuration has no types
-export const testEnv = env as unknown as WorkerEnv & { TEST_MIGRATIONS: D1Migration[] };
+export const testEnv = env as unknown as ApiWorkerEnv & { TEST_MIGRATIONS: D1Migration[] };

@@ -1,7 +1,6 @@
-import api from "../../functions/api/cloudflare.ts";
+import api, { type ApiWorkerEnv } from "../../functions/api/cloudflare.ts";
 import { deliveredByCloudflare } from "../../shared/queue/cloudflare-queue.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
-import type { WorkerEnv } from "../../shared/platform/worker-env.ts";
 
 /** Messages that the queue has delivered and no test has taken. */
 export const delivered: Delivered[] = [];
@@ -17,4 +16,4 @@ export default {
       kept.push(deliveredByCloudflare(message, env.ENVELOPES));
     }
   },
-} satisfies ExportedHandler<WorkerEnv>;
+} satisfies ExportedHandler<ApiWorkerEnv>;

@@ -193,6 +193,7 @@ export async function simulate(
     settings: readApiSettings(variables, undefined, log),
     ...readTokens(variables, log),
     operatorOf: readOperators(variables, log),
+    readConsole: () => Promise.reject(new Error("no simulated operator opens the page")),
     clock: { now: world.now },
     randomId: world.hex,
     log,

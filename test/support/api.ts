@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createApp } from "../../functions/api/app.ts";
 import type { UncheckedApiDeps } from "../../functions/api/context.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
@@ -14,6 +16,10 @@ import {
   readTokens,
 } from "../../shared/platform/settings.ts";
 import { apiEnvironment } from "./environment.ts";
+
+/** Reads a file of the console as the build has made it. */
+export const readConsole: UncheckedApiDeps["readConsole"] = (name) =>
+  readFile(join(import.meta.dirname, "../../functions/api/generated/console", name), "utf8");
 
 /** Creates the API over a queue, a ledger and documents in memory, unless others are given. */
 export function createTestApi(
@@ -40,6 +46,7 @@ export function createTestApi(
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),
     operatorOf: readOperators(environment, log),
+    readConsole,
     clock: { now },
     randomId,
     log,

@@ -7,6 +7,8 @@ import { DeployError } from "./tools.ts";
 const root = resolve(import.meta.dirname, "../../..");
 const tracked = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
 const family = "outbound-calls";
+/** Settings that are paths from the file that holds them. */
+const pathNames: ReadonlySet<string> = new Set(["main", "migrations_dir", "directory"]);
 
 /** Names of one deployment's parts, and the files that describe its Workers. */
 export interface Target {
@@ -82,7 +84,7 @@ async function configOf(target: Target, worker: FunctionName): Promise<Json> {
   const source = join(root, tracked[worker]);
   const toFolder = dirname(join(root, target.configs[worker]));
   const renamed = (value: Json, key = ""): Json => {
-    if (typeof value === "string" && (key === "main" || key === "migrations_dir")) {
+    if (typeof value === "string" && pathNames.has(key)) {
       return relative(toFolder, resolve(dirname(source), value));
     }
     if (typeof value === "string") return value.replace(/^outbound-calls(?=-|$)/, target.queue);

@@ -6,6 +6,10 @@ import type { OperatorApiBench } from "./setup.ts";
 /** Describes the requests that are let in. */
 export function itLetsOperatorsIn(api: OperatorApiBench): void {
   const { ask } = api;
+  async function pageOf(part: string) {
+    const response = await api.request(`/operator${part}`);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
 
   it("lets in operators' tokens alone, and a client's nowhere", async () => {
     const { agent } = api;
@@ -26,6 +30,27 @@ export function itLetsOperatorsIn(api: OperatorApiBench): void {
     const nothing = await ask("/nothing");
     expect(nothing.status).toBe(404);
     expect(nothing.headers.get("x-request-id")).toMatch(requestIdPattern);
+  });
+
+  it("serves its page to anybody, without data, under a policy that lets in nothing foreign", async () => {
+    const parts = ["", "/page.js", "/page.css"];
+    for (const [index, type] of ["text/html", "text/javascript", "text/css"].entries()) {
+      const { status, headers, text } = await pageOf(parts[index] ?? "");
+      expect([status, headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`]);
+      expect(headers.get("content-security-policy")).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+          "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      );
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("cache-control")).toBe("no-cache");
+      expect(headers.get("x-request-id")).toMatch(requestIdPattern);
+      expect(text).not.toBe("");
+    }
+    // The files are found under these paths alone, wherever the platform keeps them.
+    for (const path of ["/page.html", "/page.js", "/page.css", "/operator/page.html"]) {
+      expect([404, 401]).toContain((await api.request(path)).status);
+    }
   });
 
   it("does nothing for another site's page, nor for a token in an address", async () => {

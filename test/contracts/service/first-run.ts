@@ -52,6 +52,23 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
       expect(bench.service.output().match(/303555\d{4}|context of/)?.[0]).toBeUndefined();
     });
 
+    it("serves the operator's page and its parts from files beside the API", async () => {
+      const page = await fetch(`${bench.service.address}/operator`);
+      expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'/);
+      const parts = [...(await page.text()).matchAll(/(?:href|src)="(operator\/[^"]+)"/g)];
+      expect(parts.map(([, path]) => path)).toEqual(["operator/page.css", "operator/page.js"]);
+      for (const [, path = ""] of parts) {
+        // A browser resolves the path against that of the page.
+        const part = await fetch(new URL(path, page.url));
+        expect([path, part.status, part.headers.get("x-content-type-options")]).toEqual([
+          path,
+          200,
+          "nosniff",
+        ]);
+        expect((await part.text()).length).toBeGreaterThan(1000);
+      }
+    });
+
     it("refuses a batch for one bad element, and a request without a token", async () => {
       const before = bench.receiver.received.length;
       const calls: object[] = callsTo("bad", 100);

@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { checkService } from "../../../infra/cli/deploy/check-service.ts";
 import {
@@ -147,6 +149,10 @@ describe("npm run deploy:cloudflare", () => {
     for (const [worker, secrets] of before) expect(account.secrets.get(worker)).toEqual(secrets);
     expect(secretOf("staging-api", "HASH_KEY")).toBe(secretOf("staging-dialer", "HASH_KEY"));
     expect(secretOf("staging-api", "HASH_KEY")).not.toBe(secretOf("api", "HASH_KEY"));
+    const folder = "dist/deploy/outbound-calls-staging";
+    const { main, assets } = JSON.parse(await readFile(`${folder}/api.json`, "utf8"));
+    const found = [main, assets.directory].map((path: string) => join(folder, path));
+    expect(found).toEqual(["functions/api/cloudflare.ts", "functions/api/generated/console"]);
     for (const name of ["dead", "events", "calls-events"]) {
       await expect(deploy({ name })).rejects.toThrow(/--name/);
     }
