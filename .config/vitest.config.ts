@@ -60,7 +60,9 @@ export default defineConfig({
         // A third worker for calling hours, which are waited for.
         {
           name: "end-to-end",
-          include: ["test/end-to-end/{aws,cloudflare,operator-page,docs-page,*-hours}.test.ts"],
+          include: [
+            "test/end-to-end/{aws,cloudflare,operator-page,docs-page,console-*,*-hours}.test.ts",
+          ],
           maxWorkers: 3,
         },
         { name: "pace", include: ["test/end-to-end/*-pace.test.ts"] },

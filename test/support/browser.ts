@@ -8,7 +8,7 @@ import { type Browser, chromium } from "playwright-core";
 export async function startBrowser(): Promise<Browser> {
   const args =
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking " +
-    "--disable-component-update --disable-sync";
+    "--disable-component-update --disable-sync --disable-lcd-text";
   if (env["CHROMIUM_PATH"] !== undefined) {
     return chromium.launch({ executablePath: env["CHROMIUM_PATH"], args: args.split(" ") });
   }

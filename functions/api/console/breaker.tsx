@@ -1,5 +1,5 @@
 import type { BreakerView } from "../operator/breaker-views.ts";
-import { Time } from "./shared.tsx";
+import { Age, Time } from "./shared.tsx";
 
 /** An open circuit breaker: its subject, the code that opened it, and its next probe. */
 export function BreakerText({ breaker }: { breaker: BreakerView }) {
@@ -9,8 +9,8 @@ export function BreakerText({ breaker }: { breaker: BreakerView }) {
       The circuit breaker of the {kind} <b>{name}</b>
       {kind === "route" ? ` (${agentsText(agents)})` : ""} is open since <Time at={opened_at} />:
       the provider answers <code>{code}</code>
-      {failures === null ? "" : `, ${failuresText(failures)}`}. It is probed next at{" "}
-      <Time at={probe_at} />.
+      {failures === null ? "" : `, ${failuresText(failures)}`}. It is probed next{" "}
+      <Age at={probe_at} />.
     </span>
   );
 }

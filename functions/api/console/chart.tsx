@@ -1,104 +1,113 @@
-import type { Counts } from "../operator/counts.ts";
-import { names, states, Time } from "./shared.tsx";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { clock, day, HoursTable, Legend, type Series } from "./chart-table.tsx";
 
-/**
- * Age of the last sweep from which on a warning is shown. A sweep begins every minute, and waiting calls
- * depend on it.
- */
-const sweepMsMax = 5 * 60_000;
+const hourMs = 3_600_000;
+const height = 220;
+const edges = { left: 44, right: 8, top: 12, bottom: 40 };
 
-function SweepWarning({ sweptAt }: { sweptAt: string | null }) {
-  if (sweptAt === null) return <p class="hint">The sweep has not been round yet.</p>;
-  if (Date.now() - Date.parse(sweptAt) < sweepMsMax) return null;
-  return (
-    <p class="problem">
-      The sweep was last round at <Time at={sweptAt} />: calls that wait may not be dialed.
-    </p>
-  );
+/** Returns the steps of an axis from 0 to at least `most`: at most five, each a 1, 2 or 5 with zeros. */
+function stepsTo(most: number): number[] {
+  const rough = Math.max(1, most) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(1, [1, 2, 5, 10].map((n) => n * power).find((one) => one >= rough) ?? 1);
+  return Array.from({ length: Math.ceil(Math.max(1, most) / step) + 1 }, (_, n) => n * step);
 }
 
-/**
- * Calls that reached each state in each of the last 24 hours, as a chart, and as a table for those who cannot
- * see it.
- */
-export function Chart({ counts }: { counts: Counts | undefined }) {
-  if (counts === undefined) return <section class="card">Loading …</section>;
-  const end = Math.floor(Date.now() / 3_600_000) * 3_600_000;
-  const hours = Array.from({ length: 24 }, (_, n) =>
-    new Date(end - (23 - n) * 3_600_000).toISOString(),
-  );
-  const used = states.filter((state) => counts.counts.some((one) => one.state === state));
-  const countOf = (hour: string, state: string) =>
-    counts.counts.find((one) => one.hour === hour && one.state === state)?.count ?? 0;
-  const most = Math.max(
-    1,
-    ...hours.map((hour) => used.reduce((sum, state) => sum + countOf(hour, state), 0)),
-  );
-  const hourText = (hour: string) =>
-    new Date(hour).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+/** Returns the width of an element, now and whenever it changes, so that the text of a drawing keeps its size. */
+function useWidth() {
+  const frame = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(640);
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => setWidth(Math.max(240, element.clientWidth)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return { frame, width };
+}
+
+/** Stacked bars by hour with axes, in the zone of whoever looks; and the same as a table. */
+export function Chart({
+  series,
+  from,
+  hours: count,
+  label,
+}: {
+  series: readonly Series[];
+  /** Start of the first hour, in milliseconds since the epoch. */
+  from: number;
+  /** Number of hours. */
+  hours: number;
+  label: string;
+}) {
+  const { frame, width } = useWidth();
+  const hours = Array.from({ length: count }, (_, n) => from + n * hourMs);
+  const used = series.filter(({ values }) => hours.some((hour) => (values.get(hour) ?? 0) > 0));
+  const sumOf = (hour: number) => used.reduce((sum, one) => sum + (one.values.get(hour) ?? 0), 0);
+  const steps = stepsTo(Math.max(...hours.map(sumOf)));
+  const top = steps.at(-1) ?? 1;
+  const each = (width - edges.left - edges.right) / count;
+  const xOf = (index: number) => edges.left + index * each;
+  const yOf = (value: number) =>
+    height - edges.bottom - (value / top) * (height - edges.top - edges.bottom);
+  const labelEvery = [1, 2, 3, 6, 12].find((n) => n * each >= 52) ?? 24;
+  const bars = hours.map((hour, index) => {
+    let below = 0;
+    return used.map((one) => {
+      const value = one.values.get(hour) ?? 0;
+      const start = below;
+      below += value;
+      if (value === 0) return null;
+      return (
+        <rect
+          key={`${hour} ${one.name}`}
+          class={`fill ${one.class}`}
+          x={xOf(index) + each * 0.1}
+          y={yOf(below)}
+          width={each * 0.8}
+          height={yOf(start) - yOf(below)}
+        >
+          <title>{`${clock(hour)}: ${value} ${one.name}`}</title>
+        </rect>
+      );
+    });
+  });
+  const midnights = hours.flatMap((hour, index) => (new Date(hour).getHours() === 0 ? index : []));
+  const daysApart = Math.ceil(96 / (24 * each));
+  const named = midnights.filter((_, n) => n % daysApart === 0);
+  const days = (named[0] ?? count) * each < 96 ? named : [0, ...named];
   return (
-    <section class="card" aria-labelledby="chart">
-      <h2 id="chart">Last 24 hours</h2>
-      {counts.held_since === null ? (
-        <SweepWarning sweptAt={counts.swept_at} />
-      ) : (
-        <p class="problem">
-          The ledger was restored from a backup: nothing has been dialed since{" "}
-          <Time at={counts.held_since} />. <code>npm run calls -- restored</code> says what to do.
-        </p>
-      )}
+    <div ref={frame}>
       <svg
-        viewBox="0 0 240 62"
+        viewBox={`0 0 ${width} ${height}`}
         role="img"
-        aria-label="Calls by state and hour; the table below says the same"
+        aria-label={`${label}; the table below says the same`}
       >
-        {hours.map((hour, index) => {
-          let top = 60;
-          return used.map((state) => {
-            const height = (countOf(hour, state) / most) * 58;
-            top -= height;
-            return height === 0 ? null : (
-              <rect class={`fill ${state}`} x={index * 10 + 1} y={top} width={8} height={height} />
-            );
-          });
-        })}
-        <line x1="0" x2="240" y1="60.5" y2="60.5" />
-      </svg>
-      <ul class="legend">
-        {used.map((state) => (
-          <li>
-            <span class={`dot ${state}`} aria-hidden="true" /> {names[state]}{" "}
-            {counts.counts
-              .filter((one) => one.state === state)
-              .reduce((sum, one) => sum + one.count, 0)}
-          </li>
+        {steps.map((step) => (
+          <g key={step}>
+            <line x1={edges.left} x2={width - edges.right} y1={yOf(step)} y2={yOf(step)} />
+            <text x={edges.left - 6} y={yOf(step) + 4} text-anchor="end">
+              {step.toLocaleString()}
+            </text>
+          </g>
         ))}
-      </ul>
-      <details>
-        <summary>As a table</summary>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Hour</th>
-              {used.map((state) => (
-                <th scope="col">{names[state]}</th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {hours
-              .filter((hour) => used.some((state) => countOf(hour, state) > 0))
-              .map((hour) => (
-                <tr>
-                  <th scope="row">{hourText(hour)}</th>
-                  {used.map((state) => (
-                    <td>{countOf(hour, state)}</td>
-                  ))}
-                </tr>
-              ))}
-          </tbody>
-        </table>
-      </details>
-    </section>
+        {bars}
+        {hours.map((hour, index) =>
+          new Date(hour).getHours() % labelEvery !== 0 ? null : (
+            <text key={hour} x={xOf(index)} y={height - edges.bottom + 16} text-anchor="middle">
+              {clock(hour)}
+            </text>
+          ),
+        )}
+        {days.map((index) => (
+          <text key={index} class="day" x={xOf(index)} y={height - 6}>
+            {day(hours[index] ?? 0)}
+          </text>
+        ))}
+      </svg>
+      <Legend series={used} hours={hours} />
+      <HoursTable series={used} hours={hours.filter((hour) => sumOf(hour) > 0)} />
+    </div>
   );
 }

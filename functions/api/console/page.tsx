@@ -1,29 +1,19 @@
 import { render } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { Accounts } from "./accounts.tsx";
+import { addressOf, type Place, usePlace, type View, views } from "./address.ts";
+import { Audit } from "./audit.tsx";
 import { Calls } from "./calls.tsx";
-import { Chart } from "./chart.tsx";
-import type { Backlogs } from "../operator/backlogs.ts";
-import type { Counts } from "../operator/counts.ts";
-import type { Pauses } from "../operator/pauses.ts";
 import { ask, AskError } from "./client.ts";
+import { type Ask, type Attempt, DeskContext, messageOf, type Say } from "./desk.tsx";
 import { DoNotCall } from "./do-not-call.tsx";
-import { OneCall } from "./one-call.tsx";
-import { PauseList } from "./pause-list.tsx";
-import type { Ask, Attempt, Filter, Say } from "./shared.tsx";
+import { Overview } from "./overview.tsx";
+import { Requests } from "./requests.tsx";
+import { Review } from "./review.tsx";
 import { SignIn } from "./sign-in.tsx";
-import { Waiting } from "./waiting.tsx";
 
-const refreshMs = 10_000;
 const tokenKey = "outbound-calls-operator";
-
-const noFilter: Filter = {
-  state: "NEEDS_REVIEW",
-  agent_id: "",
-  provider: "",
-  reason: "",
-  request_id: "",
-  phone_number: "",
-};
+const viewNames = Object.keys(views).filter((name): name is View => name in views);
 
 function Page() {
   const [token, setToken] = useState(() => sessionStorage.getItem(tokenKey) ?? "");
@@ -52,6 +42,9 @@ function Page() {
   };
   return (
     <>
+      <a class="skip" href="#main" onClick={focusMain}>
+        Skip to content
+      </a>
       <header>
         <h1>Outbound Calls</h1>
         {token === "" ? null : (
@@ -63,17 +56,25 @@ function Page() {
       <p role="status" aria-live="polite" class="said">
         {words}
       </p>
-      <main>{token === "" ? <SignIn enter={enter} /> : <Desk ask={asking} say={setWords} />}</main>
+      {token === "" ? (
+        <main id="main">
+          <SignIn enter={enter} />
+        </main>
+      ) : (
+        <Desk ask={asking} say={setWords} />
+      )}
     </>
   );
 }
 
+/** Moves the focus to the content without changing the address, which names the view. */
+function focusMain(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("h2")?.focus();
+}
+
 function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
-  const [counts, setCounts] = useState<Counts>();
-  const [pauses, setPauses] = useState<Pauses>();
-  const [backlogs, setBacklogs] = useState<Backlogs>();
-  const [filter, setFilter] = useState(noFilter);
-  const [opened, setOpened] = useState<string>();
+  const place = usePlace();
   const [changes, setChanges] = useState(0);
   const attempt = useCallback<Attempt>(
     (work) => {
@@ -82,7 +83,7 @@ function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
           const done = await work();
           if (done !== undefined) say(done);
         } catch (error) {
-          say(error instanceof Error ? error.message : "That did not work.");
+          say(messageOf(error));
         }
         setChanges((before) => before + 1);
       };
@@ -90,47 +91,70 @@ function Desk({ ask: asking, say }: { ask: Ask; say: Say }) {
     },
     [say],
   );
-  useEffect(() => {
-    const load = () => {
-      asking<Counts>("/counts?hours=24").then(setCounts, () => undefined);
-      asking<Pauses>("/pauses").then(setPauses, () => undefined);
-      asking<Backlogs>("/backlogs?limit=20").then(setBacklogs, () => undefined);
-    };
-    load();
-    const timer = setInterval(load, refreshMs);
-    return () => clearInterval(timer);
-  }, [asking, changes]);
   return (
-    <>
-      <Chart counts={counts} />
-      <Waiting
-        backlogs={backlogs}
-        show={(agent_id) => setFilter({ ...noFilter, state: "WAITING", agent_id })}
-      />
-      <PauseList pauses={pauses} ask={asking} attempt={attempt} />
-      <Calls
-        filter={filter}
-        setFilter={setFilter}
-        standing={counts}
-        ask={asking}
-        attempt={attempt}
-        changes={changes}
-        opened={opened}
-        open={setOpened}
-      />
-      {opened === undefined ? null : (
-        <OneCall
-          key={opened}
-          id={opened}
-          ask={asking}
-          attempt={attempt}
-          changes={changes}
-          open={setOpened}
-        />
-      )}
-      <DoNotCall ask={asking} attempt={attempt} />
-    </>
+    <DeskContext.Provider value={{ ask: asking, say, attempt, changes }}>
+      <Navigation place={place} />
+      <main id="main">
+        <Heading place={place} />
+        <Shows place={place} />
+      </main>
+    </DeskContext.Provider>
   );
+}
+
+function Navigation({ place }: { place: Place }) {
+  return (
+    <nav aria-label="Views">
+      <ul class="tabs">
+        {viewNames.map((name) => (
+          <li key={name}>
+            <a
+              class="tab"
+              href={addressOf(name)}
+              aria-current={place.view === name ? "page" : undefined}
+            >
+              {views[name]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** The name of the view. It takes the focus when another view is shown, so that a screen reader says where one is. */
+function Heading({ place }: { place: Place }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const shown = useRef(place.view);
+  useEffect(() => {
+    document.title = `${views[place.view]} · Outbound Calls: operator`;
+    if (shown.current !== place.view) heading.current?.focus();
+    shown.current = place.view;
+  }, [place.view]);
+  return (
+    <h2 tabIndex={-1} ref={heading}>
+      {views[place.view]}
+    </h2>
+  );
+}
+
+function Shows({ place }: { place: Place }) {
+  switch (place.view) {
+    case "overview":
+      return <Overview />;
+    case "requests":
+      return <Requests place={place} />;
+    case "review":
+      return <Review />;
+    case "calls":
+      return <Calls place={place} />;
+    case "accounts":
+      return <Accounts />;
+    case "do-not-call":
+      return <DoNotCall />;
+    case "audit":
+      return <Audit />;
+  }
 }
 
 render(<Page />, document.body);

@@ -90,7 +90,8 @@ async function standingNow(
     countIn("NEEDS_REVIEW", ledger),
   ]);
   const dialing = Math.min(standingMost, Math.max(0, watch.length - unknown));
-  return { WAITING: waiting.length, DIALING: dialing, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
+  const standing = Math.min(standingMost, waiting.length);
+  return { WAITING: standing, DIALING: dialing, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
 }
 
 /** Counts rows page by page, since the ledger reads each with its whole call. */

@@ -6,7 +6,7 @@ import { endOfTime } from "./fields.ts";
 const backlogsAtOnce = 20;
 const backlogsMost = 1000;
 
-/** Finds waiting calls, backlog by backlog: up to `most` calls or 1,000 backlogs. */
+/** Finds waiting calls, up to `most` of a backlog, until there are so many or 1,000 backlogs are read. */
 export async function waitingPlaces(
   ledger: CallLedger,
   documents: Documents,
@@ -18,9 +18,9 @@ export async function waitingPlaces(
     const listed = await documents.list("backlog", { after, limit: backlogsAtOnce });
     if (listed.length === 0) break;
     const backlogs = listed.map(({ key }) => ({ key }));
-    const found = await ledger.due({ backlogs, until: endOfTime, each: most - places.length });
+    const found = await ledger.due({ backlogs, until: endOfTime, each: most });
     places.push(...found.flat());
     after = listed.at(-1)?.key;
   }
-  return places.slice(0, most);
+  return places;
 }

@@ -3,12 +3,12 @@ import { declareRoute } from "../route.ts";
 import { indexesOver, reasonsOf } from "./request-progress.ts";
 import { waitingPlaces } from "./waiting-places.ts";
 
-/** Maximum waiting calls that are found, and maximum calls of these whose reasons are read. */
+/** Waiting calls of a backlog that are found, and maximum calls of all these whose reasons are read. */
 const foundMax = 500;
 const readMax = 100;
 
 const waitingSchema = z.strictObject({
-  found: z.int().describe(`Calls that wait, up to ${foundMax}`),
+  found: z.int().describe(`Calls that wait, up to ${foundMax} of a backlog`),
   read: z
     .int()
     .describe(`Calls whose reasons are counted: up to ${readMax}, evenly among those found`),

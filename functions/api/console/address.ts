@@ -1,0 +1,68 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** The views of the page, by their names in the address, in the order of its navigation. */
+export const views = {
+  overview: "Overview",
+  requests: "Requests",
+  review: "Review",
+  calls: "Calls",
+  accounts: "Accounts and agents",
+  "do-not-call": "Do not call",
+  audit: "Audit log",
+} as const;
+export type View = keyof typeof views;
+
+/** The place in the page that an address names: a view, the thing that it is about, and filters, never a phone number. */
+export interface Place {
+  view: View;
+  id: string | undefined;
+  query: Readonly<Record<string, string>>;
+}
+
+/** Reads the part of an address behind `#`, such as `#/calls?state=WAITING`. What is unknown shows the overview. */
+function placeIn(hash: string): Place {
+  const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [name = "", id] = path.split("/").map(decoded);
+  const view = isView(name) ? name : "overview";
+  return { view, id: id || undefined, query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+function isView(name: string): name is View {
+  return Object.hasOwn(views, name);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
+/** Returns the address of a view. Filters that are empty are left out. */
+export function addressOf(
+  view: View,
+  { id, ...query }: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const words = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value) words.set(name, value);
+  const search = words.size === 0 ? "" : `?${words.toString()}`;
+  return `#/${view}${id === undefined ? "" : `/${encodeURIComponent(id)}`}${search}`;
+}
+
+/** Goes to an address. `replace` leaves no step for the browser's way back. */
+export function go(address: string, { replace = false } = {}): void {
+  if (replace) location.replace(address);
+  else location.assign(address);
+}
+
+/** Returns the place of the address, now and whenever it changes. */
+export function usePlace(): Place {
+  const [place, setPlace] = useState(() => placeIn(location.hash));
+  useEffect(() => {
+    const read = () => setPlace(placeIn(location.hash));
+    addEventListener("hashchange", read);
+    return () => removeEventListener("hashchange", read);
+  }, []);
+  return place;
+}

@@ -1,0 +1,69 @@
+/** One series of a chart: its name, the class that colours it, and its values by hour. */
+export interface Series {
+  name: string;
+  class: string;
+  /** Values by the start of their hour, in milliseconds since the epoch. */
+  values: ReadonlyMap<number, number>;
+}
+
+/** Describes an hour of the day, in the zone of whoever looks. */
+export function clock(at: number): string {
+  return new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+}
+
+export function day(at: number): string {
+  const style = { weekday: "short", day: "numeric", month: "short" } as const;
+  return new Date(at).toLocaleDateString(undefined, style);
+}
+
+/** The names of the series, each with its colour and the sum of its values. */
+export function Legend({ series, hours }: { series: readonly Series[]; hours: readonly number[] }) {
+  const sumOf = ({ values }: Series) =>
+    hours.reduce((sum, hour) => sum + (values.get(hour) ?? 0), 0);
+  return (
+    <ul class="legend">
+      {series.map((one) => (
+        <li key={one.name}>
+          <span class={`dot ${one.class}`} aria-hidden="true" /> {one.name}{" "}
+          {sumOf(one).toLocaleString()}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The values of a chart as a table, for those who cannot see it. */
+export function HoursTable({
+  series,
+  hours,
+}: {
+  series: readonly Series[];
+  hours: readonly number[];
+}) {
+  return (
+    <details>
+      <summary>As a table</summary>
+      <table>
+        <thead>
+          <tr>
+            {["Hour", ...series.map(({ name }) => name)].map((name) => (
+              <th scope="col" key={name}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {hours.map((hour) => (
+            <tr key={hour}>
+              <th scope="row">{`${day(hour)}, ${clock(hour)}`}</th>
+              {series.map(({ name, values }) => (
+                <td key={name}>{values.get(hour) ?? 0}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}

@@ -1,0 +1,73 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+/**
+ * A question before something grave is done, in a dialog that Escape closes. With `count` its number is typed in to
+ * confirm: the button stays disabled until then.
+ */
+export function Confirm({
+  title,
+  yes,
+  no = "Leave it",
+  count,
+  act,
+  close,
+  children,
+}: {
+  title: string;
+  /** Label of the button that does it. */
+  yes: string;
+  no?: string;
+  count?: number | undefined;
+  act(): void;
+  close(): void;
+  children?: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [typed, setTyped] = useState("");
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    // A dialog that is taken out of the page while open does not give the focus back.
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  const isConfirmed = count === undefined || typed.trim() === String(count);
+  return (
+    <dialog ref={dialog} aria-labelledby="confirm" onClose={close}>
+      <form
+        method="dialog"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isConfirmed) return;
+          close();
+          act();
+        }}
+      >
+        <h3 id="confirm">{title}</h3>
+        {children}
+        {count === undefined ? null : (
+          <label>
+            Type {count} to confirm
+            <input
+              name="count"
+              inputMode="numeric"
+              autocomplete="off"
+              value={typed}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+            />
+          </label>
+        )}
+        <p class="line">
+          <button type="submit" class="grave" disabled={!isConfirmed}>
+            {yes}
+          </button>
+          <button type="button" onClick={close}>
+            {no}
+          </button>
+        </p>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,105 @@
+import { type ComponentChildren, createContext } from "preact";
+import { useCallback, useContext, useEffect, useState } from "preact/hooks";
+
+/** Sends a request to the operator's API with the operator's token. */
+export type Ask = <Answer>(path: string, body?: object) => Promise<Answer>;
+/** Shows a message to people, and announces it to screen readers. */
+export type Say = (words: string) => void;
+/** Performs an action, shows its answer or its error, and reloads all data shown. */
+export type Attempt = (work: () => Promise<string | undefined>) => void;
+
+/** Tools of every view. */
+export interface DeskTools {
+  ask: Ask;
+  say: Say;
+  attempt: Attempt;
+  /** Number of actions so far: data are read again when it grows. */
+  changes: number;
+}
+
+export const DeskContext = createContext<DeskTools | undefined>(undefined);
+
+export function useDesk(): DeskTools {
+  const desk = useContext(DeskContext);
+  if (desk === undefined) throw new Error("a view is outside of the desk");
+  return desk;
+}
+
+/** Data of the API: neither `data` nor `problem` while the first answer is under way. */
+export interface Live<Data> {
+  data: Data | undefined;
+  /** Why the last read failed. Older data may stand beside it. */
+  problem: string | undefined;
+  reload(): void;
+}
+
+/**
+ * Reads data, and again after every action and every `everyMs` while the page is in sight.
+ *
+ * @param path undefined: nothing is read
+ */
+export function useLive<Data>(path: string | undefined, everyMs?: number): Live<Data> {
+  const { ask, changes } = useDesk();
+  const [read, setRead] = useState<{ path?: string; data?: Data; problem?: string }>({});
+  const [asked, setAsked] = useState(0);
+  useEffect(() => {
+    if (path === undefined) return undefined;
+    let isCurrent = true;
+    const load = async () => {
+      try {
+        const data = await ask<Data>(path);
+        if (isCurrent) setRead({ path, data });
+      } catch (error) {
+        const problem = messageOf(error);
+        if (isCurrent)
+          setRead((before) => ({ ...(before.path === path ? before : { path }), problem }));
+      }
+    };
+    void load();
+    const timer =
+      everyMs === undefined
+        ? undefined
+        : setInterval(() => {
+            if (document.visibilityState === "visible") void load();
+          }, everyMs);
+    return () => {
+      isCurrent = false;
+      clearInterval(timer);
+    };
+  }, [ask, path, everyMs, changes, asked]);
+  const reload = useCallback(() => setAsked((before) => before + 1), []);
+  const { data, problem } = read.path === path ? read : {};
+  return { data, problem, reload };
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : "That did not work.";
+}
+
+/** Shows that data are loading or could not be read, and otherwise their view. */
+export function Shown<Data>({
+  live,
+  what,
+  children,
+}: {
+  live: Live<Data>;
+  /** Name of the data, such as `The requests`. */
+  what: string;
+  children: (data: Data) => ComponentChildren;
+}) {
+  const { data, problem, reload } = live;
+  return (
+    <>
+      {problem === undefined ? null : (
+        <p class="problem">
+          {what} could not be read: {problem}{" "}
+          <button type="button" onClick={reload}>
+            Try again
+          </button>
+        </p>
+      )}
+      {data === undefined && problem === undefined ? <p class="hint">Loading …</p> : null}
+      {data === undefined ? null : children(data)}
+    </>
+  );
+}

@@ -1,0 +1,118 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { acted } from "../../shared/calls/state-machine.ts";
+import { randomVersion } from "../../shared/platform/random-id.ts";
+import { createTestApi } from "../support/api.ts";
+import { dayPlan, fillWithADay } from "../support/believable-day.ts";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
+import { apiEnvironment, tokens } from "../support/environment.ts";
+import { flawsOf } from "../support/axe.ts";
+
+const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
+
+describe("the operator's page", () => {
+  let browser: Browser;
+  let server: ConsoleServer;
+  let page: Page;
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+  beforeEach(async () => {
+    server = await startConsoleServer(createTestApi({ environment }));
+    page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+  });
+  afterEach(async () => {
+    await page.close();
+    await server.stop();
+  });
+  afterAll(() => browser.close());
+
+  async function signIn(): Promise<void> {
+    await page.goto(`${server.address}/operator`);
+    await page.getByLabel("Operator's token").fill(tokens.operator);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 2, name: "Overview" }).waitFor();
+  }
+  const open = (address: string) => page.goto(`${server.address}/operator#/${address}`);
+
+  it("says of each view that there is nothing yet", async () => {
+    await signIn();
+    for (const [view, words] of [
+      ["overview", "No call has ended in the last 24 hours."],
+      ["requests", "There is no request yet."],
+      ["review", "Nothing waits for you: no call needs review."],
+      ["calls", "There is no such call."],
+      ["accounts", "No call waits."],
+      ["audit", "No operator has done anything yet."],
+    ] as const) {
+      await open(view);
+      await page.getByText(words).waitFor();
+      expect([view, await flawsOf(page)]).toEqual([view, []]);
+    }
+    await open("requests/01KAJ6Y5G0QZ3N4T7V8W9XABCD");
+    await page.getByText("There is no request of this id").waitFor();
+    await open("calls?call=call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000");
+    await page.getByText("There is no call of this id.").waitFor();
+    await open("nonsense/%E0%A4%A?state=%");
+    await page.getByRole("heading", { level: 2, name: "Overview" }).waitFor();
+  });
+
+  it("says what cannot be read, and reads it when asked to try again", async () => {
+    await signIn();
+    for (const [view, path] of [
+      ["overview", "counts"],
+      ["requests", "requests"],
+      ["review", "calls"],
+      ["calls", "calls"],
+      ["accounts", "plan"],
+      ["audit", "audit"],
+    ] as const) {
+      const address = new RegExp(`/operator/${path}(\\?|$)`);
+      await page.route(address, (route) => route.abort());
+      await open(view);
+      const problem = page.getByText(/The service cannot be reached/).first();
+      await problem.waitFor();
+      expect([view, await flawsOf(page)]).toEqual([view, []]);
+      await page.unroute(address);
+      if (view !== "calls") {
+        await page.getByRole("button", { name: "Try again" }).first().click();
+        await problem.waitFor({ state: "detached" });
+      }
+    }
+  });
+
+  it("says that it is loading until the first answer comes", async () => {
+    await signIn();
+    let answer = () => {};
+    const answered = new Promise<void>((done) => (answer = done));
+    await page.route(/\/operator\/requests/, async (route) => {
+      await answered;
+      await route.continue();
+    });
+    await open("requests");
+    await page.getByText("Loading …").waitFor();
+    answer();
+    await page.getByText("There is no request yet.").waitFor();
+    await page.getByText("Loading …").waitFor({ state: "detached" });
+  });
+
+  it("follows a request while it is open, without being asked", async () => {
+    const { ledger, documents } = server.api;
+    await fillWithADay(ledger, documents, Date.now());
+    await signIn();
+    await open("requests");
+    await page.getByRole("link", { name: /^360 calls of research/ }).click();
+    await page.getByText("91 waiting").waitFor();
+    const { rows } = await ledger.list({ state: "WAITING", limit: 5000 });
+    const waiting = rows.filter(({ client }) => client === "research").slice(0, 11);
+    const at = Date.now();
+    for (const row of waiting) {
+      const next = acted(row, { to: "CANCELLED" }, "ops", { version: randomVersion(), at });
+      if (next === undefined) throw new Error("a waiting call cannot be cancelled");
+      await ledger.write([{ next, seen: row.version }]);
+    }
+    await page.getByText("80 waiting").waitFor({ timeout: 15_000 });
+    await page.getByText("11 cancelled or redialed").waitFor();
+  });
+});

@@ -1,0 +1,258 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
+import { paceOf } from "../../shared/schedule/pacing.ts";
+import { createTestApi } from "../support/api.ts";
+import { dayPlan, fillWithADay } from "../support/believable-day.ts";
+import { startBrowser } from "../support/browser.ts";
+import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
+import { apiEnvironment, tokens } from "../support/environment.ts";
+import { flawsOf } from "../support/axe.ts";
+import { press, tabTo, type } from "../support/keyboard.ts";
+import { until } from "../support/service.ts";
+
+const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
+const looks = [
+  { look: "light on a desk", colorScheme: "light", width: 1200 },
+  { look: "dark on a desk", colorScheme: "dark", width: 1200 },
+  { look: "light on a phone", colorScheme: "light", width: 390 },
+  { look: "dark on a phone", colorScheme: "dark", width: 390 },
+] as const;
+
+let browser: Browser | undefined;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser?.close());
+
+describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme, width }) => {
+  let server: ConsoleServer;
+  let context: BrowserContext;
+  let page: Page;
+  /** Complaints of the browser, and the hosts it contacted. */
+  const complaints: string[] = [];
+  const asked = new Set<string>();
+
+  beforeAll(async () => {
+    const api = createTestApi({ environment });
+    await fillWithADay(api.ledger, api.documents, Date.now());
+    server = await startConsoleServer(api);
+    if (browser === undefined) throw new Error("there is no browser");
+    context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+    page = await context.newPage();
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => asked.add(new URL(request.url()).origin));
+    await page.goto(`${server.address}/operator`);
+  });
+  afterAll(async () => {
+    await context.close();
+    await server.stop();
+  });
+
+  const link = (name: string | RegExp) => page.getByRole("link", { name, exact: true });
+  const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });
+  const said = (words: RegExp) =>
+    until(async () => words.test((await page.getByRole("status").textContent()) ?? ""), 10_000);
+  const inState = async (state: "NEEDS_REVIEW" | "PLACED" | "REDIALED" | "WAITING", most = 5000) =>
+    (await server.api.ledger.list({ state, limit: most })).rows;
+  async function open(view: string): Promise<void> {
+    await press(
+      page,
+      page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: view }),
+    );
+    await page.getByRole("heading", { level: 2, name: view }).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+  }
+
+  it("signs in, sees the day, and is led on from a card", async () => {
+    expect(await flawsOf(page)).toEqual([]);
+    await type(page, page.getByLabel("Operator's token"), tokens.operator);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Last 24 hours" }).waitFor();
+    const now = page.getByRole("list", { name: "Now" });
+    await now.getByRole("link", { name: /^To review 7/ }).waitFor();
+    await now.getByRole("link", { name: /^Breakers open 1/ }).waitFor();
+    await now.getByRole("link", { name: /^Dialing now 6/ }).waitFor();
+    await now.getByRole("link", { name: /^Waiting 500\+/ }).waitFor();
+    await now.getByText(/^last sweep \d+ seconds ago/).waitFor();
+    const labels = await page.locator("svg[role=img] text").allTextContents();
+    expect(labels).toContain("1,000"); // a step of the axis of calls
+    expect(labels.filter((text) => /\d\d:00/.test(text)).length).toBeGreaterThan(2);
+    await page.getByText("hours:countries.FR").waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await press(page, now.getByRole("link", { name: /^To review/ }));
+    await page.getByRole("heading", { level: 2, name: "Review" }).waitFor();
+  });
+
+  it("reviews call by call, each decision by its key, and comes to the next one", async () => {
+    await page.getByText("Call 1 of 7 to review").waitFor();
+    await page.getByText("asked 4 times, and had no such call").waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    const [newest, second] = await inState("NEEDS_REVIEW");
+    await page.keyboard.press("n");
+    await page.getByText("Call 2 of 7 to review").waitFor();
+    await page.keyboard.press("b");
+    await page.getByText("Call 1 of 7 to review").waitFor();
+    await page.keyboard.press("p");
+    await said(/^Marked as placed/);
+    await page.getByText("Call 1 of 6 to review").waitFor();
+    await page.keyboard.press("c");
+    await said(/^Closed/);
+    await page.getByText("Call 1 of 5 to review").waitFor();
+    const states = await server.api.ledger.read([newest?.id ?? "", second?.id ?? ""]);
+    expect([...states.rows.values()].map(({ state }) => state)).toEqual(["PLACED", "CANCELLED"]);
+    await page.keyboard.press("a");
+    await page.getByRole("dialog").waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await inState("REDIALED")).toEqual([]);
+    await page.keyboard.press("a");
+    await press(page, button("Call again"));
+    await said(/^The call is made again as call_/);
+    expect(await inState("REDIALED")).toHaveLength(1);
+  });
+
+  it("decides many at once, only with their count typed in", async () => {
+    await press(page, button(/^It was placed: all 4 of agent_survey, outcome_unknown/));
+    await type(page, page.getByLabel("Type 4 to confirm"), "7");
+    const decide = button("Decide 4 calls");
+    expect(await decide.isDisabled()).toBe(true);
+    await page.keyboard.press("Enter");
+    expect(await inState("NEEDS_REVIEW")).toHaveLength(4);
+    await type(page, page.getByLabel("Type 4 to confirm"), "4");
+    expect(await flawsOf(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await said(/^4 calls decided: It was placed/);
+    await page.getByText("Nothing waits for you").waitFor();
+    expect(await inState("NEEDS_REVIEW")).toEqual([]);
+    expect(await flawsOf(page)).toEqual([]);
+  });
+
+  it("sees how far a request is, pauses its agent and cancels what waits of it", async () => {
+    await open("Requests");
+    const request = page.getByRole("listitem").filter({ hasText: "360 calls of research" });
+    await request.getByText(/about \d+ placed/).waitFor();
+    await request.getByText(/expected to end in/).waitFor();
+    await press(page, link(/^360 calls of research/));
+    await page.getByText("91 waiting").waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await press(page, button("Pause agent_survey"));
+    await said(/^Paused: agent agent_survey/);
+    await press(page, button("Resume agent_survey"));
+    await said(/^Resumed: agent agent_survey/);
+    await press(page, button("Cancel what waits"));
+    await press(page, button("Leave them"));
+    expect((await inState("WAITING")).filter(({ client }) => client === "research")).toHaveLength(
+      91,
+    );
+    await press(page, button("Cancel what waits"));
+    await press(page, button("Cancel these calls"));
+    await said(/^91 waiting calls of request \w+ cancelled/);
+    await page.getByText("All of it has ended.").waitFor();
+    expect((await inState("WAITING")).filter(({ client }) => client === "research")).toEqual([]);
+  });
+
+  it("finds calls by filters that stand in the address, and opens one beside the list", async () => {
+    await open("Calls");
+    await press(
+      page,
+      page.getByRole("navigation", { name: "States" }).getByRole("link", { name: "Rejected" }),
+    );
+    await type(page, page.getByLabel("Reason"), "do_not_call");
+    await page.keyboard.press("Enter");
+    await until(() => page.url().endsWith("#/calls?state=REJECTED&reason=do_not_call"), 5000);
+    const found = page.getByRole("region", { name: "Calls found" }).getByRole("row");
+    await until(async () => (await found.count()) === 19, 10_000);
+    await page.reload(); // as somebody does to whom the address was sent
+    await until(async () => (await found.count()) === 19, 10_000);
+    expect(await page.getByLabel("Reason").inputValue()).toBe("do_not_call");
+    await press(page, found.nth(1).getByRole("link"));
+    const call = page.getByRole("region", { name: /^Call call_/ });
+    await call.getByRole("list", { name: "What happened" }).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    const place = await call.boundingBox();
+    const list = await page.locator(".list").boundingBox();
+    if (width === 390) expect(list).toBeNull(); // there is no room beside it
+    else expect([place?.y, (place?.x ?? 0) > (list?.width ?? Infinity)]).toEqual([list?.y, true]);
+    expect(await page.content()).not.toMatch(/130355\d{5}/);
+    await press(page, call.getByRole("button", { name: "Show number and context" }));
+    await call.getByText(/^\+130355\d{5}/).waitFor();
+    await said(/recorded/);
+    await press(page, call.getByRole("link", { name: "Close" }));
+    await found.nth(1).waitFor();
+  });
+
+  it("searches a number, which stands in no address", async () => {
+    const [{ request, numberHash } = { request: null, numberHash: "" }] = await inState(
+      "WAITING",
+      1,
+    );
+    const number = request?.phone_number ?? "";
+    expect(traceOfNumber(number, apiEnvironment.HASH_KEY).numberHash).toBe(numberHash);
+    await open("Calls");
+    await type(page, page.getByLabel("Number"), number);
+    await page.keyboard.press("Enter");
+    const found = page.getByRole("region", { name: "Calls found" }).getByRole("row");
+    await until(async () => (await found.count()) === 2, 10_000);
+    expect(page.url()).not.toContain(number.slice(1));
+  });
+
+  it("reads the plan in words, pauses and resumes an account, and closes a breaker", async () => {
+    const window = { notBefore: Date.now(), notAfter: Date.now() + 300_000 };
+    const pace = { kind: "pace", key: "vapi" } as const;
+    await server.api.documents.takePermits(pace, paceOf(2, 1), 400, window);
+    await open("Accounts and agents");
+    await page.getByText(/^Mon–Fri 10:00–13:00 and 14:00–20:00 .*; 4 calls in 30 days$/).waitFor();
+    await page.getByText("fully, free").waitFor();
+    await page.getByText(/account retell is open .* http_503, .* probed next in/).waitFor();
+    await press(page, button("Pause account twilio"));
+    await said(/^Paused: account twilio/);
+    await page.getByText("account twilio, by operator").waitFor();
+    await press(page, button("Resume account twilio"));
+    await said(/^Resumed: account twilio/);
+    await press(page, button("Resume account:retell"));
+    await said(/^Resumed: account:retell/);
+    await press(page, button("Resume agent agent_paris"));
+    await page.getByText("Nothing is paused.").waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+  });
+
+  it("keeps the do-not-call list, and finds all of it in the audit log", async () => {
+    await open("Do not call");
+    await type(page, page.getByLabel("Phone numbers, one a line"), "+13035550998 +13035550997");
+    await press(page, button("Add"));
+    await said(/^Added 2 numbers/);
+    await type(page, page.getByLabel("Phone number", { exact: true }), "+13035550997");
+    await page.keyboard.press("Enter");
+    await said(/^The number is on the list/);
+    await type(page, page.getByLabel("Phone numbers, one a line"), "+13035550997");
+    await press(page, button("Remove"));
+    await said(/^Removed 1 number/);
+    await open("Audit log");
+    const acts = page.getByRole("region", { name: "Audit log" });
+    for (const act of [
+      "do not call",
+      "resume",
+      "pause",
+      "reveal",
+      "cancel",
+      "mark placed",
+      "redial",
+    ]) {
+      await acts.getByRole("cell", { name: act, exact: true }).first().waitFor();
+    }
+    expect(await page.content()).not.toMatch(/30355509\d\d/);
+  });
+
+  it("signs out, and has contacted no other host, nor made the browser complain", async () => {
+    expect(complaints).toEqual([]);
+    expect([...asked]).toEqual([server.address]);
+    await tabTo(page, button("Sign out"));
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Operator's token").waitFor();
+  });
+});

@@ -1,0 +1,245 @@
+import type { Call } from "../../shared/calls/call.ts";
+import type { CallResult } from "../../shared/calls/call-result.ts";
+import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
+import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
+import { routeOf } from "../../shared/dial-plan/routes.ts";
+import { countsKeyOf } from "../../shared/documents/counts.ts";
+import type { Documents } from "../../shared/documents/documents.ts";
+import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
+import { pauseKeyOf } from "../../shared/documents/orders.ts";
+import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import { rowIn, writeRows } from "./rows.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** A dial plan with three agents at three providers, and rules of places. */
+export const dayPlan = {
+  agents: {
+    agent_sales: { provider: "vapi", agent: "assistant-1", from: "number-1" },
+    agent_survey: { provider: "retell", agent: "agent-1", from: "+12025550100" },
+    agent_paris: {
+      provider: "twilio",
+      answerUrl: "https://example.com/twiml",
+      from: "+33123456789",
+    },
+  },
+  providers: {
+    vapi: { callsPerSecond: 2, concurrency: 10 },
+    retell: { callsPerSecond: 1 },
+    twilio: { callsPerSecond: 1 },
+  },
+  callingHours: { default: "us-federal" },
+  countries: { CA: { callingHours: "canada" }, FR: { callingHours: "france" } },
+  regions: { florida: { callingHours: "us-florida" } },
+  maxCalls: { count: 7, days: 7 },
+  defaultTimeZone: "America/New_York",
+  destinations: { allow: ["US", "CA", "FR"] },
+};
+
+const plan = parseDialPlan(dayPlan, {});
+
+/** Calls of one request in a state, a part of a batch. */
+interface Part {
+  state: CallState;
+  count: number;
+  reason: string;
+  /** Minutes before now in which they came into the state, from and to. */
+  minutesAgo?: [number, number];
+  dueInMinutes?: number;
+  result?: CallResult["status"];
+}
+
+interface Batch {
+  agent: string;
+  client: string;
+  acceptedMinutesAgo: number;
+  numberStart: string;
+  parts: Part[];
+}
+
+/** The day's batches: one under way, one that ended, one that waits for its hours, and one with trouble. */
+const batches: Batch[] = [
+  {
+    agent: "agent_sales",
+    client: "crm",
+    acceptedMinutesAgo: 95,
+    numberStart: "+120255",
+    parts: [
+      { state: "PLACED", count: 1480, reason: "placed", minutesAgo: [94, 0], result: "completed" },
+      { state: "REJECTED", count: 46, reason: "http_400", minutesAgo: [90, 2] },
+      { state: "DIALING", count: 6, reason: "claimed" },
+      { state: "WAITING", count: 640, reason: "pace", dueInMinutes: 1 },
+      { state: "WAITING", count: 228, reason: "hours:regions.florida", dueInMinutes: 35 },
+    ],
+  },
+  {
+    agent: "agent_survey",
+    client: "research",
+    acceptedMinutesAgo: 240,
+    numberStart: "+141555",
+    parts: [
+      { state: "PLACED", count: 262, reason: "placed", minutesAgo: [238, 60], result: "no_answer" },
+      { state: "NEEDS_REVIEW", count: 7, reason: "outcome_unknown", minutesAgo: [58, 30] },
+      { state: "WAITING", count: 91, reason: "breaker_open", dueInMinutes: 4 },
+    ],
+  },
+  {
+    agent: "agent_paris",
+    client: "crm",
+    acceptedMinutesAgo: 20,
+    numberStart: "+331425",
+    parts: [{ state: "WAITING", count: 310, reason: "hours:countries.FR", dueInMinutes: 1060 }],
+  },
+  {
+    agent: "agent_sales",
+    client: "shop",
+    acceptedMinutesAgo: 420,
+    numberStart: "+130355",
+    parts: [
+      {
+        state: "PLACED",
+        count: 574,
+        reason: "placed",
+        minutesAgo: [415, 260],
+        result: "completed",
+      },
+      { state: "REJECTED", count: 18, reason: "do_not_call", minutesAgo: [415, 400] },
+      { state: "CANCELLED", count: 8, reason: "operator", minutesAgo: [300, 290] },
+    ],
+  },
+];
+
+/** Calls that ended in each of the last 24 hours, the present one last, by state. */
+const placedByHour = [
+  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24, 96, 148, 190, 172, 118, 164, 205, 262, 380, 912, 204,
+];
+
+function rowsOf(batch: Batch, now: number, place: number): CallRow[] {
+  const acceptedAt = now - batch.acceptedMinutesAgo * minuteMs;
+  const requestId = createRequestId(acceptedAt, String(place + 1).padStart(32, "7"));
+  const batchCalls = batch.parts.reduce((sum, { count }) => sum + count, 0);
+  // Neighbours in a list are of all states: each part is spread over the whole batch.
+  const placed = batch.parts
+    .flatMap((part) =>
+      Array.from({ length: part.count }, (_, n) => ({ part, n, at: (n + 0.5) / part.count })),
+    )
+    .toSorted((one, other) => one.at - other.at);
+  return placed.map(({ part, n }, index) => {
+    const call: Call = {
+      id: callIdOf(requestId, index),
+      requestId,
+      batchCalls,
+      client: batch.client,
+      acceptedAt,
+      request: {
+        phone_number: `${batch.numberStart}${10_000 + index}`,
+        agent_id: batch.agent,
+        context: { first_name: "Ada" },
+      },
+    };
+    return rowOf(call, part, n, now);
+  });
+}
+
+function rowOf(call: Call, part: Part, n: number, now: number): CallRow {
+  const { state, count, reason, minutesAgo: [from, to] = [1, 1], dueInMinutes = 1, result } = part;
+  const at = now - (from - ((from - to) * (n + 1)) / count) * minuteMs;
+  const dueAt = now + dueInMinutes * minuteMs + n * 500;
+  const route = routeOf(call.request.agent_id, plan);
+  const row = rowIn(state, call, { at, reason, dueAt, ...(route && { route }) });
+  if (state === "NEEDS_REVIEW") return asked(row, at);
+  if (result === undefined) return row;
+  return { ...row, providerCallId: `simulated-${n}`, result: resultAt(result, at) };
+}
+
+/** Returns a call that was asked for in vain before it came to a person. */
+function asked(row: CallRow, at: number): CallRow {
+  const [claimed, ...rest] = row.history;
+  const sentAt = at - 5 * minuteMs;
+  const step = (seconds: number, reason: string) => ({
+    at: sentAt + seconds * 1000,
+    state: "UNKNOWN" as const,
+    reason,
+  });
+  return {
+    ...row,
+    claimedAt: sentAt,
+    unknownSince: sentAt + 30_000,
+    misses: 4,
+    history: [
+      ...(claimed === undefined ? [] : [{ ...claimed, at: sentAt }]),
+      step(30, "time_out"),
+      step(60, "not_found"),
+      ...rest,
+    ],
+  };
+}
+
+function resultAt(status: CallResult["status"], at: number): CallResult {
+  const isAnswered = status === "completed";
+  return {
+    status,
+    human: isAnswered ? true : null,
+    word: status,
+    answeredAt: isAnswered ? at + 9000 : null,
+    endedAt: at + 80_000,
+    seconds: isAnswered ? 71 : null,
+  };
+}
+
+/** Fills a ledger with a believable day of calls, an open circuit breaker, a pause and an audit log. */
+export async function fillWithADay(
+  ledger: CallLedger,
+  documents: Documents,
+  now: number,
+): Promise<void> {
+  const rows = batches.flatMap((batch, place) => rowsOf(batch, now, place));
+  await writeRows(rows, ledger, documents);
+  const put = async <K extends Kind>(kind: K, key: string, value: ValueOf<K>) => {
+    const next = { kind, key, version: `${kind}-${key}`, value, expiresAt: null };
+    await documents.write([{ next, seen: null }]);
+  };
+  for (const [index, PLACED] of placedByHour.entries()) {
+    if (PLACED === 0) continue;
+    const rest = { REJECTED: Math.round(PLACED / 21), CANCELLED: index % 5 === 0 ? 8 : 0 };
+    const review = index === placedByHour.length - 2 ? { NEEDS_REVIEW: 7 } : {};
+    const { key } = countsKeyOf(now - (placedByHour.length - 1 - index) * hourMs);
+    await put("counts", key, { PLACED, ...rest, ...review });
+  }
+  await put("sweep", "sweep", {
+    epoch: 4,
+    leaseUntil: 0,
+    fullRoundAt: now - 24_000,
+    roundBeganAt: now - 24_000,
+    watchAfter: null,
+    backlogsAfter: null,
+  });
+  await put("breaker", "account:retell", {
+    state: "open",
+    code: "http_503",
+    openedAt: now - 58 * minuteMs,
+    probeAt: now + 4 * minuteMs,
+    intervalMs: 8 * minuteMs,
+    closedAt: 0,
+  });
+  await put("failures", "account:retell", { unanswered: 0, inRow: 12 });
+  const paused = pauseKeyOf({ agent: "agent_paris" });
+  const at = now - 18 * minuteMs;
+  await put(paused.kind, paused.key, { of: { agent: "agent_paris" }, at, by: "ada" });
+  await put("pace", "vapi", { arrivalUs: (now + 2500) * 1000 });
+  await put("called-up", "vapi", { arrivalUs: (now + 40_000) * 1000 });
+  for (const [minutes, act, target, count] of acts) {
+    const time = now - minutes * minuteMs;
+    const counted = count === undefined ? {} : { count };
+    const key = `${String(time).padStart(15, "0")}#${minutes}`;
+    await put("audit", key, { at: time, by: "ada", act, target, ...counted });
+  }
+}
+
+const acts: [minutesAgo: number, act: string, target: string, count?: number][] = [
+  [18, "pause", "agent agent_paris"],
+  [130, "do_not_call", "do-not-call list", 212],
+  [298, "cancel", "agent agent_sales", 8],
+];
