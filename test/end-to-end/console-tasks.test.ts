@@ -221,6 +221,47 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     expect(await flawsOf(page)).toEqual([]);
   });
 
+  it("forecasts a file of calls: the curve by the hour, and the refused ones", async () => {
+    await open("Forecast");
+    const called = (index: number) => ({
+      phone_number: `+1202555${1000 + index}`,
+      agent_id: "agent_paris",
+    });
+    const calls = [
+      ...Array.from({ length: 40 }, (_, index) => called(index)),
+      { ...called(40), agent_id: "agent_unknown" },
+      { ...called(41), time_zone: "Europe/Paris" },
+    ];
+    const file = (name: string, text: string) => ({
+      name,
+      mimeType: "application/json",
+      buffer: Buffer.from(text),
+    });
+    const choose = async (name: string, text: string) => {
+      const chooser = page.waitForEvent("filechooser");
+      await press(page, page.getByLabel(/^Drop a file of calls here/));
+      await (await chooser).setFiles(file(name, text));
+    };
+    await choose("leads.txt", "not JSON");
+    await type(page, page.getByLabel("Client"), "crm");
+    await page.keyboard.press("Enter");
+    await page.getByText("leads.txt is not JSON.").waitFor();
+    server.api.queue.take(); // the call that was made again
+    await choose("leads.json", JSON.stringify(calls));
+    await page.getByText("Chosen: leads.json.").waitFor();
+    await type(page, page.getByLabel("Client"), "crm");
+    await page.keyboard.press("Enter");
+    await said(/^Forecast of 42 calls/);
+    await page.getByRole("row", { name: /^Refused 2$/ }).waitFor();
+    await page.getByRole("heading", { name: "Calls by the hour" }).waitFor();
+    expect(await page.locator("svg[role=img] rect").count()).toBeGreaterThan(0);
+    const refused = page.getByRole("region", { name: "Calls that are not dialed" });
+    await refused.getByRole("row", { name: /^41 Refused agent_id is no agent/ }).waitFor();
+    await refused.getByRole("row", { name: /^42 Refused .*is not a field of a call/ }).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    expect(server.api.queue.take()).toEqual([]);
+  });
+
   it("keeps the do-not-call list, and finds all of it in the audit log", async () => {
     await open("Do not call");
     await type(page, page.getByLabel("Phone numbers, one a line"), "+13035550998 +13035550997");

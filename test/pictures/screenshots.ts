@@ -4,6 +4,7 @@
  */
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Page } from "playwright-core";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -23,6 +24,8 @@ interface Shot {
   height: number;
   /** Text that is there once everything is. */
   ready: string;
+  /** Does what leads to the picture. */
+  before?(page: Page): Promise<void>;
 }
 
 const shots: Shot[] = [
@@ -34,7 +37,33 @@ const shots: Shot[] = [
     height: 720,
     ready: "There is no other call to this number.",
   },
+  {
+    name: "forecast",
+    address: "forecast",
+    height: 640,
+    ready: "Calls by the hour",
+    before: forecastLeads,
+  },
 ];
+
+/** Has 9,000 calls forecast that are sent in the evening, some of which are refused, and moves the answer into sight. */
+async function forecastLeads(page: Page): Promise<void> {
+  const areas = ["212", "305", "312", "415"]; // New York, Miami, Chicago, San Francisco
+  const leads = Array.from({ length: 9000 }, (_, n) => ({
+    phone_number: `+1${areas[n % 4]}555${String(n).padStart(4, "0")}`,
+    agent_id: n % 90 === 7 ? "agent_unknown" : "agent_sales",
+  }));
+  const buffer = Buffer.from(JSON.stringify(leads));
+  const mimeType = "application/json";
+  const field = page.getByLabel(/^Drop a file of calls here/);
+  await field.setInputFiles({ name: "leads.json", mimeType, buffer });
+  await page.getByLabel("Client").fill("crm");
+  await page.getByLabel(/^Sent at/).fill("2026-11-23T19:30");
+  await page.getByRole("button", { name: "Forecast" }).click();
+  const outcomes = page.getByRole("heading", { name: "What becomes of 9,000 calls" });
+  await outcomes.waitFor();
+  await outcomes.evaluate((element) => element.scrollIntoView());
+}
 
 const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
 const api = createTestApi({ environment, now: () => now });
@@ -56,9 +85,10 @@ for (const colorScheme of ["light", "dark"] as const) {
   await page.goto(`${server.address}/operator`);
   await page.getByLabel("Operator's token").fill(tokens.operator);
   await page.keyboard.press("Enter");
-  for (const { name, address, height, ready } of shots) {
+  for (const { name, address, height, ready, before } of shots) {
     await page.setViewportSize({ width: 1040, height });
     await page.goto(`${server.address}/operator#/${address}`);
+    await before?.(page);
     await page.getByText(ready).first().waitFor();
     await page.mouse.move(0, 0);
     await page.evaluate("document.activeElement?.blur()");

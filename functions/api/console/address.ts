@@ -7,6 +7,7 @@ export const views = {
   review: "Review",
   calls: "Calls",
   accounts: "Accounts and agents",
+  forecast: "Forecast",
   "do-not-call": "Do not call",
   audit: "Audit log",
 } as const;

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { indexOf } from "../../../shared/calls/ids.ts";
 import type { CallView } from "../operator/call-view.ts";
 import type { CallsPage } from "../operator/calls.ts";
 import { addressOf, go, type Place } from "./address.ts";
@@ -205,7 +206,7 @@ function List({
         <tr key={call.id} aria-current={call.id === opened ? "true" : undefined}>
           <th scope="row">
             <a href={addressOf("calls", { ...filter, call: call.id })} title={call.id}>
-              <Time at={call.accepted_at} />
+              <Time at={call.accepted_at} /> #{indexOf(call.id)}
             </a>
           </th>
           <td>

@@ -7,6 +7,7 @@ import { Calls } from "./calls.tsx";
 import { ask, AskError } from "./client.ts";
 import { type Ask, type Attempt, DeskContext, messageOf, type Say } from "./desk.tsx";
 import { DoNotCall } from "./do-not-call.tsx";
+import { Forecast } from "./forecast.tsx";
 import { Overview } from "./overview.tsx";
 import { Requests } from "./requests.tsx";
 import { Review } from "./review.tsx";
@@ -150,6 +151,8 @@ function Shows({ place }: { place: Place }) {
       return <Calls place={place} />;
     case "accounts":
       return <Accounts />;
+    case "forecast":
+      return <Forecast />;
     case "do-not-call":
       return <DoNotCall />;
     case "audit":
