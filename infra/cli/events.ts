@@ -3,6 +3,7 @@
  * the service at OUTBOUND_CALLS_URL; `test` posts an example to a receiver from this machine.
  */
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createClient } from "./calls/client.ts";
@@ -92,5 +93,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     print: (line) => console.log(line),
     complain: (line) => console.error(line),
     isInteractive: process.stderr.isTTY,
+    sleep: (ms) => sleep(ms),
   });
 }

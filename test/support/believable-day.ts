@@ -215,6 +215,7 @@ export async function fillWithADay(
     roundBeganAt: now - 24_000,
     watchAfter: null,
     backlogsAfter: null,
+    requestsAfter: null,
   });
   await put("breaker", "account:retell", {
     state: "open",

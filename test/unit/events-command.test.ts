@@ -30,6 +30,7 @@ async function events(words: string[], more: Pick<Surroundings, "environment" | 
     print: (line) => out.push(line),
     complain: (line) => err.push(line),
     isInteractive: false,
+    sleep: async () => undefined,
   });
   return { code, out: out.join("\n"), err: err.join("\n") };
 }
