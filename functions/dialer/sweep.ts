@@ -20,6 +20,8 @@ import { countStates, logDecision } from "./write-decided.ts";
 const leaseMs = 55_000;
 /** Maximum duration of a sweep. The next sweep goes on with the rest. */
 const sweepMsMax = 45_000;
+/** Time that is left to telling where calling up has taken all of it. */
+const tellingMs = 5_000;
 const watchPageRows = 500;
 /** Maximum epochs by which the ledger may be ahead of the object store. */
 const epochsAheadMax = 3;
@@ -53,13 +55,14 @@ export async function watchHeartbeat(deps: DialerDeps): Promise<void> {
 export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
   const { clock, log } = deps;
   const ready = withPortLimits(deps);
-  const endAt = Math.min(deadline - 5_000, clock.now() + sweepMsMax);
+  const endAt = Math.min(deadline - 5_000 - tellingMs, clock.now() + sweepMsMax);
   const time: SweepTime = { isOver: () => clock.now() >= endAt };
+  const tellTime: SweepTime = { isOver: () => clock.now() >= endAt + tellingMs };
   try {
     const taken = await takeLease(ready);
     if (taken === undefined) return;
     const { lease, restore } = taken;
-    if (restore === undefined) await sweepOn(lease, time, ready);
+    if (restore === undefined) await sweepOn(lease, time, tellTime, ready);
     else {
       await recover(restore, time, ready);
       await giveBack(lease, {}, ready);
@@ -132,7 +135,12 @@ async function giveBack(
 }
 
 /** Runs both halves of a round from the last sweep's cursor, then gives the lease back. */
-async function sweepOn(lease: SweepDocument, time: SweepTime, deps: DialerDeps): Promise<void> {
+async function sweepOn(
+  lease: SweepDocument,
+  time: SweepTime,
+  tellTime: SweepTime,
+  deps: DialerDeps,
+): Promise<void> {
   const { clock, log } = deps;
   const attempt = async <Result>(work: () => Promise<Result>, otherwise: Result) => {
     try {
@@ -156,8 +164,11 @@ async function sweepOn(lease: SweepDocument, time: SweepTime, deps: DialerDeps):
     after: null,
   });
   await attempt(() => sendAsks(deps), undefined);
-  await attempt(() => sendTells(deps), undefined);
-  const followedTo = await attempt(() => followRequests(requestsAfter, time, deps), requestsAfter);
+  await attempt(() => sendTells(tellTime, deps), undefined);
+  const followedTo = await attempt(
+    () => followRequests(requestsAfter, tellTime, deps),
+    requestsAfter,
+  );
   const isFull = watched.isWhole && calledUp.isWhole;
   const reached = {
     watchAfter: watched.after,

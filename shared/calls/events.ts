@@ -164,8 +164,8 @@ export function replayed(
   return listed({ ...row, version, events }, receiver);
 }
 
-/** Returns the row in the list in which its events are found: to be told, or with tries used up. */
-function listed(row: CallRow, receiver: string): CallRow {
+/** Returns the row in the list of a receiver in which its events are found: to be told, or with tries used up. */
+export function listed(row: CallRow, receiver: string): CallRow {
   const tellAt = firstDueOf(row.events);
   if (tellAt !== undefined) return { ...row, tellTo: untoldOf(receiver), tellAt };
   const last = row.events.findLast(({ usedUp }) => usedUp === true);

@@ -68,8 +68,9 @@ export interface CallLedger {
    */
   list(query: ListOf & { before?: string | undefined; limit: number }): Promise<Page>;
   /**
-   * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, behind
-   * `after`; those with an event to tell only if they were accepted `untoldKeptMs` earlier. An adapter whose engine deletes rows by itself lists only unresolved ones, which must be logged.
+   * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, behind `after`;
+   * those with an event to tell only if they were accepted `untoldKeptMs` earlier. An adapter whose engine deletes rows by
+   * itself lists only unresolved ones, which must be logged.
    */
   ended(query: {
     before: number;

@@ -4,7 +4,15 @@ import type { CallLedger, DuePlace } from "./call-ledger.ts";
 import { allEnded, createDynamoItems, textIn } from "./dynamodb-items.ts";
 import { createDynamoLists } from "./dynamodb-lists.ts";
 import { dynamoTable } from "./dynamodb-table.ts";
-import { dueHashesOf, dueKeyOf, itemOf, keyOfCall, placeOf, rowOf } from "./dynamodb-rows.ts";
+import {
+  dueHashesOf,
+  dueKeyOf,
+  itemOf,
+  keyOfCall,
+  placeOf,
+  rowOf,
+  tellHashesOf,
+} from "./dynamodb-rows.ts";
 import { writeVersioned } from "./dynamodb-writes.ts";
 
 /**
@@ -57,7 +65,8 @@ export function createDynamoLedger(
           before: dueKeyOf({ dueAt: until, id: "~" }),
           limit: each,
         };
-        const found = await items.queryAll(index, dueHashesOf(key), range);
+        const hashes = of === "calls" ? dueHashesOf(key) : tellHashesOf(key);
+        const found = await items.queryAll(index, hashes, range);
         return found.map((item) => placeOf(item, rangeKey));
       });
     },

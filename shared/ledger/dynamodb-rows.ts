@@ -12,6 +12,8 @@ import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.
 
 export const hourMs = 3_600_000;
 const watchShards = 16;
+/** Parts of a list of events: each event is written into it and out of it, a thousand writes a second into one part. */
+const tellShards = 4;
 const shards = 8;
 const timeDigits = 15;
 
@@ -49,7 +51,7 @@ export function itemOf(row: CallRow, endsAt: number): Item {
   if (tellTo !== null && tellAt !== null) {
     delete rest["tellTo"];
     delete rest["tellAt"];
-    item["tell"] = text(tellTo);
+    item["tell"] = text(`${tellTo}#${shardOf(id, tellShards)}`);
     item["tellKey"] = text(dueKeyOf({ dueAt: tellAt, id }));
   }
   item["row"] = text(JSON.stringify(rest));
@@ -68,7 +70,10 @@ export function rowOf(item: Item): CallRow | undefined {
           dueAt: placeOf(item, "dueKey").dueAt,
         };
   const tell = item["tell"]?.S;
-  const list = tell === undefined ? {} : { tellTo: tell, tellAt: placeOf(item, "tellKey").dueAt };
+  const list =
+    tell === undefined
+      ? {}
+      : { tellTo: tell.replace(/#\d+$/, ""), tellAt: placeOf(item, "tellKey").dueAt };
   const numberHash = textIn(item, "numberHash");
   return parseRow(textIn(item, "sk"), textIn(item, "version"), {
     ...stored,
@@ -84,6 +89,11 @@ export function rowOf(item: Item): CallRow | undefined {
  */
 export function dueHashesOf(backlog: string): string[] {
   return backlog === watchBacklog ? shardsOf(backlog, watchShards) : [backlog];
+}
+
+/** Returns the hash keys of a list in the index `events`. */
+export function tellHashesOf(list: string): string[] {
+  return shardsOf(list, tellShards);
 }
 
 /** Returns the hash keys of a state in the index `attention`. */

@@ -1,7 +1,7 @@
 import { mutantsOf } from "./mutant.ts";
 
 const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
-const told = unit("events-kept", "finished-requests", "events");
+const told = unit("events-kept", "finished-requests", "events-of-others", "events");
 
 /** Rules about the events that receivers are told. */
 export const eventMutants = [
@@ -204,8 +204,8 @@ export const eventMutants = [
   ...mutantsOf(told, [
     [
       "a sweep has a receiver probed with one event",
-      "await sendFor(receiver, isOpen ? 1 : eventsMax, deps);",
-      "if (!isOpen) await sendFor(receiver, eventsMax, deps);",
+      "return breaker.probeAt > now ? 0 : 1;",
+      "return 0;",
     ],
     [
       "an operator learns that a receiver is told late",
@@ -230,8 +230,19 @@ export const eventMutants = [
       "if (standing.value.over < 0 && (await isToldAlready(standing.key, deps))) {",
     ],
     [
+      "a receiver is told of its own clients alone",
+      "receiverOf(client, settings.plan)?.name === receiver.name;",
+      "receiverOf(client, settings.plan) !== undefined;",
+    ],
+    [
+      "what stands in another receiver's list is put into its own",
+      "if (changes.length > 0) await ledger.write(changes); } /** True if an event may be told",
+      "} /** True if an event may be told",
+    ],
+    ["a finished request ends some day", "(standing.expiresAt ?? now) + untoldKeptMs", "null"],
+    [
       "a finished request that was not told is told by the next sweep",
-      "await eventsQueue.sendMany(tellsOf(receiver, { requests, swept: true }, now));",
+      "await eventsQueue.sendMany(tellsOf(name, { requests, swept: true }, now));",
       "",
     ],
     ["a told request has no document", "await documents.remove([name]);", ""],

@@ -1,10 +1,11 @@
+import { untoldKeptMs } from "../../../shared/calls/events.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
 import { isOver } from "../../../shared/calls/over.ts";
-import { receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { receiverNamed, receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import type { StoredDocument } from "../../../shared/documents/documents.ts";
 import { tellsOf, toldKeyOf } from "../../../shared/ledger/telling-ledger.ts";
 import type { DialerDeps } from "../context.ts";
-import { messageGraceMs } from "./send-tells.ts";
+import { messageGraceMs, mostFor, readBreakers } from "./send-tells.ts";
 
 type RequestDocument = StoredDocument<"request">;
 
@@ -13,9 +14,6 @@ const pageRequests = 200;
 const requestsMax = 2_000;
 /** Maximum calls by which a request is carried forward at once. */
 const callsAtOnce = 1_000;
-/** Age of a request from which on it is looked at every few minutes. */
-const oldMs = 3_600_000;
-const oldEveryMinutes = 5;
 
 /**
  * Carries the requests forward whose client is told once all of their calls are over: past the calls that are over
@@ -46,20 +44,26 @@ export async function followRequests(
   return last;
 }
 
-/** Sends messages for the requests that are finished and were to be told some time ago. */
-async function sendFinished(
-  page: readonly RequestDocument[],
-  { eventsQueue, clock, settings }: DialerDeps,
-): Promise<void> {
+/**
+ * Sends messages for the requests that are finished and were to be told some time ago: of a page for each receiver at
+ * most as many as it takes until the next sweep, and one where it is the probe of an open circuit breaker.
+ */
+async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps): Promise<void> {
+  const { eventsQueue, documents, clock, settings, sweepSeconds } = deps;
   const now = clock.now();
   const due = page.filter(
     ({ value: { dueAt } }) => dueAt !== undefined && dueAt <= now - messageGraceMs,
   );
-  const byReceiver = Map.groupBy(due, ({ value }) => receiverOf(value.client, settings.plan)?.name);
-  for (const [receiver, some] of byReceiver) {
+  if (due.length === 0) return;
+  const { plan } = settings;
+  const byReceiver = Map.groupBy(due, ({ value }) => receiverOf(value.client, plan)?.name ?? "");
+  const breakers = await readBreakers([...byReceiver.keys()], documents);
+  for (const [name, some] of byReceiver) {
+    const receiver = receiverNamed(name, plan);
     if (receiver === undefined) continue;
-    const requests = some.map(({ key }) => key);
-    await eventsQueue.sendMany(tellsOf(receiver, { requests, swept: true }, now));
+    const most = mostFor(receiver, breakers, now, sweepSeconds);
+    const requests = some.slice(0, most).map(({ key }) => key);
+    await eventsQueue.sendMany(tellsOf(name, { requests, swept: true }, now));
   }
 }
 
@@ -69,19 +73,13 @@ async function withFirstOver(
   { ledger, clock }: DialerDeps,
 ): Promise<RequestDocument[]> {
   const now = clock.now();
-  const open = page.filter(({ value }) => value.finishedAt === null && isTurnOf(value, now));
+  const open = page.filter(({ value }) => value.finishedAt === null);
   const idOf = ({ key, value }: RequestDocument) => callIdOf(key, value.over);
   const { rows } = await ledger.read(open.map(idOf));
   return open.filter((request) => {
     const row = rows.get(idOf(request));
     return row !== undefined && isOver(row, now);
   });
-}
-
-/** True if it is a request's turn to be looked at: one that has been open for long is looked at every five minutes. */
-function isTurnOf({ acceptedAt }: { acceptedAt: number }, now: number): boolean {
-  if (now - acceptedAt < oldMs) return true;
-  return Math.floor((now - acceptedAt) / 60_000) % oldEveryMinutes === 0;
 }
 
 /** Carries one request forward past its calls that are over, a thousand at a time. */
@@ -105,8 +103,8 @@ async function carryOn(
       ...standing,
       version: random.version(),
       value: isFinished ? { ...value, finishedAt: now, dueAt: now } : value,
-      // It stands until it is told.
-      expiresAt: isFinished ? null : standing.expiresAt,
+      // Like rows with events to tell, it outlives its retention.
+      expiresAt: isFinished ? (standing.expiresAt ?? now) + untoldKeptMs : standing.expiresAt,
     };
     const [isWritten] = await documents.write([{ next, seen: standing.version }]);
     if (isWritten !== true) return;

@@ -1,6 +1,7 @@
 import { untoldOf } from "../../../shared/calls/events.ts";
 import { type Receiver, receiverNamed } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/documents/breakers.ts";
+import type { Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
 import { tellsOf } from "../../../shared/ledger/telling-ledger.ts";
 import type { DialerDeps } from "../context.ts";
 
@@ -15,8 +16,8 @@ const lateMs = 3 * 86_400_000 + 12 * 3_600_000;
  * Sends messages for the events that are due: for each receiver at most as many as it takes until the next sweep.
  * Behind an open circuit breaker a single event is the probe.
  */
-export async function sendTells(deps: DialerDeps): Promise<void> {
-  const { ledger, documents, clock, settings } = deps;
+export async function sendTells(time: { isOver(): boolean }, deps: DialerDeps): Promise<void> {
+  const { ledger, documents, clock, settings, sweepSeconds } = deps;
   const { plan } = settings;
   const receivers = Object.keys(plan.events ?? {}).flatMap(
     (name) => receiverNamed(name, plan) ?? [],
@@ -27,25 +28,48 @@ export async function sendTells(deps: DialerDeps): Promise<void> {
   const firsts = await ledger.due({ of: "events", backlogs, until: now - messageGraceMs, each: 1 });
   const waiting = receivers.filter((_, index) => firsts[index]?.length === 1);
   if (waiting.length === 0) return;
-  const keys = waiting.map(
-    ({ name }) => ({ kind: "breaker", key: receiverBreakerOf(name) }) as const,
+  const breakers = await readBreakers(
+    waiting.map(({ name }) => name),
+    documents,
   );
-  const breakers = await documents.read(keys);
   for (const [index, receiver] of receivers.entries()) {
     const [first] = firsts[index] ?? [];
     if (first === undefined) continue;
-    sayLate(receiver, first.dueAt, deps);
+    if (time.isOver()) return;
     const breaker = breakers.get("breaker", receiverBreakerOf(receiver.name))?.value;
-    const isOpen = breaker?.state === "open";
-    if (isOpen && breaker.probeAt > now) continue;
-    await sendFor(receiver, isOpen ? 1 : eventsMax, deps);
+    // Each probe that fails puts its event behind the others, so that none of them need be old.
+    const since = breaker?.state === "open" ? breaker.openedAt : first.dueAt;
+    sayLate(receiver, Math.min(first.dueAt, since), deps);
+    const most = mostFor(receiver, breakers, now, sweepSeconds);
+    if (most > 0) await sendFor(receiver, most, deps);
   }
 }
 
-async function sendFor(receiver: Receiver, max: number, deps: DialerDeps): Promise<void> {
-  const { ledger, eventsQueue, clock, sweepSeconds } = deps;
+/** Reads the circuit breakers of receivers. */
+export function readBreakers(
+  receivers: readonly string[],
+  documents: Documents,
+): Promise<DocumentsRead> {
+  return documents.read(
+    receivers.map((name) => ({ kind: "breaker", key: receiverBreakerOf(name) }) as const),
+  );
+}
+
+/** Returns the maximum number of events of which a receiver is told until the next sweep. */
+export function mostFor(
+  { name, requestsPerSecond }: Receiver,
+  breakers: DocumentsRead,
+  now: number,
+  sweepSeconds: number,
+): number {
+  const breaker = breakers.get("breaker", receiverBreakerOf(name))?.value;
+  if (breaker?.state === "open") return breaker.probeAt > now ? 0 : 1;
+  return Math.min(eventsMax, Math.max(1, Math.floor(requestsPerSecond * sweepSeconds)));
+}
+
+async function sendFor(receiver: Receiver, each: number, deps: DialerDeps): Promise<void> {
+  const { ledger, eventsQueue, clock } = deps;
   const now = clock.now();
-  const each = Math.min(max, Math.max(1, Math.floor(receiver.requestsPerSecond * sweepSeconds)));
   const [due = []] = await ledger.due({
     of: "events",
     backlogs: [{ key: untoldOf(receiver.name) }],

@@ -55,7 +55,7 @@ export async function tell(
   const breaker = await readReceiverBreaker(receiver, deps);
   const probe = breaker.isOpen ? await breaker.takeProbe() : undefined;
   if (breaker.isOpen && probe === undefined) return;
-  const untold = clock.now() >= endAt ? [] : await readUntold(message, deps);
+  const untold = clock.now() >= endAt ? [] : await readUntold(message, receiver, deps);
   const [first] = untold;
   if (first === undefined) return probe?.giveBack();
   const telling = { receiver, breaker, endAt, nextAt: 0, isProbe: probe !== undefined };

@@ -1,7 +1,7 @@
 import type { Telling, Told, Tried } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { bodyOf, eventIdOf, withTold } from "../../../shared/calls/events.ts";
-import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
+import { bodyOf, eventIdOf, listed, withTold } from "../../../shared/calls/events.ts";
+import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import { tellsOf } from "../../../shared/ledger/telling-ledger.ts";
 import type { DialerDeps } from "../context.ts";
 import type { PostedEvent } from "./post-event.ts";
@@ -19,14 +19,25 @@ const soonMs = 2 * againSeconds * 1000;
 /** Maximum tries of a write where another writer changes the row meanwhile. */
 const writesMax = 4;
 
-/** Reads the events that are due among these calls and requests, those due first in front. */
+/**
+ * Reads the events that are due among these calls and requests, those due first in front. A plan may have given a client
+ * a receiver of its own since: then its calls are put into the list of that one, which alone is told of them.
+ */
 export async function readUntold(
   { calls, requests }: { calls: readonly string[]; requests: readonly string[] },
-  { ledger, documents, clock }: DialerDeps,
+  receiver: Receiver,
+  deps: DialerDeps,
 ): Promise<Untold[]> {
+  const { ledger, documents, clock, settings } = deps;
   const now = clock.now();
+  const isTold = ({ client }: { client: string }) =>
+    receiverOf(client, settings.plan)?.name === receiver.name;
   const { rows } = await ledger.read(calls);
-  const ofCalls = [...rows.values()].flatMap((row) =>
+  await moveStrays(
+    [...rows.values()].filter((row) => !isTold(row)),
+    deps,
+  );
+  const ofCalls = [...rows.values()].filter(isTold).flatMap((row) =>
     row.events.flatMap((event) => {
       const { sequence, dueAt } = event;
       if (dueAt === undefined || !isDue(event, now)) return [];
@@ -40,9 +51,23 @@ export async function readUntold(
     const standing = read?.get("request", request);
     const dueAt = standing?.value.dueAt;
     if (standing === undefined || dueAt === undefined || !isDue(standing.value, now)) return [];
+    if (!isTold(standing.value)) return [];
     return { request, posted: finishedEventOf(standing), dueAt };
   });
   return [...ofCalls, ...ofRequests].toSorted((one, other) => one.dueAt - other.dueAt);
+}
+
+/** Puts calls into the lists of the receivers that their clients have now. A sweep has them told there. */
+async function moveStrays(
+  rows: readonly CallRow[],
+  { ledger, random, settings }: DialerDeps,
+): Promise<void> {
+  const changes = rows.flatMap((row) => {
+    const own = receiverOf(row.client, settings.plan);
+    if (own === undefined || row.tellTo === null) return [];
+    return { next: { ...listed(row, own.name), version: random.version() }, seen: row.version };
+  });
+  if (changes.length > 0) await ledger.write(changes);
 }
 
 /** True if an event may be told. One that was never tried has happened, though another clock be ahead of this one. */
@@ -96,7 +121,7 @@ async function writeCalls(
   byCall: ReadonlyMap<string, ReadonlyMap<number, Tried>>,
   receiver: Receiver,
   written: Written,
-  { ledger, clock, random }: DialerDeps,
+  { ledger, clock, random, settings }: DialerDeps,
 ): Promise<void> {
   let left = [...byCall.keys()];
   for (let tries = 0; tries < writesMax && left.length > 0; tries++) {
@@ -104,7 +129,12 @@ async function writeCalls(
     const at = clock.now();
     const changes = [...rows.values()].flatMap((row) => {
       const tried = byCall.get(row.id) ?? new Map<number, Tried>();
-      const next = withTold(row, tried, receiver.name, { version: random.version(), at });
+      const next = withTold(
+        row,
+        tried,
+        receiverOf(row.client, settings.plan)?.name ?? receiver.name,
+        { version: random.version(), at },
+      );
       return next === undefined ? [] : { next, seen: row.version };
     });
     const done = changes.length === 0 ? [] : await ledger.write(changes);

@@ -1,0 +1,140 @@
+import { describe, expect, it } from "vitest";
+import type { StoredDocument } from "../../../shared/documents/documents.ts";
+import { rowOf } from "../../support/dialer-calls.ts";
+import { createEventsBench, failed, tellFor, tellNow, toldTo } from "../../support/events-bench.ts";
+import { completed, minuteMs, place, twilio } from "../../support/results-bench.ts";
+
+const own = { crm: { url: "http://127.0.0.1:9/crm" } };
+const planWithOwn = { ...twilio, results: {}, ...toldTo({}, own) };
+
+describe("a client that gets a receiver of its own", () => {
+  it("is told there alone, though a message to the former one is under way", async () => {
+    const bench = createEventsBench({ types: ["call.ended"] });
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    bench.changePlan(planWithOwn);
+    bench.record = async () => completed;
+    bench.advance(10 * minuteMs);
+    await bench.sweep();
+    const tell = () =>
+      bench.eventsQueue.send({
+        kind: "tell",
+        receiver: "*",
+        calls: [call.id],
+        requests: [],
+        sentAt: bench.now(),
+        swept: false,
+      });
+    await tell();
+    await bench.deliverEvents();
+    await tell();
+    await tellNow(bench);
+    expect(new Set(bench.posted.map(({ receiver }) => receiver))).toEqual(new Set(["crm"]));
+  });
+
+  it("is told there of what was left to tell", async () => {
+    const bench = createEventsBench({ types: ["call.placed", "request.finished"] });
+    bench.receive = async () => failed;
+    bench.record = async () => completed;
+    const [call] = await place(bench, 1);
+    if (call === undefined) throw new Error("it was placed");
+    await tellFor(bench, 4);
+    bench.changePlan(planWithOwn);
+    const before = bench.posted.length;
+    bench.receive = async () => ({ status: 204, text: "" });
+    await tellFor(bench, 60);
+    const later = bench.posted.slice(before);
+    expect(new Set(later.map(({ receiver }) => receiver))).toEqual(new Set(["crm"]));
+    expect(later.map(({ id }) => id)).toEqual(
+      expect.arrayContaining([`${call.id}.1`, `${call.requestId}.finished`]),
+    );
+    expect(await rowOf(bench, call)).toMatchObject({ tellTo: null });
+  });
+});
+
+describe("finished requests", () => {
+  const finished = { types: ["request.finished"] };
+  const rejectAll = (bench: ReturnType<typeof createEventsBench>) => {
+    bench.answer = async () => ({ kind: "rejected", code: "no", blamesNumber: true });
+  };
+
+  it("are told however old, and however many others are under way", async () => {
+    for (const offset of [0, 1, 2, 3, 4]) {
+      const bench = createEventsBench(finished);
+      rejectAll(bench);
+      await place(bench, 1);
+      const [one] = await bench.documents.list("request", { limit: 1 });
+      if (one === undefined) throw new Error("the request is noted");
+      const others = Array.from(
+        { length: 8_500 },
+        (_, n): { next: StoredDocument<"request">; seen: null } => ({
+          next: {
+            ...one,
+            key: `0${String(n).padStart(25, "0")}`,
+            version: `d${n}`,
+            expiresAt: 1e15,
+          },
+          seen: null,
+        }),
+      );
+      await bench.documents.write(others);
+      bench.advance((61 + offset) * minuteMs);
+      for (let minute = 0; minute < 12 && bench.posted.length === 0; minute++) {
+        await tellFor(bench, 1);
+      }
+      expect(bench.posted).toHaveLength(1);
+    }
+  }, 60_000);
+
+  it("do not stand for ever where nobody takes them", async () => {
+    const bench = createEventsBench(finished);
+    rejectAll(bench);
+    bench.receive = async () => failed;
+    await place(bench, 1);
+    await tellFor(bench, 3);
+    expect(await bench.documents.list("request", { limit: 9 })).toHaveLength(1);
+    bench.advance(160 * 24 * 60 * minuteMs);
+    expect(await bench.documents.list("request", { limit: 9 })).toEqual([]);
+  });
+
+  it("of a receiver behind an open breaker send one message for its probe, and no more", async () => {
+    const bench = createEventsBench(finished, { providers: { twilio: { callsPerSecond: 100 } } });
+    rejectAll(bench);
+    bench.receive = async () => failed;
+    await place(bench, 30);
+    await tellFor(bench, 10);
+    expect(bench.eventsOf("breaker.opened")).toHaveLength(1);
+    const before = bench.posted.length;
+    await tellFor(bench, 60);
+    expect(bench.posted.length - before).toBeLessThan(12);
+    bench.advance(minuteMs);
+    await bench.sweep();
+    expect(bench.eventsQueue.take().length).toBeLessThanOrEqual(1);
+  });
+
+  it("are told though calling up takes all of a sweep's time", async () => {
+    const bench = createEventsBench(finished);
+    rejectAll(bench);
+    await place(bench, 1);
+    let tookAt = -Infinity;
+    bench.breakDocuments({
+      async list(kind, query) {
+        if (kind === "backlog" && bench.now() > tookAt + 30_000) {
+          bench.advance(46_000);
+          tookAt = bench.now();
+        }
+        return bench.documents.list(kind, query);
+      },
+    });
+    await tellFor(bench, 5);
+    expect(bench.posted).toHaveLength(1);
+  });
+});
+
+it("an alarm tells of a receiver that has been away for days, however it is probed", async () => {
+  const bench = createEventsBench({ types: ["call.placed"] });
+  bench.receive = async () => failed;
+  await place(bench, 12);
+  await tellFor(bench, 5 * 24 * 60);
+  expect(bench.eventsOf("events.late")[0]).toMatchObject({ level: "alarm", receiver: "*" });
+}, 60_000);
