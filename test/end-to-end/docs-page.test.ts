@@ -88,12 +88,15 @@ describe("the page for readers", () => {
     expect(rows.get(call.id)?.state).toBe("CANCELLED");
   });
 
-  it("has an address for each operation, error and schema, to which its links lead", async () => {
-    const { paths, components } = documents.public;
+  it("has an address for each operation, event, error and schema, to which its links lead", async () => {
+    const { paths, webhooks, components } = documents.public;
     const operations = Object.values(paths).flatMap((one) => Object.values(one));
     const anchors = [
       ...operations.map(({ operationId }) => `operation-${operationId}`),
-      ...Object.keys(components.responses).map((name) => `error-${name}`),
+      ...Object.keys(webhooks).map((name) => `event-${name}`),
+      ...Object.entries(components.responses).flatMap(([name, response]) =>
+        "content" in response ? `error-${name}` : [],
+      ),
       ...Object.keys(components.schemas).map((name) => `schema-${name}`),
     ];
     const ids = await page.locator("section").evaluateAll((all) => all.map(({ id }) => id));

