@@ -66,6 +66,22 @@ describe("npm run calls", () => {
     expect((await bench.calls("list --state EXPIRED")).out).toBe("None.");
   });
 
+  it("lists what became of placed calls", async () => {
+    const bench = createBench();
+    const [call] = await bench.callsIn("PLACED", 1);
+    const { rows } = await bench.ledger.read([call?.id ?? ""]);
+    const row = rows.get(call?.id ?? "");
+    if (row === undefined) throw new Error("it was placed");
+    const result = { status: "voicemail" as const, human: false, word: "machine" };
+    const known = { ...result, answeredAt: null, endedAt: null, seconds: 4 };
+    await bench.ledger.write([
+      { next: { ...row, result: known, version: "told" }, seen: row.version },
+    ]);
+    expect((await bench.calls("list --state PLACED")).out).toMatch(/PLACED .* voicemail/);
+    const { out } = await bench.calls("list --state PLACED --json");
+    expect(JSON.parse(out)).toMatchObject({ result: { status: "voicemail", seconds: 4 } });
+  });
+
   it("shows one call's story, and its number and context only where that is asked for", async () => {
     const bench = createBench();
     const [call] = await bench.reviewed(1);

@@ -113,6 +113,6 @@ it("npm run calls -- list --csv quotes what a spreadsheet would misread", async 
   await bench.post([{ phone_number: "+12025550123", agent_id: '=1+"x",y' }]);
   await bench.dialer.simulate(1);
   const [head, line] = (await calls("list", "--csv")).out.split("\n");
-  expect(head).toContain("id,state,reason,agent_id");
+  expect(head).toContain("id,state,reason,result,agent_id");
   expect(line).toContain(`"'=1+""x"",y"`);
 });

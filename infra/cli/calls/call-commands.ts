@@ -7,7 +7,7 @@ import type { Redialed } from "../../../functions/api/operator/redial.ts";
 import { callsOf, forEach, pageCallsMax } from "./chosen-calls.ts";
 import type { Command } from "./command.ts";
 import { Failure } from "./failures.ts";
-import { textOf } from "./json.ts";
+import { type Json, textOf } from "./json.ts";
 import { chosen, numberOf } from "./options.ts";
 import { say, show } from "./terminal.ts";
 
@@ -15,6 +15,7 @@ const callColumns = [
   "id",
   "state",
   "reason",
+  "result",
   "agent_id",
   "provider",
   "number_tail",
@@ -33,7 +34,9 @@ export const callCommands: Record<string, Command> = {
       calls.push(call);
       if (calls.length >= limit) break;
     }
-    show(calls, callColumns, values, terminal);
+    // A column has the status of the result; --json has all of it.
+    const rows = values.json === true ? calls : calls.map(withStatus);
+    show(rows, callColumns, values, terminal);
     return 0;
   },
 
@@ -99,3 +102,7 @@ export const callCommands: Record<string, Command> = {
     return 0;
   },
 };
+
+function withStatus(call: CallView): Json {
+  return { ...call, result: call.result?.status ?? null };
+}
