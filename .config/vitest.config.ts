@@ -57,13 +57,13 @@ export default defineConfig({
           name: "first-run",
           include: ["test/end-to-end/{*-first-run,quickstart,clean-clone}.test.ts"],
         },
-        // A third worker for calling hours, which are waited for.
+        // Two workers more, for calling hours and killed receivers, which are waited for.
         {
           name: "end-to-end",
           include: [
-            "test/end-to-end/{aws,cloudflare,operator-page,docs-page,python-receiver,console-*,*-hours}.test.ts",
+            "test/end-to-end/{aws,cloudflare,operator-page,docs-page,python-receiver,console-*,*-hours,*-events}.test.ts",
           ],
-          maxWorkers: 3,
+          maxWorkers: 4,
         },
         { name: "pace", include: ["test/end-to-end/*-pace.test.ts"] },
         { name: "trouble", include: ["test/end-to-end/*-trouble.test.ts"] },

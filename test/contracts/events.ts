@@ -18,8 +18,12 @@ import {
 const { token, sha256 } = createToken();
 const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
 const script = join(import.meta.dirname, "../support/event-receiver.ts");
-const count = 150;
-const kills = 3;
+const count = 80;
+/**
+ * Numbers of dialed calls at which the receiver is killed: so far apart that an event that failed is tried again in
+ * between.
+ */
+const kills = [20, 56];
 
 interface Noted {
   id: string;
@@ -74,13 +78,14 @@ export function describeEvents(platform: PlatformUnderTest): void {
           SWEEP_SECONDS: "10",
           DIAL_PLAN: JSON.stringify({
             agents: { "*": { provider: "webhook", url: `${dialed.url}/dial` } },
-            providers: { webhook: { callsPerSecond: 8 } },
+            providers: { webhook: { callsPerSecond: 4 } },
             callingHours: { default: "always" },
             destinations: { allow: ["US"] },
             results: {},
             events: {
               crm: {
                 url: `http://127.0.0.1:${port}/events`,
+                types: ["call.placed", "call.ended", "request.finished"],
                 echo: ["lead_id"],
                 requestsPerSecond: 100,
               },
@@ -97,7 +102,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
       await directory.remove();
     });
 
-    it(`loses no event though the receiver is killed ${kills} times, and tells each under one id`, async () => {
+    it(`loses no event though the receiver is killed ${kills.length} times, and tells each under one id`, async () => {
       const response = await fetch(`${service.address}/v1/calls/batch`, {
         method: "POST",
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -111,8 +116,8 @@ export function describeEvents(platform: PlatformUnderTest): void {
       });
       expect(response.status).toBe(201);
       const requestId = response.headers.get("x-request-id") ?? "";
-      for (let kill = 1; kill <= kills; kill++) {
-        await until(() => dialed.received.length >= (kill * count) / (kills + 1), 60_000);
+      for (const dialedBefore of kills) {
+        await until(() => dialed.received.length >= dialedBefore, 60_000);
         await endOne();
         await new Promise((next) => setTimeout(next, 400));
         await startOne();
@@ -120,7 +125,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
       const finished = `${requestId}.finished`;
       await until(() => noted().some(({ id }) => id === finished), 100_000, 250);
       const expected = Array.from({ length: count }, (_, n) =>
-        [1, 2, 3].map((sequence) => `${callIdOf(requestId, n)}.${sequence}`),
+        [1, 2].map((sequence) => `${callIdOf(requestId, n)}.${sequence}`),
       ).flat();
       const ids = () => new Set(noted().map(({ id }) => id));
       await until(() => ids().size === expected.length + 1, 100_000, 250);
@@ -131,7 +136,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
         expect(body).toBe(bodies.get(id) ?? body);
         bodies.set(id, body);
       }
-      const types = ["call.placed", "call.answered", "call.ended"];
+      const types = ["call.placed", "call.ended"];
       for (const id of expected) {
         const { type, data } = JSON.parse(bodies.get(id) ?? "");
         expect([type, data.echo]).toEqual([

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { createToken } from "../../shared/platform/tokens.ts";
-import { describeEvents } from "../contracts/events.ts";
 import { describeFailingProviders } from "../contracts/failing-providers.ts";
 import { describeForbiddenNumbers } from "../contracts/forbidden-numbers.ts";
 import { describeResults } from "../contracts/results.ts";
@@ -14,7 +13,6 @@ describeService(aws);
 describeFailingProviders(aws);
 describeForbiddenNumbers(aws);
 describeResults(aws);
-describeEvents(aws);
 
 /** Describes a failure: the rows that have not ended, and the complaints of the service. */
 function stillOpen(rows: LedgerRow[], output: string): string[] {

@@ -1,4 +1,3 @@
-import { describeEvents } from "../contracts/events.ts";
 import { describeFailingProviders } from "../contracts/failing-providers.ts";
 import { describeForbiddenNumbers } from "../contracts/forbidden-numbers.ts";
 import { describeResults } from "../contracts/results.ts";
@@ -9,4 +8,3 @@ describeService(cloudflare);
 describeFailingProviders(cloudflare);
 describeForbiddenNumbers(cloudflare);
 describeResults(cloudflare);
-describeEvents(cloudflare);

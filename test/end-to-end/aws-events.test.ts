@@ -1,0 +1,4 @@
+import { describeEvents } from "../contracts/events.ts";
+import { aws } from "../support/platforms.ts";
+
+describeEvents(aws);
