@@ -61,7 +61,7 @@ export default defineConfig({
         {
           name: "end-to-end",
           include: [
-            "test/end-to-end/{aws,cloudflare,operator-page,docs-page,python-receiver,console-*,*-hours,*-events}.test.ts",
+            "test/end-to-end/{aws,cloudflare,operator-page,docs-page,python-receiver,console-*,*-hours,*-events,*-refusals}.test.ts",
           ],
           maxWorkers: 4,
         },

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { createToken } from "../../shared/platform/tokens.ts";
-import { describeFailingProviders } from "../contracts/failing-providers.ts";
-import { describeForbiddenNumbers } from "../contracts/forbidden-numbers.ts";
 import { describeResults } from "../contracts/results.ts";
 import { describeService } from "../contracts/service/index.ts";
 import { aws } from "../support/platforms.ts";
@@ -10,8 +8,6 @@ import { startReceiver } from "../support/receiver.ts";
 import { type LedgerRow, makeStateDirectory, startService, until } from "../support/service.ts";
 
 describeService(aws);
-describeFailingProviders(aws);
-describeForbiddenNumbers(aws);
 describeResults(aws);
 
 /** Describes a failure: the rows that have not ended, and the complaints of the service. */
