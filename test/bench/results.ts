@@ -17,10 +17,10 @@ import { report, table, type Target } from "./report.ts";
 import { type CountedPlatform, createService, requestOf } from "./service.ts";
 
 const minuteMs = 60_000;
-const calls = 1000;
+const calls = 500;
 /** Minutes after which the stand-in's calls have ended and were asked about. */
 const minutes = 8;
-const openCalls = 10_000;
+const openCalls = 1000;
 const openMinutes = 240;
 const rowsMax = 12;
 const unitsMax = 14;
@@ -36,7 +36,7 @@ async function startTold(platform: CountedPlatform, meter: Meter, told: Told) {
   const receiver = await startReceiver((_request, response) => response.writeHead(204).end());
   const changes = {
     agents: { agent_sales: { provider: "twilio", ...routeFields["twilio"] } },
-    providers: { twilio: { baseUrl: standIn.url, callsPerSecond: 1000 } },
+    providers: { twilio: { baseUrl: standIn.url, callsPerSecond: 1000, asksPerSecond: 100 } },
     ...(told === "nothing" ? {} : { results: { waitMinutes: openMinutes } }),
     ...(told === "results and an event"
       ? {
@@ -53,9 +53,7 @@ async function startTold(platform: CountedPlatform, meter: Meter, told: Told) {
     providerOf: createProviders(options, Object.values(plan.agents)),
     postEvent: createPostEvent(environment, fetch, clock.now, plan),
   };
-  // Waits take no time: they move the clock on.
-  const sleep = async (ms: number) => clock.set(clock.now() + Math.max(0, ms));
-  const service = createService(platform, meter, { plan: changes, connected, sleep });
+  const service = createService(platform, meter, { plan: changes, connected });
   return {
     service,
     standIn,

@@ -120,12 +120,7 @@ export function createService(
   {
     plan: changes = {},
     connected = {},
-    sleep: wait = systemClock.sleep,
-  }: {
-    plan?: object;
-    connected?: Partial<Pick<DialerSettings, "providerOf" | "postEvent">>;
-    sleep?: DialerDeps["clock"]["sleep"];
-  } = {},
+  }: { plan?: object; connected?: Partial<Pick<DialerSettings, "providerOf" | "postEvent">> } = {},
 ) {
   const { clock } = platform;
   let lastAlarm = "";
@@ -164,7 +159,7 @@ export function createService(
       postEvent: () => Promise.reject(new Error("the plan has no receiver")),
       ...connected,
     },
-    clock: { now: clock.now, sleep: wait },
+    clock: { now: clock.now, sleep: systemClock.sleep },
     random: { version: randomVersion, fraction: Math.random },
     concurrency: platform.concurrency,
     sweepSeconds: 60,
