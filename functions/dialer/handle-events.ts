@@ -53,7 +53,7 @@ export async function handleEvents(
       const message = await openMessage(eventMessageSchema, open, attempt, ready);
       if (message === undefined) return retryLater(attempt);
       const release = await places.acquire(subjectOf(message));
-      // Those before it may have been slow. What is handled at the very end would not be acknowledged.
+      // The messages before it may have been slow, and a callback that outlasts the invocation is not acknowledged.
       const isLate = message.kind === "callback" && clock.now() + callbackMsMax > deadline;
       const answer = isLate
         ? ({ retryAfterSeconds: 1 } as const)

@@ -43,7 +43,7 @@ export function tellingLedger(ledger: CallLedger, deps: TellingDeps): CallLedger
         next: withEvents(next, receiverOf(next.client, plan)),
         seen,
       }));
-      await followRequests(telling, deps);
+      await noteRequests(telling, deps);
       const written = await ledger.write(telling);
       const isNew = (_: Change, index: number) =>
         written[index] === true && telling[index]?.next !== changes[index]?.next;
@@ -59,7 +59,7 @@ export function tellingLedger(ledger: CallLedger, deps: TellingDeps): CallLedger
  *
  * @throws if it could not be written; the rows are then not written either
  */
-async function followRequests(changes: readonly Change[], deps: TellingDeps): Promise<void> {
+async function noteRequests(changes: readonly Change[], deps: TellingDeps): Promise<void> {
   const { plan, documents, random } = deps;
   const notes = changes.flatMap(({ next, seen }) => {
     const isFirst = seen === null && indexOf(next.id) === 0;
