@@ -237,6 +237,14 @@ export function number(value: number): AttributeValue {
   return { N: String(value) };
 }
 
+export function bytes(value: Uint8Array): AttributeValue {
+  return { B: value };
+}
+
 export function textIn(item: Item, name: string): string {
   return item[name]?.S ?? "";
+}
+
+export function bytesIn(item: Item, name: string): Uint8Array {
+  return item[name]?.B ?? new Uint8Array();
 }

@@ -1,3 +1,4 @@
+import { deflateRawSync, inflateRawSync } from "node:zlib";
 import {
   type CallRow,
   type CallState,
@@ -8,7 +9,7 @@ import {
 import { isUntold, untoldKeptMs } from "../calls/events.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { attentionStates } from "./attention-states.ts";
-import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
+import { bytes, bytesIn, type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
 
 export const hourMs = 3_600_000;
 const watchShards = 16;
@@ -22,8 +23,9 @@ export function keyOfCall(id: string): ItemKey {
 }
 
 /**
- * Converts a row to an item. Values of keys and index keys are not repeated in the JSON: a placed call must
- * stay below 1 KB, which is one write unit.
+ * Converts a row to an item, which must stay below 1 KB where it can: every write of it costs a unit for each KB. So
+ * values of keys and index keys are not repeated in the row's JSON, and the JSON is deflated (RFC 1951). A placed call with
+ * its result and an event has some 1,200 bytes otherwise, and 750 so.
  *
  * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
  */
@@ -54,13 +56,15 @@ export function itemOf(row: CallRow, endsAt: number): Item {
     item["tell"] = text(`${tellTo}#${shardOf(id, tellShards)}`);
     item["tellKey"] = text(dueKeyOf({ dueAt: tellAt, id }));
   }
-  item["row"] = text(JSON.stringify(rest));
+  item["row"] = bytes(deflateRawSync(JSON.stringify(rest)));
   return item;
 }
 
 /** Parses the row of an item. Undefined if only a later version of this code can read it. */
 export function rowOf(item: Item): CallRow | undefined {
-  const stored: Record<string, unknown> = JSON.parse(textIn(item, "row"));
+  const stored: Record<string, unknown> = JSON.parse(
+    inflateRawSync(bytesIn(item, "row")).toString(),
+  );
   const due = item["due"]?.S;
   const keys =
     due === undefined

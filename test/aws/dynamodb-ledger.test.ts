@@ -1,3 +1,4 @@
+import { randomBytes, randomUUID } from "node:crypto";
 import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -8,7 +9,11 @@ import {
 } from "../../infra/local/aws-engines.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId, firstCallIdAt } from "../../shared/calls/ids.ts";
-import { claimed, decided, settled } from "../../shared/calls/state-machine.ts";
+import { withEvents, withTold } from "../../shared/calls/events.ts";
+import type { CallResult } from "../../shared/calls/call-result.ts";
+import { resulted } from "../../shared/calls/resulted.ts";
+import { claimed, decided, settled, type Settlement } from "../../shared/calls/state-machine.ts";
+import type { Receiver } from "../../shared/dial-plan/receivers.ts";
 import { attentionStates } from "../../shared/ledger/attention-states.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { itemOf } from "../../shared/ledger/dynamodb-rows.ts";
@@ -81,7 +86,9 @@ describe("DynamoDB as a call ledger: when DynamoDB fails", () => {
   it("rejects where one write fails, once all the others have been made", async () => {
     const ledger = await createLedger();
     const rows = rowsOfOneRequest(60);
-    const tooLarge = { phone_number: "+12025550123", agent_id: "a".repeat(500_000) };
+    // Random, as a row's JSON is deflated.
+    const agent_id = randomBytes(500_000).toString("hex");
+    const tooLarge = { phone_number: "+12025550123", agent_id };
     const changes = rows.map((row, index) => ({
       next: index === 3 ? { ...row, request: tooLarge } : row,
       seen: null,
@@ -149,7 +156,17 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     if (row === undefined) throw new Error("the state machine refuses");
     return row;
   };
-  const settledAs = (claim: CallRow, state: "PLACED" | "UNKNOWN") =>
+  const echo = { lead_id: randomUUID(), campaign: "spring-reminders-2026" };
+  const result: CallResult = {
+    status: "completed",
+    word: "customer-ended-call",
+    human: true,
+    answeredAt: suiteNow + 6_120,
+    endedAt: suiteNow + 78_450,
+    seconds: 72,
+    readAt: suiteNow + 130_000,
+  };
+  const settledAs = (claim: CallRow, state: "PLACED" | "UNKNOWN", more: Partial<Settlement> = {}) =>
     made(
       settled(
         claim,
@@ -159,7 +176,8 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
           state,
           reason: state === "PLACED" ? "placed" : "time_out",
           at: suiteNow + 900,
-          ...(state === "PLACED" ? { providerCallId: randomId() } : { dueAt: suiteNow + 9000 }),
+          ...(state === "PLACED" ? { providerCallId: randomUUID() } : { dueAt: suiteNow + 9000 }),
+          ...more,
         },
         randomVersion(),
       ),
@@ -168,14 +186,28 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
   it("is four units for a claim and two for a settlement", () => {
     const claim = made(claimed(undefined, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
     const placed = settledAs(claim, "PLACED");
-    expect(bytesOf(claim)).toBeLessThan(1024);
-    expect(bytesOf(placed)).toBeLessThan(1000);
     expect(unitsOf(undefined, claim)).toBe(4);
     expect(unitsOf(claim, placed)).toBe(2);
     const unknown = settledAs(claim, "UNKNOWN");
-    expect(bytesOf(unknown)).toBeLessThan(2048); // it keeps the whole call, and more fields
-    expect(unitsOf(claim, unknown)).toBe(2 + 2 + 1); // another position in the index `due`, and an entry in `attention`
-    expect(unitsOf(unknown, settledAs(unknown, "PLACED"))).toBe(2 + 1 + 1);
+    expect(unitsOf(claim, unknown)).toBe(1 + 2 + 1); // another position in the index `due`, and an entry in `attention`
+    expect(unitsOf(unknown, settledAs(unknown, "PLACED"))).toBe(1 + 1 + 1);
+  });
+
+  it("is six units more for a result that is asked for and the event of it", () => {
+    const types: Receiver["types"] = ["call.ended"];
+    const receiver = { name: "crm", types, url: "", echo: [], requestsPerSecond: 20 };
+    const decision = { state: "WAITING", reason: "pace", dueAt: suiteNow } as const;
+    const waiting = made(decided(undefined, { ...known, echo }, decision, write(suiteNow)));
+    const claim = made(claimed(waiting, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
+    const placed = settledAs(claim, "PLACED", { askAt: suiteNow + 120_000 });
+    expect(unitsOf(claim, placed)).toBe(1 + 2); // from the index `due` of claims to that of results
+    const ended = made(resulted(placed, result, 0, write(suiteNow + 130_000)));
+    const untold = withEvents(ended, receiver);
+    expect(unitsOf(placed, untold)).toBe(1 + 1 + 1); // out of `due`, into `events`
+    const [event] = untold.events;
+    const tried = { told: { kind: "taken" }, dueAt: event?.dueAt ?? 0 } as const;
+    const done = withTold(untold, new Map([[1, tried]]), "crm", write(suiteNow + 130_500));
+    expect(unitsOf(untold, made(done))).toBe(1 + 1);
   });
 
   it("is four units for a call that waits, and three for its claim", () => {
@@ -184,7 +216,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     const claim = made(claimed(waiting, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
     expect(unitsOf(undefined, waiting)).toBe(4);
     expect(unitsOf(waiting, claim)).toBe(1 + 2);
-    expect(unitsOf(claim, settledAs(claim, "PLACED"))).toBe(2);
+    expect(unitsOf(claim, settledAs(claim, "PLACED"))).toBe(1 + 1);
   });
 
   it("spreads a batch over a hundred partitions, and every index but the backlog's over its shards", () => {
@@ -253,8 +285,10 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
  * number, and one more.
  */
 function bytesOf(row: CallRow): number {
-  return Object.entries(itemOf(row, suiteNow)).reduce((sum, [name, { S, N }]) => {
-    const bytes = S === undefined ? Math.ceil((N?.length ?? 0) / 2) + 1 : Buffer.byteLength(S);
+  return Object.entries(itemOf(row, suiteNow)).reduce((sum, [name, { S, N, B }]) => {
+    const bytes =
+      B?.byteLength ??
+      (S === undefined ? Math.ceil((N?.length ?? 0) / 2) + 1 : Buffer.byteLength(S));
     return sum + Buffer.byteLength(name) + bytes;
   }, 0);
 }

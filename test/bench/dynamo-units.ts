@@ -18,6 +18,7 @@ function isIndex(name: string): name is IndexName {
 
 function bytesOf(value: AttributeValue): number {
   if (value.S !== undefined) return Buffer.byteLength(value.S);
+  if (value.B !== undefined) return value.B.byteLength;
   if (value.N !== undefined) return Math.ceil(value.N.replace(/[-.]/g, "").length / 2) + 1;
   if (value.L !== undefined) return 3 + sum(value.L.map((one) => 1 + bytesOf(one)));
   if (value.M !== undefined) return 3 + itemBytes(value.M) + Object.keys(value.M).length;
