@@ -70,7 +70,10 @@ SET version = excluded.version, value = excluded.value, expires_at = excluded.ex
 RETURNING value->>'arrivalUs' AS arrivalUs, value->>'granted' AS granted`;
 
 const remove = `
-DELETE FROM documents WHERE (kind, key) IN (SELECT value->>'kind', value->>'key' FROM json_each(?1))`;
+DELETE FROM documents WHERE (kind, key) IN (
+  SELECT d.kind, d.key FROM json_each(?1) AS j
+  JOIN documents AS d ON d.kind = j.value->>'kind' AND d.key = j.value->>'key'
+  WHERE j.value->>'seen' IS NULL OR j.value->>'seen' = d.version)`;
 
 /** ?1 the current time; ?2 and ?3 kind and key after which the scan continues. */
 const purge = `
@@ -120,7 +123,8 @@ export function createD1Documents(
       return found.map((one) => storedDocument(kind, one));
     },
     async remove(keys) {
-      await all(remove, jsonOf(keys));
+      const removed = keys.map(({ kind, key, seen }) => ({ kind, key, seen }));
+      await all(remove, JSON.stringify(removed));
     },
     async takePermits({ kind, key }, pace, count, { notBefore, notAfter }) {
       const { intervalUs, burst } = pace;

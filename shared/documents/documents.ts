@@ -15,6 +15,11 @@ export interface StoredDocument<K extends Kind = Kind> extends DocumentKey<K> {
   expiresAt: number | null;
 }
 
+/** A document to be removed. `seen`: the version that was read. Absent: whatever its version is. */
+export interface RemovedDocument extends DocumentKey {
+  seen?: string | undefined;
+}
+
 export interface DocumentChange<K extends Kind = Kind> {
   next: StoredDocument<K>;
   /** The version that was read. Null: the document was absent or expired. */
@@ -49,7 +54,8 @@ export interface Documents {
     kind: K,
     query: { after?: string | undefined; limit: number; descending?: boolean },
   ): Promise<StoredDocument<K>[]>;
-  remove(keys: readonly DocumentKey[]): Promise<void>;
+  /** Removes documents; one with `seen` only while that version stands. */
+  remove(keys: readonly RemovedDocument[]): Promise<void>;
   /**
    * Takes up to `count` permits of a pace. Resolves to their times, none before `notBefore` and none after
    * `notAfter`, in milliseconds since the epoch, earliest first. Each permit goes to one caller.

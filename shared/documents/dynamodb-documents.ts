@@ -100,7 +100,7 @@ export function createDynamoDocuments(
       }
       return found.slice(0, limit).map((item) => storedDocument(kind, storedText(kind, item)));
     },
-    remove: (keys) => items.remove(keys.map(keyOf)),
+    remove: (keys) => items.remove(keys.map((key) => ({ ...keyOf(key), seen: key.seen }))),
     takePermits: createDynamoPermits(items, now, freshVersion),
     /** Nothing to do: DynamoDB deletes expired items by itself. */
     async purge() {},

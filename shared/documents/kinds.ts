@@ -114,9 +114,11 @@ const kinds = {
     results: counters,
     /** Time at which the last one was over. Null: some are not. */
     finishedAt: time.nullable(),
+    /** Time at which an operator had it told anew. */
+    replayedAt: time.optional(),
   }),
-  /** Key: request. Says for a day that its `request.finished` is told. */
-  "told-request": z.looseObject({ at: time }),
+  /** Key: request. Says for a day that its `request.finished` is told. `finishedAt`: as its document had it. */
+  "told-request": z.looseObject({ finishedAt: time }),
   /** Key: time and id. One entry of the audit log. */
   audit: z.looseObject({
     at: time,

@@ -104,10 +104,21 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
     return (await unlessRefused(client.send(command)))?.Attributes;
   }
 
-  async function remove(keys: readonly ItemKey[]): Promise<void> {
-    await allEnded(keys, (key) =>
-      client.send(new DeleteItemCommand({ TableName: table, Key: keyOf(key) })),
-    );
+  /** Deletes items; one with `seen` only while its version is that. */
+  async function remove(keys: readonly (ItemKey & { seen?: string | undefined })[]): Promise<void> {
+    await allEnded(keys, async ({ seen, ...key }) => {
+      const expression = "#version = :seen";
+      const condition =
+        seen === undefined
+          ? {}
+          : {
+              ConditionExpression: expression,
+              ...namesIn(expression),
+              ExpressionAttributeValues: { ":seen": text(seen) },
+            };
+      const command = new DeleteItemCommand({ TableName: table, Key: keyOf(key), ...condition });
+      await unlessRefused(client.send(command));
+    });
   }
 
   /** Reads the first `limit` items of a hash key whose sort keys lie between `after` and `before`. */

@@ -245,7 +245,11 @@ export const eventMutants = [
       "await eventsQueue.sendMany(tellsOf(name, { requests, swept: true }, now));",
       "",
     ],
-    ["a told request has no document", "await documents.remove([name]);", ""],
+    [
+      "a told request has no document",
+      "await documents.remove([{ ...name, seen: standing.version }]);",
+      "",
+    ],
     [
       "a try to tell a finished request is noted",
       "const [isWritten] = await documents.write([{ next, seen: standing.version }]); if (isWritten === true) return value;",

@@ -71,7 +71,10 @@ export function createMemoryDocuments(
       }));
     },
     async remove(keys) {
-      for (const key of keys) stored.delete(nameOf(key));
+      for (const { seen, ...key } of keys) {
+        const isSeen = seen === undefined || standing(key)?.version === seen;
+        if (isSeen) stored.delete(nameOf(key));
+      }
     },
     async takePermits(document, pace, count, window) {
       const found = standing(document);

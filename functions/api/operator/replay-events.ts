@@ -135,7 +135,7 @@ async function finishAgain(
   rows: readonly CallRow[],
   receiver: Receiver,
   { types, used_up: isUsedUp }: Filters,
-  { documents, plan, randomId }: RouteDeps,
+  { documents, plan, clock, randomId }: RouteDeps,
 ): Promise<number> {
   const isTold = [types ?? eventTypes, receiver.types].every((all) =>
     all.includes("request.finished"),
@@ -148,7 +148,8 @@ async function finishAgain(
     const standing = read.get("request", requestIdOf(row.id));
     // The document of a request whose event was told is gone.
     const isAgain = standing === undefined ? isUsedUp !== true : standing.value.usedUp === true;
-    const next = followedRequest(row, plan, randomVersion(randomId()));
+    const followed = followedRequest(row, plan, randomVersion(randomId()));
+    const next = { ...followed, value: { ...followed.value, replayedAt: clock.now() } };
     return isAgain ? { next, seen: standing?.version ?? null } : [];
   });
   if (changes.length === 0) return 0;

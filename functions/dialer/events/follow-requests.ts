@@ -90,8 +90,8 @@ async function carryOn(
 ): Promise<void> {
   const { documents, eventsQueue, random, clock, settings } = deps;
   let standing = request;
-  if (standing.value.over === 0 && (await isToldAlready(standing.key, deps))) {
-    await documents.remove([{ kind: "request", key: standing.key }]);
+  if (standing.value.over === 0 && (await isToldAlready(standing, deps))) {
+    await documents.remove([{ kind: "request", key: standing.key, seen: standing.version }]);
     return;
   }
   while (standing.value.finishedAt === null && !time.isOver()) {
@@ -116,10 +116,17 @@ async function carryOn(
   await eventsQueue.sendMany(tells);
 }
 
-/** True if a request was told before a function that had stood still wrote its document anew. */
-async function isToldAlready(request: string, { documents }: DialerDeps): Promise<boolean> {
+/**
+ * True if a request was told before a function that had stood still wrote its document anew. An operator may have had it
+ * written anew, too: then it is told once more.
+ */
+async function isToldAlready(
+  { key: request, value: { replayedAt = -Infinity } }: RequestDocument,
+  { documents }: DialerDeps,
+): Promise<boolean> {
   const key = toldKeyOf(request);
-  return (await documents.read([key])).get(key.kind, key.key) !== undefined;
+  const told = (await documents.read([key])).get(key.kind, key.key);
+  return told !== undefined && told.value.finishedAt > replayedAt;
 }
 
 /** Counts the next calls of a request up to the first one that is not over. */

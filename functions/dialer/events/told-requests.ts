@@ -26,30 +26,37 @@ export function finishedEventOf({ key, value }: StoredDocument<"request">): Post
   return { id: finishedEventIdOf(key), body: JSON.stringify(body) };
 }
 
+/** A try to tell that a request is finished. `finishedAt`: as its document had it then. */
+type TriedRequest = Tried & { finishedAt: number | null };
+
 /**
  * Writes what became of a try to tell that a request is finished. Once it is told, its document has no further use. A
  * function that has stood still since before its calls had rows may write the document anew: that is known by another
- * one, which is not listed.
+ * one, which is not listed. An operator may have had the request told anew since this try: then it is finished at
+ * another time, and this try says nothing of that.
  *
  * @returns the state of telling it; undefined if it is told, or if another try was counted instead
  * @throws if the documents cannot be read or written
  */
 export async function writeToldRequest(
   request: string,
-  tried: Tried,
+  tried: TriedRequest,
   { documents, clock, random }: DialerDeps,
 ): Promise<Telling | undefined> {
   const name = { kind: "request", key: request } as const;
-  if (tried.told.kind === "taken") {
-    const at = clock.now();
-    const next = { ...toldKeyOf(request), version: random.version(), value: { at } };
-    await documents.write([{ next: { ...next, expiresAt: at + rememberedMs }, seen: null }]);
-    await documents.remove([name]);
-    return undefined;
-  }
   for (let tries = 0; tries < writesMax; tries++) {
     const standing = (await documents.read([name])).get("request", request);
-    if (standing === undefined || !isCounted(standing.value, tried)) return undefined;
+    const { finishedAt } = standing?.value ?? {};
+    if (standing === undefined || finishedAt !== tried.finishedAt) return undefined;
+    if (tried.told.kind === "taken" && finishedAt != null) {
+      const value = { finishedAt };
+      const next = { ...toldKeyOf(request), version: random.version(), value };
+      const expiresAt = clock.now() + rememberedMs;
+      await documents.write([{ next: { ...next, expiresAt }, seen: null }]);
+      await documents.remove([{ ...name, seen: standing.version }]);
+      return undefined;
+    }
+    if (!isCounted(standing.value, tried)) return undefined;
     const value = { ...standing.value, ...toldOnce(standing.value, tried.told, clock.now()) };
     const next = { ...standing, version: random.version(), value };
     const [isWritten] = await documents.write([{ next, seen: standing.version }]);

@@ -10,7 +10,7 @@ import { finishedEventOf, writeToldRequest } from "./told-requests.ts";
 /** An event that is due: of a call, by its sequence, or that a request is finished. */
 export type Untold = { posted: PostedEvent; dueAt: number } & (
   | { call: string; sequence: number }
-  | { request: string }
+  | { request: string; finishedAt: number | null }
 );
 
 /** Delay of the message that has an event told again, and time up to which an event is due soon enough for it. */
@@ -52,7 +52,8 @@ export async function readUntold(
     const dueAt = standing?.value.dueAt;
     if (standing === undefined || dueAt === undefined || !isDue(standing.value, now)) return [];
     if (!isTold(standing.value)) return [];
-    return { request, posted: finishedEventOf(standing), dueAt };
+    const { finishedAt } = standing.value;
+    return { request, finishedAt, posted: finishedEventOf(standing), dueAt };
   });
   return [...ofCalls, ...ofRequests].toSorted((one, other) => one.dueAt - other.dueAt);
 }
@@ -103,7 +104,8 @@ export async function writeTold(
       const ofCall = byCall.get(event.call) ?? new Map<number, Tried>();
       byCall.set(event.call, ofCall.set(event.sequence, tried));
     } else {
-      const next = await writeToldRequest(event.request, tried, deps);
+      const { request, finishedAt } = event;
+      const next = await writeToldRequest(request, { ...tried, finishedAt }, deps);
       if (next?.usedUp === true) written.usedUp += 1;
       if (isSoon(next?.dueAt, clock.now())) written.soon.requests.push(event.request);
     }

@@ -110,6 +110,23 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(caps.filter(({ kind, key }) => left.get(kind, key) !== undefined)).toEqual(caps);
     });
 
+    it("removes a document under a version only while that stands", async () => {
+      const [first, second] = [aPause("a"), aPause("a", 2)];
+      const other = aPause("b");
+      await documents.write([...anew(first), ...anew(other)]);
+      await over(first, second);
+      const { kind, key } = first;
+      await documents.remove([
+        { kind, key, seen: first.version },
+        { kind, key: other.key, seen: other.version },
+        { kind, key: "absent", seen: other.version },
+      ]);
+      expect(await read(first)).toEqual(second);
+      expect(await read(other)).toBeUndefined();
+      await documents.remove([{ kind, key, seen: second.version }]);
+      expect(await read(first)).toBeUndefined();
+    });
+
     it("forgets a document from the moment that it expires, and takes another in its place", async () => {
       const first = aDocument("cancellation", "a", cancelledAt(1), suiteNow + 1000);
       const rival = aDocument("cancellation", "a", cancelledAt(2), suiteNow + 9000);

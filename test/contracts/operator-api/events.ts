@@ -295,6 +295,7 @@ export function itReplaysEvents(api: OperatorApiBench): void {
       states: {},
       results: {},
       finishedAt: null,
+      replayedAt: expect.any(Number),
     });
   });
 

@@ -2,6 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallEvent, Told } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { EventAnswer } from "../../../functions/dialer/events/post-event.ts";
+import { tellsOf } from "../../../shared/ledger/telling-ledger.ts";
 import { replayed, untoldOf, usedUpOf, withTold } from "../../../shared/calls/events.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
@@ -84,6 +86,26 @@ describe("events that are replayed", () => {
       `${call.id}.1`,
     ]);
     expect(await replay(bench, { used_up: true })).toBe(0);
+  });
+
+  it("stay so although a delivery that told them before writes that only now", async () => {
+    const bench = createEventsBench({ types: ["request.finished"] });
+    bench.record = async () => completed;
+    const { promise: answered, resolve: answer } = Promise.withResolvers<EventAnswer>();
+    bench.receive = () => (bench.posted.length === 1 ? answered : Promise.resolve(taken));
+    const [call] = await place(bench, 1);
+    const late = tellFor(bench, 10);
+    await expect.poll(() => bench.posted).toHaveLength(1);
+    const [message] = tellsOf("*", { requests: [call?.requestId ?? ""] }, bench.now());
+    await bench.eventsQueue.sendMany(message === undefined ? [] : [message]);
+    await bench.deliverEvents();
+    expect(bench.posted).toHaveLength(2);
+    expect(await replay(bench)).toBe(1);
+    answer(taken);
+    await late;
+    await tellFor(bench, 3);
+    expect(bench.posted).toHaveLength(3);
+    expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
   });
 });
 
