@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   callbackAddress,
   callbackCheck,
@@ -146,6 +146,24 @@ describe("the callback door", () => {
     const init = { method: "POST", body, duplex: "half" };
     expect((await app.request(new Request(`https://api.test${path}`, init), {})).status).toBe(204);
     expect(eventsQueue.take()).toHaveLength(1);
+  });
+
+  it.each([
+    ["of a signed callback", { account: "livekit", call }],
+    ["of an account, which names the call", { account: "bland" }],
+  ])("answers 503 where the body %s does not come in time", async (_, subject) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { app, eventsQueue, events } = createTestApi();
+    const body = new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from("{")) });
+    const init = { method: "POST", body, duplex: "half" };
+    const address = `https://api.test${callbackAddress("", { ...subject, hashKey })}`;
+    const answering = app.request(new Request(address, init), {});
+    await vi.advanceTimersByTimeAsync(6_000);
+    const response = await answering;
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "30"]);
+    expect(eventsQueue.take()).toEqual([]);
+    expect(events).toMatchObject([{ level: "warning", event: "callback.slow" }]);
   });
 
   it.each([

@@ -13,7 +13,7 @@ type Callback = Extract<EventMessage, { kind: "callback" }>;
 
 /** Maximum size of a callback's body that is read. A longer one is a hint all the same. */
 const bodyBytesMax = 64 * 1024;
-/** Time limit for a callback's body. */
+/** Time limit for a callback's body. A slower one is to be sent again: what it tells would be lost. */
 const bodySecondsMax = 5;
 
 /**
@@ -63,18 +63,23 @@ async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps): Promise<Response
   if (c.req.method !== "POST") {
     return problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } });
   }
-  const message = await messageOf(c, clock.now());
   const fields = {
     request_id: c.get("requestId"),
     provider: account,
     ...(call === undefined ? {} : { call_id: call.id }),
   };
+  const again = (why: string) =>
+    problem(c, 503, `${why} Send it again.`, { headers: { "retry-after": "30" } });
+  const message = await messageOf(c, clock.now());
+  if (message === "slow") {
+    log("warning", "callback.slow", fields);
+    return again("The body did not come in time.");
+  }
   try {
     await eventsQueue.send(message);
   } catch (error) {
     log("alarm", "queue.unreachable", { ...fields, error: errorForLog(error) });
-    const detail = "The queue did not take the callback. Send it again.";
-    return problem(c, 503, detail, { headers: { "retry-after": "30" } });
+    return again("The queue did not take the callback.");
   }
   log("info", "callback.taken", fields);
   return c.body(null, 204);
@@ -82,14 +87,12 @@ async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps): Promise<Response
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Returns the body's text; undefined if it is too long or slow, breaks off, or is no UTF-8. */
-async function bodyOf(c: Context<ApiEnv>): Promise<string | undefined> {
-  try {
-    const bytes = await withTimeLimit(readAtMost(c, bodyBytesMax), bodySecondsMax);
-    return bytes && decoder.decode(bytes);
-  } catch {
-    return undefined;
-  }
+/** Reads the body's text; nothing if it is too long, breaks off, or is no UTF-8. */
+async function bodyOf(c: Context<ApiEnv>): Promise<{ text?: string } | "slow"> {
+  const reading = readAtMost(c, bodyBytesMax)
+    .then((bytes) => (bytes === undefined ? {} : { text: decoder.decode(bytes) }))
+    .catch(() => ({}));
+  return withTimeLimit(reading, bodySecondsMax).catch(() => "slow" as const);
 }
 
 /** A call's id, which providers repeat in their callbacks. */
@@ -99,12 +102,14 @@ const callIdPattern = /call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}/;
  * Composes the message. The address of one call says all that a hint needs, so that the body is read only where it is
  * signed, or where an account's calls share an address: then it names the call.
  */
-async function messageOf(c: Context<ApiEnv>, receivedAt: number): Promise<Callback> {
+async function messageOf(c: Context<ApiEnv>, receivedAt: number): Promise<Callback | "slow"> {
   const { account, call, type } = c.get("callback");
   const hint: Callback = { kind: "callback", account, ...(call === undefined ? {} : { call }) };
   const signing = callbackHeadersOf(type);
   if (signing === undefined && call !== undefined) return hint;
-  const body = await bodyOf(c);
+  const read = await bodyOf(c);
+  if (read === "slow") return "slow";
+  const { text: body } = read;
   if (body === undefined) return hint;
   if (signing === undefined) {
     const [callId] = callIdPattern.exec(body) ?? [];
