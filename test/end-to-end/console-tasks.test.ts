@@ -205,10 +205,15 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     const window = { notBefore: Date.now(), notAfter: Date.now() + 300_000 };
     const pace = { kind: "pace", key: "vapi" } as const;
     await server.api.documents.takePermits(pace, paceOf(2, 1), 400, window);
+    const since = { openedAt: window.notBefore, probeAt: window.notAfter, intervalMs: 60_000 };
+    const value = { ...since, state: "open", code: "http_410", closedAt: 0 } as const;
+    const gone = { kind: "breaker", key: "receiver:crm", version: "gone", value } as const;
+    await server.api.documents.write([{ next: { ...gone, expiresAt: null }, seen: null }]);
     await open("Accounts and agents");
     await page.getByText(/^Mon–Fri 10:00–13:00 and 14:00–20:00 .*; 4 calls in 30 days$/).waitFor();
     await page.getByText("fully, free").waitFor();
-    await page.getByText(/account retell is open .* http_503, .* probed next in/).waitFor();
+    await page.getByText(/account retell .*: the provider answers http_503, .* next in/).waitFor();
+    await page.getByText(/receiver crm .*: the receiver answers http_410\. .* next in/).waitFor();
     await press(page, button("Pause account twilio"));
     await said(/^Paused: account twilio/);
     await page.getByText("account twilio, by operator").waitFor();

@@ -8,7 +8,7 @@ export function BreakerText({ breaker }: { breaker: BreakerView }) {
     <span>
       The circuit breaker of the {kind} <b>{name}</b>
       {kind === "route" ? ` (${agentsText(agents)})` : ""} is open since <Time at={opened_at} />:
-      the provider answers <code>{code}</code>
+      the {kind === "receiver" ? "receiver" : "provider"} answers <code>{code}</code>
       {failures === null ? "" : `, ${failuresText(failures)}`}. It is probed next{" "}
       <Age at={probe_at} />.
     </span>
