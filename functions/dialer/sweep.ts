@@ -9,6 +9,7 @@ import type { DialerDeps } from "./context.ts";
 import { checkEpoch, noteEpoch } from "./epoch.ts";
 import { followRequests } from "./events/follow-requests.ts";
 import { sendTells } from "./events/send-tells.ts";
+import { sayStranded } from "./events/stranded.ts";
 import { recover } from "./recover.ts";
 import { sendAsks } from "./results/send-asks.ts";
 import { withPortLimits } from "./wiring.ts";
@@ -169,12 +170,14 @@ async function sweepOn(
     () => followRequests(requestsAfter, tellTime, deps),
     requestsAfter,
   );
+  const known = await attempt(() => sayStranded(lease.value, deps), {});
   const isFull = watched.isWhole && calledUp.isWhole;
   const reached = {
     watchAfter: watched.after,
     backlogsAfter: calledUp.after,
     requestsAfter: followedTo,
     fullRoundAt: isFull ? roundBeganAt : fullRoundAt,
+    ...known,
   };
   await giveBack(lease, reached, deps);
   // This event is the heartbeat: its absence for five minutes raises an alarm.

@@ -148,6 +148,10 @@ const kinds = {
     backlogsAfter: z.string().nullable(),
     /** The request after which the next sweep continues; null: the first. */
     requestsAfter: z.string().nullable().default(null),
+    /** Receivers of the plan, and former ones of which events are untold. */
+    receivers: z.array(z.string()).optional(),
+    /** Time of the last look at the events of former receivers. */
+    strandedAt: time.optional(),
   }),
   /** Key: `ledger`. The last time that the ledger was restored to an earlier state. See restore.ts. */
   restore: z.looseObject({

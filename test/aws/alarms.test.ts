@@ -85,7 +85,7 @@ describe("the metric filters of the AWS stack", () => {
     expect(counted("alarm", "call.needs_review", {})).toContain("call.needs_review");
     for (const event of ["call.placed", "call.rejected", "request.accepted", "sweep.full"])
       expect(counted("info", event, {})).toEqual([event]);
-    for (const event of ["events.used_up", "events.late"]) {
+    for (const event of ["events.used_up", "events.late", "events.stranded"]) {
       expect(counted("alarm", event, {})).toEqual(["api.alarm", "dialer.alarm"]);
     }
     expect(counted("alarm", "ledger.unreachable", {})).toEqual(["api.alarm", "dialer.alarm"]);

@@ -1,0 +1,34 @@
+import { untoldOf } from "../../../shared/calls/events.ts";
+import type { ValueOf } from "../../../shared/documents/kinds.ts";
+import type { DialerDeps } from "../context.ts";
+
+/** Receivers that the plan has had, and the time of the last look at the events of those that have left it. */
+export type KnownReceivers = Pick<ValueOf<"sweep">, "receivers" | "strandedAt">;
+
+const lookEveryMs = 86_400_000;
+/** Time within which every untold event is due: longer than the longest wait between two tries. */
+const dueWithinMs = 3 * 86_400_000;
+
+/**
+ * Raises an alarm a day for each receiver that has left the plan while events of it were untold: nobody is told of them
+ * until it is put back.
+ *
+ * @returns the receivers that the next sweep is to know, and the time of the last look
+ * @throws if the ledger cannot be read
+ */
+export async function sayStranded(
+  { receivers: known = [], strandedAt = 0 }: KnownReceivers,
+  deps: DialerDeps,
+): Promise<KnownReceivers> {
+  const { ledger, clock, settings, log } = deps;
+  const now = clock.now();
+  const present = Object.keys(settings.plan.events ?? {});
+  const receivers = [...new Set([...known, ...present])].toSorted();
+  const gone = receivers.filter((name) => !present.includes(name));
+  if (now - strandedAt < lookEveryMs || gone.length === 0) return { receivers, strandedAt };
+  const backlogs = gone.map((name) => ({ key: untoldOf(name) }));
+  const firsts = await ledger.due({ of: "events", backlogs, until: now + dueWithinMs, each: 1 });
+  const stranded = gone.filter((_, index) => firsts[index]?.length === 1);
+  for (const receiver of stranded) log("alarm", "events.stranded", { receiver });
+  return { receivers: [...present, ...stranded].toSorted(), strandedAt: now };
+}
