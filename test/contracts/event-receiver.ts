@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -40,6 +41,14 @@ export function describeEventReceiver(command: string, file: string): void {
       const ended = once(child, "exit");
       child.kill();
       await ended;
+    });
+
+    it("has at most twenty lines of code", async () => {
+      const lines = (await readFile(file, "utf8"))
+        .replace(/^(\/\*\*|""")[^]*?(\*\/|""")/, "")
+        .split("\n")
+        .filter((line) => !/^\s*($|#|\/[/*])/.test(line));
+      expect(lines.length).toBeLessThanOrEqual(20);
     });
 
     interface Posting {
@@ -99,18 +108,18 @@ export function describeEventReceiver(command: string, file: string): void {
     });
 
     it("goes on after bodies that are too long, break off or have no length", async () => {
-      const statusOf = ({ status }: Response) => status;
+      const isRefused = ({ status }: Response) => status === 401;
       // A connection that is closed before its body was read may break before the answer arrives.
-      const isReset = () => 413;
+      const isReset = () => true;
       const long = { method: "POST", body: "x".repeat(70_000) };
-      expect(await fetch(url(), long).then(statusOf, isReset)).toBe(413);
+      expect(await fetch(url(), long).then(isRefused, isReset)).toBe(true);
       const socket = connect(port, "127.0.0.1");
       await once(socket, "connect");
       socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf");
       socket.destroy();
       const endless = new ReadableStream({ start: (stream) => stream.enqueue(Buffer.from("x")) });
       const init = { method: "POST", body: endless, duplex: "half" } as const;
-      expect(await fetch(url(), init).then(statusOf, isReset)).toBe(413);
+      expect(await fetch(url(), init).then(isRefused, isReset)).toBe(true);
       expect(await post({ id: "after.1", secrets: secret })).toMatchObject({ status: 204 });
       await expect.poll(() => handledOf("after.1")).toBe(1);
     });
