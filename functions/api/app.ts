@@ -1,20 +1,16 @@
 import { zValidator } from "@hono/zod-validator";
-import { type Context, Hono } from "hono";
-import { createMiddleware } from "hono/factory";
-import { createRequestId } from "../../shared/calls/ids.ts";
+import type { Context, Hono } from "hono";
 import { authenticate } from "./middleware/authenticate.ts";
 import type { ApiDeps, ApiEnv, UncheckedApiDeps } from "./context.ts";
 import { addCallbacks } from "./callbacks/take-callbacks.ts";
 import { unknownField } from "./calls/call-errors.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
-import documents from "./generated/documents.json" with { type: "json" };
-import { createOperator, createUnconfiguredOperator } from "./operator/operator.ts";
-import { causeForLog, UnreachableError, withPortLimits } from "./port-limits.ts";
+import { addPart, createBaseApp, identifyRequests } from "./base-app.ts";
+import { withPortLimits } from "./port-limits.ts";
 import { problem, refuse } from "./problem.ts";
 import { readJson } from "./middleware/read-json.ts";
-import { createRequests } from "./requests/requests.ts";
-import { serveConsole } from "./serve-console.ts";
+import { serveDocuments } from "./serve-files.ts";
 
 /**
  * Creates the API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them. Both answer 201
@@ -29,45 +25,23 @@ import { serveConsole } from "./serve-console.ts";
 export function createApp(unlimited: UncheckedApiDeps) {
   const { settings, ...others } = withPortLimits(unlimited);
   const deps = "problem" in settings ? undefined : { ...others, settings: settings.value };
-  const { operatorOf, clock, log } = others;
-  const app = new Hono<ApiEnv>();
-
-  const identify = createMiddleware<ApiEnv>((c, next) => {
-    const requestId = createRequestId(clock.now(), others.randomId());
-    c.set("requestId", requestId);
-    c.header("x-request-id", requestId);
-    return next();
-  });
+  const { operatorOf, parts } = others;
+  const app = createBaseApp(others);
+  const identify = identifyRequests(others);
   if (deps?.settings.publicUrl !== undefined && deps.settings.plan.results !== undefined) {
     addCallbacks(app, deps, identify);
   }
+  addPart(app, "/v1/requests/*", async () => (await parts.requests())(deps, others));
+  if (operatorOf !== undefined) {
+    addPart(app, "/operator/*", async () => {
+      const createOperator = await parts.operator();
+      return createOperator(deps, { ...others, operatorOf });
+    });
+  }
   app.use(identify);
   acceptCalls(app, deps, others);
-  app.route("/v1/requests", createRequests(deps, others));
-  if (operatorOf !== undefined) {
-    serveConsole(app, others.readConsole);
-    const operator = deps
-      ? createOperator(deps, operatorOf)
-      : createUnconfiguredOperator(operatorOf, others);
-    app.route("/operator", operator);
-  }
-  app.get("/openapi.json", (c) => c.json(documents.public));
-  app.get("/docs", (c) => {
-    c.header("content-security-policy", documents.pagePolicy);
-    return c.html(documents.page);
-  });
+  serveDocuments(app, others.readServed);
   app.get("/healthz", (c) => c.text("ok\n"));
-  app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
-  app.onError((error, c) => {
-    const fields = { request_id: c.get("requestId"), error: causeForLog(error) };
-    if (error instanceof UnreachableError) {
-      log("alarm", "ledger.unreachable", fields);
-      const detail = "The ledger cannot be reached. What was asked may have been done: look again.";
-      return problem(c, 503, detail, { headers: { "retry-after": "5" } });
-    }
-    log("alarm", "api.failed", fields);
-    return problem(c, 500, "The service failed. Its log has the request id.");
-  });
   return app;
 }
 

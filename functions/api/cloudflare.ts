@@ -10,10 +10,11 @@ import { clientRights } from "../../shared/platform/tokens.ts";
 import { withGatheredTokens } from "../../shared/platform/token-secrets.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
 import { createApp } from "./app.ts";
+import { bundledParts } from "./parts.ts";
 
 /** The bindings of both Workers, and the API's own. */
 export interface ApiWorkerEnv extends WorkerEnv {
-  /** The files of the operator's console. */
+  /** The files that the API serves. */
   ASSETS: Fetcher;
 }
 
@@ -30,11 +31,12 @@ function wire(env: ApiWorkerEnv) {
     ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway
     operatorOf: readOperators(environment, log),
-    async readConsole(name) {
+    async readServed(name) {
       const { ok, body } = await env.ASSETS.fetch(`https://assets.invalid/${name}`);
       if (!ok || body === null) throw new Error(`the assets lack ${name}`);
       return body;
     },
+    parts: bundledParts,
     clock: { now: Date.now },
     randomId,
     log,

@@ -1,3 +1,4 @@
+import type { Hono } from "hono";
 import type { ResultStatus } from "../../shared/calls/call-result.ts";
 import type { CallState } from "../../shared/calls/call-row.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
@@ -10,7 +11,33 @@ import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import type { ApiSettings, Settings } from "../../shared/platform/settings.ts";
 import type { Caller, ClientRight } from "../../shared/platform/tokens.ts";
 
-export type ConsoleFile = "page.html" | "page.js" | "page.css";
+/** Names of the files that the build makes and the API serves: the operator's console and the OpenAPI documents. */
+export type ServedFile =
+  | "page.html"
+  | "page.js"
+  | "page.css"
+  | "docs.html"
+  | "openapi.json"
+  | "operator-openapi.json";
+
+/**
+ * Loads the parts of the API that few requests are of. A platform with chunks loads each by its first request, so that
+ * no start has to read it; in a single bundle, importing late would only make the bundle larger.
+ */
+export interface Parts {
+  /** Creates the operator's console and API, below `/operator`. */
+  operator(): Promise<
+    (
+      deps: ApiDeps | undefined,
+      others: OtherDeps & { operatorOf: NonNullable<ApiDeps["operatorOf"]> },
+    ) => Hono<ApiEnv>
+  >;
+  /** Creates what clients may ask about their requests, below `/v1/requests`. */
+  requests(): Promise<(deps: ApiDeps | undefined, others: OtherDeps) => Hono<ApiEnv>>;
+}
+
+/** Dependencies that are there though the settings are wrong. */
+export type OtherDeps = Omit<ApiDeps, "settings">;
 
 /** Dependencies of the API on the platform it runs on. Its settings are right. */
 export interface ApiDeps {
@@ -29,10 +56,11 @@ export interface ApiDeps {
   /** Resolves an operator's token. Undefined disables the operator API. */
   operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
   /**
-   * Resolves to the contents of a file of the operator's console. They are beside the API, not in its bundle, which each
-   * start has to read: the assets of the Worker, or files beside the Lambda's handler. Rejects if it was not deployed.
+   * Resolves to the contents of a served file. They are beside the API, not in its bundle, which each start has to read:
+   * the assets of the Worker, or files beside the Lambda's handler. Rejects if it was not deployed.
    */
-  readConsole(name: ConsoleFile): Promise<string | ReadableStream>;
+  readServed(name: ServedFile): Promise<string | ReadableStream>;
+  parts: Parts;
   clock: {
     /** Current time in milliseconds since the epoch. */
     now(): number;

@@ -17,10 +17,11 @@ import {
   readTokens,
 } from "../../shared/platform/settings.ts";
 import { createApp } from "./app.ts";
+import type { Parts } from "./context.ts";
 import { adaptEvent } from "./lambda-event.ts";
 
-/** Folder of the console's files, beside the handler. */
-const consoleFolder = join(import.meta.dirname, "generated/console");
+/** Folder of the served files, beside the handler. */
+const servedFolder = join(import.meta.dirname, "generated/served");
 
 const platform = createAwsPlatform(process.env, log);
 
@@ -34,6 +35,11 @@ async function createDocuments(): Promise<Documents> {
   const client = await platform.dynamo();
   return createDynamoDocuments(client, platform.table, Date.now, () => randomVersion());
 }
+
+const parts: Parts = {
+  operator: async () => (await import("./operator/operator.ts")).createOperator,
+  requests: async () => (await import("./requests/requests.ts")).createRequests,
+};
 
 const wire = everyFiveMinutes(async () => {
   const environment = await platform.environment();
@@ -49,7 +55,8 @@ const wire = everyFiveMinutes(async () => {
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),
     operatorOf: readOperators(environment, log),
-    readConsole: (name) => readFile(join(consoleFolder, name), "utf8"),
+    readServed: (name) => readFile(join(servedFolder, name), "utf8"),
+    parts,
     clock: { now: Date.now },
     randomId,
     log,

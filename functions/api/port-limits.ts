@@ -1,6 +1,5 @@
 import { errorForLog } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
-import { tellingLedger } from "../../shared/ledger/telling-ledger.ts";
 import type { Message } from "../../shared/queue/messages.ts";
 import { withTimeLimit, withTimeLimits } from "../../shared/platform/time-limit.ts";
 import type { UncheckedApiDeps } from "./context.ts";
@@ -20,14 +19,12 @@ export class UnreachableError extends Error {}
  * UnreachableError. A send to the events queue has a time limit too.
  */
 export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
-  const { settings, clock, randomId, log } = deps;
-  const documents = limited(deps.documents);
-  const eventsQueue = withTimeLimits(deps.eventsQueue, eventSendSecondsMax);
-  const ledger = limited(deps.ledger);
-  if ("problem" in settings) return { ...deps, ledger, documents, eventsQueue };
-  const { plan } = settings.value;
-  const telling = { plan, documents, eventsQueue, clock, random: { version: randomId }, log };
-  return { ...deps, ledger: tellingLedger(ledger, telling), documents, eventsQueue };
+  return {
+    ...deps,
+    ledger: limited(deps.ledger),
+    documents: limited(deps.documents),
+    eventsQueue: withTimeLimits(deps.eventsQueue, eventSendSecondsMax),
+  };
 }
 
 /** Sends a message, and repeats a failed send once. Ids are fixed, so the dialer drops duplicates. */

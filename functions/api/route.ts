@@ -1,6 +1,7 @@
 import { zValidator } from "@hono/zod-validator";
 import type { Context, Hono } from "hono";
 import type * as z from "zod";
+import { tellingLedger } from "../../shared/ledger/telling-ledger.ts";
 import type { ApiDeps, ApiEnv, RouteDeps } from "./context.ts";
 import { readJson } from "./middleware/read-json.ts";
 import { refuse } from "./problem.ts";
@@ -80,10 +81,15 @@ export function declareRoute<
   };
 }
 
+/** Returns what routes need: what they write to the ledger has its events told. */
 export function routeDepsOf(deps: ApiDeps): RouteDeps {
-  const { plan, hashKey } = deps.settings;
+  const { settings, documents, eventsQueue, clock, randomId, log } = deps;
+  const { plan, hashKey } = settings;
   const retentionMs = Math.ceil(plan.retentionDays * 86_400_000);
-  return { ...deps, plan, hashKey, retentionMs, progress: createRequestProgress(deps) };
+  const random = { version: randomId };
+  const telling = { plan, documents, eventsQueue, clock, random, log };
+  const ledger = tellingLedger(deps.ledger, telling);
+  return { ...deps, ledger, plan, hashKey, retentionMs, progress: createRequestProgress(deps) };
 }
 
 /** Adds routes to an app. */

@@ -2,7 +2,7 @@ import { tellingLedger } from "../../shared/ledger/telling-ledger.ts";
 import type { Environment } from "../../shared/platform/settings.ts";
 import { withTimeLimits } from "../../shared/platform/time-limit.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { createProviders } from "../../shared/providers/index.ts";
+import { createProviders } from "../../shared/providers/create-providers.ts";
 import type { DialerDeps, DialerMemory, DialerSettings } from "./context.ts";
 import { createPostEvent } from "./events/post-event.ts";
 import { noteRoundTrip } from "./delivery/permits.ts";

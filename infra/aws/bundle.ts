@@ -10,13 +10,13 @@ export type FunctionName = (typeof functionNames)[number];
 /**
  * Bundles a Lambda function into `directory`/index.mjs, with chunks beside it for modules that only some
  * requests load. The SDK is bundled: pinned, and no slower than the one in the image. The API's generated files are built first,
- * and those of the operator's console are put beside the handler.
+ * and those that it serves are put beside the handler.
  */
 export async function bundleFunction(name: FunctionName, directory: string): Promise<void> {
   if (name === "api") await buildGenerated();
   await bundleForLambda(resolve(root, `functions/${name}/lambda.ts`), directory);
   if (name !== "api") return;
-  const beside = "generated/console";
+  const beside = "generated/served";
   await cp(resolve(root, "functions/api", beside), resolve(directory, beside), { recursive: true });
 }
 

@@ -5,6 +5,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { ServedFile } from "../../functions/api/context.ts";
 import { consoleFiles } from "./console.ts";
 import { readersPage, readersPolicy } from "./docs-page.ts";
 import { operatorDocument, publicDocument } from "./openapi.ts";
@@ -14,16 +15,14 @@ const folder = resolve(import.meta.dirname, "../../functions/api/generated");
 /** Writes the generated files. A file that has not changed keeps its time, so that no watcher sees a change. */
 export async function build(): Promise<void> {
   const readable = publicDocument();
-  const documents = {
-    public: readable,
-    page: readersPage(readable),
-    pagePolicy: readersPolicy,
-    operator: operatorDocument(),
+  const served: Record<ServedFile, string> = {
+    ...(await consoleFiles()),
+    "docs.html": readersPage(readable),
+    "openapi.json": JSON.stringify(readable),
+    "operator-openapi.json": JSON.stringify(operatorDocument()),
   };
-  await write("documents.json", `${JSON.stringify(documents)}\n`);
-  for (const [name, text] of Object.entries(await consoleFiles())) {
-    await write(`console/${name}`, text);
-  }
+  for (const [name, text] of Object.entries(served)) await write(`served/${name}`, text);
+  await write("docs-policy.json", JSON.stringify(readersPolicy));
 }
 
 /** Renames a finished file into place: a process that reads at the same time finds the old file or the new one. */
@@ -32,7 +31,7 @@ async function write(name: string, text: string): Promise<void> {
   const standing = await readFile(path, "utf8").catch(() => undefined);
   if (text === standing) return;
   await mkdir(dirname(path), { recursive: true });
-  const draft = join(folder, `${basename(name)}.${process.pid}`); // apart from the console's files, which are deployed as they stand
+  const draft = join(folder, `${basename(name)}.${process.pid}`); // apart from the served files, which are deployed as they stand
   await writeFile(draft, text);
   await rename(draft, path);
 }

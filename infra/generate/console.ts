@@ -1,7 +1,6 @@
 /** Makes the files of the operator's console, which the API serves. */
 import { resolve } from "node:path";
 import { build } from "esbuild";
-import type { ConsoleFile } from "../../functions/api/context.ts";
 
 const folder = resolve(import.meta.dirname, "../../functions/api/console");
 
@@ -36,7 +35,9 @@ const html = `<!doctype html>
 `;
 
 /** Makes the files of the console, by their names: its page, its script and its style sheet. */
-export async function consoleFiles(): Promise<Record<ConsoleFile, string>> {
+export async function consoleFiles(): Promise<
+  Record<"page.html" | "page.js" | "page.css", string>
+> {
   const [script, style] = await Promise.all([bundled("page.tsx"), bundled("page.css")]);
   return { "page.html": html, "page.js": script, "page.css": style };
 }

@@ -1,31 +1,9 @@
 import * as z from "zod";
-import { isE164 } from "../numbering/phone-number.ts";
-import {
-  type DialOutcome,
-  type FoundCall,
-  type ProviderType,
-  routeFields,
-} from "./dialing-provider.ts";
-import { httpsUrl } from "./https-url.ts";
+import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { detailsSchema, neverStarted, blandRecord } from "./results/bland.ts";
 import { recordReader } from "./results/result.ts";
-
-const routeSchema = z
-  .strictObject({
-    ...routeFields,
-    type: z.literal("bland"),
-    baseUrl: httpsUrl.optional(),
-    /** Id of the pathway that the agent follows. */
-    pathway: z.string().min(1).max(200).optional(),
-    /** Instructions for the agent, instead of a pathway. `{{first_name}}` stands for a value of the context. */
-    task: z.string().min(1).max(20_000).optional(),
-    /** The calling number. Without it, Bland calls from one of its own. */
-    from: z.string().refine(isE164, "must be an E.164 number").optional(),
-  })
-  .refine(({ pathway, task }) => (pathway === undefined) !== (task === undefined), {
-    error: "must have either pathway or task",
-  });
+import type { BlandRoute } from "./routes/bland.ts";
 
 /**
  * Bland: `POST /v1/calls` (https://docs.bland.ai/api-v1/post/calls), with `authorization` and the account's
@@ -45,12 +23,7 @@ const routeSchema = z
  * the list has no metadata, so each call to the number in that time is read by its id
  * (https://docs.bland.ai/api-v1/get/calls-id), and counts only if its metadata has our id and attempt.
  */
-export const bland: ProviderType<z.infer<typeof routeSchema>> = {
-  name: "bland",
-  routeSchema,
-  callsPerSecond: 1,
-  accountOf: ({ provider }) => provider,
-  secretsOf: () => ["API_KEY"],
+export const bland: ProviderAdapter<BlandRoute> = {
   create({ secret, fetch, now }) {
     const apiOf = ({ provider, baseUrl = "https://api.bland.ai" }: Account) => ({
       url: `${baseUrl}/v1/calls`,
@@ -108,7 +81,7 @@ export const bland: ProviderType<z.infer<typeof routeSchema>> = {
   },
 };
 
-type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
+type Account = Pick<BlandRoute, "provider" | "baseUrl">;
 
 const dayMs = 86_400_000;
 /** Calls per page, each with its summary and variables, and maximum pages that are read. */

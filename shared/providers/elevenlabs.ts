@@ -1,12 +1,5 @@
 import * as z from "zod";
-import {
-  type DialOutcome,
-  type FoundCall,
-  type NotPlaced,
-  type ProviderType,
-  routeFields,
-} from "./dialing-provider.ts";
-import { httpsUrl } from "./https-url.ts";
+import type { DialOutcome, FoundCall, NotPlaced, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import {
   conversationSchema,
@@ -17,18 +10,7 @@ import {
 } from "./results/elevenlabs.ts";
 import { listReader, recordReader } from "./results/result.ts";
 import { outcomeOfSip } from "./sip-status.ts";
-
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("elevenlabs"),
-  baseUrl: httpsUrl.optional(),
-  /** Id of the agent. */
-  agent: z.string().min(1).max(200),
-  /** Id of the calling phone number. */
-  from: z.string().min(1).max(200),
-  /** Connection of that number. */
-  through: z.enum(["twilio", "sip-trunk"]),
-});
+import type { ElevenLabsRoute } from "./routes/elevenlabs.ts";
 
 /**
  * ElevenLabs: `POST /v1/convai/twilio/outbound-call` or `/v1/convai/sip-trunk/outbound-call`
@@ -52,16 +34,7 @@ const routeSchema = z.strictObject({
  * the rows of the list do not repeat the id, so a filter that was ignored would look like a match. A
  * conversation with `status: failed` may never have become a call: `metadata.error` tells.
  */
-export const elevenlabs: ProviderType<z.infer<typeof routeSchema>> = {
-  name: "elevenlabs",
-  routeSchema,
-  callsPerSecond: 1,
-  accountOf: ({ provider }) => provider,
-  secretsOf: () => ["API_KEY"],
-  contextProblem: ({ context = {} }) =>
-    Object.keys(context).some((key) => key.startsWith("system__"))
-      ? "must not have a key that begins with system__, which ElevenLabs keeps for itself"
-      : undefined,
+export const elevenlabs: ProviderAdapter<ElevenLabsRoute> = {
   create({ secret, fetch, now }) {
     const apiOf = ({ provider, baseUrl = "https://api.elevenlabs.io" }: Account) => ({
       url: `${baseUrl}/v1/convai`,
@@ -142,7 +115,7 @@ function ringSecondsOf(timeoutSeconds: number): number {
   return Math.max(1, timeoutSeconds - 5);
 }
 
-type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
+type Account = Pick<ElevenLabsRoute, "provider" | "baseUrl">;
 
 const id = z.string().min(1).max(200).nullish();
 const createdSchema = z.object({

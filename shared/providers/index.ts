@@ -1,36 +1,35 @@
 import type * as z from "zod";
 import type { CallRequest } from "../calls/call.ts";
-import { amazonConnect } from "./amazon-connect.ts";
-import type {
-  AwsRole,
-  DialingProvider,
-  ProviderOptions,
-  ProviderType,
-} from "./dialing-provider.ts";
-import { bland } from "./bland.ts";
-import { elevenlabs } from "./elevenlabs.ts";
-import { livekit } from "./livekit.ts";
-import { retell } from "./retell.ts";
-import { simulator } from "./simulator.ts";
-import { telnyx } from "./telnyx.ts";
-import { twilio } from "./twilio.ts";
-import { ultravox } from "./ultravox.ts";
-import { vapi } from "./vapi.ts";
-import { webhook } from "./webhook.ts";
+import type { AwsRole } from "./dialing-provider.ts";
+import { amazonConnectRoutes } from "./routes/amazon-connect.ts";
+import { blandRoutes } from "./routes/bland.ts";
+import { elevenlabsRoutes } from "./routes/elevenlabs.ts";
+import { livekitRoutes } from "./routes/livekit.ts";
+import { retellRoutes } from "./routes/retell.ts";
+import { simulatorRoutes } from "./routes/simulator.ts";
+import { telnyxRoutes } from "./routes/telnyx.ts";
+import { twilioRoutes } from "./routes/twilio.ts";
+import { ultravoxRoutes } from "./routes/ultravox.ts";
+import { vapiRoutes } from "./routes/vapi.ts";
+import { webhookRoutes } from "./routes/webhook.ts";
+import type { ProviderType } from "./routes/provider-type.ts";
 
-/** Every kind of dialing provider there is. */
+/**
+ * Every kind of dialing provider there is. What dials is apart (create-providers.ts), as the API does not: nothing that
+ * it imports brings an adapter into its bundle.
+ */
 const known = [
-  amazonConnect,
-  bland,
-  elevenlabs,
-  livekit,
-  retell,
-  simulator,
-  telnyx,
-  twilio,
-  ultravox,
-  vapi,
-  webhook,
+  amazonConnectRoutes,
+  blandRoutes,
+  elevenlabsRoutes,
+  livekitRoutes,
+  retellRoutes,
+  simulatorRoutes,
+  telnyxRoutes,
+  twilioRoutes,
+  ultravoxRoutes,
+  vapiRoutes,
+  webhookRoutes,
 ] as const;
 
 /**
@@ -102,39 +101,8 @@ export function callbackHeadersOf(type: string): readonly string[] | undefined {
 }
 
 /** Composes a variable's name: `twilio-eu` and `ACCOUNT_SID` give `TWILIO_EU_ACCOUNT_SID`. */
-function secretName(account: string, name: string): string {
+export function secretName(account: string, name: string): string {
   return `${account.toUpperCase().replaceAll("-", "_")}_${name}`;
-}
-
-/**
- * Returns a function that finds the dialing provider of a route. @throws if a secret of one of `routes` is
- * malformed
- */
-export function createProviders(
-  {
-    environment,
-    ...options
-  }: Omit<ProviderOptions, "secret" | "role"> & {
-    environment: Record<string, string | undefined>;
-  },
-  routes: Route[],
-): (route: Route) => DialingProvider<Route> {
-  const secret = (account: string, name: string) => environment[secretName(account, name)];
-  const role = roleIn(environment);
-  const created = new Map(
-    types.map((type) => [
-      type,
-      type.create(
-        { ...options, secret, role },
-        routes.filter((route) => route.type === type.name),
-      ),
-    ]),
-  );
-  return (route) => {
-    const provider = created.get(typeOf(route));
-    if (provider === undefined) throw new Error("a route names an unknown provider");
-    return provider;
-  };
 }
 
 function typeOf(route: { type: string }): ProviderType<Route> {

@@ -1,26 +1,10 @@
 import { SignJWT } from "jose";
 import * as z from "zod";
-import {
-  type DialOutcome,
-  type FoundCall,
-  type ProviderType,
-  routeFields,
-} from "./dialing-provider.ts";
-import { httpsUrl } from "./https-url.ts";
+import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { type Answer, ask, outcomeOfJson, postJson } from "./post.ts";
 import { exception } from "./livekit-errors.ts";
 import { toldByLiveKit } from "./results/livekit.ts";
-
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("livekit"),
-  /** The project's own URL. */
-  baseUrl: z.string("is required: set the account's baseUrl in providers").pipe(httpsUrl),
-  /** Name under which the agent is registered. */
-  agent: z.string().min(1).max(200),
-  /** Id of the outbound SIP trunk. */
-  trunk: z.string().min(1).max(200),
-});
+import type { LiveKitRoute } from "./routes/livekit.ts";
 
 /** Identity of the callee in the room. */
 const calleeIdentity = "callee";
@@ -66,13 +50,7 @@ const agentSecondsMax = 5;
  *
  * A look-up reads the participants of the room, which finds a call only while it lasts.
  */
-export const livekit: ProviderType<z.infer<typeof routeSchema>> = {
-  name: "livekit",
-  routeSchema,
-  callsPerSecond: 1,
-  callbackHeaders: ["authorization"],
-  accountOf: ({ provider }) => provider,
-  secretsOf: () => ["API_KEY", "API_SECRET"],
+export const livekit: ProviderAdapter<LiveKitRoute> = {
   create({ secret, fetch, now }) {
     const keysOf = (provider: string) => ({
       apiKey: secret(provider, "API_KEY") ?? "",

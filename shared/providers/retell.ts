@@ -1,22 +1,9 @@
 import * as z from "zod";
-import { isE164 } from "../numbering/phone-number.ts";
-import { type FoundCall, type ProviderType, routeFields } from "./dialing-provider.ts";
-import { httpsUrl } from "./https-url.ts";
+import type { FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { listReader, recordReader } from "./results/result.ts";
 import { callSchema, resultOfCall, retellRecord } from "./results/retell.ts";
-
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("retell"),
-  baseUrl: httpsUrl.optional(),
-  /** Id of the agent. Without it, the agent bound to the calling number answers. */
-  agent: z.string().min(1).max(200).optional(),
-  /** The calling number, E.164, bought from or imported into Retell. */
-  from: z.string().refine(isE164, "must be an E.164 number"),
-  /** True to have a call's events told here, instead of to the webhook of the agent and the account. */
-  callbacks: z.boolean().optional(),
-});
+import type { RetellRoute } from "./routes/retell.ts";
 
 /**
  * Retell: `POST /v2/create-phone-call` (https://docs.retellai.com/api-references/create-phone-call), with
@@ -32,13 +19,7 @@ const routeSchema = z.strictObject({
  * decides. A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`. The result is read by
  * `GET /v2/get-call/{call_id}`.
  */
-export const retell: ProviderType<z.infer<typeof routeSchema>> = {
-  name: "retell",
-  routeSchema,
-  callsPerSecond: 1,
-  // The metadata of a call repeat our own id under the same name.
-  accountOf: ({ provider }) => provider,
-  secretsOf: () => ["API_KEY"],
+export const retell: ProviderAdapter<RetellRoute> = {
   create({ secret, fetch, now }) {
     const apiOf = ({ provider, baseUrl = "https://api.retellai.com" }: Account) => ({
       url: baseUrl,
@@ -97,7 +78,7 @@ export const retell: ProviderType<z.infer<typeof routeSchema>> = {
   },
 };
 
-type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
+type Account = Pick<RetellRoute, "provider" | "baseUrl">;
 
 const createdSchema = z.object({ call_id: z.string().min(1).max(200) });
 /** The reference requires no field of a list, so an empty one may come without `items`. */

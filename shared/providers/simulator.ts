@@ -1,8 +1,6 @@
-import * as z from "zod";
-import { type ProviderType, routeFields } from "./dialing-provider.ts";
+import type { ProviderAdapter } from "./dialing-provider.ts";
 import { resultOf, wordsOf } from "./results/result.ts";
-
-const routeSchema = z.strictObject({ ...routeFields, type: z.literal("simulator") });
+import type { SimulatorRoute } from "./routes/simulator.ts";
 
 /** Time for which a simulated phone rings, and for which a simulated conversation lasts. */
 const ringMs = 3_000;
@@ -30,11 +28,7 @@ const words = wordsOf(
  * start`; a plan that names it is refused unless ALLOW_SIMULATOR=true. Its id of a call tells what becomes of
  * the call, and the time of the dialing, so that the result needs no memory.
  */
-export const simulator: ProviderType<z.infer<typeof routeSchema>> = {
-  name: "simulator",
-  routeSchema,
-  accountOf: ({ provider }) => provider,
-  secretsOf: () => [],
+export const simulator: ProviderAdapter<SimulatorRoute> = {
   create: ({ print, now }) => ({
     async dial({ call: { id, request } }) {
       const { phone_number, agent_id } = request;

@@ -1,36 +1,8 @@
 import * as z from "zod";
-import { isE164 } from "../numbering/phone-number.ts";
-import {
-  type DialOutcome,
-  type FoundCall,
-  type ProviderType,
-  routeFields,
-} from "./dialing-provider.ts";
-import { httpsUrl } from "./https-url.ts";
+import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { callIdOfState, payloadsIn, resultOfEvents, resultOfStatus } from "./results/telnyx.ts";
-
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("telnyx"),
-  baseUrl: httpsUrl.optional(),
-  /** Id of the Call Control application. */
-  connection: z.string().min(1).max(200),
-  /** The calling number. */
-  from: z.string().refine(isE164, "must be an E.164 number"),
-  /** Id of an AI assistant that takes the call. Without it, your own application does. */
-  agent: z.string().min(1).max(200).optional(),
-  /** Detection of answering machines, in Telnyx's words. Telnyx tells the result by its webhooks. */
-  machineDetection: z
-    .enum(["premium", "detect", "detect_beep", "detect_words", "greeting_end"])
-    .optional(),
-  /** Longest time for which the phone rings. */
-  ringSeconds: z.int().min(5).max(600).optional(),
-  /** True to have a call's end told here, instead of to the connection's own webhook. */
-  callbacks: z.boolean().optional(),
-});
-
-type TelnyxRoute = z.infer<typeof routeSchema>;
+import type { TelnyxRoute } from "./routes/telnyx.ts";
 
 /**
  * Telnyx Call Control: `POST /v2/calls` (https://developers.telnyx.com/api-reference/call-commands/dial), with
@@ -58,12 +30,7 @@ type TelnyxRoute = z.infer<typeof routeSchema>;
  * subject. An error whose `source.pointer` is `from`, `connection_id` or the assistant's id is of the route, as
  * is a 404.
  */
-export const telnyx: ProviderType<TelnyxRoute> = {
-  name: "telnyx",
-  routeSchema,
-  callsPerSecond: 1,
-  accountOf: ({ provider }) => provider,
-  secretsOf: () => ["API_KEY"],
+export const telnyx: ProviderAdapter<TelnyxRoute> = {
   create: ({ secret, fetch, now }) => ({
     async dial({ call: { id, request }, attempt, timeoutSeconds, callbackUrl }, route) {
       const { provider, baseUrl = "https://api.telnyx.com", connection, from, agent } = route;

@@ -1,43 +1,9 @@
 import * as z from "zod";
-import { isE164 } from "../numbering/phone-number.ts";
-import {
-  type DialOutcome,
-  type FoundCall,
-  type ProviderType,
-  routeFields,
-} from "./dialing-provider.ts";
-import { httpsUrl } from "./https-url.ts";
+import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { listReader, recordReader } from "./results/result.ts";
 import { callSchema, hasFailedEarly, resultOfCall, ultravoxRecord } from "./results/ultravox.ts";
-
-const routeSchema = z
-  .strictObject({
-    ...routeFields,
-    type: z.literal("ultravox"),
-    baseUrl: httpsUrl.optional(),
-    /** Id of the agent. */
-    agent: z.string().min(1).max(200),
-    /** Carrier that is configured in the Ultravox account, or a SIP trunk. */
-    through: z.enum(["twilio", "telnyx", "plivo", "sip"]),
-    /** The calling number, of that carrier. */
-    from: z.string().refine(isE164, "must be an E.164 number"),
-    /** Host of the SIP trunk, with `through: "sip"`. */
-    sipHost: z
-      .string()
-      .regex(/^[\w.-]+(:\d{1,5})?$/, "must be a host such as example.pstn.twilio.com")
-      .optional(),
-    /** User name at the SIP trunk, if it asks for one. Its password is the secret `SIP_PASSWORD`. */
-    sipUser: z.string().min(1).max(200).optional(),
-  })
-  .refine(({ through, sipHost }) => (through === "sip") === (sipHost !== undefined), {
-    path: ["sipHost"],
-    error: 'must stand beside "through": "sip", and there alone',
-  })
-  .refine(({ through, sipUser }) => through === "sip" || sipUser === undefined, {
-    path: ["sipUser"],
-    error: 'must stand beside "through": "sip" alone',
-  });
+import type { UltravoxRoute } from "./routes/ultravox.ts";
 
 /**
  * Ultravox: `POST /api/agents/{agent_id}/calls` (https://docs.ultravox.ai/api-reference/agents/agents-calls-post),
@@ -59,12 +25,7 @@ const routeSchema = z
  * The rows repeat the metadata, so a filter that was ignored finds nothing. A call that ended by an error
  * before anybody had joined may have failed before the phone rang: it stays unknown, and a person decides.
  */
-export const ultravox: ProviderType<UltravoxRoute> = {
-  name: "ultravox",
-  routeSchema,
-  callsPerSecond: 1,
-  accountOf: ({ provider }) => provider,
-  secretsOf: ({ sipUser }) => (sipUser === undefined ? ["API_KEY"] : ["API_KEY", "SIP_PASSWORD"]),
+export const ultravox: ProviderAdapter<UltravoxRoute> = {
   create({ secret, fetch, now }) {
     const apiOf = ({ provider, baseUrl = "https://api.ultravox.ai" }: UltravoxRoute) => ({
       url: `${baseUrl}/api`,
@@ -122,8 +83,6 @@ export const ultravox: ProviderType<UltravoxRoute> = {
     };
   },
 };
-
-type UltravoxRoute = z.infer<typeof routeSchema>;
 
 /** Returns the two ends of the carrier's call. A SIP trunk takes no numbers, only SIP URIs. */
 function legOf(

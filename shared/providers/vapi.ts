@@ -1,11 +1,5 @@
 import * as z from "zod";
-import {
-  type DialOutcome,
-  type FoundCall,
-  type ProviderType,
-  routeFields,
-} from "./dialing-provider.ts";
-import { httpsUrl } from "./https-url.ts";
+import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { AnswerTooLong, ask, outcomeOfJson, postJson } from "./post.ts";
 import { listReader, recordReader } from "./results/result.ts";
 import {
@@ -19,16 +13,7 @@ import {
   type VapiCall,
   vapiRecord,
 } from "./results/vapi.ts";
-
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("vapi"),
-  baseUrl: httpsUrl.optional(),
-  /** Id of the assistant. */
-  agent: z.string().min(1).max(200),
-  /** Id of the calling phone number. */
-  from: z.string().min(1).max(200),
-});
+import type { VapiRoute } from "./routes/vapi.ts";
 
 /**
  * Vapi: `POST /call` (https://docs.vapi.ai/api-reference/calls/create), with `Authorization: Bearer` and the
@@ -51,12 +36,7 @@ const routeSchema = z.strictObject({
  * (https://docs.vapi.ai/api-reference/calls/get): only one that has ended for a reason of `notStarted` was not
  * placed. `name` tells the attempt, as an earlier one's record proves nothing about this one.
  */
-export const vapi: ProviderType<z.infer<typeof routeSchema>> = {
-  name: "vapi",
-  routeSchema,
-  callsPerSecond: 1,
-  accountOf: ({ provider }) => provider,
-  secretsOf: () => ["API_KEY"],
+export const vapi: ProviderAdapter<VapiRoute> = {
   create({ secret, fetch, now }) {
     const apiOf = ({ provider, baseUrl = "https://api.vapi.ai" }: Account) => ({
       url: `${baseUrl}/call`,
@@ -145,7 +125,7 @@ function nameOf(attempt: number): string {
   return `attempt ${attempt}`;
 }
 
-type Account = Pick<z.infer<typeof routeSchema>, "provider" | "baseUrl">;
+type Account = Pick<VapiRoute, "provider" | "baseUrl">;
 
 const createdSchema = z.object({ id: z.string().min(1).max(200) });
 const blockedSchema = z.object({

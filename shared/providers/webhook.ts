@@ -1,19 +1,10 @@
 import * as z from "zod";
 import type { Call } from "../calls/call.ts";
 import { signatureHeaders, signingKeyOf } from "../platform/standard-webhooks.ts";
-import { type DialOutcome, type ProviderType, routeFields } from "./dialing-provider.ts";
-import { httpsUrl, isLoopback } from "./https-url.ts";
+import type { DialOutcome, ProviderAdapter } from "./dialing-provider.ts";
 import { toldByWebhook } from "./results/webhook.ts";
 import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./post.ts";
-
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("webhook"),
-  /** URL to which calls are posted. */
-  url: httpsUrl,
-  /** True if the receiver drops a `webhook-id` that it has seen, so that a call of unknown outcome may be resent. */
-  idempotent: z.boolean().optional(),
-});
+import type { WebhookRoute } from "./routes/webhook.ts";
 
 /**
  * Posts each call to a URL of the user's own, signed by the Standard Webhooks specification
@@ -31,13 +22,7 @@ const routeSchema = z.strictObject({
  * 2xx: placed, and a JSON `id` of the answer is kept as the provider's id of the call. 503 with
  * `Retry-After`: surely not placed, sent again later. Other answers are handled by `outcomeOfStatus`.
  */
-export const webhook: ProviderType<z.infer<typeof routeSchema>> = {
-  name: "webhook",
-  routeSchema,
-  // Each host is an account of its own: a host that answers 401 says nothing about the others.
-  accountOf: ({ provider, url }) => `${provider}:${new URL(url).origin}`,
-  secretsOf: ({ url }) => (isLoopback(url) ? [] : ["SECRET"]),
-  callbackHeaders: ["webhook-id", "webhook-timestamp", "webhook-signature"],
+export const webhook: ProviderAdapter<WebhookRoute> = {
   create({ secret, fetch, now }, routes) {
     const keyFor = (account: string) => {
       const text = secret(account, "SECRET");

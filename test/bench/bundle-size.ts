@@ -9,15 +9,16 @@ const root = resolve(import.meta.dirname, "../..");
 /** All adapters except those of the smallest dialer: the webhook, and the simulator of `npm start`. */
 const adapters = typeNames.filter((name) => name !== "webhook" && name !== "simulator");
 
-/** Omits the adapters, and the modules that they alone import. */
+/** Omits the adapters, the forms of their routes, and the modules that they alone import. */
 const withoutAdapters: Plugin = {
   name: "without-adapters",
   setup({ onLoad }) {
-    const filter = new RegExp(`shared/providers/(${adapters.join("|")})\\.ts$`);
+    const filter = new RegExp(`shared/providers/(?:routes/)?(${adapters.join("|")})\\.ts$`);
     onLoad({ filter }, ({ path }) => {
       const [, name = ""] = filter.exec(path) ?? [];
       const exported = name.replaceAll(/-[a-z]/g, (part) => part.slice(1).toUpperCase());
-      return { contents: `export const ${exported} = { name: "${name}" };` };
+      const routes = `export const ${exported}Routes = { name: "${name}" };`;
+      return { contents: `${routes} export const ${exported} = { create() {} };` };
     });
   },
 };

@@ -97,26 +97,12 @@ const withoutTables: Plugin = {
     onLoad({ filter }, () => ({ contents: "{}", loader: "json" }));
   },
 };
-/** Replaces the documents by empty ones as well. */
-const withoutDocuments: Plugin = {
-  name: "without-documents",
-  setup({ onLoad }) {
-    onLoad({ filter: /functions\/api\/generated\/documents\.json$/ }, () => ({
-      contents: "{}",
-      loader: "json",
-    }));
-  },
-};
 const worker = "functions/api/cloudflare.ts";
 const bare = await workerBytes(worker, { plugins: [withoutTables] });
 const workers: [string, number][] = [
   ["Hono alone", await workerBytes("test/bench/imports/hono-worker.ts")],
   ["our API", await workerBytes(worker)],
   ["… without the tables of calling codes and zones", bare],
-  [
-    "… and without the documents",
-    await workerBytes(worker, { plugins: [withoutTables, withoutDocuments] }),
-  ],
   ["our dialer", await workerBytes("functions/dialer/cloudflare.ts")],
 ];
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;

@@ -6,7 +6,7 @@ import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
 import { twilio } from "../../infra/stand-ins/twilio.ts";
 import { createPostEvent } from "../../functions/dialer/events/post-event.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { createProviders } from "../../shared/providers/index.ts";
+import { createProviders } from "../../shared/providers/create-providers.ts";
 import { testPlan } from "../support/environment.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { environmentOf, routeFields } from "../support/stand-ins.ts";

@@ -7,7 +7,8 @@ import type {
   PlacedCall,
   ReadResult,
 } from "../../shared/providers/dialing-provider.ts";
-import { createProviders, parseRoute, type Route } from "../../shared/providers/index.ts";
+import { createProviders } from "../../shared/providers/create-providers.ts";
+import { parseRoute, type Route } from "../../shared/providers/index.ts";
 import { aCall } from "../support/calls.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import documents from "../../functions/api/generated/documents.json" with { type: "json" };
+import document from "../../functions/api/generated/served/openapi.json" with { type: "json" };
 import { callIdOf } from "../../shared/calls/ids.ts";
 import { createTestApi } from "../support/api.ts";
 import { axeFindings } from "../support/axe.ts";
@@ -89,7 +89,7 @@ describe("the page for readers", () => {
   });
 
   it("has an address for each operation, event, error and schema, to which its links lead", async () => {
-    const { paths, webhooks, components } = documents.public;
+    const { paths, webhooks, components } = document;
     const operations = Object.values(paths).flatMap((one) => Object.values(one));
     const anchors = [
       ...operations.map(({ operationId }) => `operation-${operationId}`),
@@ -115,7 +115,7 @@ describe("the page for readers", () => {
   });
 
   it("shows an example of each error, and each field of what is sent and answered", async () => {
-    for (const [name, response] of Object.entries(documents.public.components.responses)) {
+    for (const [name, response] of Object.entries(document.components.responses)) {
       if (!("content" in response)) continue; // a receiver's answer to an event
       const { example } = response.content["application/problem+json"];
       const [head = "", body = ""] = (await page.locator(`#error-${name} pre`).innerText()).split(
@@ -128,7 +128,7 @@ describe("the page for readers", () => {
     }
     const fields = (id: string) => page.locator(`#${id} th`).allInnerTexts();
     expect(await fields("schema-Call")).toEqual(
-      Object.keys(documents.public.components.schemas.Call.properties),
+      Object.keys(document.components.schemas.Call.properties),
     );
     expect(await fields("schema-Problem")).toContain("errors[].pointer");
     const errors = await page.locator('section[id^="error-"] h3').allInnerTexts();

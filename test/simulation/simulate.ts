@@ -1,4 +1,5 @@
 import { createApp } from "../../functions/api/app.ts";
+import { bundledParts } from "../../functions/api/parts.ts";
 import { purge } from "../../functions/dialer/purge.ts";
 import { sweep } from "../../functions/dialer/sweep.ts";
 import type { Log, LogFields } from "../../shared/platform/log.ts";
@@ -193,7 +194,8 @@ export async function simulate(
     settings: readApiSettings(variables, undefined, log),
     ...readTokens(variables, log),
     operatorOf: readOperators(variables, log),
-    readConsole: () => Promise.reject(new Error("no simulated operator opens the page")),
+    parts: bundledParts,
+    readServed: () => Promise.reject(new Error("no simulated operator opens the page")),
     clock: { now: world.now },
     randomId: world.hex,
     log,

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createApp } from "../../functions/api/app.ts";
 import type { UncheckedApiDeps } from "../../functions/api/context.ts";
+import { bundledParts } from "../../functions/api/parts.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
 import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
@@ -17,9 +18,9 @@ import {
 } from "../../shared/platform/settings.ts";
 import { apiEnvironment } from "./environment.ts";
 
-/** Reads a file of the console as the build has made it. */
-export const readConsole: UncheckedApiDeps["readConsole"] = (name) =>
-  readFile(join(import.meta.dirname, "../../functions/api/generated/console", name), "utf8");
+/** Reads a served file as the build has made it. */
+export const readServed: UncheckedApiDeps["readServed"] = (name) =>
+  readFile(join(import.meta.dirname, "../../functions/api/generated/served", name), "utf8");
 
 /** Creates the API over a queue, a ledger and documents in memory, unless others are given. */
 export function createTestApi(
@@ -46,7 +47,8 @@ export function createTestApi(
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),
     operatorOf: readOperators(environment, log),
-    readConsole,
+    readServed,
+    parts: bundledParts,
     clock: { now },
     randomId,
     log,

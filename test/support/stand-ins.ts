@@ -1,7 +1,8 @@
 import type { ReadResult } from "../../shared/providers/dialing-provider.ts";
 import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
 import { standInTypes } from "../../infra/stand-ins/index.ts";
-import { createProviders, parseRoute } from "../../shared/providers/index.ts";
+import { createProviders } from "../../shared/providers/create-providers.ts";
+import { parseRoute } from "../../shared/providers/index.ts";
 import { aCall } from "./calls.ts";
 
 /** Fields of a route of each type that has an adapter. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import documents from "../../functions/api/generated/documents.json" with { type: "json" };
+import document from "../../functions/api/generated/served/openapi.json" with { type: "json" };
 import { finishedEventOf } from "../../functions/dialer/events/told-requests.ts";
 import { type CallEventType, eventTypes } from "../../shared/calls/call-event.ts";
 import { type CallResult, resultStatuses } from "../../shared/calls/call-result.ts";
@@ -72,7 +72,7 @@ function pathsOf(schema: object, path: string): string[] {
   const { $ref, anyOf, properties } = Object(schema);
   if ($ref !== undefined) {
     const name = String($ref).replace("#/components/schemas/", "");
-    const found = Object.entries(documents.public.components.schemas).find(([one]) => one === name);
+    const found = Object.entries(document.components.schemas).find(([one]) => one === name);
     return pathsOf(Object(found?.[1]), path);
   }
   if (anyOf !== undefined) return anyOf.flatMap((one: object) => pathsOf(one, path));
@@ -141,7 +141,7 @@ describe("the schema of an event's body", () => {
   });
 
   it.each(eventTypes)("of %s has just the fields that its bodies have", (type) => {
-    const { post } = documents.public.webhooks[type];
+    const { post } = document.webhooks[type];
     const { schema, example } = post.requestBody.content["application/json"];
     const inSchema = new Set(pathsOf(schema, type));
     const bodies = made.get(type) ?? [];
@@ -153,7 +153,7 @@ describe("the schema of an event's body", () => {
   });
 
   it("is there for all types that the dial plan may name, and no other", () => {
-    expect(Object.keys(documents.public.webhooks)).toEqual(eventTypes);
+    expect(Object.keys(document.webhooks)).toEqual(eventTypes);
     expect(Object.keys(eventBodySchemas).toSorted()).toEqual(eventTypes.toSorted());
   });
 });

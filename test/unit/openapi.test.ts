@@ -4,13 +4,18 @@ import { join } from "node:path";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { generateApi } from "swagger-typescript-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import documents from "../../functions/api/generated/documents.json" with { type: "json" };
+import publicJson from "../../functions/api/generated/served/openapi.json" with { type: "json" };
+import operatorJson from "../../functions/api/generated/served/operator-openapi.json" with { type: "json" };
+import { createOperator } from "../../functions/api/operator/operator.ts";
+import { createRequests } from "../../functions/api/requests/requests.ts";
 import { readersPage } from "../../infra/generate/docs-page.ts";
 import { publicDocument } from "../../infra/generate/openapi.ts";
+import { valueOf } from "../../shared/platform/settings.ts";
 import { createTestApi } from "../support/api.ts";
 import { tokens } from "../support/environment.ts";
 
-const { app, queue } = createTestApi();
+const { app, deps, queue } = createTestApi();
+const documents = { public: publicJson, operator: operatorJson };
 
 /** Routes that serve the documents themselves, pages, and a probe's answer. */
 const undocumented =
@@ -18,7 +23,10 @@ const undocumented =
 
 describe("the OpenAPI documents", () => {
   it("name every route that the API has", () => {
-    const routes = app.routes
+    const checked = { ...deps, settings: valueOf(deps.settings) };
+    const operator = createOperator(checked, { ...deps, operatorOf: () => undefined });
+    const routes = [app, createRequests(checked, deps), operator]
+      .flatMap((part) => part.routes)
       .filter(({ method }) => method !== "ALL")
       .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`)
       .filter((route) => !undocumented.test(route));

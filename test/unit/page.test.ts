@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { consolePolicy } from "../../functions/api/serve-console.ts";
-import { createTestApi, readConsole } from "../support/api.ts";
+import { consolePolicy } from "../../functions/api/serve-files.ts";
+import { createTestApi, readServed } from "../support/api.ts";
 import { apiEnvironment } from "../support/environment.ts";
 
 const names = ["page.html", "page.js", "page.css"] as const;
@@ -9,7 +9,7 @@ const names = ["page.html", "page.js", "page.css"] as const;
 describe("the operator's page", () => {
   it("is under 60 kB gzip in all, and asks no other host for anything", async () => {
     const [html = "", script = "", style = ""] = await Promise.all(
-      names.map(async (name) => new Response(await readConsole(name)).text()),
+      names.map(async (name) => new Response(await readServed(name)).text()),
     );
     const bytes = [html, script, style].reduce((sum, text) => sum + gzipSync(text).byteLength, 0);
     expect(bytes).toBeLessThan(60_000);

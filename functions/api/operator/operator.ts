@@ -1,40 +1,40 @@
 import { Hono } from "hono";
-import type { Caller } from "../../../shared/platform/tokens.ts";
 import { authenticate } from "../middleware/authenticate.ts";
-import type { ApiDeps, ApiEnv } from "../context.ts";
-import documents from "../generated/documents.json" with { type: "json" };
+import type { ApiDeps, ApiEnv, OtherDeps } from "../context.ts";
+import { createBaseApp, identifyRequests } from "../base-app.ts";
 import { problem } from "../problem.ts";
 import { addRoutes, routeDepsOf } from "../route.ts";
+import { serveConsole, serveOperatorDocument } from "../serve-files.ts";
 import { operatorRoutes } from "./routes.ts";
 
 /**
- * Creates the operator's API, below `/operator`: JSON, with tokens of its own. An operator sees a number and a context
- * only by revealing one call, which is recorded in the audit log, as is every change.
+ * Creates the operator's console and API, below `/operator`: JSON, with tokens of its own. An operator sees a number and
+ * a context only by revealing one call, which is recorded in the audit log, as is every change.
+ *
+ * @param deps undefined if the settings are wrong: then every operator is answered 503
  */
 export function createOperator(
-  deps: ApiDeps,
-  operatorOf: (token: string, now: number) => Caller | undefined,
-) {
-  const operator = new Hono<ApiEnv>();
-  operator.use(authenticate((token) => operatorOf(token, deps.clock.now())));
-  operator.use(async (c, next) => {
-    await next();
-    c.header("cache-control", "no-store");
-  });
-  addRoutes(operator, operatorRoutes, routeDepsOf(deps));
-  operator.get("/openapi.json", (c) => c.json(documents.operator));
-  operator.all("*", (c) => problem(c, 404, "There is nothing of this name for operators."));
-  return operator;
-}
-
-/** Answers every operator 503: the settings have the time for which documents are kept, and the key of hashes. */
-export function createUnconfiguredOperator(
-  operatorOf: (token: string, now: number) => Caller | undefined,
-  { clock }: Pick<ApiDeps, "clock">,
-) {
+  deps: ApiDeps | undefined,
+  others: OtherDeps & { operatorOf: NonNullable<ApiDeps["operatorOf"]> },
+): Hono<ApiEnv> {
+  const { operatorOf, clock } = others;
+  const app = createBaseApp(others);
+  app.use(identifyRequests(others));
+  serveConsole(app, others.readServed);
   const operator = new Hono<ApiEnv>();
   operator.use(authenticate((token) => operatorOf(token, clock.now())));
-  const detail = "The service is not configured; its log says what is missing.";
-  operator.all("*", (c) => problem(c, 503, detail));
-  return operator;
+  if (deps === undefined) {
+    // The settings have the time for which documents are kept, and the key of hashes.
+    const detail = "The service is not configured; its log says what is missing.";
+    operator.all("*", (c) => problem(c, 503, detail));
+  } else {
+    operator.use(async (c, next) => {
+      await next();
+      c.header("cache-control", "no-store");
+    });
+    addRoutes(operator, operatorRoutes, routeDepsOf(deps));
+    serveOperatorDocument(operator, deps.readServed);
+    operator.all("*", (c) => problem(c, 404, "There is nothing of this name for operators."));
+  }
+  return app.route("/operator", operator);
 }

@@ -1,8 +1,9 @@
 import { Hono } from "hono";
 import type { ClientRight } from "../../../shared/platform/tokens.ts";
-import type { ApiDeps, ApiEnv } from "../context.ts";
+import type { ApiDeps, ApiEnv, OtherDeps } from "../context.ts";
 import { authenticate } from "../middleware/authenticate.ts";
 import { requireRight } from "../middleware/require-right.ts";
+import { createBaseApp, identifyRequests } from "../base-app.ts";
 import { problem } from "../problem.ts";
 import { addRoutes, type Route, routeDepsOf } from "../route.ts";
 import { cancelRequest } from "./cancel-request.ts";
@@ -24,10 +25,10 @@ export const requestRoutes: readonly RequestRoute[] = [
  *
  * @param deps undefined if the settings are wrong: then every caller is answered 503
  */
-export function createRequests(
-  deps: ApiDeps | undefined,
-  { callerOf, clock, clientRights = [] }: Pick<ApiDeps, "callerOf" | "clock" | "clientRights">,
-) {
+export function createRequests(deps: ApiDeps | undefined, others: OtherDeps): Hono<ApiEnv> {
+  const { callerOf, clock, clientRights = [] } = others;
+  const app = createBaseApp(others);
+  app.use(identifyRequests(others));
   const requests = new Hono<ApiEnv>();
   const authenticated = authenticate((token) => callerOf(token, clock.now()));
   requests.use(async (c, next) => {
@@ -47,5 +48,5 @@ export function createRequests(
       problem(c, 405, `Only ${allow} is known here.`, { headers: { allow } }),
     );
   }
-  return requests;
+  return app.route("/v1/requests", requests);
 }

@@ -3,7 +3,8 @@ import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { receiverKeys } from "../../../shared/dial-plan/receivers.ts";
 import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { createToken } from "../../../shared/platform/tokens.ts";
-import { createProviders, secretsOf } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
+import { secretsOf } from "../../../shared/providers/index.ts";
 import { hasRole, type PlatformName, providerSecretsOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 

@@ -6,7 +6,8 @@ import type {
   DialOutcome,
   FoundCall,
 } from "../../../shared/providers/dialing-provider.ts";
-import { createProviders, type Route, secretsOf } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
+import { type Route, secretsOf } from "../../../shared/providers/index.ts";
 import { Failure } from "../calls/failures.ts";
 import { hasRole, meaningOf } from "./meanings.ts";
 import { printedFetch } from "./printed-fetch.ts";

@@ -152,7 +152,7 @@ describe("npm run deploy:cloudflare", () => {
     const folder = "dist/deploy/outbound-calls-staging";
     const { main, assets } = JSON.parse(await readFile(`${folder}/api.json`, "utf8"));
     const found = [main, assets.directory].map((path: string) => join(folder, path));
-    expect(found).toEqual(["functions/api/cloudflare.ts", "functions/api/generated/console"]);
+    expect(found).toEqual(["functions/api/cloudflare.ts", "functions/api/generated/served"]);
     for (const name of ["dead", "events", "calls-events"]) {
       await expect(deploy({ name })).rejects.toThrow(/--name/);
     }

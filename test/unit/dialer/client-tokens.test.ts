@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isIdempotent } from "../../../shared/calls/state-machine.ts";
-import { createProviders } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,

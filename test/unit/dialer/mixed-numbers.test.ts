@@ -3,7 +3,7 @@ import * as z from "zod";
 import { createCalls } from "../../../infra/stand-ins/calls.ts";
 import { telnyx } from "../../../infra/stand-ins/telnyx.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
-import { createProviders } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { allIn, callsNow, request, rowOf, statesOf } from "../../support/dialer-calls.ts";

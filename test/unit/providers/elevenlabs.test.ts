@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { contextProblem, createProviders, parseRoute } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
+import { contextProblem, parseRoute } from "../../../shared/providers/index.ts";
 import { outcomeOfSip } from "../../../shared/providers/sip-status.ts";
 import { createProviderBench, saysNotPlaced } from "../../contracts/provider-bench.ts";
 import { describeProvider } from "../../contracts/provider.ts";

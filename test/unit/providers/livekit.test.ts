@@ -1,6 +1,7 @@
 import { jwtVerify } from "jose";
 import { afterEach, describe, expect, it } from "vitest";
-import { createProviders, parseRoute } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
+import { parseRoute } from "../../../shared/providers/index.ts";
 import {
   createProviderBench,
   type ProviderUnderTest,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createProviders, parseRoute } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
+import { parseRoute } from "../../../shared/providers/index.ts";
 import { aCall } from "../../support/calls.ts";
 
 describe("the simulator", () => {

@@ -1,7 +1,8 @@
 import { DOMParser } from "@xmldom/xmldom";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { contextProblem, createProviders, parseRoute } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
+import { contextProblem, parseRoute } from "../../../shared/providers/index.ts";
 import { describeProvider, sought } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { next, page, twilioAnswers, twilioLookUps } from "../../support/provider-answers/twilio.ts";

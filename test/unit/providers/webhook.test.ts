@@ -1,7 +1,8 @@
 import { createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it } from "vitest";
-import { createProviders, type Route } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
+import type { Route } from "../../../shared/providers/index.ts";
 import { saysNotPlaced } from "../../contracts/provider-bench.ts";
 import { aCall } from "../../support/calls.ts";
 import { webhookAnswers } from "../../support/provider-answers/webhook.ts";

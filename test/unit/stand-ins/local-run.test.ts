@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { type PlanOnStandIns, startStandIns } from "../../../infra/local/provider-stand-ins.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { missingSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { createProviders } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/create-providers.ts";
 import { aCallOfText } from "../../support/stand-ins.ts";
 
 const plan = {

@@ -1,0 +1,48 @@
+import { Hono, type MiddlewareHandler } from "hono";
+import { createRequestId } from "../../shared/calls/ids.ts";
+import type { ApiEnv, UncheckedApiDeps } from "./context.ts";
+import { causeForLog, UnreachableError } from "./port-limits.ts";
+import { problem } from "./problem.ts";
+
+/** Creates an app without routes. It answers what is not there, and what fails. */
+export function createBaseApp({ log }: Pick<UncheckedApiDeps, "log">): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
+  app.onError((error, c) => {
+    const fields = { request_id: c.get("requestId"), error: causeForLog(error) };
+    if (error instanceof UnreachableError) {
+      log("alarm", "ledger.unreachable", fields);
+      const detail = "The ledger cannot be reached. What was asked may have been done: look again.";
+      return problem(c, 503, detail, { headers: { "retry-after": "5" } });
+    }
+    log("alarm", "api.failed", fields);
+    return problem(c, 500, "The service failed. Its log has the request id.");
+  });
+  return app;
+}
+
+/** Creates the middleware that gives a request its id. */
+export function identifyRequests({
+  clock,
+  randomId,
+}: Pick<UncheckedApiDeps, "clock" | "randomId">): MiddlewareHandler<ApiEnv> {
+  return (c, next) => {
+    const requestId = createRequestId(clock.now(), randomId());
+    c.set("requestId", requestId);
+    c.header("x-request-id", requestId);
+    return next();
+  };
+}
+
+/** Adds a part, which answers all requests of the path by itself. It is created by the first one. */
+export function addPart(
+  app: Hono<ApiEnv>,
+  path: string,
+  create: () => Promise<Hono<ApiEnv>>,
+): void {
+  let part: Promise<Hono<ApiEnv>> | undefined;
+  app.all(path, async (c) => {
+    part ??= create();
+    return (await part).fetch(c.req.raw);
+  });
+}

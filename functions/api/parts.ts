@@ -1,0 +1,9 @@
+import type { Parts } from "./context.ts";
+import { createOperator } from "./operator/operator.ts";
+import { createRequests } from "./requests/requests.ts";
+
+/** The parts of the API, loaded with whoever imports this. */
+export const bundledParts: Parts = {
+  operator: async () => createOperator,
+  requests: async () => createRequests,
+};

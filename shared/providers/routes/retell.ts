@@ -1,0 +1,27 @@
+import * as z from "zod";
+import { isE164 } from "../../numbering/phone-number.ts";
+import { httpsUrl } from "../https-url.ts";
+import { type ProviderType, routeFields } from "./provider-type.ts";
+
+const routeSchema = z.strictObject({
+  ...routeFields,
+  type: z.literal("retell"),
+  baseUrl: httpsUrl.optional(),
+  /** Id of the agent. Without it, the agent bound to the calling number answers. */
+  agent: z.string().min(1).max(200).optional(),
+  /** The calling number, E.164, bought from or imported into Retell. */
+  from: z.string().refine(isE164, "must be an E.164 number"),
+  /** True to have a call's events told here, instead of to the webhook of the agent and the account. */
+  callbacks: z.boolean().optional(),
+});
+
+export type RetellRoute = z.infer<typeof routeSchema>;
+
+/** Routes of Retell, as a dial plan has them. */
+export const retellRoutes: ProviderType<RetellRoute> = {
+  name: "retell",
+  routeSchema,
+  callsPerSecond: 1,
+  accountOf: ({ provider }) => provider,
+  secretsOf: () => ["API_KEY"],
+};

@@ -1,0 +1,14 @@
+import * as z from "zod";
+import { type ProviderType, routeFields } from "./provider-type.ts";
+
+const routeSchema = z.strictObject({ ...routeFields, type: z.literal("simulator") });
+
+export type SimulatorRoute = z.infer<typeof routeSchema>;
+
+/** Routes of the simulator, as a dial plan has them. */
+export const simulatorRoutes: ProviderType<SimulatorRoute> = {
+  name: "simulator",
+  routeSchema,
+  accountOf: ({ provider }) => provider,
+  secretsOf: () => [],
+};

@@ -1,0 +1,24 @@
+import * as z from "zod";
+import { httpsUrl } from "../https-url.ts";
+import { type ProviderType, routeFields } from "./provider-type.ts";
+
+const routeSchema = z.strictObject({
+  ...routeFields,
+  type: z.literal("vapi"),
+  baseUrl: httpsUrl.optional(),
+  /** Id of the assistant. */
+  agent: z.string().min(1).max(200),
+  /** Id of the calling phone number. */
+  from: z.string().min(1).max(200),
+});
+
+export type VapiRoute = z.infer<typeof routeSchema>;
+
+/** Routes of Vapi, as a dial plan has them. */
+export const vapiRoutes: ProviderType<VapiRoute> = {
+  name: "vapi",
+  routeSchema,
+  callsPerSecond: 1,
+  accountOf: ({ provider }) => provider,
+  secretsOf: () => ["API_KEY"],
+};
