@@ -16,7 +16,7 @@ export interface StoredDocument<K extends Kind = Kind> extends DocumentKey<K> {
 }
 
 /** A document to be removed. `seen`: the version that was read. Absent: whatever its version is. */
-export interface RemovedDocument extends DocumentKey {
+interface RemovedDocument extends DocumentKey {
   seen?: string | undefined;
 }
 
