@@ -3,6 +3,7 @@ import { type EventMessage, eventMessageSchema } from "../../shared/queue/event-
 import { errorForLog } from "../../shared/platform/log.ts";
 import type { DialerDeps } from "./context.ts";
 import { createPlaces } from "./delivery/places.ts";
+import { gatherTells } from "./events/gather-tells.ts";
 import { tell } from "./events/tell.ts";
 import { openMessage } from "./open-message.ts";
 import { retryLater } from "./retry.ts";
@@ -38,7 +39,8 @@ export async function handleEvents(
   deps: DialerDeps,
   deadline: number,
 ): Promise<AckOrRetry[]> {
-  const ready = withPortLimits(deps);
+  const tells = gatherTells(deps);
+  const ready = withPortLimits({ ...deps, eventsQueue: tells.queue });
   const { concurrency, clock } = ready;
   const known: Known = { failing: new Set(), asked: new Set(), toldSince: new Map() };
   const places = createPlaces({
@@ -48,7 +50,7 @@ export async function handleEvents(
     waitMsMax: Infinity,
     clock,
   });
-  return Promise.all(
+  const answers = await Promise.all(
     delivered.map(async ({ attempt, open }) => {
       const message = await openMessage(eventMessageSchema, open, attempt, ready);
       if (message === undefined) return retryLater(attempt);
@@ -62,6 +64,8 @@ export async function handleEvents(
       return answer;
     }),
   );
+  await tells.flush();
+  return answers;
 }
 
 /** Acknowledges events that failed each time. But for signed ones they are hints: the sweep asks for results again. */

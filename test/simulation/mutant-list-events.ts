@@ -226,8 +226,8 @@ export const eventMutants = [
     ],
     [
       "a request is told though it was noted anew",
-      "if (standing.value.over === 0 && (await isToldAlready(standing.key, deps))) {",
-      "if (standing.value.over < 0 && (await isToldAlready(standing.key, deps))) {",
+      "if (standing.value.over === 0 && (await isToldAlready(standing, deps))) {",
+      "if (standing.value.over < 0 && (await isToldAlready(standing, deps))) {",
     ],
     [
       "a receiver is told of its own clients alone",
@@ -254,6 +254,34 @@ export const eventMutants = [
       "a try to tell a finished request is noted",
       "const [isWritten] = await documents.write([{ next, seen: standing.version }]); if (isWritten === true) return value;",
       "return value;",
+    ],
+  ]),
+  ...mutantsOf(unit("replayed-events"), [
+    [
+      "a try that ends late says nothing of a replay",
+      "finishedAt !== tried.finishedAt) return undefined;",
+      "finishedAt === undefined) return undefined;",
+      [
+        "await documents.remove([{ ...name, seen: standing.version }]);",
+        "await documents.remove([name]);",
+      ],
+    ],
+    [
+      "a replay is told though a late try has noted the telling before it",
+      "told.value.finishedAt > replayedAt;",
+      "told.value.finishedAt > 0;",
+    ],
+  ]),
+  ...mutantsOf(unit("stranded-events"), [
+    [
+      "an operator learns of events whose receiver has left the plan",
+      'for (const receiver of stranded) log("alarm", "events.stranded", { receiver });',
+      "",
+    ],
+    [
+      "a receiver that has left the plan is not forgotten while events of it are untold",
+      "return { receivers: [...present, ...stranded].toSorted(), strandedAt: now };",
+      "return { receivers: present, strandedAt: now };",
     ],
   ]),
   ...mutantsOf(unit("opt-out"), [

@@ -220,7 +220,7 @@ export const resultMutants = [
       ],
       [
         "a callback that the queue did not take is answered 503",
-        'return problem(c, 503, detail, { headers: { "retry-after": "30" } });',
+        'return again("The queue did not take the callback.");',
         "return c.body(null, 204);",
       ],
       [

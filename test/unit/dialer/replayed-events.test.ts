@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CallEvent, Told } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { EventAnswer } from "../../../functions/dialer/events/post-event.ts";
-import { tellsOf } from "../../../shared/ledger/telling-ledger.ts";
+import { tellsOf, toldKeyOf } from "../../../shared/ledger/telling-ledger.ts";
 import { replayed, untoldOf, usedUpOf, withTold } from "../../../shared/calls/events.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
@@ -106,6 +106,23 @@ describe("events that are replayed", () => {
     await tellFor(bench, 3);
     expect(bench.posted).toHaveLength(3);
     expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
+  });
+
+  it("are told although such a delivery has noted that they were told", async () => {
+    const bench = createEventsBench({ types: ["request.finished"] });
+    bench.record = async () => completed;
+    const [call] = await place(bench, 1);
+    await tellFor(bench, 10);
+    expect(bench.posted).toHaveLength(1);
+    const note = toldKeyOf(call?.requestId ?? "");
+    const noted = (await bench.documents.read([note])).get(note.kind, note.key);
+    if (noted === undefined) throw new Error("it is told");
+    expect(await replay(bench)).toBe(1);
+    await bench.documents.write([{ next: noted, seen: null }]);
+    await tellFor(bench, 3);
+    expect(bench.posted).toHaveLength(2);
+    await tellFor(bench, 3);
+    expect(bench.posted).toHaveLength(2);
   });
 });
 

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { eventMessageSchema } from "../../../shared/queue/event-messages.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import { boom, callsNow, rowOf, sendEach, webhook } from "../../support/dialer-calls.ts";
+import { toldTo } from "../../support/events-bench.ts";
+import { completed } from "../../support/results-bench.ts";
+
+const slow = { provider: "slow", url: "https://slow.example.com/dial" };
+const plan = {
+  agents: { agent_sales: webhook, agent_slow: slow },
+  providers: { slow: { type: "webhook" } },
+  results: {},
+  ...toldTo({ types: ["call.ended"] }),
+};
+
+/** Creates a bench with placed calls, of which signed callbacks tell. */
+async function createBench(count: number) {
+  const bench = createDialerBench({ plan });
+  const calls = callsNow(bench, count);
+  await sendEach(bench, ...calls);
+  await bench.simulate(5, { firstSweepSeconds: 1000 });
+  bench.told = async () => ({ kind: "told", result: completed });
+  const rows = await Promise.all(calls.map((call) => rowOf(bench, call)));
+  const signed = { body: "{}", headers: {}, receivedAt: bench.now() };
+  const callback = ({ id, claims }: CallRow, account = "webhook") => ({
+    message: {
+      kind: "callback" as const,
+      account,
+      call: { id, claim: claims.at(-1) ?? "" },
+      signed,
+    },
+  });
+  const takeTold = async () => {
+    const bodies = await Promise.all(bench.eventsQueue.take().map(({ open }) => open()));
+    return bodies.map((body) => eventMessageSchema.parse(JSON.parse(body)));
+  };
+  return { bench, rows, callback, takeTold };
+}
+
+describe("the events of one delivery", () => {
+  it("are told of by one message, once each is written", async () => {
+    const { bench, rows, callback, takeTold } = await createBench(8);
+    await bench.eventsQueue.sendMany(rows.map((row) => callback(row)));
+    expect(await bench.deliverEvents()).toEqual(rows.map(() => "ack"));
+    const messages = await takeTold();
+    expect(messages).toMatchObject([{ kind: "tell", receiver: "*", requests: [], swept: false }]);
+    const [message] = messages;
+    const calls = message?.kind === "tell" ? message.calls : [];
+    expect(calls.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
+  });
+
+  it("are told of within a second, though another account keeps the delivery busy", async () => {
+    const { bench, rows, callback } = await createBench(2);
+    const [one, other] = rows;
+    if (one === undefined || other === undefined) throw new Error("there are two");
+    const busy = { ...other, route: { type: "webhook", ...slow } as const, version: "slow" };
+    await bench.rows.write([{ next: busy, seen: other.version }]);
+    const sentAt: number[] = [];
+    const { eventsQueue } = bench;
+    bench.deps.eventsQueue = {
+      ...eventsQueue,
+      async sendMany(messages) {
+        sentAt.push(bench.now());
+        return eventsQueue.sendMany(messages);
+      },
+    };
+    bench.told = async (_, route) => {
+      if (route.provider === "slow") await bench.sleep(20_000);
+      return { kind: "told", result: completed };
+    };
+    await eventsQueue.sendMany([callback(one), callback(busy, "slow")]);
+    const beganAt = bench.now();
+    await bench.deliverEvents();
+    expect(sentAt.map((at) => at - beganAt)).toEqual([1_000, 20_000]);
+  });
+
+  it("stand though the message could not be sent, and a sweep has them told", async () => {
+    const { bench, rows, callback } = await createBench(1);
+    await bench.eventsQueue.sendMany(rows.map((row) => callback(row)));
+    bench.deps.eventsQueue = { ...bench.eventsQueue, sendMany: boom };
+    expect(await bench.deliverEvents()).toEqual(["ack"]);
+    expect(bench.eventsOf("events.not_sent")).toMatchObject([{ level: "warning", count: 1 }]);
+    bench.deps.eventsQueue = bench.eventsQueue;
+    bench.advance(60_000);
+    await bench.sweep();
+    await bench.deliverEvents();
+    expect(bench.posted).toHaveLength(1);
+  });
+});
