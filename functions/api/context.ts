@@ -111,7 +111,9 @@ export interface ApiEnv {
   Variables: {
     requestId: string;
     caller: Caller;
+    /** Bytes of the body, and their text. */
     body: Uint8Array;
+    text: string;
     /** Subject of a provider's callback, and the type of its account. */
     callback: CallbackSubject & { type: string };
   };

@@ -1,5 +1,6 @@
 import { errorForLog } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
+import type { MessageText } from "../../shared/queue/message-text.ts";
 import type { Message } from "../../shared/queue/messages.ts";
 import { withTimeLimit, withTimeLimits } from "../../shared/platform/time-limit.ts";
 import type { UncheckedApiDeps } from "./context.ts";
@@ -28,7 +29,7 @@ export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
 }
 
 /** Sends a message, and repeats a failed send once. Ids are fixed, so the dialer drops duplicates. */
-export async function enqueue(queue: CallQueue, message: Message): Promise<void> {
+export async function enqueue(queue: CallQueue, message: Message | MessageText): Promise<void> {
   const send = () => withTimeLimit(queue.send(message), sendSecondsMax);
   await send().catch(send);
 }

@@ -5,7 +5,7 @@ import { requestRoutes } from "../../functions/api/requests/requests.ts";
 import type { Operation } from "../../functions/api/route.ts";
 import { titles } from "../../functions/api/problem.ts";
 import { problemSchema } from "../../functions/api/problem-schema.ts";
-import { batchSchema, callRequestSchema } from "../../shared/calls/call.ts";
+import { batchCallsMax, callRequestSchema } from "../../shared/calls/call.ts";
 import { requestIdExample } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 import { webhookParameters, webhookResponses, webhooksOf } from "./webhooks.ts";
@@ -142,7 +142,9 @@ const publicBodies = {
   "/v1/calls": { schema: callReference, example },
   "/v1/calls/batch": {
     schema: {
-      ...jsonSchema(batchSchema, "input"),
+      type: "array",
+      minItems: 1,
+      maxItems: batchCallsMax,
       items: callReference,
       description: "At most 4 MiB. Equal numbers are separate calls.",
     },

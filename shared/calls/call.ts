@@ -126,20 +126,22 @@ export const singleSchema = z.transform(
 );
 
 /** The body of `POST /v1/calls/batch`: calls by the rules of `callRequestSchema`. */
-export const batchSchema = z
-  .array(z.unknown(), { error: "must be an array of calls" })
-  .min(1, "must have at least one call")
-  .max(batchCallsMax, `must have at most ${batchCallsMax} calls`)
-  .transform((elements, { issues }) => {
+export const batchSchema = z.transform((elements: unknown, { addIssue, issues }) => {
+  const calls: CallRequest[] = [];
+  if (!Array.isArray(elements)) addIssue("must be an array of calls");
+  else if (elements.length === 0) addIssue("must have at least one call");
+  else if (elements.length > batchCallsMax) {
+    addIssue(`must have at most ${batchCallsMax} calls`);
+  } else {
     // Calls are read one by one until the answer is full of errors: a few MiB can hold half a million wrong
     // values.
-    const calls: CallRequest[] = [];
     for (let index = 0; index < elements.length && issues.length < errorsMax; index++) {
       const call = readCall(elements[index], [index], issues);
       if (call !== undefined) calls.push(call);
     }
-    return calls;
-  });
+  }
+  return calls;
+});
 
 /** Reads a call, or adds its errors to `issues` under `path`. */
 function readCall(
@@ -155,14 +157,13 @@ function readCall(
   return data;
 }
 
-/** For each field, true if a value, undefined where the field is absent, certainly passes the schema unchanged. */
-const plainFields: Record<keyof CallRequest, (value: unknown) => boolean> = {
-  phone_number: (value) => typeof value === "string" && isE164(value),
-  agent_id: (value) => typeof value === "string" && isAgentId(value),
-  context: (value) => value === undefined || isPlainContext(value),
-  timezone: (value) => value === undefined || (typeof value === "string" && isTimeZone(value)),
+/** The fields that `isPlainCall` looks at. */
+const plainFields: Record<keyof CallRequest, true> = {
+  phone_number: true,
+  agent_id: true,
+  context: true,
+  timezone: true,
 };
-const plainRules = Object.entries(plainFields);
 
 /**
  * True if `value`, parsed from JSON, certainly passes `callRequestSchema` unchanged. Nearly every call does,
@@ -171,7 +172,15 @@ const plainRules = Object.entries(plainFields);
 export function isPlainCall(value: unknown): value is CallRequest {
   if (!isRecord(value)) return false;
   for (const field in value) if (!Object.hasOwn(plainFields, field)) return false;
-  return plainRules.every(([field, isPlain]) => isPlain(value[field]));
+  const { phone_number, agent_id, context: given, timezone } = value;
+  return (
+    typeof phone_number === "string" &&
+    isE164(phone_number) &&
+    typeof agent_id === "string" &&
+    isAgentId(agent_id) &&
+    (given === undefined || isPlainContext(given)) &&
+    (timezone === undefined || (typeof timezone === "string" && isTimeZone(timezone)))
+  );
 }
 
 /** Maximum bytes of one UTF-16 unit in JSON, reached when it is escaped, as \u0000 is. */

@@ -1,3 +1,4 @@
+import type { MessageText } from "./message-text.ts";
 import type { Message } from "./messages.ts";
 
 /** Maximum delay of a message. A call that waits longer is a row of the ledger, not a message. */
@@ -9,7 +10,7 @@ export const delaySecondsMax = 120;
  */
 export interface CallQueue<Sent = Message> {
   /** Resolves once the message is durable. A rejection means that it may or may not be. */
-  send(message: Sent, delaySeconds?: number): Promise<void>;
+  send(message: Sent | MessageText, delaySeconds?: number): Promise<void>;
   /**
    * Sends messages in order. Resolves to the number of messages from the front that are durable. The others
    * may or may not be, and are sent again.

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { withTimeLimit } from "../platform/time-limit.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
+import { jsonOf } from "./message-text.ts";
 import type { Message as CallMessage } from "./messages.ts";
 
 /**
@@ -27,7 +28,7 @@ export function createCloudflareQueue<Sent = CallMessage>(
   bucket: R2Bucket,
 ): CallQueue<Sent> {
   async function bodyOf(message: unknown): Promise<{ body: string; bytes: number }> {
-    const json = JSON.stringify(message);
+    const json = jsonOf(message);
     const bytes = Buffer.byteLength(json);
     if (bytes <= bodyBytesMax) return { body: json, bytes };
     const key = `messages/${crypto.randomUUID()}`;

@@ -6,25 +6,45 @@ import { settlementSchema } from "../calls/state-machine.ts";
 /** Maximum calls, or ids, of one message once a request has been split. */
 export const messageCallsMax = 25;
 
+const callsSchema = z.strictObject({
+  kind: z.literal("calls"),
+  requestId: z.string(),
+  client: z.string(),
+  /** Milliseconds since the epoch. */
+  acceptedAt: z.number(),
+  /** Number of calls of the request. Absent: the message has all of them. */
+  batchCalls: z.number().optional(),
+  /** Present for a redial: ids of the calls that it replaces, the first one first. */
+  ancestors: z.array(z.string()).optional(),
+  calls: z.array(z.strictObject({ index: z.number(), request: storedCallRequestSchema })).min(1),
+});
+
+export type CallsMessage = z.infer<typeof callsSchema>;
+
+/** A request as it was accepted (`requestMessage`), read as a message of all its calls. */
+const requestSchema = z
+  .strictObject({
+    kind: z.literal("request"),
+    requestId: z.string(),
+    client: z.string(),
+    acceptedAt: z.number(),
+    requests: z.array(storedCallRequestSchema).min(1),
+  })
+  .transform(({ requests, ...request }): CallsMessage => ({
+    ...request,
+    kind: "calls",
+    calls: requests.map((one, index) => ({ index, request: one })),
+  }));
+
 /**
  * Messages of the queue. They are hints, and the ledger's row is authoritative: once a row exists, losing or
  * doubling a message changes nothing. The schema is strict, so that a field this version does not know (of a
  * newer API deployed before its dialer) makes the message wait instead of being dropped from it.
  */
 export const messageSchema = z.discriminatedUnion("kind", [
-  /** A request, or up to 25 of its calls. */
-  z.strictObject({
-    kind: z.literal("calls"),
-    requestId: z.string(),
-    client: z.string(),
-    /** Milliseconds since the epoch. */
-    acceptedAt: z.number(),
-    /** Number of calls of the request. Absent: the message has all of them. */
-    batchCalls: z.number().optional(),
-    /** Present for a redial: ids of the calls that it replaces, the first one first. */
-    ancestors: z.array(z.string()).optional(),
-    calls: z.array(z.strictObject({ index: z.number(), request: storedCallRequestSchema })).min(1),
-  }),
+  requestSchema,
+  /** A redial, or up to 25 calls of a request. */
+  callsSchema,
   /** Rows that are due: up to 25 ids, whose times lie in the same second. */
   z.strictObject({ kind: z.literal("due"), ids: z.array(z.string()).min(1) }),
   /** A settlement that the ledger did not accept at the time. */
@@ -32,7 +52,6 @@ export const messageSchema = z.discriminatedUnion("kind", [
 ]);
 
 export type Message = z.infer<typeof messageSchema>;
-export type CallsMessage = Extract<Message, { kind: "calls" }>;
 
 /** Returns the calls of a message, each with its id. */
 export function callsOf({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {

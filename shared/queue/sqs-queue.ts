@@ -4,6 +4,7 @@ import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from "@aw
 import * as z from "zod";
 import { withTimeLimit } from "../platform/time-limit.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
+import { jsonOf } from "./message-text.ts";
 import type { Message } from "./messages.ts";
 
 /**
@@ -151,7 +152,7 @@ export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string)
 
 /** Returns JSON in ASCII: SQS refuses some Unicode characters (U+FFFE, U+FFFF) wherever they occur. */
 function asciiJson(message: unknown): string {
-  return JSON.stringify(message).replaceAll(
+  return jsonOf(message).replaceAll(
     /[^\x20-\x7e]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

@@ -38,9 +38,11 @@ const spellingsMax = 1_000;
  * that the table or the runtime does not know: then one of the two could never say "open".
  */
 export function zoneOf(text: string): Zone | undefined {
-  const known = zonesAsSpelled.get(text) ?? zoneBy(text);
-  if (known !== undefined && zonesAsSpelled.size < spellingsMax) zonesAsSpelled.set(text, known);
-  return known;
+  const known = zonesAsSpelled.get(text);
+  if (known !== undefined) return known;
+  const found = zoneBy(text);
+  if (found !== undefined && zonesAsSpelled.size < spellingsMax) zonesAsSpelled.set(text, found);
+  return found;
 }
 
 function zoneBy(text: string): Zone | undefined {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { createApp } from "../../functions/api/app.ts";
 import type { Log } from "../../shared/platform/log.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
+import { jsonOf } from "../../shared/queue/message-text.ts";
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import type { Message } from "../../shared/queue/messages.ts";
 import { createTestApi } from "../support/api.ts";
@@ -44,7 +45,7 @@ export function createNullQueue<Sent = Message>(): CallQueue<Sent> & { bytes(): 
   let bytes = 0;
   return {
     async send(message) {
-      bytes += JSON.stringify(message).length;
+      bytes += jsonOf(message).length;
     },
     async sendMany(messages) {
       for (const { message } of messages) bytes += JSON.stringify(message).length;

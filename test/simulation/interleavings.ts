@@ -9,6 +9,7 @@ import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
+import type { MessageText } from "../../shared/queue/message-text.ts";
 import type { Message } from "../../shared/queue/messages.ts";
 import { readDialerSettings } from "../../shared/platform/settings.ts";
 import { OutsideError } from "./outside.ts";
@@ -249,8 +250,8 @@ async function play(
   });
   const log: DialerDeps["log"] = (level, event, fields) =>
     world.note(`log ${level} ${event} ${fields.reason ?? ""}`);
-  const sent = (message: Message) => {
-    if (message.kind === "outcome") outcomes.push(message);
+  const sent = (message: Message | MessageText) => {
+    if ("kind" in message && message.kind === "outcome") outcomes.push(message);
   };
   const depsOf = (): DialerDeps => ({
     queue: {

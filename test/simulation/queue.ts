@@ -5,6 +5,7 @@ import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { acknowledgeDeadEvents, handleEvents } from "../../functions/dialer/handle-events.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
 import { type EventMessage, eventMessageSchema } from "../../shared/queue/event-messages.ts";
+import { jsonOf, type MessageText } from "../../shared/queue/message-text.ts";
 import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import { ask, type Faults } from "./outside.ts";
 import type { Processes } from "./processes.ts";
@@ -82,8 +83,8 @@ export function createSimulatedQueue<Sent>(
   const seen: Sent[] = [];
   const thrown: string[] = [];
 
-  const put = (message: Sent, delaySeconds: number) => {
-    const json = JSON.stringify(message);
+  const put = (message: Sent | MessageText, delaySeconds: number) => {
+    const json = jsonOf(message);
     seen.push(schema.parse(JSON.parse(json)));
     const copies = world.chance(traits().double) ? 2 : 1;
     stats.doubled += copies - 1;

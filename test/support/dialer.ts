@@ -16,6 +16,7 @@ import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
 import type { Log, LogFields } from "../../shared/platform/log.ts";
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import { jsonOf } from "../../shared/queue/message-text.ts";
 import { type Message, messageSchema } from "../../shared/queue/messages.ts";
 import type {
   DialOutcome,
@@ -322,7 +323,7 @@ export function createDialerBench(
   const queue: CallQueue = {
     async send(message, delaySeconds = 0) {
       const visibleAt = now + delaySeconds * 1000 + delayOf();
-      waiting.push({ json: JSON.stringify(message), attempt: 1, visibleAt });
+      waiting.push({ json: jsonOf(message), attempt: 1, visibleAt });
       sent += 1;
     },
     async sendMany(messages) {

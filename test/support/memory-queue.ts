@@ -1,4 +1,5 @@
 import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
+import { jsonOf } from "../../shared/queue/message-text.ts";
 import type { Message } from "../../shared/queue/messages.ts";
 
 /** A queue in this process's memory, from which the test takes the sent messages. */
@@ -13,7 +14,7 @@ export function createMemoryQueue<Sent = Message>(now: () => number): MemoryQueu
   let taken = 0;
   const queue: MemoryQueue<Sent> = {
     async send(message, delaySeconds = 0) {
-      waiting.push({ json: JSON.stringify(message), visibleAt: now() + delaySeconds * 1000 });
+      waiting.push({ json: jsonOf(message), visibleAt: now() + delaySeconds * 1000 });
     },
     async sendMany(messages) {
       for (const { message, delaySeconds } of messages) await queue.send(message, delaySeconds);

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { type CallRequest, errorsMax } from "../../../shared/calls/call.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { errorForLog } from "../../../shared/platform/log.ts";
-import type { CallsMessage } from "../../../shared/queue/messages.ts";
+import { errorForLog, type LogFields } from "../../../shared/platform/log.ts";
+import { type MessageText, requestMessage } from "../../../shared/queue/message-text.ts";
 import type { ApiSettings } from "../../../shared/platform/settings.ts";
 import type { Caller } from "../../../shared/platform/tokens.ts";
 import type { ApiDeps, ApiEnv } from "../context.ts";
@@ -32,30 +32,28 @@ export async function createCalls(
   // Once their time is over, calls of the first request that have rows have ended. Calls without rows may
   // still be dialed.
   const isOver = startedAt >= expiryOf(origin, settings.plan);
-  const message: CallsMessage = {
-    kind: "calls",
-    requestId,
-    client: c.get("caller").client,
-    acceptedAt: isOver ? startedAt : origin.acceptedAt,
-    calls: (Array.isArray(body) ? body : [body]).map((request, index) => ({ index, request })),
+  const { client, tokenId } = c.get("caller");
+  const acceptedAt = isOver ? startedAt : origin.acceptedAt;
+  const isBatch = Array.isArray(body);
+  const message = requestMessage({ requestId, client, acceptedAt }, c.get("text"), isBatch);
+  const fields = {
+    request_id: requestId,
+    client,
+    token_id: tokenId,
+    count: isBatch ? body.length : 1,
+    ...(isReplay ? { replayed: true } : {}),
   };
-  return accept(c, deps, message, { isReplay, startedAt });
+  return accept(c, deps, message, fields, startedAt);
 }
 
 /** Sends the request to the queue and answers. */
 async function accept(
   c: Context<ApiEnv>,
   { queue, clock, log }: ApiDeps,
-  message: CallsMessage,
-  { isReplay, startedAt }: { isReplay: boolean; startedAt: number },
+  message: MessageText,
+  fields: LogFields,
+  startedAt: number,
 ): Promise<Response> {
-  const fields = {
-    request_id: message.requestId,
-    client: message.client,
-    token_id: c.get("caller").tokenId,
-    count: message.calls.length,
-    ...(isReplay ? { replayed: true } : {}),
-  };
   try {
     await enqueue(queue, message);
   } catch (error) {
@@ -66,7 +64,7 @@ async function accept(
     return problem(c, 503, detail, { headers: { "retry-after": "5" } });
   }
   log("info", "request.accepted", { ...fields, ms: clock.now() - startedAt });
-  if (isReplay) c.header("idempotency-replayed", "true");
+  if (fields.replayed === true) c.header("idempotency-replayed", "true");
   return c.body(null, 201, { "content-length": "0" }); // without it, a server in Node uses chunked encoding
 }
 

@@ -20,9 +20,10 @@ export function readJson(bytesMax: number, { isOptional = false } = {}) {
     }
     const isAbsent = isOptional && bytes.byteLength === 0;
     if (wrongHeader !== undefined && !isAbsent) return unprocessable(c, [wrongHeader]);
-    const json = isAbsent ? { value: {} } : parseJson(bytes);
+    const json = isAbsent ? { text: "{}", value: {} } : parseJson(bytes);
     if ("detail" in json) return unprocessable(c, [{ pointer: "", detail: json.detail }]);
     c.set("body", bytes);
+    c.set("text", json.text);
     // The validator calls `json`: Hono's own would parse the body a second time.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its caller names any type
     c.req.json = async <Body>() => json.value as Body;
@@ -65,7 +66,7 @@ export async function readAtMost(c: Context, bytesMax: number): Promise<Uint8Arr
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-function parseJson(bytes: Uint8Array): { value: unknown } | { detail: string } {
+function parseJson(bytes: Uint8Array): { text: string; value: unknown } | { detail: string } {
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -73,7 +74,7 @@ function parseJson(bytes: Uint8Array): { value: unknown } | { detail: string } {
     return { detail: "must be UTF-8" };
   }
   try {
-    return { value: JSON.parse(text) };
+    return { text, value: JSON.parse(text) };
   } catch {
     return { detail: "must be JSON" };
   }
