@@ -1,15 +1,14 @@
-import { zValidator } from "@hono/zod-validator";
 import type { Context, Hono } from "hono";
-import { authenticate } from "./middleware/authenticate.ts";
-import type { ApiDeps, ApiEnv, UncheckedApiDeps } from "./context.ts";
+import { addPart, createBaseApp, identify, identifyRequests } from "./base-app.ts";
 import { addCallbacks } from "./callbacks/take-callbacks.ts";
 import { unknownField } from "./calls/call-errors.ts";
 import { createCalls } from "./calls/create-calls.ts";
-import { endpoints } from "./calls/endpoints.ts";
-import { addPart, createBaseApp, identifyRequests } from "./base-app.ts";
+import { type Endpoint, endpoints } from "./calls/endpoints.ts";
+import type { ApiDeps, ApiEnv, OtherDeps, UncheckedApiDeps } from "./context.ts";
+import { callerIn } from "./middleware/authenticate.ts";
+import { readBody } from "./middleware/read-json.ts";
 import { withPortLimits } from "./port-limits.ts";
-import { problem, refuse } from "./problem.ts";
-import { readJson } from "./middleware/read-json.ts";
+import { errorsOf, problem, unprocessable } from "./problem.ts";
 import { serveDocuments } from "./serve-files.ts";
 
 /**
@@ -27,9 +26,11 @@ export function createApp(unlimited: UncheckedApiDeps) {
   const deps = "problem" in settings ? undefined : { ...others, settings: settings.value };
   const { operatorOf, parts } = others;
   const app = createBaseApp(others);
-  const identify = identifyRequests(others);
   if (deps?.settings.publicUrl !== undefined && deps.settings.plan.results !== undefined) {
-    addCallbacks(app, deps, identify);
+    addCallbacks(app, deps, identifyRequests(others));
+  }
+  for (const endpoint of endpoints) {
+    app.post(endpoint.path, (c) => acceptCalls(c, endpoint, deps, others));
   }
   addPart(app, "/v1/requests/*", async () => (await parts.requests())(deps, others));
   if (operatorOf !== undefined) {
@@ -38,37 +39,50 @@ export function createApp(unlimited: UncheckedApiDeps) {
       return createOperator(deps, { ...others, operatorOf });
     });
   }
-  app.use(identify);
-  acceptCalls(app, deps, others);
-  serveDocuments(app, others.readServed);
-  app.get("/healthz", (c) => c.text("ok\n"));
-  return app;
+  const rest = createRest(others);
+  return app.notFound((c) => rest.fetch(c.req.raw));
 }
 
 /**
- * Adds the two endpoints that take calls. A token without the right `call` is answered 401 like a wrong one, as their
- * contract has no 403.
+ * Accepts calls. A token without the right `call` is answered 401 like a wrong one, as the contract has no 403.
+ *
+ * This is one handler without middleware: a middleware is a promise and a closure more, and a header that it sets makes
+ * an object of headers for each request, which together were a fifth of accepting a call.
  *
  * @param deps undefined if the settings are wrong: then nothing is accepted
  */
-function acceptCalls(
-  app: Hono<ApiEnv>,
+async function acceptCalls(
+  c: Context<ApiEnv>,
+  { bytesMax, body }: Endpoint,
   deps: ApiDeps | undefined,
-  { callerOf, clock }: Pick<ApiDeps, "callerOf" | "clock">,
-): void {
-  const authenticated = authenticate((token) => {
-    const caller = callerOf(token, clock.now());
-    return caller?.rights.includes("call") === true ? caller : undefined;
+  others: OtherDeps,
+): Promise<Response> {
+  const requestId = identify(c, others);
+  const caller = callerIn(c, (token) => {
+    const known = others.callerOf(token, others.clock.now());
+    return known?.rights.includes("call") === true ? known : undefined;
   });
-  for (const { path, bytesMax, body } of endpoints) {
-    const valid = zValidator("json", body, refuse(unknownField));
-    app.post(path, authenticated, readJson(bytesMax), valid, (c) =>
-      deps === undefined ? unconfigured(c) : createCalls(c, deps, c.req.valid("json")),
-    );
+  if (caller instanceof Response) return caller;
+  const read = await readBody(c, bytesMax);
+  if (read instanceof Response) return read;
+  const { data, error } = body.safeParse(read.value);
+  if (data === undefined) return unprocessable(c, errorsOf(error?.issues ?? [], unknownField));
+  if (deps === undefined) return unconfigured(c);
+  return createCalls(c, deps, { requestId, caller, ...read, body: data });
+}
+
+/** Creates what few requests are of: the documents, and answers to requests of other methods and paths. */
+function createRest(others: OtherDeps): Hono<ApiEnv> {
+  const app = createBaseApp(others);
+  app.use(identifyRequests(others));
+  for (const { path } of endpoints) {
     app.all(path, (c) =>
       problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
     );
   }
+  serveDocuments(app, others.readServed);
+  app.get("/healthz", (c) => c.text("ok\n"));
+  return app;
 }
 
 function unconfigured(c: Context<ApiEnv>): Response {

@@ -1,4 +1,4 @@
-import { Hono, type MiddlewareHandler } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import type { ApiEnv, UncheckedApiDeps } from "./context.ts";
 import { causeForLog, UnreachableError } from "./port-limits.ts";
@@ -21,15 +21,22 @@ export function createBaseApp({ log }: Pick<UncheckedApiDeps, "log">): Hono<ApiE
   return app;
 }
 
-/** Creates the middleware that gives a request its id. */
-export function identifyRequests({
-  clock,
-  randomId,
-}: Pick<UncheckedApiDeps, "clock" | "randomId">): MiddlewareHandler<ApiEnv> {
+/** Gives a request its id. Problems then have it in their headers. */
+export function identify(
+  c: Context<ApiEnv>,
+  { clock, randomId }: Pick<UncheckedApiDeps, "clock" | "randomId">,
+): string {
+  const requestId = createRequestId(clock.now(), randomId());
+  c.set("requestId", requestId);
+  return requestId;
+}
+
+/** Creates the middleware that gives a request its id, which its answer has in a header. */
+export function identifyRequests(
+  deps: Pick<UncheckedApiDeps, "clock" | "randomId">,
+): MiddlewareHandler<ApiEnv> {
   return (c, next) => {
-    const requestId = createRequestId(clock.now(), randomId());
-    c.set("requestId", requestId);
-    c.header("x-request-id", requestId);
+    c.header("x-request-id", identify(c, deps));
     return next();
   };
 }

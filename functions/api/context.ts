@@ -1,5 +1,6 @@
 import type { Hono } from "hono";
 import type { ResultStatus } from "../../shared/calls/call-result.ts";
+import type { CallRequest } from "../../shared/calls/call.ts";
 import type { CallState } from "../../shared/calls/call-row.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../shared/documents/documents.ts";
@@ -106,14 +107,21 @@ export interface RouteDeps extends ApiDeps {
   progress: RequestProgress;
 }
 
+/** What a client has posted to `/v1/calls` or `/v1/calls/batch`. */
+export interface Posted {
+  requestId: string;
+  caller: Caller;
+  /** The body's bytes and text, and its value, which has passed the schema as it is. */
+  bytes: Uint8Array;
+  text: string;
+  body: CallRequest | CallRequest[];
+}
+
 /** Request-scoped values that the middleware sets for handlers. */
 export interface ApiEnv {
   Variables: {
     requestId: string;
     caller: Caller;
-    /** Bytes of the body, and their text. */
-    body: Uint8Array;
-    text: string;
     /** Subject of a provider's callback, and the type of its account. */
     callback: CallbackSubject & { type: string };
   };

@@ -27,8 +27,10 @@ export function problem(
   more: { errors?: ProblemError[]; headers?: Record<string, string> } = {},
 ): Response {
   const { errors, headers = {} } = more;
+  const requestId: unknown = c.get("requestId");
   return c.body(JSON.stringify({ title: titles[status], status, detail, errors }), status, {
     "content-type": "application/problem+json",
+    ...(typeof requestId === "string" ? { "x-request-id": requestId } : {}),
     ...headers,
   });
 }

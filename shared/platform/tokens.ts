@@ -73,7 +73,7 @@ export function callerOf(
   tokens: z.infer<typeof tokensSchema>,
   now: number,
 ): Caller | undefined {
-  const digest = Buffer.from(hash("sha256", token, "hex"), "hex"); // a tenth of the time of createHash
+  const digest = hash("sha256", token, "buffer"); // a tenth of the time of createHash
   let found: Caller | undefined;
   for (const { id, sha256, client, agents, rights = ["call"] as const, notAfter } of tokens) {
     const same = timingSafeEqual(digest, Buffer.from(sha256, "hex"));

@@ -5,7 +5,7 @@ import { errorForLog, type LogFields } from "../../../shared/platform/log.ts";
 import { type MessageText, requestMessage } from "../../../shared/queue/message-text.ts";
 import type { ApiSettings } from "../../../shared/platform/settings.ts";
 import type { Caller } from "../../../shared/platform/tokens.ts";
-import type { ApiDeps, ApiEnv } from "../context.ts";
+import type { ApiDeps, ApiEnv, Posted } from "../context.ts";
 import { planErrors } from "./call-errors.ts";
 import { originOf } from "./idempotency.ts";
 import { enqueue } from "../port-limits.ts";
@@ -18,24 +18,24 @@ import { problem, type ProblemError } from "../problem.ts";
 export async function createCalls(
   c: Context<ApiEnv>,
   deps: ApiDeps,
-  body: CallRequest | CallRequest[],
+  posted: Posted,
 ): Promise<Response> {
+  const { caller, text, body } = posted;
   const startedAt = deps.clock.now();
   const { settings } = deps;
   const path = Array.isArray(body) ? "/v1/calls/batch" : "/v1/calls";
-  const refusals = refusalsOf(body, settings, c.get("caller"), startedAt);
-  const origin = await originOf(c, deps, settings, path, refusals, startedAt);
+  const refusals = refusalsOf(body, settings, caller, startedAt);
+  const origin = await originOf(c, deps, posted, path, refusals, startedAt);
   if (origin instanceof Response) return origin;
   const { requestId, isReplay } = origin;
   c.set("requestId", requestId);
-  c.header("x-request-id", requestId);
   // Once their time is over, calls of the first request that have rows have ended. Calls without rows may
   // still be dialed.
   const isOver = startedAt >= expiryOf(origin, settings.plan);
-  const { client, tokenId } = c.get("caller");
+  const { client, tokenId } = caller;
   const acceptedAt = isOver ? startedAt : origin.acceptedAt;
   const isBatch = Array.isArray(body);
-  const message = requestMessage({ requestId, client, acceptedAt }, c.get("text"), isBatch);
+  const message = requestMessage({ requestId, client, acceptedAt }, text, isBatch);
   const fields = {
     request_id: requestId,
     client,
@@ -64,8 +64,14 @@ async function accept(
     return problem(c, 503, detail, { headers: { "retry-after": "5" } });
   }
   log("info", "request.accepted", { ...fields, ms: clock.now() - startedAt });
-  if (fields.replayed === true) c.header("idempotency-replayed", "true");
-  return c.body(null, 201, { "content-length": "0" }); // without it, a server in Node uses chunked encoding
+  return new Response(null, {
+    status: 201,
+    headers: {
+      "x-request-id": c.get("requestId"),
+      "content-length": "0", // without it, a server in Node uses chunked encoding
+      ...(fields.replayed === true ? { "idempotency-replayed": "true" } : {}),
+    },
+  });
 }
 
 /** Returns the errors of a body by the plan and the token, at most as many as an answer names. */

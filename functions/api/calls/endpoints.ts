@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { batchSchema, type CallRequest, singleSchema } from "../../../shared/calls/call.ts";
 
 /** The description of an endpoint, from which its route and the OpenAPI document are made. */
-interface Endpoint {
+export interface Endpoint {
   path: "/v1/calls" | "/v1/calls/batch";
   operationId: string;
   summary: string;

@@ -3,8 +3,7 @@ import type { Context } from "hono";
 import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
 import type { ValueOf } from "../../../shared/documents/kinds.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
-import type { ApiSettings } from "../../../shared/platform/settings.ts";
-import type { ApiDeps, ApiEnv } from "../context.ts";
+import type { ApiDeps, ApiEnv, Posted } from "../context.ts";
 import { causeForLog } from "../port-limits.ts";
 import { problem, type ProblemError, unprocessable } from "../problem.ts";
 
@@ -35,12 +34,12 @@ export interface Origin {
 export async function originOf(
   c: Context<ApiEnv>,
   deps: ApiDeps,
-  { hashKey }: ApiSettings,
+  posted: Pick<Posted, "requestId" | "caller" | "bytes">,
   path: string,
   refusals: ProblemError[],
   now: number,
 ): Promise<Origin | Response> {
-  const own = { requestId: c.get("requestId"), acceptedAt: now };
+  const own = { requestId: posted.requestId, acceptedAt: now };
   const header = c.req.header("idempotency-key");
   if (header === undefined) {
     return refusals.length > 0 ? unprocessable(c, refusals) : { ...own, isReplay: false };
@@ -49,8 +48,8 @@ export async function originOf(
     const detail = "must be 1 to 255 printable ASCII characters";
     return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
-  const key = keyOf(c.get("caller").client, header);
-  const fingerprint = fingerprintOf(path, c.get("body"), hashKey);
+  const key = keyOf(posted.caller.client, header);
+  const fingerprint = fingerprintOf(path, posted.bytes, deps.settings.hashKey);
   let standing: KeyValue | undefined;
   try {
     const { documents } = deps;

@@ -1,3 +1,4 @@
+import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { Caller } from "../../../shared/platform/tokens.ts";
 import type { ApiEnv } from "../context.ts";
@@ -10,18 +11,26 @@ import { problem } from "../problem.ts";
  */
 export function authenticate(callerOf: (token: string) => Caller | undefined) {
   return createMiddleware<ApiEnv>(async (c, next) => {
-    const header = c.req.header("authorization");
-    const token = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(header ?? "")?.[1];
-    const caller = token === undefined ? undefined : callerOf(token);
-    if (caller === undefined) {
-      const detail =
-        header === undefined
-          ? "Send the token as Authorization: Bearer <token>."
-          : "The Authorization header does not hold a valid bearer token.";
-      const challenge = header === undefined ? "Bearer" : 'Bearer error="invalid_token"';
-      return problem(c, 401, detail, { headers: { "www-authenticate": challenge } });
-    }
+    const caller = callerIn(c, callerOf);
+    if (caller instanceof Response) return caller;
     c.set("caller", caller);
     return next();
   });
+}
+
+/** Returns the caller of a request, or the answer 401. */
+export function callerIn(
+  c: Context<ApiEnv>,
+  callerOf: (token: string) => Caller | undefined,
+): Caller | Response {
+  const header = c.req.header("authorization");
+  const token = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(header ?? "")?.[1];
+  const caller = token === undefined ? undefined : callerOf(token);
+  if (caller !== undefined) return caller;
+  const detail =
+    header === undefined
+      ? "Send the token as Authorization: Bearer <token>."
+      : "The Authorization header does not hold a valid bearer token.";
+  const challenge = header === undefined ? "Bearer" : 'Bearer error="invalid_token"';
+  return problem(c, 401, detail, { headers: { "www-authenticate": challenge } });
 }

@@ -3,32 +3,49 @@ import { createMiddleware } from "hono/factory";
 import type { ApiEnv } from "../context.ts";
 import { type ProblemError, unprocessable } from "../problem.ts";
 
+/** A JSON body: its bytes, their text, and its value. */
+export interface JsonBody {
+  bytes: Uint8Array;
+  text: string;
+  value: unknown;
+}
+
 /**
- * Reads a JSON body of at most `bytesMax` bytes, or answers 422: another content type, any
- * Content-Encoding, a larger body, invalid UTF-8, malformed JSON. The contract of these routes has no 400,
- * 413 or 415, which Hono's own readers would answer.
+ * Creates a middleware that reads a JSON body by `readBody` for the validator behind it.
  *
  * @param isOptional true if no body at all stands for `{}`, whatever the headers
  */
 export function readJson(bytesMax: number, { isOptional = false } = {}) {
   return createMiddleware<ApiEnv>(async (c, next) => {
-    const wrongHeader = wrongHeaderOf(c);
-    if (wrongHeader !== undefined && !isOptional) return unprocessable(c, [wrongHeader]);
-    const bytes = await readAtMost(c, bytesMax);
-    if (bytes === undefined) {
-      return unprocessable(c, [{ pointer: "", detail: `must be at most ${bytesMax} bytes` }]);
-    }
-    const isAbsent = isOptional && bytes.byteLength === 0;
-    if (wrongHeader !== undefined && !isAbsent) return unprocessable(c, [wrongHeader]);
-    const json = isAbsent ? { text: "{}", value: {} } : parseJson(bytes);
-    if ("detail" in json) return unprocessable(c, [{ pointer: "", detail: json.detail }]);
-    c.set("body", bytes);
-    c.set("text", json.text);
+    const body = await readBody(c, bytesMax, isOptional);
+    if (body instanceof Response) return body;
     // The validator calls `json`: Hono's own would parse the body a second time.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its caller names any type
-    c.req.json = async <Body>() => json.value as Body;
+    c.req.json = async <Body>() => body.value as Body;
     return next();
   });
+}
+
+/**
+ * Reads a JSON body of at most `bytesMax` bytes, or returns the answer 422: another content type, any
+ * Content-Encoding, a larger body, invalid UTF-8, malformed JSON. The contract of these routes has no 400,
+ * 413 or 415, which Hono's own readers would answer.
+ */
+export async function readBody(
+  c: Context<ApiEnv>,
+  bytesMax: number,
+  isOptional = false,
+): Promise<JsonBody | Response> {
+  const wrongHeader = wrongHeaderOf(c);
+  if (wrongHeader !== undefined && !isOptional) return unprocessable(c, [wrongHeader]);
+  const bytes = await readAtMost(c, bytesMax);
+  if (bytes === undefined) {
+    return unprocessable(c, [{ pointer: "", detail: `must be at most ${bytesMax} bytes` }]);
+  }
+  if (isOptional && bytes.byteLength === 0) return { bytes, text: "{}", value: {} };
+  if (wrongHeader !== undefined) return unprocessable(c, [wrongHeader]);
+  const json = parseJson(bytes);
+  return "detail" in json ? unprocessable(c, [{ pointer: "", detail: json.detail }]) : json;
 }
 
 function wrongHeaderOf(c: Context): ProblemError | undefined {
@@ -66,7 +83,7 @@ export async function readAtMost(c: Context, bytesMax: number): Promise<Uint8Arr
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-function parseJson(bytes: Uint8Array): { text: string; value: unknown } | { detail: string } {
+function parseJson(bytes: Uint8Array): JsonBody | { detail: string } {
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -74,7 +91,7 @@ function parseJson(bytes: Uint8Array): { text: string; value: unknown } | { deta
     return { detail: "must be UTF-8" };
   }
   try {
-    return { text, value: JSON.parse(text) };
+    return { bytes, text, value: JSON.parse(text) };
   } catch {
     return { detail: "must be JSON" };
   }
