@@ -150,10 +150,13 @@ export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string)
   };
 }
 
-/** Returns JSON in ASCII: SQS refuses some Unicode characters (U+FFFE, U+FFFF) wherever they occur. */
+/**
+ * Returns JSON in ASCII: SQS refuses some Unicode characters (U+FFFE, U+FFFF) wherever they occur. Line ends and tabs
+ * stay: a client's body may have them between its values, where an escape would be no JSON.
+ */
 function asciiJson(message: unknown): string {
   return jsonOf(message).replaceAll(
-    /[^\x20-\x7e]/g,
+    /[\u007f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

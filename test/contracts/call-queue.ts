@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type EventMessage, eventMessageSchema } from "../../shared/queue/event-messages.ts";
 import { type Message, messageOf, messageSchema } from "../../shared/queue/messages.ts";
+import { requestMessage } from "../../shared/queue/message-text.ts";
 import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 
@@ -24,6 +25,19 @@ export function describeCallQueue(
       const message = messageOf([aCall()]);
       await under.queue.send(message);
       expect(await receive(under, 1)).toEqual([message]);
+    });
+
+    it("delivers a request around its body's text, with any white space and characters", async () => {
+      const under = await create();
+      const accepted = { requestId: aRequestId(), client: "crm", acceptedAt: 1 };
+      const context = { name: "Zoë \u007f \uffff 😀", note: "a\n\tb" };
+      const request = { phone_number: "+12025550123", agent_id: "agent_sales", context };
+      const pretty = JSON.stringify([request], null, 2);
+      for (const text of [pretty, `\r\n\t${pretty.replaceAll("\n", "\r\n")}\n`]) {
+        await under.queue.send(requestMessage(accepted, text, true));
+        const [received] = await receive(under, 1);
+        expect(received).toEqual({ kind: "calls", ...accepted, calls: [{ index: 0, request }] });
+      }
     });
 
     it("delivers a batch of ten thousand calls as one message", async () => {
