@@ -148,7 +148,7 @@ const kinds = {
     backlogsAfter: z.string().nullable(),
     /** The request after which the next sweep continues; null: the first. */
     requestsAfter: z.string().nullable().default(null),
-    /** Receivers of the plan, and former ones of which events are untold. */
+    /** Receivers that the plan has, or has had. */
     receivers: z.array(z.string()).optional(),
     /** Time of the last look at the events of former receivers. */
     strandedAt: time.optional(),

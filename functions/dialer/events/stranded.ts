@@ -6,8 +6,6 @@ import type { DialerDeps } from "../context.ts";
 export type KnownReceivers = Pick<ValueOf<"sweep">, "receivers" | "strandedAt">;
 
 const lookEveryMs = 86_400_000;
-/** Time within which every untold event is due: longer than the longest wait between two tries. */
-const dueWithinMs = 3 * 86_400_000;
 
 /**
  * Raises an alarm a day for each receiver that has left the plan while events of it were untold: nobody is told of them
@@ -27,8 +25,9 @@ export async function sayStranded(
   const gone = receivers.filter((name) => !present.includes(name));
   if (now - strandedAt < lookEveryMs || gone.length === 0) return { receivers, strandedAt };
   const backlogs = gone.map((name) => ({ key: untoldOf(name) }));
-  const firsts = await ledger.due({ of: "events", backlogs, until: now + dueWithinMs, each: 1 });
-  const stranded = gone.filter((_, index) => firsts[index]?.length === 1);
-  for (const receiver of stranded) log("alarm", "events.stranded", { receiver });
-  return { receivers: [...present, ...stranded].toSorted(), strandedAt: now };
+  const firsts = await ledger.due({ of: "events", backlogs, until: now, each: 1 });
+  for (const [index, receiver] of gone.entries()) {
+    if (firsts[index]?.length === 1) log("alarm", "events.stranded", { receiver });
+  }
+  return { receivers, strandedAt: now };
 }
