@@ -3,6 +3,8 @@ import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents
 import type { Item } from "../../shared/ledger/dynamodb-items.ts";
 import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
 import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import type { Message } from "../../shared/queue/messages.ts";
 import { createSqsQueue, deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import {
@@ -12,8 +14,8 @@ import {
   startAwsEngines,
 } from "../../infra/local/aws-engines.ts";
 import { queryUnits, readUnits, storedBytes, writeUnits } from "./dynamo-units.ts";
-import { type Meter, type Sent, unitsOf } from "./meter.ts";
-import { type CountedPlatform, createClock } from "./service.ts";
+import { type Meter, type Sent, takeReady, unitsOf } from "./meter.ts";
+import { type CountedPlatform, type CountedQueue, createClock } from "./service.ts";
 
 const table = "ledger";
 const bucket = "messages";
@@ -31,9 +33,9 @@ const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0
 export async function startAws(meter: Meter): Promise<CountedPlatform> {
   const engines = await startAwsEngines();
   await Promise.all([engines.createTable(table), engines.createBucket(bucket)]);
-  const queueUrl = await engines.createQueue("calls");
+  const clock = createClock();
   const { client, items } = countedDynamo(engines, meter);
-  const waiting = countedSqs(engines, meter);
+  const sent = countedSqs(engines, meter, clock.now);
   engines.s3.middlewareStack.add(
     (next, { commandName = "" }) =>
       async (args) => {
@@ -43,7 +45,28 @@ export async function startAws(meter: Meter): Promise<CountedPlatform> {
     { step: "initialize" },
   );
   const s3 = async () => engines.s3;
-  const clock = createClock();
+  const queueOf = async <Body>(name: string): Promise<CountedQueue<Body>> => {
+    const queueUrl = await engines.createQueue(name);
+    const waiting: Sent[] = [];
+    sent.set(queueUrl, waiting);
+    return {
+      queue: createSqsQueue<Body>({ sqs: engines.sqs, queueUrl, s3, bucket }),
+      waiting: () => waiting.length,
+      nextAt: () => Math.min(...waiting.map(({ readyAt }) => readyAt)),
+      deliver(count, readyBy = Infinity) {
+        const taken = takeReady(waiting, count, readyBy);
+        meter.add("dialerInvocations");
+        for (let start = 0; start < taken.length; start += receivedMax) {
+          const some = taken.slice(start, start + receivedMax);
+          meter.add("sqsRequests", unitsOf(sum(some.map(({ body }) => body.length))) + 1);
+        }
+        const attributes = { ApproximateReceiveCount: "1" };
+        return taken.map(({ body }, index) =>
+          deliveredBySqs({ messageId: `message-${index}`, body, attributes }, s3, bucket),
+        );
+      },
+    };
+  };
 
   return {
     name: "AWS",
@@ -52,23 +75,11 @@ export async function startAws(meter: Meter): Promise<CountedPlatform> {
     clock,
     ledger: createDynamoLedger(client, table, retentionMs, clock.now),
     documents: createDynamoDocuments(client, table, clock.now, randomVersion),
-    queue: createSqsQueue({ sqs: engines.sqs, queueUrl, s3, bucket }),
+    ...(await queueOf<Message>("calls")),
+    events: await queueOf<EventMessage>("events"),
     stored() {
       const all = [...items.values()].map(storedBytes);
       return { all: sum(all.map((one) => one.all)), table: sum(all.map((one) => one.table)) };
-    },
-    waiting: () => waiting.length,
-    deliver(count) {
-      const taken = waiting.splice(0, count);
-      meter.add("dialerInvocations");
-      for (let start = 0; start < taken.length; start += receivedMax) {
-        const some = taken.slice(start, start + receivedMax);
-        meter.add("sqsRequests", unitsOf(sum(some.map(({ body }) => body.length))) + 1);
-      }
-      const attributes = { ApproximateReceiveCount: "1" };
-      return taken.map(({ body }, index) =>
-        deliveredBySqs({ messageId: `message-${index}`, body, attributes }, s3, bucket),
-      );
     },
     async stop() {
       client.destroy();
@@ -147,27 +158,38 @@ function countedDynamo(engines: AwsEngines, meter: Meter) {
   return { client, items };
 }
 
-/** Counts the messages sent, and returns them. */
-function countedSqs({ sqs }: AwsEngines, meter: Meter): Sent[] {
-  const waiting: Sent[] = [];
+/** Counts the messages sent. Returns those of each queue whose URL is put there. */
+function countedSqs({ sqs }: AwsEngines, meter: Meter, now: () => number): Map<string, Sent[]> {
+  const sent = new Map<string, Sent[]>();
   sqs.middlewareStack.add(
-    (next) => async (args) => {
-      const { MessageBody, Entries = [] }: { MessageBody?: string; Entries?: Entry[] } = Object(
-        args.input,
-      );
-      const bodies =
-        MessageBody === undefined ? Entries.map((one) => one.MessageBody) : [MessageBody];
-      const result = await next(args);
-      meter.add("sqsSends");
-      meter.add("sqsRequests", unitsOf(sum(bodies.map((body) => body.length))));
-      for (const body of bodies) waiting.push({ body });
-      return result;
-    },
+    (next, { commandName = "" }) =>
+      async (args) => {
+        const result = await next(args);
+        if (!commandName.startsWith("SendMessage")) return result;
+        const { QueueUrl, Entries, ...one }: Sending = Object(args.input);
+        const entries = Entries ?? [one];
+        meter.add("sqsSends");
+        meter.add(
+          "sqsRequests",
+          unitsOf(sum(entries.map(({ MessageBody = "" }) => MessageBody.length))),
+        );
+        for (const { MessageBody: body = "", DelaySeconds = 0 } of entries) {
+          sent.get(QueueUrl)?.push({ body, readyAt: now() + DelaySeconds * 1000 });
+        }
+        return result;
+      },
     { step: "initialize" },
   );
-  return waiting;
+  return sent;
 }
 
 interface Entry {
-  MessageBody: string;
+  MessageBody?: string;
+  DelaySeconds?: number;
+}
+
+/** Fields of the commands that send one message, or several. */
+interface Sending extends Entry {
+  QueueUrl: string;
+  Entries?: Entry[];
 }

@@ -9,8 +9,10 @@ import {
   deliveredByCloudflare,
 } from "../../shared/queue/cloudflare-queue.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
-import { type Meter, type Sent, unitsOf } from "./meter.ts";
-import { type CountedPlatform, createClock } from "./service.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import type { Message as CallMessage } from "../../shared/queue/messages.ts";
+import { type Meter, type Sent, takeReady, unitsOf } from "./meter.ts";
+import { type Clock, type CountedPlatform, type CountedQueue, createClock } from "./service.ts";
 
 /** Runs the statements of one round trip in workerd, beside the database. */
 const script = `export default {
@@ -55,11 +57,10 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
       compatibilityDate: "2026-10-30",
       d1Databases: ["LEDGER"],
       r2Buckets: ["ENVELOPES"],
-      queueProducers: { CALLS: "calls" },
+      queueProducers: { CALLS: "calls", EVENTS: "events" },
     }),
   );
   const address = await miniflare.ready;
-  const rawQueue = await miniflare.getQueueProducer("CALLS");
   const rawBucket = await miniflare.getR2Bucket("ENVELOPES");
 
   let sizeBytes = 0;
@@ -102,26 +103,6 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that are called
   const database = reached as unknown as D1Database;
 
-  let waiting: Sent[] = [];
-  const keep = (all: MessageSendRequest[]) => {
-    meter.add("queueSends");
-    for (const { body } of all) {
-      const text = String(body);
-      waiting.push({ body: text });
-      meter.add("queueOperations", unitsOf(Buffer.byteLength(text)));
-    }
-  };
-  const queue = {
-    async send(body: unknown, options?: QueueSendOptions) {
-      await rawQueue.send(body, options);
-      keep([{ body }]);
-    },
-    async sendBatch(messages: Iterable<MessageSendRequest>) {
-      const all = [...messages];
-      await rawQueue.sendBatch(all);
-      keep(all);
-    },
-  };
   const bucket = {
     async put(key: string, value: string) {
       meter.add("r2Writes");
@@ -135,8 +116,9 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that are called
   const envelopes = bucket as unknown as R2Bucket;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that are called
-  const calls = queue as unknown as Queue;
+  const clock = createClock();
+  const queueOf = async <Body>(binding: string) =>
+    countedQueue<Body>(await miniflare.getQueueProducer(binding), envelopes, clock, meter);
 
   const migrations = join(import.meta.dirname, "../../infra/d1");
   for (const file of (await readdir(migrations)).toSorted()) {
@@ -146,8 +128,6 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
   meter.take();
   const pid = (await workerdPids()).find((one) => !others.includes(one));
   if (pid === undefined) throw new Error("workerd does not run");
-  const clock = createClock();
-  let delivered = 0;
   return {
     name: "Cloudflare",
     deliverySize: 4, // as in functions/dialer/wrangler.toml
@@ -158,11 +138,48 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
     ledger: createD1Ledger(database),
     documents: createD1Documents(database, clock.now, randomVersion),
     stored: () => ({ all: sizeBytes, table: sizeBytes }),
-    queue: createCloudflareQueue(calls, envelopes),
+    ...(await queueOf<CallMessage>("CALLS")),
+    events: await queueOf<EventMessage>("EVENTS"),
+    stop: () => miniflare.dispose(),
+  };
+}
+
+/** Returns a queue whose messages are kept here beside the engine, with their operations counted. */
+function countedQueue<Body>(
+  producer: Pick<Queue, "send" | "sendBatch">,
+  envelopes: R2Bucket,
+  clock: Clock,
+  meter: Meter,
+): CountedQueue<Body> {
+  const waiting: Sent[] = [];
+  let delivered = 0;
+  const keep = (all: MessageSendRequest[]) => {
+    meter.add("queueSends");
+    for (const { body, delaySeconds = 0 } of all) {
+      const text = String(body);
+      waiting.push({ body: text, readyAt: clock.now() + delaySeconds * 1000 });
+      meter.add("queueOperations", unitsOf(Buffer.byteLength(text)));
+    }
+  };
+  const counted = {
+    async send(body: unknown, options: QueueSendOptions = {}) {
+      await producer.send(body, options);
+      keep([{ body, ...options }]);
+    },
+    async sendBatch(messages: Iterable<MessageSendRequest>) {
+      const all = [...messages];
+      await producer.sendBatch(all);
+      keep(all);
+    },
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the methods that are called
+  const queue = counted as unknown as Queue;
+  return {
+    queue: createCloudflareQueue<Body>(queue, envelopes),
     waiting: () => waiting.length,
-    deliver(count) {
-      const taken = waiting.slice(0, count);
-      waiting = waiting.slice(count);
+    nextAt: () => Math.min(...waiting.map(({ readyAt }) => readyAt)),
+    deliver(count, readyBy = Infinity) {
+      const taken = takeReady(waiting, count, readyBy);
       meter.add("dialerInvocations");
       for (const { body } of taken) {
         meter.add("queueOperations", 2 * unitsOf(Buffer.byteLength(body)));
@@ -173,7 +190,6 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
         return deliveredByCloudflare(message, envelopes);
       });
     },
-    stop: () => miniflare.dispose(),
   };
 }
 

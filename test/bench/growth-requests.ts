@@ -2,6 +2,8 @@
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import type { Message } from "../../shared/queue/messages.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { ends, inWords, isFalling, short, touchedOf, tripsOf } from "./growth-counts.ts";
 import { cpuOf, type Costs, inTurns } from "./measure.ts";
@@ -77,21 +79,23 @@ export async function growRequests(
  */
 export async function acceptCpu(count: number): Promise<Costs[]> {
   const sink = { send: async () => undefined, put: async () => undefined };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they have the methods that are called
-  const queue = createCloudflareQueue(sink as unknown as Queue, sink as unknown as R2Bucket);
+  const queueOf = <Sent>() =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- they have the methods that are called
+    createCloudflareQueue<Sent>(sink as unknown as Queue, sink as unknown as R2Bucket);
+  const nothing = { waiting: () => 0, nextAt: () => Infinity, deliver: () => [] };
   const clock = createClock();
   const service = createService(
     {
       name: "Cloudflare",
       ledger: createMemoryLedger(),
       documents: createMemoryDocuments(clock.now, randomVersion),
-      queue,
+      ...nothing,
+      queue: queueOf<Message>(),
+      events: { ...nothing, queue: queueOf<EventMessage>() },
       clock,
       deliverySize: 4,
       concurrency: 5,
       stored: () => ({ all: 0, table: 0 }),
-      waiting: () => 0,
-      deliver: () => [],
       stop: async () => undefined,
     },
     createMeter(),

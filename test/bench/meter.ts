@@ -91,6 +91,16 @@ export function combined(a: Counted, b: Counted, put: (a: number, b: number) => 
 /** A queue's message, as sent. */
 export interface Sent {
   body: string;
+  /** Time at which its delay is over, in milliseconds since the epoch. */
+  readyAt: number;
+}
+
+/** Takes the oldest messages off a queue whose delay is over by `readyBy`, at most `count`. */
+export function takeReady(waiting: Sent[], count: number, readyBy: number): Sent[] {
+  const taken = new Set(waiting.filter(({ readyAt }) => readyAt <= readyBy).slice(0, count));
+  const left = waiting.filter((one) => !taken.has(one));
+  waiting.splice(0, waiting.length, ...left);
+  return [...taken];
 }
 
 const unitBytes = 64 * 1024;

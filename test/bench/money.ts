@@ -19,7 +19,8 @@ import {
   sum,
   theirs,
 } from "./offers.ts";
-import { report, table } from "./report.ts";
+import { report, table, type Target } from "./report.ts";
+import { type Account, accountNames, type Told } from "./told-service.ts";
 
 const { prices } = priceTable;
 
@@ -74,6 +75,45 @@ const byVolume = table(
   ),
 );
 
+/** Goals, in dollars per million calls without monthly fixed costs. */
+const goals = { cloudflare: { nothing: 7, event: 20 }, aws: { nothing: 6, event: 20 } } as const;
+const platforms = ["cloudflare", "aws"] as const;
+const withEvent = "results and an event";
+
+function dollarsFor(platform: (typeof platforms)[number], account: Account, told: Told): number {
+  return variable(ours[platform], `${account}.${told}`);
+}
+
+const withResults = table(
+  ["", "neither", "results", withEvent],
+  platforms.flatMap((platform) =>
+    accountNames.map(([account, name]) => [
+      `${ours[platform].name}; ${name}`,
+      ...(["nothing", "results", withEvent] as const).map((told) =>
+        inDollars(dollarsFor(platform, account, told)),
+      ),
+    ]),
+  ),
+);
+
+const targets = platforms.flatMap((platform): Target[] => {
+  const { name } = ours[platform];
+  const { nothing, event } = goals[platform];
+  const goal = (what: string, most: number, amount: number): Target => ({
+    what: `a million calls in batches, ${what}, ${name}`,
+    target: `≤ $${most}`,
+    measured: inDollars(amount),
+    met: amount <= most,
+  });
+  const dearest = Math.max(
+    ...accountNames.map(([account]) => dollarsFor(platform, account, withEvent)),
+  );
+  return [
+    goal("dialed at once, without results", nothing, dollarsFor(platform, "unpaced", "nothing")),
+    goal("with results and one event, the dearest account", event, dearest),
+  ];
+});
+
 const unconfirmed = Object.entries(prices).flatMap(([name, { confirmed }]) =>
   confirmed ? [] : [name],
 );
@@ -87,6 +127,9 @@ report({
     `Dollars per million calls at the list prices of ${priceTable.date} (AWS in ${priceTable.region}), free allowances left out. Computed from what a call does in this run, each dialed at once and placed: no bill was looked at. "Dearer from" is the volume a month above which ours costs more than BullMQ.`,
     byVolume,
     bullmqTold,
+    "### With results and events",
+    "Without the monthly costs; a call of a batch of 300, or of 25 where it goes at once with a pace:",
+    withResults,
     "### Cloudflare",
     itemised(ours.cloudflare.items),
     `Invocations of the dialer are counted as requests, though Cloudflare's page names only inbound ones. From 1 December 2026 logs are paid by the byte: the lines of a lone call then cost ${inDollars(logsByByte)} per million, not ${inDollars(logsByEvent)}.`,
@@ -95,5 +138,5 @@ report({
     "A lone call is alone in its request and in its delivery, as at small volumes: what the ledger is asked once a delivery comes with every call. By the month: 2 secrets, 10 alarms, 8 metrics, a dashboard, the polling of two idle queues, and on both platforms a sweep a minute that finds nothing to do.",
     `${assumptions} Left out: sweeps that find something to do, objects of batches (less than a cent), traffic to the internet (the same for BullMQ; Cloudflare charges none), taxes, support, a person's time. Prices that could not be confirmed: ${unconfirmed.join(", ") || "none"}.`,
   ].join("\n\n"),
-  targets: [],
+  targets,
 });

@@ -1,11 +1,13 @@
 /** Billed quantities of a call on each platform, from the counts of the previous parts. */
 import priceTable from "./prices.json" with { type: "json" };
 import { numberIn } from "./source.ts";
+import type { Account, Told } from "./told-service.ts";
 
 const { prices } = priceTable;
 export type PriceName = keyof typeof prices;
 
-export type Shape = "lone" | "batch100" | "batch1000";
+/** A way in which calls arrive or, where results or events are told, an account and what is told. */
+export type Shape = "lone" | "batch100" | "batch1000" | `${Account}.${Told}`;
 export const shapes: { shape: Shape; told: string }[] = [
   { shape: "lone", told: "lone" },
   { shape: "batch100", told: "in batches of 100" },
@@ -20,6 +22,11 @@ const providerMs = 500;
  */
 const tripMs = 10;
 const queueMs = 20;
+/**
+ * Assumed time on Lambda for the result of one call, as where a callback tells it: a request to the provider's record
+ * and three round trips.
+ */
+const resultMs = providerMs + 3 * tripMs;
 /** CPU of a call, if no part has measured it. */
 const acceptCpuMsAssumed = 1;
 const dialingCpuMsAssumed = 2;
@@ -53,6 +60,13 @@ const sharedFrom = await numberIn(
   "functions/dialer/delivery/shared-writes.ts",
   /const manyCalls = (\d+)/,
 );
+/** Time on Lambda for one event, at the pace of a receiver whose entry names none. */
+const eventMs =
+  1000 /
+  (await numberIn(
+    "shared/dial-plan/receivers.ts",
+    /requestsPerSecond: z\.number\(\).*\.default\((\d+)\)/,
+  ));
 const retentionDays = await numberIn("infra/dial-plan.json", /"retentionDays": (\d+)/);
 /** Lambda gives a whole vCPU with 1,769 MB. */
 const vcpuShare = memoryMb / 1769;
@@ -60,6 +74,9 @@ const acceptCpuMs = counts["accept.cpuMsPerCall"] ?? acceptCpuMsAssumed;
 const dialingCpuMs = counts["dialing.cpuMsPerCall"] ?? dialingCpuMsAssumed;
 /** Includes the SDK's requests to DynamoDB. */
 const dynamoDialingCpuMs = counts["dialing.dynamoCpuMsPerCall"] ?? dialingCpuMsAssumed;
+
+/** Returns a count that only calls with results or events have. */
+const countedOr0 = (name: string) => counts[name] ?? 0;
 
 /** A billed quantity, and its amount per call. */
 export interface Item {
@@ -83,6 +100,7 @@ export const sum = (numbers: number[]) => numbers.reduce((total, one) => total +
 function cloudflare(shape: Shape): Item[] {
   const of = (name: string) => counted(`cloudflare.${shape}.${name}`);
   const invocations = of("requests") + of("dialerInvocations");
+  const [results, events] = [resultsOf("cloudflare", shape), eventsOf("cloudflare", shape)];
   return [
     { name: "Requests", price: "cloudflare.requests", perCall: of("requests") },
     {
@@ -90,7 +108,11 @@ function cloudflare(shape: Shape): Item[] {
       price: "cloudflare.requests",
       perCall: of("dialerInvocations"),
     },
-    { name: "CPU (ms)", price: "cloudflare.cpuMs", perCall: acceptCpuMs + dialingCpuMs },
+    {
+      name: "CPU (ms)",
+      price: "cloudflare.cpuMs",
+      perCall: acceptCpuMs + (1 + results + events) * dialingCpuMs,
+    },
     {
       name: "Queue operations",
       price: "cloudflare.queueOperations",
@@ -111,6 +133,10 @@ function cloudflare(shape: Shape): Item[] {
   ];
 }
 
+/** Results, and events told, of one call of a shape. */
+const resultsOf = (platform: string, shape: Shape) => countedOr0(`${platform}.${shape}.results`);
+const eventsOf = (platform: string, shape: Shape) => countedOr0(`${platform}.${shape}.events`);
+
 /** Returns the GB-seconds of one delivery, whose calls are dialed concurrently up to the limit. */
 function deliveryGbSeconds(calls: number): number {
   const writeMs = tripMs + (calls < sharedFrom ? 0 : shareMs);
@@ -122,6 +148,8 @@ function aws(shape: Shape): Item[] {
   const of = (name: string) => counted(`aws.${shape}.${name}`);
   const requests = of("requests");
   const invocations = of("dialerInvocations");
+  const deliveries = invocations - countedOr0(`aws.${shape}.eventInvocations`);
+  const toldMs = resultsOf("aws", shape) * resultMs + eventsOf("aws", shape) * eventMs;
   const apiMs = requests * queueMs + acceptCpuMs / vcpuShare;
   const logBytes = of("logBytes") + (requests * 2 + invocations) * platformLogBytes;
   return [
@@ -135,7 +163,7 @@ function aws(shape: Shape): Item[] {
     {
       name: "Lambda GB-seconds, dialer",
       price: "aws.lambdaGbSecondsArm64",
-      perCall: invocations * deliveryGbSeconds(1 / invocations),
+      perCall: deliveries * deliveryGbSeconds(1 / deliveries) + (memoryMb / 1024) * (toldMs / 1000),
     },
     { name: "SQS requests", price: "aws.sqsRequests", perCall: of("sqsRequests") },
     {
@@ -252,5 +280,6 @@ export const assumptions = [
   `CPU of a call ${inCount(acceptCpuMs)} ms to accept (${cpuFrom("accept")}; in a batch it is less) and ${inCount(dialingCpuMs)} ms to dial (${cpuFrom("dialing")}), ${inCount(dynamoDialingCpuMs)} ms with DynamoDB's SDK;`,
   `Lambda has ${memoryMb} MB, ${concurrency} requests at once and ${vcpuShare.toFixed(2)} of a vCPU;`,
   `${platformLogBytes} B of log more for each invocation and request on AWS;`,
+  `a result takes ${resultMs} ms of Lambda and an event ${eventMs} ms, and each the CPU of dialing;`,
   `rows are kept for ${retentionDays} days, as large as they were counted here, with their indexes.`,
 ].join(" ");

@@ -14,7 +14,8 @@ import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
 import type { Log } from "../../shared/platform/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
-import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
+import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import { type CallsMessage, type Message, messageCallsMax } from "../../shared/queue/messages.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { createSchedule } from "../../shared/schedule/schedule.ts";
 import { createTestApi } from "../support/api.ts";
@@ -42,23 +43,30 @@ export interface Stored {
   table: number;
 }
 
+/** A queue whose engine runs here, with counted requests. */
+export interface CountedQueue<Sent> {
+  queue: CallQueue<Sent>;
+  /** Returns the number of messages on the queue. */
+  waiting(): number;
+  /** Time at which the next message's delay is over, in milliseconds since the epoch. Infinity: there is none. */
+  nextAt(): number;
+  /** Takes the oldest messages off the queue as one delivery: those whose delay is over by `readyBy`, or all. */
+  deliver(count: number, readyBy?: number): Delivered[];
+}
+
 /** A platform whose engines run here, with counted requests. */
-export interface CountedPlatform {
+export interface CountedPlatform extends CountedQueue<Message> {
   name: "Cloudflare" | "AWS";
   ledger: CallLedger;
   documents: Documents;
-  queue: CallQueue;
-  /** Clock that decides the expiry of documents. */
+  events: CountedQueue<EventMessage>;
+  /** Clock that decides the expiry of documents, and the end of messages' delays. */
   clock: Clock;
   /** Messages per delivery, if enough are waiting. */
   deliverySize: number;
   /** Requests of one delivery under way at once. */
   concurrency: number;
   stored(): Stored;
-  /** Returns the number of messages on the queue. */
-  waiting(): number;
-  /** Takes the oldest messages off the queue as one delivery, regardless of their delays. */
-  deliver(count: number): Delivered[];
   stop(): Promise<void>;
 }
 
@@ -109,6 +117,9 @@ function createProvider(meter: Meter) {
   };
 }
 
+/** Settings of the dialer by which a bench reaches a provider and a receiver of events. */
+type Connected = Partial<Pick<DialerSettings, "providerOf" | "postEvent" | "publicUrl">>;
+
 /**
  * Creates the API and the dialer over a platform, in this process, under a clock that can be set. Their
  * requests are counted by stage: `accept`, `split`, `deliver`, and for the dialer's ports `read`, `claim`,
@@ -120,7 +131,12 @@ export function createService(
   {
     plan: changes = {},
     connected = {},
-  }: { plan?: object; connected?: Partial<Pick<DialerSettings, "providerOf" | "postEvent">> } = {},
+    wait = systemClock.sleep,
+  }: {
+    plan?: object;
+    connected?: Connected;
+    wait?: DialerDeps["clock"]["sleep"] | undefined;
+  } = {},
 ) {
   const { clock } = platform;
   let lastAlarm = "";
@@ -133,21 +149,13 @@ export function createService(
   const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...changes }) };
   const { ledger, documents } = platform;
   const api = createTestApi({ environment, ledger, documents, now: clock.now });
-  const app = createApp({ ...api.deps, queue: platform.queue, log });
+  const eventsQueue = countedMessages(platform.events.queue, meter);
+  const app = createApp({ ...api.deps, queue: platform.queue, eventsQueue, log });
   const provider = createProvider(meter);
   const plan = parseDialPlan({ ...testPlan, ...changes }, {});
   const deps: DialerDeps = {
     queue: platform.queue,
-    eventsQueue: {
-      async send(message, delaySeconds) {
-        meter.add("eventMessages");
-        await api.eventsQueue.send(message, delaySeconds);
-      },
-      async sendMany(messages) {
-        meter.add("eventMessages", messages.length);
-        return api.eventsQueue.sendMany(messages);
-      },
-    },
+    eventsQueue,
     ...withStages(platform, meter),
     epochStore: createMemoryEpochStore(),
     deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
@@ -159,7 +167,7 @@ export function createService(
       postEvent: () => Promise.reject(new Error("the plan has no receiver")),
       ...connected,
     },
-    clock: { now: clock.now, sleep: systemClock.sleep },
+    clock: { now: clock.now, sleep: wait },
     random: { version: randomVersion, fraction: Math.random },
     concurrency: platform.concurrency,
     sweepSeconds: 60,
@@ -192,12 +200,26 @@ export function createService(
         if (status !== 201) throw new Error(`${path} was answered ${status}`);
       });
     },
-    /** Delivers what is on the events queue, ten messages at once. */
+    /** Posts a provider's callback to its address. */
+    callback(url: string, body: string, headers: Record<string, string>): Promise<void> {
+      return meter.at("accept", async () => {
+        meter.add("requests");
+        const path = url.slice(apiEnvironment.PUBLIC_URL.length);
+        const { status } = await app.request(path, { method: "POST", headers, body });
+        if (status !== 204) throw new Error(`a callback was answered ${status}`);
+      });
+    },
+    /** Delivers what is on the events queue now, ten messages at once. Counts these deliveries as `eventInvocations`. */
     async deliverEvents(): Promise<void> {
-      const messages = api.eventsQueue.take();
-      while (messages.length > 0) {
-        const some = messages.splice(0, 10);
-        await meter.at("events", () => handleEvents(some, deps, clock.now() + 120_000));
+      const { events } = platform;
+      while (events.nextAt() <= clock.now()) {
+        const some = events.deliver(10, clock.now());
+        meter.add("eventInvocations");
+        const answers = await meter.at("events", () =>
+          handleEvents(some, deps, clock.now() + 120_000),
+        );
+        if (answers.some((one) => one !== "ack"))
+          throw new Error(`events come again: ${lastAlarm}`);
       }
     },
     sweep: (): Promise<void> => meter.at("sweep", () => sweep(deps, clock.now() + 120_000)),
@@ -205,6 +227,14 @@ export function createService(
     async deliverAll(size = platform.deliverySize, most = Infinity): Promise<void> {
       for (let done = 0; platform.waiting() > 0 && done < most; done += size) {
         await meter.at("deliver", () => handle(platform.deliver(Math.min(size, most - done))));
+      }
+    },
+    /** Delivers each message once its delay is over. Where none is, the clock goes on to the next one. */
+    async deliverInTime(): Promise<void> {
+      while (platform.waiting() > 0) {
+        clock.set(Math.max(clock.now(), platform.nextAt()));
+        const some = platform.deliver(platform.deliverySize, clock.now());
+        await meter.at("deliver", () => handle(some));
       }
     },
     /** Delivers one message, which is split. */
@@ -218,6 +248,20 @@ export function createService(
         const some = messages.splice(0, platform.deliverySize);
         await meter.at("deliver", () => handle(some));
       }
+    },
+  };
+}
+
+/** Wraps the events queue so that its messages are counted as `eventMessages`. */
+function countedMessages(queue: CallQueue<EventMessage>, meter: Meter): CallQueue<EventMessage> {
+  return {
+    send(message, delaySeconds) {
+      meter.add("eventMessages");
+      return queue.send(message, delaySeconds);
+    },
+    sendMany(messages) {
+      meter.add("eventMessages", messages.length);
+      return queue.sendMany(messages);
     },
   };
 }
