@@ -107,7 +107,7 @@ export interface RouteDeps extends ApiDeps {
   progress: RequestProgress;
 }
 
-/** What a client has posted to `/v1/calls` or `/v1/calls/batch`. */
+/** A request to `/v1/calls` or `/v1/calls/batch` whose body has passed its schema. */
 export interface Posted {
   requestId: string;
   caller: Caller;

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { jsonOf, requestMessage } from "../../shared/queue/message-text.ts";
 import { messageSchema } from "../../shared/queue/messages.ts";
