@@ -40,7 +40,7 @@ export async function handleEvents(
   deadline: number,
 ): Promise<AckOrRetry[]> {
   const tells = gatherTells(deps);
-  const ready = withPortLimits({ ...deps, eventsQueue: tells.queue });
+  const ready = withPortLimits(deps, tells.tell);
   const { concurrency, clock } = ready;
   const known: Known = { failing: new Set(), asked: new Set(), toldSince: new Map() };
   const places = createPlaces({

@@ -1,4 +1,4 @@
-import { tellingLedger } from "../../shared/ledger/telling-ledger.ts";
+import { tellingLedger, type WrittenRow } from "../../shared/ledger/telling-ledger.ts";
 import type { Environment } from "../../shared/platform/settings.ts";
 import { withTimeLimits } from "../../shared/platform/time-limit.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
@@ -39,13 +39,18 @@ function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
 /**
  * Wraps the dependencies so that each call to ledger, documents, queues and dead letters has a time limit, and so that
  * writes of rows keep what is to be told of them.
+ *
+ * @param tell has it told. Absent: at once
  */
-export function withPortLimits(deps: DialerDeps): DialerDeps {
+export function withPortLimits(
+  deps: DialerDeps,
+  tell?: (written: readonly WrittenRow[]) => Promise<void>,
+): DialerDeps {
   const { clock, memory, random, log, settings } = deps;
   const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
   const documents = withTimeLimits(deps.documents, ledgerSecondsFor, timed);
   const eventsQueue = withTimeLimits(deps.eventsQueue, queueSecondsMax);
-  const telling = { plan: settings.plan, documents, eventsQueue, clock, random, log };
+  const telling = { plan: settings.plan, documents, eventsQueue, clock, random, log, tell };
   return {
     ...deps,
     ledger: tellingLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), telling),

@@ -13,6 +13,9 @@ import type { CallLedger, Change } from "./call-ledger.ts";
 /** Time limit of a message that has events told at once: without it they are told by a sweep. */
 const sendSecondsMax = 2;
 
+/** A row that was written with events to tell. */
+export type WrittenRow = Pick<Change, "next">;
+
 interface TellingDeps {
   plan: DialPlan;
   documents: Documents;
@@ -20,6 +23,8 @@ interface TellingDeps {
   clock: { now(): number };
   random: { version(): string };
   log: Log;
+  /** Has the events of rows that were written told. Absent: at once, by `sendTells`. */
+  tell?: ((written: readonly WrittenRow[]) => Promise<void>) | undefined;
 }
 
 /**
@@ -30,7 +35,7 @@ interface TellingDeps {
  * A plan without receivers gets the ledger as it is.
  */
 export function tellingLedger(ledger: CallLedger, deps: TellingDeps): CallLedger {
-  const { plan } = deps;
+  const { plan, tell = (some) => sendTells(some, deps) } = deps;
   if (plan.events === undefined) return ledger;
   return {
     read: (ids) => ledger.read(ids),
@@ -47,7 +52,7 @@ export function tellingLedger(ledger: CallLedger, deps: TellingDeps): CallLedger
       const written = await ledger.write(telling);
       const isNew = (_: Change, index: number) =>
         written[index] === true && telling[index]?.next !== changes[index]?.next;
-      await sendTells(telling.filter(isNew), deps);
+      await tell(telling.filter(isNew));
       return written;
     },
   };
@@ -92,7 +97,7 @@ export function followedRequest(
 
 /** Has the events of rows that were written told at once. Never throws. */
 export async function sendTells(
-  changes: readonly Pick<Change, "next">[],
+  changes: readonly WrittenRow[],
   deps: Pick<TellingDeps, "eventsQueue" | "clock" | "log">,
 ): Promise<void> {
   const { eventsQueue, clock, log } = deps;
