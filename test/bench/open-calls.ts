@@ -8,7 +8,7 @@ import { waitMinutes } from "./told-service.ts";
 const openCalls = 10_000;
 const placedMinutes = 60;
 
-/** What one platform took. */
+/** Counts and times of one platform. */
 export interface Asked {
   counted: Counted;
   /** Requests to the provider. */
