@@ -232,8 +232,8 @@ const ofDialing = [
       ],
       [
         "a number's cap is kept",
-        "(count.isCounted ? undefined : refusedByCap(held, count.freeAt, deps)) ??",
-        "",
+        "(count.isCounted ? undefined : refusedByCap(held, count.freeAt, deps));",
+        "undefined;",
       ],
       [
         "a claim whose write was lost is read back by its version",

@@ -5,6 +5,7 @@ import { errorForLog } from "../../../shared/platform/log.ts";
 import type { Route } from "../../../shared/providers/index.ts";
 import { capDaysMax, freeAt } from "../../../shared/schedule/frequency-cap.ts";
 import type { DialerDeps } from "../context.ts";
+import type { Permit } from "./permits.ts";
 
 const writeTries = 4;
 
@@ -53,20 +54,26 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
 
   return {
     /**
-     * Counts a call that is about to be dialed. A resend may ring now, so it takes a new timestamp in the cap
-     * entry it already has.
+     * Counts a call that is about to be dialed, at the time of its permit: counted at its claim, some seconds before,
+     * its number would be free too soon. A resend may ring now, so it takes a new timestamp in the cap entry it already
+     * has.
      *
      * @returns true as `isCounted` if the call may go; otherwise the time at which its number is free again,
-     * undefined if that is not known
+     * undefined if that is not known, or if there is no permit
      */
-    async count({ row, claim }: Counted, route: Route): Promise<CountedOrNot> {
+    async count(
+      { row, claim }: Counted,
+      route: Route,
+      permit: Promise<Permit | undefined>,
+    ): Promise<CountedOrNot> {
       const call = callOf(row);
       if (call === undefined) return { isCounted: false, freeAt: undefined };
       const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
       if (!isCounted) return { isCounted: true };
       return inTurn(row.numberHash, async () => {
         for (let tries = 0; tries < writeTries; tries++) {
-          const standing = await read(row.numberHash);
+          const [standing, permitted] = await Promise.all([read(row.numberHash), permit]);
+          if (permitted === undefined) break;
           const entries = standing?.value.entries ?? [];
           const others = entries.filter((one) => one.call !== row.id);
           const own = entries.find((one) => one.call === row.id);
@@ -78,7 +85,7 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
           if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== claim) {
             return { isCounted: false, freeAt: undefined };
           }
-          const at = clock.now();
+          const at = Math.max(clock.now(), permitted.moment);
           const times = others.map((one) => one.at);
           const free = freeAt(times, caps, at);
           if (free > at && !hasPlace) return { isCounted: false, freeAt: free };

@@ -17,22 +17,20 @@ export async function checkClaimed(
   { deps, caps, documents, permits }: Delivery,
 ): Promise<Refusal | { permit: Permit }> {
   const { dial, row } = held;
+  const asked = permits.take(dial.route);
   const [count, read, byAncestors, permit] = await Promise.all([
-    caps.count(held, dial.route),
+    caps.count(held, dial.route, asked),
     documents(deps.clock.now()),
     refusedByAncestors(row, deps),
-    permits.take(dial.route),
+    asked,
   ]);
-  const counted = count.isCounted;
   const refused =
     byAncestors ??
     refusedByOrders(held, read, deps) ??
-    (count.isCounted ? undefined : refusedByCap(held, count.freeAt, deps)) ??
-    (permit === undefined ? waiting("pace", held) : undefined);
-  if (refused !== undefined || permit === undefined) {
-    return { refused: refused ?? waiting("pace", held), counted };
-  }
-  return { permit };
+    (permit === undefined ? waiting("pace", held) : undefined) ??
+    (count.isCounted ? undefined : refusedByCap(held, count.freeAt, deps));
+  if (permit !== undefined && refused === undefined) return { permit };
+  return { refused: refused ?? waiting("pace", held), counted: count.isCounted };
 }
 
 export function refusedByOrders(
