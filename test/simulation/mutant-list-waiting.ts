@@ -226,13 +226,13 @@ export const waitingMutants: readonly Mutant[] = [
       ],
       [
         "behind an open breaker only probes are called up",
-        "fresh: fresh.slice(0, times.get(document.key)?.length)",
-        "fresh",
+        "return fresh.slice(0, times?.length).map((place, index) => {",
+        "return fresh.map((place, index) => {",
       ],
       [
         "the backlogs of an account take turns",
-        "sorted.findIndex(({ document }) => document.key > servedLast),",
-        "0,",
+        "const place = countUpTo(keys, servedLast, compareKeys) % Math.max(1, keys.length);",
+        "const place = 0;",
       ],
       [
         "what is past its time is called up though it is paused",
@@ -251,8 +251,8 @@ export const waitingMutants: readonly Mutant[] = [
       ],
       [
         "rows whose places others took meanwhile take later ones",
-        "const latest = notAfter + Math.ceil((turns.length * pace.intervalUs) / 1000);",
-        "const latest = notAfter;",
+        "const lateMs = (places[0] ?? notBefore) - notBefore;",
+        "const lateMs = 0;",
       ],
       [
         "without a pace a long queue is no loss",

@@ -172,7 +172,6 @@ function freshCall(
     account,
     backlog,
     dueAt: closed?.dueAt ?? now,
-    since: now,
     reason: closed?.reason,
     decidedAt: now,
     hasNumber: true,
@@ -201,7 +200,7 @@ function waitingCall(
   const because = known.heldBy(agentId, route);
   if (because !== undefined) return ended({ kind: "held", reason: because });
   const of = { index, route, account, backlog, dueAt, reason, hasNumber };
-  return { ...call, ...of, since: 0, decidedAt: undefined, isUnread, delays: none, end: undefined };
+  return { ...call, ...of, decidedAt: undefined, isUnread, delays: none, end: undefined };
 }
 
 const none: readonly Delay[] = [];

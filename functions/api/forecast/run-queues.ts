@@ -3,9 +3,13 @@ import type { CallState } from "../../../shared/calls/call-row.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { Route } from "../../../shared/providers/index.ts";
+import {
+  type AccountQueue,
+  type AccountStart,
+  createAccountQueue,
+} from "../../../shared/schedule/account-queue.ts";
 import { type Bearing, decideByClock } from "../../../shared/schedule/decide-waiting.ts";
 import { freeAt, overCap } from "../../../shared/schedule/frequency-cap.ts";
-import { type AccountQueue, type AccountStart, createAccountQueue } from "./account-queue.ts";
 import type { Limit } from "./forecast-schema.ts";
 
 /** Maximum decisions of one forecast: some seconds of CPU. Only odd plans need more than a few for each call. */
@@ -20,8 +24,6 @@ export interface Queued extends Call {
   backlog: string;
   /** The earliest time at which the call itself may go, in milliseconds since the epoch. */
   dueAt: number;
-  /** Time from which on it waits in its backlog. */
-  since: number;
   /** Reason of the wait, like that of a row. */
   reason: string | undefined;
   /** Time for which it was decided already that the call may go. */
@@ -83,16 +85,11 @@ export function runQueues(
     known.now = next.at;
     if (known.now > item.dueAt) delay(item, "pace", item.account, known.now - item.dueAt);
     const step = decisions > decisionsMax ? notForecast : stepOf(item, known, called);
-    // A call over its cap is claimed, and asks for its permit, before its cap is known.
-    if (step.kind === "dialed" || (step.kind === "wait" && step.limit === "caps")) {
-      next.queue.usePermit();
-    }
     if (step.kind === "wait") {
       const { limit, rule, dueAt, reason } = step;
       delay(item, limit, rule, dueAt - known.now);
       item.dueAt = dueAt;
       item.reason = reason;
-      item.since = known.now;
       next.queue.add(item);
     } else item.end = step;
     if (isEnded(item)) ended.push(item);

@@ -1,7 +1,7 @@
 import { comparePlaces } from "../../../shared/ledger/call-ledger.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import type { Pace } from "../../../shared/schedule/pacing.ts";
-import { callUpInTurn, placesOf } from "./call-up-rows.ts";
+import { grantPermits, type Pace } from "../../../shared/schedule/pacing.ts";
+import { callUpInTurn, inTurn, placesOf } from "./call-up-rows.ts";
 import type { DialerDeps } from "../context.ts";
 import { type Horizon, isLive, markOf, passedAt, type Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
@@ -54,24 +54,24 @@ async function callUpOnce(
   const standing = read.get("account", account)?.value;
   if (standing?.rowsRemain === true) return [];
   const now = clock.now();
-  const places = placesOf(account, pace, rows.length + othersMax, read, deps);
+  const places = placesOf(account, read, deps);
+  const { granted } = grantPermits(places.arrivalUs, pace, rows.length + othersMax, places);
   const backlogs = keys.flatMap((key) => {
     const document = read.get("backlog", key);
     return document === undefined ? [] : { key, document };
   });
-  if (places.moments.length === 0 || backlogs.length === 0) return [];
+  if (granted === 0 || backlogs.length === 0) return [];
   const horizon: Horizon = { now, restartedAt: standing?.restartedAt ?? 0, isPaced: true };
-  const reads = await readRows(backlogs, places.moments.length, horizon, deps);
+  const reads = await readRows(backlogs, granted, horizon, deps);
   const found = reads.flatMap(({ document, fresh }): Omit<Turn, "moment">[] =>
     fresh.map((place) => ({ ...place, backlog: document.key })),
   );
-  const turns: Turn[] = [...ownLeft(rows, reads, horizon), ...found]
-    .toSorted(comparePlaces)
-    .slice(0, places.moments.length)
-    .map((row, index) => ({ ...row, moment: places.moments[index] ?? now }));
+  const { servedLast = "" } = standing ?? {};
+  const all = [...ownLeft(rows, reads, horizon), ...found];
+  const inPlace = inTurn(all, { pace, servedLast }, places, granted);
   const changes = reads.map(({ document }) => ({ document, value: document.value }));
-  const send = (mine: readonly Turn[]) => callUpInTurn(mine, account, pace, places, deps);
-  const marked = await markAndSend(turns, changes, horizon, send, deps);
+  const send = (mine: readonly Turn[]) => callUpInTurn(mine, inPlace, account, pace, deps);
+  const marked = await markAndSend(inPlace.turns, changes, horizon, send, deps);
   return rows.filter(
     ({ backlog }) => backlogs.some(({ key }) => key === backlog) && !marked.has(backlog),
   );

@@ -1,9 +1,11 @@
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
-import { grantPermits, momentsOf, type Pace } from "../../../shared/schedule/pacing.ts";
+import { comparePlaces, type DuePlace } from "../../../shared/ledger/call-ledger.ts";
+import { type AccountStart, createAccountQueue } from "../../../shared/schedule/account-queue.ts";
+import type { Pace } from "../../../shared/schedule/pacing.ts";
 import type { DialerDeps } from "../context.ts";
 import { type CalledUp, sendHints } from "./hints.ts";
 import type { Turn } from "./marks.ts";
-import { calledUpKeyOf, nextPermitAt } from "../../../shared/schedule/account-pace.ts";
+import { calledUpKeyOf } from "../../../shared/schedule/account-pace.ts";
 import { knownRoundTripMs } from "../delivery/permits.ts";
 import { aheadMsOf } from "./read-backlogs.ts";
 
@@ -11,56 +13,81 @@ import { aheadMsOf } from "./read-backlogs.ts";
 export interface CalledUpPlaces {
   notBefore: number;
   notAfter: number;
-  /** Places by the `called-up` document as read; in milliseconds since the epoch, earliest first. */
-  moments: number[];
+  /** The theoretical arrival time of the next row, see pacing.ts: after all permits and places that are taken. */
+  arrivalUs: number;
 }
 
 /** Round trips from the delivery of a hint to the request: row, documents, claim, permit, and the permit's lead. */
 const roundTripsToRequest = 5;
 
-/** @param count maximum number of places */
+/** Returns the places that are free by the documents as read. */
 export function placesOf(
   account: string,
-  pace: Pace,
-  count: number,
   read: DocumentsRead,
   deps: Pick<DialerDeps, "clock" | "memory" | "sweepSeconds">,
 ): CalledUpPlaces {
   const { clock, memory } = deps;
   const now = clock.now();
   // A call hinted now cannot leave at once: the account would lose places before that time.
-  const soonest = now + roundTripsToRequest * knownRoundTripMs(memory);
-  const notBefore = Math.floor(Math.max(soonest, nextPermitAt(account, pace, read, now)));
-  const notAfter = now + aheadMsOf(deps);
-  if (notBefore > notAfter) return { notBefore, notAfter, moments: [] };
-  const arrivalUs = read.get("called-up", account)?.value.arrivalUs;
-  const { granted, baseUs } = grantPermits(arrivalUs, pace, count, { notBefore, notAfter });
-  return { notBefore, notAfter, moments: momentsOf(baseUs, granted, pace, notBefore) };
+  const notBefore = Math.floor(now + roundTripsToRequest * knownRoundTripMs(memory));
+  const arrivalOf = (kind: "pace" | "called-up") => read.get(kind, account)?.value.arrivalUs ?? 0;
+  const arrivalUs = Math.max(arrivalOf("pace"), arrivalOf("called-up"));
+  return { notBefore, notAfter: now + aheadMsOf(deps), arrivalUs };
+}
+
+/** Rows in the order of their turns, each with its time, and the theoretical arrival time after them. */
+export interface InTurn<Row> {
+  turns: (Row & { moment: number })[];
+  arrivalUs: number;
 }
 
 /**
- * Takes places for rows of an account with a pace, and sends their hints.
+ * Gives rows their turns at an account: none before it is due, or outside the places.
  *
+ * @param most maximum number of turns
+ */
+export function inTurn<Row extends DuePlace & { backlog: string }>(
+  rows: readonly Row[],
+  { pace, servedLast }: Omit<AccountStart, "arrivalUs">,
+  { notBefore, notAfter, arrivalUs }: CalledUpPlaces,
+  most: number,
+): InTurn<Row> {
+  const queue = createAccountQueue<Row>({ pace, servedLast, arrivalUs }, notBefore);
+  for (const row of rows.toSorted(comparePlaces)) queue.add(row);
+  const turns: InTurn<Row>["turns"] = [];
+  while (turns.length < most) {
+    const moment = queue.nextAt();
+    const row = moment !== undefined && moment <= notAfter ? queue.take() : undefined;
+    if (moment === undefined || row === undefined) break;
+    turns.push({ ...row, moment });
+  }
+  return { turns, arrivalUs: queue.arrivalUs() };
+}
+
+/**
+ * Takes the places of rows at an account with a pace, and sends their hints.
+ *
+ * @param mine those of the turns whose backlogs no other writer has changed
  * @returns the rows whose hints the queue has acknowledged
  */
 export async function callUpInTurn(
-  turns: readonly Turn[],
+  mine: readonly Turn[],
+  { turns, arrivalUs }: InTurn<unknown>,
   account: string,
   pace: Pace,
-  { notBefore, notAfter }: CalledUpPlaces,
   deps: DialerDeps,
 ): Promise<Turn[]> {
-  if (turns.length === 0) return [];
+  if (mine.length === 0) return [];
+  const takenMs = Math.ceil((turns.length * pace.intervalUs) / 1000);
+  // The account rests before rows that are not yet due, so the places are taken as the last ones before the end.
+  const notBefore = Math.floor(arrivalUs / 1000) - takenMs;
+  const window = { notBefore, notAfter: notBefore + 2 * takenMs };
   const key = calledUpKeyOf(account);
+  const places = await deps.documents.takePermits(key, { ...pace, burst: 1 }, turns.length, window);
   // Others may have taken places since these were counted; the rows then take the following ones.
-  const latest = notAfter + Math.ceil((turns.length * pace.intervalUs) / 1000);
-  const window = { notBefore, notAfter: latest };
-  const moments = await deps.documents.takePermits(key, pace, turns.length, window);
+  const lateMs = (places[0] ?? notBefore) - notBefore;
   return sendInOrder(
-    turns.map((turn, index) => ({
-      ...turn,
-      moment: Math.max(turn.moment, moments[index] ?? 0),
-    })),
+    mine.map((turn) => ({ ...turn, moment: turn.moment + lateMs })),
     deps,
   );
 }

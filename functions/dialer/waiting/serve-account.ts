@@ -3,7 +3,7 @@ import { breakerKeysOf, openBreakers } from "../../../shared/documents/breakers.
 import type { DocumentsRead, StoredDocument } from "../../../shared/documents/documents.ts";
 import { pauseKeysOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { callUpInTurn, type CalledUpPlaces, placesOf, sendInOrder } from "./call-up-rows.ts";
+import { callUpInTurn, inTurn, placesOf, sendInOrder } from "./call-up-rows.ts";
 import type { DialerDeps } from "../context.ts";
 import type { Backlog, Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
@@ -115,25 +115,22 @@ async function serveOnce(
   const needed =
     pace === undefined ? calledUpMax : Math.ceil((aheadMs * 1000) / pace.intervalUs) + pace.burst;
   const reads = await readRows(all, needed, horizon, deps);
-  const times = new Map(
-    all.map(({ document, route }) => [
-      document.key,
-      timesOf(document, route, documents, { now, aheadMs }),
-    ]),
-  );
-  const order = roundRobin(reads, times, servedLast);
+  const rows = whenTheyMayGo(reads, all, documents, { now, aheadMs });
   const pending = reads.reduce((sum, one) => sum + one.pending, 0);
-  const places = pace && placesOf(account, pace, order.length, documents, deps);
-  const turns = places
-    ? atPlaces(order, places)
-    : atOnce(order, calledUpMax - pending - sentBefore, now);
+  const places =
+    pace === undefined
+      ? { notBefore: now, notAfter: now + aheadMs, arrivalUs: 0 }
+      : placesOf(account, documents, deps);
+  const most = pace === undefined ? calledUpMax - pending - sentBefore : rows.length;
+  const inPlace = inTurn(rows, { pace, servedLast }, places, most);
+  const turns = inPlace.turns.map(({ place, ...turn }): Turn => ({ ...turn, ...place }));
   const changes = await whatWasSeen(reads, now, deps);
   let sent = 0;
   const send = async (mine: readonly Turn[]) => {
     const taken =
-      pace && places
-        ? await callUpInTurn(mine, account, pace, places, deps)
-        : await sendInOrder(mine, deps);
+      pace === undefined
+        ? await sendInOrder(mine, deps)
+        : await callUpInTurn(mine, inPlace, account, pace, deps);
     sent = taken.length;
     return taken;
   };
@@ -142,16 +139,9 @@ async function serveOnce(
     marked,
     sent,
     pending,
-    remains: turns.length < order.length || reads.some(({ isWhole }) => !isWhole),
+    remains: turns.length < rows.length || reads.some(({ isWhole }) => !isWhole),
     servedLast: turns.at(-1)?.backlog ?? servedLast,
   };
-}
-
-/** Assigns the places of an account with a pace to rows in order. */
-function atPlaces(order: readonly Turn[], { moments }: CalledUpPlaces): Turn[] {
-  return order
-    .slice(0, moments.length)
-    .map((turn, index) => ({ ...turn, moment: Math.max(turn.moment, moments[index] ?? 0) }));
 }
 
 /** Returns the changes to each backlog document: the time of its next due row, and of this visit. */
@@ -191,36 +181,22 @@ function timesOf(
     .toSorted((one, other) => one.length - other.length)[0];
 }
 
-/** Takes one row of each backlog in turn, starting after the backlog that was served last. */
-function roundRobin(
-  backlogs: readonly Read[],
-  times: ReadonlyMap<string, readonly number[] | undefined>,
-  servedLast: string,
-): Turn[] {
-  const sorted = backlogs.toSorted((a, b) => (a.document.key < b.document.key ? -1 : 1));
-  const start = Math.max(
-    0,
-    sorted.findIndex(({ document }) => document.key > servedLast),
-  );
-  const order = [...sorted.slice(start), ...sorted.slice(0, start)].map(({ document, fresh }) => ({
-    backlog: document.key,
-    fresh: fresh.slice(0, times.get(document.key)?.length),
-  }));
-  const longest = Math.max(0, ...order.map(({ fresh }) => fresh.length));
-  return Array.from({ length: longest }, (_, index) =>
-    order.flatMap(({ backlog, fresh }) => {
-      const place = fresh[index];
-      const moment = Math.max(place?.dueAt ?? 0, times.get(backlog)?.[index] ?? 0);
-      return place === undefined ? [] : { ...place, moment, backlog };
-    }),
-  ).flat();
-}
-
-/** Without a pace, rows go when they are due, as far as there is room. */
-function atOnce(order: readonly Turn[], room: number, now: number): Turn[] {
-  return order
-    .slice(0, Math.max(0, room))
-    .map((turn) => ({ ...turn, moment: Math.max(now, turn.moment) }));
+/** Returns the rows with the times from which on they may go: when they are due, or those of a breaker's probes. */
+function whenTheyMayGo(
+  reads: readonly Read[],
+  all: readonly Seen[],
+  documents: DocumentsRead,
+  window: { now: number; aheadMs: number },
+) {
+  const routes = new Map(all.map(({ document, route }) => [document.key, route]));
+  return reads.flatMap(({ document, fresh }) => {
+    const backlog = document.key;
+    const times = timesOf(document, routes.get(backlog), documents, window);
+    return fresh.slice(0, times?.length).map((place, index) => {
+      const dueAt = Math.max(place.dueAt, times?.[index] ?? 0);
+      return { id: place.id, dueAt, backlog, place };
+    });
+  });
 }
 
 async function writeAccount(

@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { callIdOf } from "../../../shared/calls/ids.ts";
+import { aRequestId } from "../../support/calls.ts";
+import { createDialerBench } from "../../support/dialer.ts";
+import { type Bench, callsNow, iso, request } from "../../support/dialer-calls.ts";
+
+const startAt = "2026-06-01T10:00Z";
+const utc = { timezone: "UTC" };
+
+/** Sends the calls of one request, and resolves to their ids. */
+async function sendRequest(bench: Bench, count: number): Promise<string[]> {
+  const requestId = aRequestId(bench.now());
+  const calls = callsNow(bench, count, utc).map((call, index) => ({
+    ...call,
+    requestId,
+    id: callIdOf(requestId, index),
+  }));
+  await bench.send(request(calls));
+  return calls.map(({ id }) => id);
+}
+const idsOf = ({ dialed }: Bench) => dialed.map(({ call }) => call.id);
+
+it.each([8, 60])(
+  "calls up %i calls that wait for their hours in their order, none ahead of its hours",
+  async (count) => {
+    const callingHours = { default: { "mon-sun": ["12:00-20:00"] } };
+    const providers = { webhook: { callsPerSecond: 0.2 } };
+    const bench = createDialerBench({ startAt, plan: { callingHours, providers } });
+    bench.advance(37_000); // sweeps find them 20 s before their hours
+    const ids = await sendRequest(bench, count);
+    bench.advance(1000);
+    ids.push(...(await sendRequest(bench, 30)));
+    const places: number[] = [];
+    const { takePermits } = bench.documents;
+    bench.breakDocuments({
+      async takePermits(document, pace, permits, window) {
+        const moments = await takePermits(document, pace, permits, window);
+        if (document.kind === "called-up") places.push(...moments);
+        return moments;
+      },
+    });
+    await bench.simulate(4 * 3600);
+    expect(idsOf(bench)).toEqual(ids);
+    expect(iso(bench.dialed[0]?.at)).toBe("2026-06-01T12:00:02");
+    expect(
+      new Set(bench.dialed.slice(1).map(({ at }, n) => at - (bench.dialed[n]?.at ?? 0))),
+    ).toEqual(new Set([5000]));
+    expect(iso(Math.min(...places))).toBe("2026-06-01T12:00:02");
+  },
+);
