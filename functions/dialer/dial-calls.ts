@@ -1,14 +1,14 @@
 import type { Call } from "../../shared/calls/call.ts";
 import { callOf, type CallRow, type CallState } from "../../shared/calls/call-row.ts";
 import { reviewed } from "../../shared/calls/state-machine.ts";
-import { accountOf } from "../../shared/dial-plan/routes.ts";
+import { accountOf, routeOf } from "../../shared/dial-plan/routes.ts";
 
 import type { BearingDocuments } from "../../shared/documents/restore.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
 import { callUpSoon, gatherWaiting, type WaitingRow } from "./waiting/call-up-soon.ts";
 import { createCaps } from "./delivery/caps.ts";
-import { decide, type Dial, type LookUp } from "./decide.ts";
+import { decide, type Dial, type Known, type LookUp } from "./decide.ts";
 import type { Delivery, Result } from "./delivery/delivery.ts";
 import { dialCall } from "./dial-call.ts";
 import type { DialerDeps } from "./context.ts";
@@ -166,7 +166,28 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
       plan.early.push({ call, ...waits, writtenAt: askedAt, cameBack: true });
     } else if (decision.because === "route_gone") log("alarm", "route.gone", { call_id: id });
   }
-  return plan;
+  return withoutOvertaking(plan, known);
+}
+
+/**
+ * Lets all fresh calls of an account wait in rows where one of them has to wait for its pace: they are called up in
+ * turn, and none takes a permit that was counted for another.
+ */
+function withoutOvertaking(plan: Plan, { plan: dialPlan, now }: Known): Plan {
+  const accounts = new Set(
+    plan.writes.flatMap(({ call, decided }) => {
+      const route = routeOf(call.request.agent_id, dialPlan);
+      return route !== undefined && decided.reason === "pace" ? accountNameOf(route) : [];
+    }),
+  );
+  const waits = { state: "WAITING", reason: "pace", dueAt: now } as const;
+  const isKept = ({ row, route }: Dial) => row !== undefined || !accounts.has(accountNameOf(route));
+  const moved = plan.dials.filter((dial) => !isKept(dial));
+  return {
+    ...plan,
+    dials: plan.dials.filter(isKept),
+    writes: [...plan.writes, ...moved.map(({ call, row }) => ({ call, row, decided: waits }))],
+  };
 }
 
 /** Sorts by waiting time, longest first, then by id, which is the order of acceptance. */

@@ -48,3 +48,20 @@ it.each([8, 60])(
     expect(iso(Math.min(...places))).toBe("2026-06-01T12:00:02");
   },
 );
+
+it.each([
+  { burst: 1, before: 0 },
+  { burst: 2, before: 0 },
+  { burst: 5, before: 3 },
+])(
+  "dials the calls of a message in their order, though few may go at once ($burst, $before before)",
+  async ({ burst, before }) => {
+    const providers = { webhook: { callsPerSecond: 1, burst } };
+    const bench = createDialerBench({ startAt, plan: { providers } });
+    const first = before === 0 ? [] : await sendRequest(bench, before);
+    await bench.simulate(1);
+    const ids = [...first, ...(await sendRequest(bench, 21))];
+    await bench.simulate(120);
+    expect(idsOf(bench)).toEqual(ids);
+  },
+);
