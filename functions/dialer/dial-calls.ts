@@ -180,14 +180,17 @@ function withoutOvertaking(plan: Plan, { plan: dialPlan, now }: Known): Plan {
       return route !== undefined && decided.reason === "pace" ? accountNameOf(route) : [];
     }),
   );
-  const waits = { state: "WAITING", reason: "pace", dueAt: now } as const;
-  const isKept = ({ row, route }: Dial) => row !== undefined || !accounts.has(accountNameOf(route));
-  const moved = plan.dials.filter((dial) => !isKept(dial));
-  return {
-    ...plan,
-    dials: plan.dials.filter(isKept),
-    writes: [...plan.writes, ...moved.map(({ call, row }) => ({ call, row, decided: waits }))],
-  };
+  if (accounts.size === 0) return plan;
+  const decided = { state: "WAITING", reason: "pace", dueAt: now } as const;
+  const dials: Dial[] = [];
+  const writes = [...plan.writes];
+  for (const dial of plan.dials) {
+    const { call, row, route } = dial;
+    if (row === undefined && accounts.has(accountNameOf(route)))
+      writes.push({ call, row, decided });
+    else dials.push(dial);
+  }
+  return { ...plan, dials, writes };
 }
 
 /** Sorts by waiting time, longest first, then by id, which is the order of acceptance. */

@@ -226,13 +226,13 @@ export const waitingMutants: readonly Mutant[] = [
       ],
       [
         "behind an open breaker only probes are called up",
-        "return fresh.slice(0, times?.length).map((place, index) => {",
-        "return fresh.map((place, index) => {",
+        "return fresh.slice(0, times?.length).map(({ id, dueAt }, index) => ({",
+        "return fresh.map(({ id, dueAt }, index) => ({",
       ],
       [
         "the backlogs of an account take turns",
-        "const place = countUpTo(keys, servedLast, compareKeys) % Math.max(1, keys.length);",
-        "const place = 0;",
+        "last = keys.find((key) => key > last) ?? keys[0]",
+        "last = keys[0]",
       ],
       [
         "what is past its time is called up though it is paused",

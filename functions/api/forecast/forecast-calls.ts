@@ -7,8 +7,15 @@ import { openBreakers } from "../../../shared/documents/breakers.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { isOnDoNotCallList, isPaused } from "../../../shared/documents/orders.ts";
 import { isHeld } from "../../../shared/documents/restore.ts";
+import { messageCallsMax } from "../../../shared/queue/messages.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { type Bearing, decideByClock, endOf } from "../../../shared/schedule/decide-waiting.ts";
+import { isLive } from "../../../shared/schedule/called-up.ts";
+import {
+  type Bearing,
+  decideByClock,
+  decideWaiting,
+  endOf,
+} from "../../../shared/schedule/decide-waiting.ts";
 import { planErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
@@ -78,12 +85,26 @@ export function forecastCalls(
   const waiting = read.waiting.map((row, index) =>
     waitingCall(row, posted.calls.length + index, { ...at, now }),
   );
+  if (posted.at === now && fresh.length <= messageCallsMax) goAtOnce(fresh.filter(isQueued), known);
   const queued = [...fresh, ...waiting].flatMap((one) => (isQueued(one) ? one : []));
   const ended: Ended[] = [];
   for (const one of runQueues(queued, known, read.caps, now)) ended[one.index] = one;
   const endedOf = (one: Queued | Forecasted) =>
     isQueued(one) ? (ended[one.index] ?? { ...one, end: notForecast }) : one;
   return { plan, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
+}
+
+/** Lets the calls of a message that is posted now go in its order, at accounts where all of them may go at once. */
+function goAtOnce(fresh: readonly Queued[], known: Bearing): void {
+  const due = fresh.filter(({ dueAt }) => dueAt <= known.now);
+  for (const [account, own] of Map.groupBy(due, (item) => item.account)) {
+    const ahead = new Map<string, number>();
+    const mayGo = (item: Queued, index: number) => {
+      ahead.set(account, index);
+      return decideWaiting(item, undefined, { ...known, ahead }).kind === "dial";
+    };
+    if (own.every(mayGo)) for (const item of own) item.isCalledUp = true;
+  }
 }
 
 /** Everything known about calls when they are posted. */
@@ -174,6 +195,7 @@ function freshCall(
     dueAt: closed?.dueAt ?? now,
     reason: closed?.reason,
     decidedAt: now,
+    isCalledUp: false,
     hasNumber: true,
     isUnread,
     delays: none,
@@ -185,7 +207,7 @@ function freshCall(
 
 /** Returns a call that waits already as it stands in its queue, or the end of one that stands in none. */
 function waitingCall(
-  { call, backlog, dueAt, reason, hasNumber }: WaitingCall,
+  { call, backlog, dueAt, reason, hasNumber, mark }: WaitingCall,
   index: number,
   known: AtPosting,
 ): Queued | Forecasted {
@@ -199,7 +221,9 @@ function waitingCall(
   if (route === undefined || account === null) return ended({ kind: "held", reason: "route_gone" });
   const because = known.heldBy(agentId, route);
   if (because !== undefined) return ended({ kind: "held", reason: because });
-  const of = { index, route, account, backlog, dueAt, reason, hasNumber };
+  const { restartedAt = 0 } = known.documents.get("account", account)?.value ?? {};
+  const isCalledUp = mark !== undefined && isLive(mark, { now: known.now, restartedAt });
+  const of = { index, route, account, backlog, dueAt, reason, hasNumber, isCalledUp };
   return { ...call, ...of, decidedAt: undefined, isUnread, delays: none, end: undefined };
 }
 

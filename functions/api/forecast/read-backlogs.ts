@@ -2,6 +2,8 @@ import { type Call } from "../../../shared/calls/call.ts";
 import { callOf } from "../../../shared/calls/call-row.ts";
 import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
+import type { Mark } from "../../../shared/documents/kinds.ts";
+import { markOf } from "../../../shared/schedule/called-up.ts";
 import type { CallLedger, DuePlace } from "../../../shared/ledger/call-ledger.ts";
 import { endOfTime } from "../operator/fields.ts";
 
@@ -26,6 +28,8 @@ export interface WaitingCall {
   reason: string;
   /** False if the request is that of a row near it, as its own was not read. */
   hasNumber: boolean;
+  /** The mark of the rows that were called up together with it, if it was called up. */
+  mark: Mark | undefined;
 }
 
 /** The calls of a backlog that wait. */
@@ -150,7 +154,8 @@ function waitingIn(
     const of = { id, requestId: requestIdOf(id), acceptedAt: timeOfId(id), ancestors: undefined };
     const hasNumber = own !== undefined;
     const one = hasNumber ? call : { ...call, ...of };
-    waiting.push({ call: one, backlog: backlog.key, dueAt, reason, hasNumber });
+    const mark = markOf({ id, dueAt }, backlog.value.marks);
+    waiting.push({ call: one, backlog: backlog.key, dueAt, reason, hasNumber, mark });
   }
   return waiting;
 }

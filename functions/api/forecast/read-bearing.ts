@@ -11,7 +11,7 @@ import {
 import { restoreKey } from "../../../shared/documents/restore.ts";
 import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
-import { paceKeyOf } from "../../../shared/schedule/account-pace.ts";
+import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
 import type { Schedule } from "../../../shared/schedule/schedule.ts";
 import type { RouteDeps } from "../context.ts";
 import { numbersReadMax } from "./forecast-schema.ts";
@@ -108,6 +108,7 @@ function keysOfAgents(agents: Iterable<string>, { plan }: PlanWithSchedule): Doc
       ...pauseKeysOf(agent, route),
       ...breakerKeysOf(agent, route).filter(({ kind }) => kind === "breaker"),
       paceKeyOf(account),
+      calledUpKeyOf(account),
       { kind: "account", key: account },
     ];
   });

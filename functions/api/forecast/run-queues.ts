@@ -1,15 +1,10 @@
 import type { Call } from "../../../shared/calls/call.ts";
 import type { CallState } from "../../../shared/calls/call-row.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { Route } from "../../../shared/providers/index.ts";
-import {
-  type AccountQueue,
-  type AccountStart,
-  createAccountQueue,
-} from "../../../shared/schedule/account-queue.ts";
 import { type Bearing, decideByClock } from "../../../shared/schedule/decide-waiting.ts";
 import { freeAt, overCap } from "../../../shared/schedule/frequency-cap.ts";
+import { createForecastQueue, type ForecastQueue } from "./forecast-queue.ts";
 import type { Limit } from "./forecast-schema.ts";
 
 /** Maximum decisions of one forecast: some seconds of CPU. Only odd plans need more than a few for each call. */
@@ -28,6 +23,8 @@ export interface Queued extends Call {
   reason: string | undefined;
   /** Time for which it was decided already that the call may go. */
   decidedAt: number | undefined;
+  /** True if it was called up: its place is before those of all others. */
+  isCalledUp: boolean;
   /** False for a row whose request was not read: it has that of a row near it, but not its number. */
   hasNumber: boolean;
   /** True if what bears on its number or agent was not read. */
@@ -69,12 +66,12 @@ export function runQueues(
   caps: ReadonlyMap<string, readonly number[]>,
   from: number,
 ): Ended[] {
-  const queues = new Map<string, AccountQueue<Queued>>();
-  for (const item of items) {
-    const queue = queues.get(item.account) ?? createAccountQueue(startOf(item, bearing), from);
-    queues.set(item.account, queue);
-    queue.add(item);
-  }
+  const queues = new Map(
+    [...Map.groupBy(items, (item) => item.account)].map(([account, own]) => [
+      account,
+      createForecastQueue(account, own, bearing, from),
+    ]),
+  );
   const known = { ...bearing };
   const called = new Map(caps);
   const ended: Ended[] = [];
@@ -104,17 +101,9 @@ function isEnded(item: Queued): item is Ended {
 /** The end of calls that a forecast did not come to. */
 export const notForecast = { kind: "held", reason: "not_forecast" } as const satisfies End;
 
-function startOf({ account, route }: Queued, { plan, documents }: Bearing): AccountStart {
-  return {
-    pace: accountOf(route, plan).pace,
-    arrivalUs: documents.get("pace", account)?.value.arrivalUs ?? 0,
-    servedLast: documents.get("account", account)?.value.servedLast ?? "",
-  };
-}
-
 /** Returns the queue that serves a call first, and when. */
-function earliest(queues: Iterable<AccountQueue<Queued>>) {
-  let first: { queue: AccountQueue<Queued>; at: number } | undefined;
+function earliest(queues: Iterable<ForecastQueue>) {
+  let first: { queue: ForecastQueue; at: number } | undefined;
   for (const queue of queues) {
     const at = queue.nextAt();
     if (at !== undefined && (first === undefined || at < first.at)) first = { queue, at };

@@ -1,9 +1,10 @@
 import { comparePlaces } from "../../../shared/ledger/call-ledger.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { grantPermits, type Pace } from "../../../shared/schedule/pacing.ts";
-import { callUpInTurn, inTurn, placesOf } from "./call-up-rows.ts";
+import type { Pace } from "../../../shared/schedule/pacing.ts";
+import { callUpInTurn, inTurn, placesMax, placesOf } from "./call-up-rows.ts";
 import type { DialerDeps } from "../context.ts";
-import { type Horizon, isLive, markOf, passedAt, type Turn } from "./marks.ts";
+import { isLive, markOf } from "../../../shared/schedule/called-up.ts";
+import { type Horizon, passedAt, type Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
 import { type Read, readRows } from "./read-backlogs.ts";
 import { markAndSend } from "./write-backlogs.ts";
@@ -55,20 +56,21 @@ async function callUpOnce(
   if (standing?.rowsRemain === true) return [];
   const now = clock.now();
   const places = placesOf(account, read, deps);
-  const { granted } = grantPermits(places.arrivalUs, pace, rows.length + othersMax, places);
+  const most = Math.min(rows.length + othersMax, placesMax(pace, deps));
   const backlogs = keys.flatMap((key) => {
     const document = read.get("backlog", key);
     return document === undefined ? [] : { key, document };
   });
-  if (granted === 0 || backlogs.length === 0) return [];
+  if (backlogs.length === 0) return [];
   const horizon: Horizon = { now, restartedAt: standing?.restartedAt ?? 0, isPaced: true };
-  const reads = await readRows(backlogs, granted, horizon, deps);
+  const reads = await readRows(backlogs, most, horizon, deps);
   const found = reads.flatMap(({ document, fresh }): Omit<Turn, "moment">[] =>
     fresh.map((place) => ({ ...place, backlog: document.key })),
   );
   const { servedLast = "" } = standing ?? {};
   const all = [...ownLeft(rows, reads, horizon), ...found];
-  const inPlace = inTurn(all, { pace, servedLast }, places, granted);
+  const inPlace = inTurn(all, { pace, servedLast }, places, most);
+  if (inPlace.turns.length === 0) return [];
   const changes = reads.map(({ document }) => ({ document, value: document.value }));
   const send = (mine: readonly Turn[]) => callUpInTurn(mine, inPlace, account, pace, deps);
   const marked = await markAndSend(inPlace.turns, changes, horizon, send, deps);

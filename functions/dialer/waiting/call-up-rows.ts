@@ -35,6 +35,11 @@ export function placesOf(
   return { notBefore, notAfter: now + aheadMsOf(deps), arrivalUs };
 }
 
+/** Maximum number of places before the next sweep. */
+export function placesMax(pace: Pace, deps: Pick<DialerDeps, "sweepSeconds">): number {
+  return Math.ceil((aheadMsOf(deps) * 1000) / pace.intervalUs) + pace.burst;
+}
+
 /** Rows in the order of their turns, each with its time, and the theoretical arrival time after them. */
 export interface InTurn<Row> {
   turns: (Row & { moment: number })[];
@@ -52,8 +57,11 @@ export function inTurn<Row extends DuePlace & { backlog: string }>(
   { notBefore, notAfter, arrivalUs }: CalledUpPlaces,
   most: number,
 ): InTurn<Row> {
-  const queue = createAccountQueue<Row>({ pace, servedLast, arrivalUs }, notBefore);
-  for (const row of rows.toSorted(comparePlaces)) queue.add(row);
+  const later = rows.toSorted((one, other) => comparePlaces(other, one));
+  const queue = createAccountQueue<Row>({ pace, servedLast, arrivalUs }, notBefore, {
+    first: () => later.at(-1),
+    removeFirst: () => void later.pop(),
+  });
   const turns: InTurn<Row>["turns"] = [];
   while (turns.length < most) {
     const moment = queue.nextAt();

@@ -1,9 +1,8 @@
 import type { StoredDocument } from "../../../shared/documents/documents.ts";
 import type { Mark } from "../../../shared/documents/kinds.ts";
 import { comparePlaces, type DuePlace } from "../../../shared/ledger/call-ledger.ts";
+import { isLive, markOf, type MarkTimes } from "../../../shared/schedule/called-up.ts";
 
-/** Time after its last hint from which on a row that still stands counts as never called up. */
-const hintLifeMs = 30_000;
 /** Age up to which a mark moves on with the rows called up after it, so that a busy backlog has few marks. */
 const youngMs = 30_000;
 
@@ -21,32 +20,20 @@ export interface Turn extends DuePlace {
   isBehind?: boolean;
 }
 
-/** The times that decide whether a mark counts, in milliseconds since the epoch. */
-export interface Horizon {
-  now: number;
-  restartedAt: number;
+/** The times that decide whether a mark counts, and whether its rows go in a pace. */
+export interface Horizon extends MarkTimes {
   isPaced: boolean;
 }
 
-/** True if a mark counts: made since the account was restarted, and not yet 30 s past its last hint. */
-export function isLive({ since, until }: Mark, { now, restartedAt }: Horizon): boolean {
-  return since > restartedAt && now <= until + hintLifeMs;
-}
-
-/** The mark that covers a row: the first at or after it. */
-export function markOf(place: DuePlace, marks: readonly Mark[]): Mark | undefined {
-  return marks.find((one) => comparePlaces(place, one) <= 0);
+/** True if a row was called up and its hint may yet come. */
+export function isPending(place: DuePlace, marks: readonly Mark[], times: MarkTimes): boolean {
+  const mark = markOf(place, marks);
+  return mark !== undefined && isLive(mark, times);
 }
 
 /** Returns the time of the read that passed over a row before its mark. A row written later was not seen by it. */
 export function passedAt(place: DuePlace, { former, at }: Mark): number {
   return former.find((one) => comparePlaces(place, one) <= 0)?.at ?? at;
-}
-
-/** True if a row was called up and its hint may yet come. */
-export function isPending(place: DuePlace, marks: readonly Mark[], horizon: Horizon): boolean {
-  const mark = markOf(place, marks);
-  return mark !== undefined && isLive(mark, horizon);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { DuePlace } from "../../../shared/ledger/call-ledger.ts";
 import type { DialerDeps } from "../context.ts";
-import { type Backlog, type Horizon, isLive, isPending, marksNow } from "./marks.ts";
+import { isLive } from "../../../shared/schedule/called-up.ts";
+import { type Backlog, type Horizon, isPending, marksNow } from "./marks.ts";
 
 /** Time reserved for the next sweep's messages to arrive. */
 const messageMsMax = 15_000;

@@ -3,7 +3,7 @@ import { breakerKeysOf, openBreakers } from "../../../shared/documents/breakers.
 import type { DocumentsRead, StoredDocument } from "../../../shared/documents/documents.ts";
 import { pauseKeysOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { callUpInTurn, inTurn, placesOf, sendInOrder } from "./call-up-rows.ts";
+import { callUpInTurn, inTurn, placesMax, placesOf, sendInOrder } from "./call-up-rows.ts";
 import type { DialerDeps } from "../context.ts";
 import type { Backlog, Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
@@ -112,8 +112,7 @@ async function serveOnce(
   const standing = documents.get("account", account)?.value;
   const { calledUpMax = calledUpMin, restartedAt = 0, servedLast = "" } = standing ?? {};
   const horizon = { now, restartedAt, isPaced: pace !== undefined };
-  const needed =
-    pace === undefined ? calledUpMax : Math.ceil((aheadMs * 1000) / pace.intervalUs) + pace.burst;
+  const needed = pace === undefined ? calledUpMax : placesMax(pace, deps);
   const reads = await readRows(all, needed, horizon, deps);
   const rows = whenTheyMayGo(reads, all, documents, { now, aheadMs });
   const pending = reads.reduce((sum, one) => sum + one.pending, 0);
@@ -123,7 +122,7 @@ async function serveOnce(
       : placesOf(account, documents, deps);
   const most = pace === undefined ? calledUpMax - pending - sentBefore : rows.length;
   const inPlace = inTurn(rows, { pace, servedLast }, places, most);
-  const turns = inPlace.turns.map(({ place, ...turn }): Turn => ({ ...turn, ...place }));
+  const turns = inPlace.turns.map((turn): Turn => ({ ...turn, dueAt: turn.wasDueAt }));
   const changes = await whatWasSeen(reads, now, deps);
   let sent = 0;
   const send = async (mine: readonly Turn[]) => {
@@ -190,12 +189,13 @@ function whenTheyMayGo(
 ) {
   const routes = new Map(all.map(({ document, route }) => [document.key, route]));
   return reads.flatMap(({ document, fresh }) => {
-    const backlog = document.key;
-    const times = timesOf(document, routes.get(backlog), documents, window);
-    return fresh.slice(0, times?.length).map((place, index) => {
-      const dueAt = Math.max(place.dueAt, times?.[index] ?? 0);
-      return { id: place.id, dueAt, backlog, place };
-    });
+    const times = timesOf(document, routes.get(document.key), documents, window);
+    return fresh.slice(0, times?.length).map(({ id, dueAt }, index) => ({
+      id,
+      dueAt: Math.max(dueAt, times?.[index] ?? 0),
+      wasDueAt: dueAt,
+      backlog: document.key,
+    }));
   });
 }
 
