@@ -168,7 +168,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     if (first?.rules === rules && first.zones === zones) return first.opening;
     const found = openings?.get(rules)?.get(zones);
     if (found !== undefined) return found;
-    const candidates = [zones].flat();
+    const candidates = typeof zones === "string" ? [zones] : zones;
     const names = candidates.length > 0 ? candidates : [plan.defaultTimeZone ?? ""];
     const hours = { rules: rules.hours, zones: zonesNamed(names, window.from) };
     const opening = openingIn(hours, window);

@@ -48,14 +48,14 @@ const costs = await inTurns(
   ],
   { warmUps: 6 },
 );
-const [accepted, plain] = costs;
-if (accepted === undefined || plain === undefined) throw new Error("nothing was measured");
+const [accepted] = costs;
+const dearest = costs.toSorted((one, other) => one.median - other.median).at(-1);
+if (accepted === undefined || dearest === undefined) throw new Error("nothing was measured");
 report({
   title: "Forecasts",
   text: [
     `CPU from the bytes of a request with ${count.toLocaleString("en")} calls to its answer, by the example dial plan, ` +
-      "beside accepting the same calls as a batch. Nothing waits, and the ports are in memory. The target is that of the " +
-      "first forecast; a pace, a cap and items cost more:",
+      "beside accepting the same calls as a batch. Nothing waits, and the ports are in memory:",
     table(
       ["", "CPU"],
       costs.map((cost) => [cost.name, times(cost, accepted)]),
@@ -63,10 +63,10 @@ report({
   ].join("\n\n"),
   targets: [
     {
-      what: "forecast of 10,000 calls, CPU, beside accepting that batch",
+      what: "the dearest forecast of 10,000 calls, CPU, beside accepting that batch",
       target: `≤ ${most.toFixed(1)} ×`,
-      measured: `${(plain.median / accepted.median).toFixed(2)} ×`,
-      met: plain.median <= most * accepted.median,
+      measured: `${(dearest.median / accepted.median).toFixed(2)} ×`,
+      met: dearest.median <= most * accepted.median,
     },
   ],
 });

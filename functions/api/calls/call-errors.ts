@@ -1,4 +1,9 @@
-import { type CallRequest, callRequestSchema, singleSchema } from "../../../shared/calls/call.ts";
+import {
+  type CallRequest,
+  callRequestSchema,
+  isPlainCall,
+  singleSchema,
+} from "../../../shared/calls/call.ts";
 import { mayBeCalled } from "../../../shared/dial-plan/destinations.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
@@ -20,6 +25,7 @@ export function readCallAt(
   value: unknown,
   index: number,
 ): { request: CallRequest } | { errors: ProblemError[] } {
+  if (isPlainCall(value)) return { request: value };
   const { data, error } = singleSchema.safeParse(value);
   if (data !== undefined) return { request: data };
   const issues = error?.issues ?? [];

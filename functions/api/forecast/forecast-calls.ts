@@ -20,17 +20,8 @@ import { planErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { BearingRead, PlanWithSchedule } from "./read-bearing.ts";
-import {
-  type Delay,
-  delay,
-  type End,
-  type Ended,
-  endAs,
-  ruleIn,
-  notForecast,
-  type Queued,
-  runQueues,
-} from "./run-queues.ts";
+import type { Delay, End, Ended, Queued } from "./queued.ts";
+import { delay, endAs, notForecast, ruleIn, runQueues } from "./run-queues.ts";
 
 /** The calls as posted, and by whom. */
 export interface Posted {
@@ -79,6 +70,7 @@ export function forecastCalls(
     ...known,
     now: posted.at,
     heldBy: holdsIn(documents),
+    wayOf: waysIn(plan),
     agents: read.agents,
   };
   const fresh = postedCalls(posted, at);
@@ -110,6 +102,7 @@ function goAtOnce(fresh: readonly Queued[], known: Bearing): void {
 /** Everything known about calls when they are posted. */
 interface AtPosting extends Bearing {
   heldBy: HeldBy;
+  wayOf: ReturnType<typeof waysIn>;
   /** Agents whose pauses and breakers were read. */
   agents: ReadonlySet<string>;
 }
@@ -133,6 +126,24 @@ function holdsIn(documents: DocumentsRead): HeldBy {
   };
 }
 
+/** The way of an agent's calls. */
+interface Way {
+  route: Route;
+  account: string;
+}
+
+/** Returns a function that finds the way of an agent's calls once: to name a webhook's account is to read its address. */
+function waysIn(plan: DialPlan): (agentId: string) => Way | undefined {
+  const known = new Map<string, Way | undefined>();
+  return (agentId) => {
+    if (!known.has(agentId)) {
+      const route = routeOf(agentId, plan);
+      known.set(agentId, route && { route, account: accountNameOf(route) });
+    }
+    return known.get(agentId);
+  };
+}
+
 /** Returns the posted calls as they enter their queues, and the ends of those that enter none. */
 function postedCalls(
   { calls, client, agents, at }: Posted,
@@ -144,16 +155,16 @@ function postedCalls(
     if ("errors" in one) return refused(one.errors);
     const { request } = one;
     const { agent_id: agentId } = request;
-    const route = routeOf(agentId, known.plan);
+    const way = known.wayOf(agentId);
     const errors = planErrors(request, known, { agents }, at);
-    if (errors.length > 0 || route === undefined) {
+    if (errors.length > 0 || way === undefined) {
       return refused(errors.map(({ field, detail }) => ({ pointer: `/${index}${field}`, detail })));
     }
     const backlog = backlogs.get(agentId) ?? backlogOf({ client, agentId });
     backlogs.set(agentId, backlog);
     const id = callIdOf(requestId, index);
     const call = { id, requestId, batchCalls: calls.length, client, acceptedAt: at, request };
-    return freshCall(call, index, { route, backlog }, known);
+    return freshCall(call, index, { ...way, backlog }, known);
   });
 }
 
@@ -164,12 +175,11 @@ function postedCalls(
 function freshCall(
   call: Call,
   index: number,
-  { route, backlog }: { route: Route; backlog: string },
+  { route, account, backlog }: Way & { backlog: string },
   known: AtPosting,
 ): Queued | Forecasted {
   const { now, documents, hashKey, hashOf, agents, heldBy } = known;
   const { phone_number, agent_id: agentId } = call.request;
-  const account = accountNameOf(route);
   const hash = hashOf(phone_number);
   const isUnread = hash === undefined || !agents.has(agentId);
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
@@ -212,8 +222,7 @@ function waitingCall(
   known: AtPosting,
 ): Queued | Forecasted {
   const { agent_id: agentId } = call.request;
-  const route = routeOf(agentId, known.plan);
-  const account = route === undefined ? null : accountNameOf(route);
+  const { route, account = null } = known.wayOf(agentId) ?? {};
   const isUnread = false;
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
   const over = endOf(call, known.now, known);

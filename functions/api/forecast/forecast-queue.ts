@@ -2,7 +2,7 @@ import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { type AccountStart, createAccountQueue } from "../../../shared/schedule/account-queue.ts";
 import type { Bearing } from "../../../shared/schedule/decide-waiting.ts";
 import { createPlaceList } from "./place-list.ts";
-import type { Queued } from "./run-queues.ts";
+import type { Queued } from "./queued.ts";
 
 /** Time ahead of their places at which rows are called up: a minute until the next sweep, and its messages' time. */
 const calledUpAheadMs = 75_000;
@@ -12,7 +12,7 @@ export interface ForecastQueue {
   add(item: Queued): void;
   /** Time at which the next call is served, in milliseconds since the epoch; undefined: none waits. */
   nextAt(): number | undefined;
-  /** Removes the call that is served at `nextAt()`. */
+  /** Removes the call that is served at the time that `nextAt` has just returned. */
   take(): Queued | undefined;
 }
 
@@ -33,25 +33,24 @@ export function createForecastQueue(
   const start = startOf(account, items, bearing);
   let queue = createAccountQueue(start, from, calledUp);
   let isCallingUp = true;
-  let servedAt = from;
+  let upcomingAt = from;
   // Writers call rows up without noting whose turn was the last. Unless rows remained, the next sweep notes it first.
   const { rowsRemain } = bearing.documents.get("account", account)?.value ?? {};
   let turnsNotedAt = rowsRemain === true ? Infinity : bearing.now + calledUpAheadMs;
-  const nextAt = () => {
-    const at = queue.nextAt();
-    if (at !== undefined || !isCallingUp) return at;
-    isCallingUp = false;
-    queue = createAccountQueue({ ...start, arrivalUs: queue.arrivalUs() }, servedAt, others);
-    return queue.nextAt();
-  };
   return {
     add: others.add,
-    nextAt,
+    nextAt() {
+      let at = queue.nextAt();
+      if (at === undefined && isCallingUp) {
+        isCallingUp = false;
+        queue = createAccountQueue({ ...start, arrivalUs: queue.arrivalUs() }, upcomingAt, others);
+        at = queue.nextAt();
+      }
+      upcomingAt = at ?? upcomingAt;
+      return at;
+    },
     take() {
-      const at = nextAt();
-      if (at === undefined) return undefined;
-      servedAt = at;
-      if (at > turnsNotedAt) {
+      if (upcomingAt > turnsNotedAt) {
         queue.turnAfter(start.servedLast);
         turnsNotedAt = Infinity;
       }

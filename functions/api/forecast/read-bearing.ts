@@ -125,8 +125,10 @@ function capKeysOf(
       const route = routeOf(request.agent_id, plan);
       return route !== undefined && schedule.capsOf(request, route).caps.length > 0;
     });
-  return requests.flatMap((request): DocumentKey[] => {
+  const keys = new Set<string>();
+  for (const request of requests) {
     const key = hashes.get(request.phone_number);
-    return key !== undefined && isCapped(request) ? [{ kind: "cap", key }] : [];
-  });
+    if (key !== undefined && !keys.has(key) && isCapped(request)) keys.add(key);
+  }
+  return [...keys].map((key) => ({ kind: "cap", key }));
 }

@@ -1,53 +1,13 @@
-import type { Call } from "../../../shared/calls/call.ts";
 import type { CallState } from "../../../shared/calls/call-row.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import type { Route } from "../../../shared/providers/index.ts";
 import { type Bearing, decideByClock } from "../../../shared/schedule/decide-waiting.ts";
 import { freeAt, overCap } from "../../../shared/schedule/frequency-cap.ts";
 import { createForecastQueue, type ForecastQueue } from "./forecast-queue.ts";
 import type { Limit } from "./forecast-schema.ts";
+import type { Delay, End, Ended, Queued } from "./queued.ts";
 
 /** Maximum decisions of one forecast: some seconds of CPU. Only odd plans need more than a few for each call. */
 const decisionsMax = 500_000;
-
-/** A call in a virtual queue, which changes it as time goes on. */
-export interface Queued extends Call {
-  /** Place of the call among all calls of the forecast. */
-  index: number;
-  route: Route;
-  account: string;
-  backlog: string;
-  /** The earliest time at which the call itself may go, in milliseconds since the epoch. */
-  dueAt: number;
-  /** Reason of the wait, like that of a row. */
-  reason: string | undefined;
-  /** Time for which it was decided already that the call may go. */
-  decidedAt: number | undefined;
-  /** True if it was called up: its place is before those of all others. */
-  isCalledUp: boolean;
-  /** False for a row whose request was not read: it has that of a row near it, but not its number. */
-  hasNumber: boolean;
-  /** True if what bears on its number or agent was not read. */
-  isUnread: boolean;
-  delays: readonly Delay[];
-  end: End | undefined;
-}
-
-/** The time by which a rule has delayed a call. */
-export interface Delay {
-  limit: Limit;
-  /** Place of the rule in the plan; the account, if it is a pace. */
-  rule: string;
-  ms: number;
-}
-
-/** The end of a queued call. */
-export type End =
-  | { kind: "dialed"; at: number }
-  | { kind: "never" | "expire" | "held"; reason: string };
-
-/** A queued call that has its end. */
-export type Ended = Queued & { end: End };
 
 /** Result of serving a call: it waits on for a rule, or has its end. */
 type Step = { kind: "wait"; limit: Limit; rule: string; dueAt: number; reason: string } | End;
@@ -66,17 +26,14 @@ export function runQueues(
   caps: ReadonlyMap<string, readonly number[]>,
   from: number,
 ): Ended[] {
-  const queues = new Map(
-    [...Map.groupBy(items, (item) => item.account)].map(([account, own]) => [
-      account,
-      createForecastQueue(account, own, bearing, from),
-    ]),
+  const queues = [...Map.groupBy(items, (item) => item.account)].map(([account, own]) =>
+    createForecastQueue(account, own, bearing, from),
   );
   const known = { ...bearing };
   const called = new Map(caps);
   const ended: Ended[] = [];
   for (let decisions = 1; ; decisions++) {
-    const next = earliest(queues.values());
+    const next = earliest(queues);
     const item = next?.queue.take();
     if (next === undefined || item === undefined) return ended;
     known.now = next.at;
@@ -102,7 +59,7 @@ function isEnded(item: Queued): item is Ended {
 export const notForecast = { kind: "held", reason: "not_forecast" } as const satisfies End;
 
 /** Returns the queue that serves a call first, and when. */
-function earliest(queues: Iterable<ForecastQueue>) {
+function earliest(queues: readonly ForecastQueue[]) {
   let first: { queue: ForecastQueue; at: number } | undefined;
   for (const queue of queues) {
     const at = queue.nextAt();

@@ -42,26 +42,26 @@ export function summarize(
 
 /** Describes the calls one by one; without `all`, those that are not dialed. At most 10,000 errors are named. */
 export function itemsOf(posted: readonly Forecasted[], which: "problems" | "all"): ForecastItem[] {
+  const items: ForecastItem[] = [];
   let errorsLeft = itemErrorsMax;
-  return posted.flatMap((one, index): ForecastItem[] => {
+  for (let index = 0; index < posted.length; index++) {
+    const one = posted[index];
+    if (one === undefined) continue;
     const outcome = outcomeOf(one);
-    if (which === "problems" && (outcome === "wait" || outcome === "at_once")) return [];
+    if (which === "problems" && (outcome === "wait" || outcome === "at_once")) continue;
     const { end, account, isUnread } = one;
+    const item: ForecastItem = { index, outcome };
+    if (end.kind === "dialed") item.at = timeOf(end.at);
+    if (account !== null) item.account = account;
+    const reason = reasonOfCall(one);
+    if (reason !== undefined) item.reason = reason;
     const errors = end.kind === "refused" ? pointedIn(end.errors).slice(0, errorsLeft) : [];
     errorsLeft -= errors.length;
-    const reason = reasonOfCall(one);
-    return [
-      {
-        index,
-        outcome,
-        ...(end.kind === "dialed" ? { at: timeOf(end.at) } : {}),
-        ...(account === null ? {} : { account }),
-        ...(reason === undefined ? {} : { reason }),
-        ...(errors.length > 0 ? { errors } : {}),
-        ...(isUnread ? { is_unread: true as const } : {}),
-      },
-    ];
-  });
+    if (errors.length > 0) item.errors = errors;
+    if (isUnread) item.is_unread = true;
+    items.push(item);
+  }
+  return items;
 }
 
 function outcomeOf({ end, delays }: Forecasted): Outcome {
@@ -81,9 +81,12 @@ function reasonOfCall({ end, delays }: Forecasted): string | undefined {
 
 function timesOf(dialed: readonly Dialed[]): { first_at: string | null; last_at: string | null } {
   if (dialed.length === 0) return { first_at: null, last_at: null };
-  const at = (pick: (one: number, other: number) => number) =>
-    timeOf(dialed.reduce((best, { end }) => pick(best, end.at), dialed[0]?.end.at ?? 0));
-  return { first_at: at(Math.min), last_at: at(Math.max) };
+  let [first, last] = [Infinity, -Infinity];
+  for (const { end } of dialed) {
+    if (end.at < first) first = end.at;
+    if (end.at > last) last = end.at;
+  }
+  return { first_at: timeOf(first), last_at: timeOf(last) };
 }
 
 /** Returns the errors of a body. Those of headers cannot be among a call's. */
@@ -176,33 +179,37 @@ function pacesOf(plan: DialPlan): Map<string, number> {
 
 /** Adds up the delays of dialed calls by rule, the longest sum first. */
 function rulesOf(dialed: readonly Dialed[]): RuleForecast[] {
-  const rules = new Map<string, RuleForecast & { ms: number }>();
+  const sums: (RuleForecast & { ms: number })[] = [];
   for (const { delays } of dialed) {
     for (const { limit, rule, ms } of delays) {
-      const key = `${limit} ${rule}`;
-      const sum = rules.get(key) ?? { limit, rule, calls: 0, seconds: 0, seconds_most: 0, ms: 0 };
-      rules.set(key, sum);
+      let sum = sums.find((one) => one.rule === rule && one.limit === limit);
+      if (sum === undefined) {
+        sum = { limit, rule, calls: 0, seconds: 0, seconds_most: 0, ms: 0 };
+        sums.push(sum);
+      }
       sum.calls += 1;
       sum.ms += ms;
       sum.seconds_most = Math.max(sum.seconds_most, Math.ceil(ms / 1000));
     }
   }
-  return [...rules.values()]
+  return sums
     .toSorted((a, b) => b.ms - a.ms)
     .map(({ ms, ...sum }) => ({ ...sum, seconds: Math.ceil(ms / 1000) }));
 }
 
 /** Counts dialed calls by the hour and account, in the order of time. */
 function hoursOf(dialed: readonly Dialed[]): ForecastSummary["hours"] {
-  return [...Map.groupBy(dialed, ({ account }) => account ?? "")]
-    .flatMap(([account, all]) => {
-      const counts = new Map<number, number>();
-      for (const { end } of all) {
-        const hour = Math.floor(end.at / hourMs) * hourMs;
-        counts.set(hour, (counts.get(hour) ?? 0) + 1);
-      }
-      return [...counts].map(([at, calls]) => ({ at, account, calls }));
-    })
+  const hours = new Map<number, { at: number; account: string; calls: number }[]>();
+  for (const { end, account } of dialed) {
+    const at = Math.floor(end.at / hourMs) * hourMs;
+    let counts = hours.get(at);
+    if (counts === undefined) hours.set(at, (counts = []));
+    const count = counts.find((one) => one.account === account);
+    if (count === undefined) counts.push({ at, account: account ?? "", calls: 1 });
+    else count.calls += 1;
+  }
+  return [...hours.values()]
+    .flat()
     .toSorted((a, b) => a.at - b.at || (a.account < b.account ? -1 : 1))
     .map(({ at, account, calls }) => ({ hour: timeOf(at), account, calls }));
 }
