@@ -2,6 +2,7 @@ import { useBacklogs } from "../../functions/dialer/waiting/backlogs.ts";
 import { withPortLimits } from "../../functions/dialer/wiring.ts";
 import type { Call } from "../../shared/calls/call.ts";
 import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
+import { callIdOf } from "../../shared/calls/ids.ts";
 import type { DocumentKey, StoredDocument } from "../../shared/documents/documents.ts";
 import type { CancellationOrder, Kind, ValueOf } from "../../shared/documents/kinds.ts";
 import {
@@ -17,7 +18,7 @@ import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import type { Route } from "../../shared/providers/index.ts";
 import type { CallQueue } from "../../shared/queue/call-queue.ts";
 import { type CallsMessage, type Message, messageOf } from "../../shared/queue/messages.ts";
-import { aCall } from "./calls.ts";
+import { aCall, aRequestId } from "./calls.ts";
 import type { createDialerBench } from "./dialer.ts";
 import { rowIn } from "./rows.ts";
 
@@ -51,6 +52,22 @@ export const due = (...calls: { id: string }[]): Message => ({
   kind: "due",
   ids: calls.map(({ id }) => id),
 });
+
+/** Sends the calls of one request, in the order of their ids. */
+export async function sendRequest(
+  bench: Bench,
+  count: number,
+  fields: Partial<Call["request"]> = {},
+): Promise<Call[]> {
+  const requestId = aRequestId(bench.now());
+  const calls = callsNow(bench, count, fields).map((call, index) => ({
+    ...call,
+    requestId,
+    id: callIdOf(requestId, index),
+  }));
+  await bench.send(request(calls));
+  return calls;
+}
 
 /** Sends each call in a message of its own. */
 export async function sendEach(bench: Bench, ...calls: Call[]): Promise<void> {

@@ -1,23 +1,12 @@
 import { expect, it } from "vitest";
-import { callIdOf } from "../../../shared/calls/ids.ts";
-import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
-import { type Bench, callsNow, iso, request } from "../../support/dialer-calls.ts";
+import { type Bench, iso, sendRequest } from "../../support/dialer-calls.ts";
 
 const startAt = "2026-06-01T10:00Z";
-const utc = { timezone: "UTC" };
 
 /** Sends the calls of one request, and resolves to their ids. */
-async function sendRequest(bench: Bench, count: number): Promise<string[]> {
-  const requestId = aRequestId(bench.now());
-  const calls = callsNow(bench, count, utc).map((call, index) => ({
-    ...call,
-    requestId,
-    id: callIdOf(requestId, index),
-  }));
-  await bench.send(request(calls));
-  return calls.map(({ id }) => id);
-}
+const sendCalls = async (bench: Bench, count: number) =>
+  (await sendRequest(bench, count, { timezone: "UTC" })).map(({ id }) => id);
 const idsOf = ({ dialed }: Bench) => dialed.map(({ call }) => call.id);
 
 it.each([8, 60])(
@@ -27,9 +16,9 @@ it.each([8, 60])(
     const providers = { webhook: { callsPerSecond: 0.2 } };
     const bench = createDialerBench({ startAt, plan: { callingHours, providers } });
     bench.advance(37_000); // sweeps find them 20 s before their hours
-    const ids = await sendRequest(bench, count);
+    const ids = await sendCalls(bench, count);
     bench.advance(1000);
-    ids.push(...(await sendRequest(bench, 30)));
+    ids.push(...(await sendCalls(bench, 30)));
     const places: number[] = [];
     const { takePermits } = bench.documents;
     bench.breakDocuments({
@@ -58,9 +47,9 @@ it.each([
   async ({ burst, before }) => {
     const providers = { webhook: { callsPerSecond: 1, burst } };
     const bench = createDialerBench({ startAt, plan: { providers } });
-    const first = before === 0 ? [] : await sendRequest(bench, before);
+    const first = before === 0 ? [] : await sendCalls(bench, before);
     await bench.simulate(1);
-    const ids = [...first, ...(await sendRequest(bench, 21))];
+    const ids = [...first, ...(await sendCalls(bench, 21))];
     await bench.simulate(120);
     expect(idsOf(bench)).toEqual(ids);
   },

@@ -1,17 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
-import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
   type Bench,
   callsNow,
   iso,
-  request,
   rowOf,
   rowsIn,
   sendEach,
+  sendRequest,
   statesOf,
   stateOf,
   webhook,
@@ -35,17 +33,6 @@ const sendCalls = async (bench: Bench, count: number, fields: Partial<Call["requ
   await sendEach(bench, ...calls);
   return calls;
 };
-/** Sends the calls of one request. */
-async function sendRequest(bench: Bench, count: number): Promise<Call[]> {
-  const requestId = aRequestId(bench.now());
-  const calls = callsNow(bench, count, utc).map((call, index) => ({
-    ...call,
-    requestId,
-    id: callIdOf(requestId, index),
-  }));
-  await bench.send(request(calls));
-  return calls;
-}
 const secondsOf = (bench: Bench) => bench.dialed.map(({ at }) => (at - Date.parse(startAt)) / 1000);
 /** Maximum number of calls in any one second. */
 const peak = (times: number[]) =>
@@ -92,7 +79,7 @@ describe("a paced account", () => {
         return changes.map(() => false);
       },
     });
-    await sendRequest(bench, 30);
+    await sendRequest(bench, 30, utc);
     await bench.simulate(40, { firstSweepSeconds: 60 });
     expect(conflicts).toBe(1);
     expect(bench.dialed).toHaveLength(30);
@@ -130,7 +117,7 @@ describe("a paced account", () => {
         return alwaysLateMs + (random / 2_147_483_647) * lateMs;
       };
       const options = { sweepSeconds, lateMs: late, consumers: 6 };
-      await sendRequest(bench, 800);
+      await sendRequest(bench, 800, utc);
       await bench.simulate(10, options);
       const last = aCallNow(bench, { phone_number: "+13035559999", ...utc });
       await sendEach(bench, last);
@@ -162,7 +149,7 @@ describe("a paced account", () => {
       write: slow(documents.write),
       takePermits: slow(documents.takePermits),
     });
-    await sendRequest(bench, 400);
+    await sendRequest(bench, 400, utc);
     await bench.deliver();
     await bench.simulate(310);
     expect(bench.dialed.length).toBeGreaterThanOrEqual(310 * 0.95);
@@ -176,7 +163,7 @@ describe("a paced account", () => {
     bench.answer = async () => ({ kind: "unknown", code: "http_500" });
     await bench.deliver();
     bench.answer = async () => ({ kind: "placed" });
-    await sendRequest(bench, 1500);
+    await sendRequest(bench, 1500, utc);
     await bench.simulate(290);
     expect(await statesOf(bench, unknown)).toEqual(["PLACED", "PLACED", "PLACED"]);
   });
@@ -202,7 +189,7 @@ describe("a paced account", () => {
     "takes up a rate raised from %d to %d a second within 75 seconds",
     async (from, to, count, atLeast) => {
       const bench = createBench(paced(from));
-      await sendRequest(bench, count);
+      await sendRequest(bench, count, utc);
       await bench.deliver();
       await bench.simulate(100);
       expect(bench.dialed.length).toBeLessThanOrEqual(100 * from + 2);
@@ -360,7 +347,7 @@ describe("a paced account", () => {
 
   it("does not let a fresh call overtake those that wait", async () => {
     const bench = createBench(paced(1));
-    const calls = await sendRequest(bench, 200);
+    const calls = await sendRequest(bench, 200, utc);
     await bench.simulate(20);
     const fresh = aCallNow(bench, { phone_number: "+13035559999", ...utc });
     await sendEach(bench, fresh);
