@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: installs the competitors, runs each part in a process of its own, one after the other,
  * prints their tables and writes them to results.md. `npm run bench -- accept batch` runs those parts alone
- * and writes nothing.
+ * and writes nothing. `npm run bench -- engines` is apart: half an hour in which engines race (engines.ts).
  */
 import { fork, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -57,16 +57,24 @@ function sectionOf(part: string, counts: Record<string, number>): Promise<Sectio
   });
 }
 
+/** Installs a folder's packages if they are missing, and checks its types. */
+function prepare(folder: string): void {
+  if (!existsSync(join(folder, "node_modules"))) run("npm", ["ci", "--ignore-scripts"], folder);
+  run("tsc", ["-p", folder], here);
+}
+
 const chosen = process.argv.slice(2);
+if (chosen[0] === "engines") {
+  prepare(join(here, "engines"));
+  run(process.execPath, [join(here, "engines.ts"), ...chosen.slice(1)], here);
+  process.exit();
+}
 const unknown = chosen.filter((part) => !parts.includes(part));
 if (unknown.length > 0) {
   console.error(`There is no part ${unknown.join(", ")}. There are ${parts.join(", ")}.`);
   process.exit(1);
 }
-if (!existsSync(join(competitors, "node_modules"))) {
-  run("npm", ["ci", "--ignore-scripts"], competitors);
-}
-run("tsc", ["-p", competitors], here);
+prepare(competitors);
 
 const sections: Section[] = [];
 const counts: Record<string, number> = {};
