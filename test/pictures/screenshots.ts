@@ -71,7 +71,7 @@ await fillWithADay(api.ledger, api.documents, now);
 const server = await startConsoleServer(api);
 const browser = await startBrowser();
 await mkdir(folder, { recursive: true });
-for (const file of await readdir(folder)) await rm(join(folder, file));
+for (const file of await readdir(folder)) if (file.endsWith(".png")) await rm(join(folder, file));
 for (const colorScheme of ["light", "dark"] as const) {
   const context = await browser.newContext({
     viewport: { width: 1040, height: 700 },
