@@ -57,6 +57,11 @@ function sectionOf(part: string, counts: Record<string, number>): Promise<Sectio
   });
 }
 
+/** Formats written files, by their paths from the root. */
+function format(...paths: string[]): void {
+  run("oxfmt", ["-c", ".config/oxfmt.json", ...paths], join(here, "../.."));
+}
+
 /** Installs a folder's packages if they are missing, and checks its types. */
 function prepare(folder: string): void {
   if (!existsSync(join(folder, "node_modules"))) run("npm", ["ci", "--ignore-scripts"], folder);
@@ -67,6 +72,7 @@ const chosen = process.argv.slice(2);
 if (chosen[0] === "engines") {
   prepare(join(here, "engines"));
   run(process.execPath, [join(here, "engines.ts"), ...chosen.slice(1)], here);
+  format("README.md", "docs/performance.md", "test/bench/engines/results.json");
   process.exit();
 }
 const unknown = chosen.filter((part) => !parts.includes(part));
@@ -101,9 +107,5 @@ if (chosen.length === 0) {
     page,
     old.replace(/(<!-- bench -->\n)[^]*?(<!-- \/bench -->)/, `$1\n${targets}\n\n$2`),
   );
-  run(
-    "oxfmt",
-    ["-c", ".config/oxfmt.json", "docs/performance.md", "test/bench/results.md"],
-    join(here, "../.."),
-  );
+  format("docs/performance.md", "test/bench/results.md");
 }

@@ -67,45 +67,55 @@ export const bullmq: Engine = {
   },
 };
 
-export const pgBoss: Engine = {
-  name: "pg-boss on Postgres",
-  code: ["dial.ts", "pg-boss/queue.ts", "pg-boss/api.ts", "pg-boss/worker.ts"],
-  absent: noPostgres,
-  async start(providerUrl) {
-    const postgres = await startPostgres();
-    const environment = { DATABASE_URL: postgres.url, PROVIDER_URL: providerUrl };
-    return startApiAndWorker("pg-boss", environment, postgres, async () =>
-      postgres.state(
-        `SELECT json_build_object(
-           'open', coalesce(json_agg(id)
-             FILTER (WHERE state IN ('created', 'retry', 'active')), '[]'),
-           'left', coalesce(json_agg(id)
-             FILTER (WHERE state IN ('failed', 'cancelled')), '[]'))
-         FROM pgboss.job WHERE name = 'calls'`,
-      ),
-    );
-  },
-};
+/**
+ * An engine over Postgres: where its calls stand, the columns of their ids and states, and the states of those
+ * that are still to be dialed and of those that are done. All others are left for a person.
+ */
+function overPostgres(
+  name: string,
+  folder: string,
+  files: readonly string[],
+  { rows, id, status, open, done }: Record<"rows" | "id" | "status" | "open" | "done", string>,
+): Engine {
+  const idsWhere = (condition: string) =>
+    `coalesce(json_agg(${id}) FILTER (WHERE ${condition}), '[]')`;
+  return {
+    name,
+    code: ["dial.ts", ...files.map((file) => `${folder}/${file}`)],
+    absent: noPostgres,
+    async start(providerUrl) {
+      const postgres = await startPostgres();
+      const environment = { DATABASE_URL: postgres.url, PROVIDER_URL: providerUrl };
+      return startApiAndWorker(folder, environment, postgres, async () =>
+        postgres.state(
+          `SELECT json_build_object('open', ${idsWhere(`${status} IN (${open})`)},
+             'left', ${idsWhere(`${status} NOT IN (${open}, ${done})`)}) FROM ${rows}`,
+        ),
+      );
+    },
+  };
+}
 
-export const dbos: Engine = {
-  name: "DBOS on Postgres",
-  code: ["dial.ts", "dbos/api.ts", "dbos/worker.ts"],
-  absent: noPostgres,
-  async start(providerUrl) {
-    const postgres = await startPostgres();
-    const environment = { DATABASE_URL: postgres.url, PROVIDER_URL: providerUrl };
-    return startApiAndWorker("dbos", environment, postgres, async () =>
-      postgres.state(
-        `SELECT json_build_object(
-           'open', coalesce(json_agg(workflow_uuid)
-             FILTER (WHERE status IN ('ENQUEUED', 'PENDING', 'DELAYED')), '[]'),
-           'left', coalesce(json_agg(workflow_uuid)
-             FILTER (WHERE status NOT IN ('ENQUEUED', 'PENDING', 'DELAYED', 'SUCCESS')), '[]'))
-         FROM dbos.workflow_status`,
-      ),
-    );
+export const pgBoss = overPostgres(
+  "pg-boss on Postgres",
+  "pg-boss",
+  ["queue.ts", "api.ts", "worker.ts"],
+  {
+    rows: "pgboss.job WHERE name = 'calls'",
+    id: "id",
+    status: "state",
+    open: "'created', 'retry', 'active'",
+    done: "'completed'",
   },
-};
+);
+
+export const dbos = overPostgres("DBOS on Postgres", "dbos", ["api.ts", "worker.ts"], {
+  rows: "dbos.workflow_status",
+  id: "workflow_uuid",
+  status: "status",
+  open: "'ENQUEUED', 'PENDING', 'DELAYED'",
+  done: "'SUCCESS'",
+});
 
 const restateServer = join(
   import.meta.dirname,
