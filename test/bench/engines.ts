@@ -27,7 +27,7 @@ const engines: Record<string, Engine> = {
   restate,
 };
 
-/** What is committed of a race. */
+/** The part of a race that is committed. */
 interface Results {
   date: string;
   machine: string;

@@ -125,7 +125,7 @@ for (let at = startAt; at < endAt; at += 30 * minuteMs) {
   if (done >= calls) break;
 }
 
-/** What became of an account's calls. */
+/** The placements of an account's calls. */
 interface Figures {
   account: (typeof accounts)[number];
   placed: number;

@@ -1,4 +1,4 @@
-/** What the race needs of an engine. */
+/** An engine, as the race needs it. */
 import type { Gate } from "./gate.ts";
 
 /** Ids of calls that have not ended well, as `accept` has returned them. */

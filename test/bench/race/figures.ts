@@ -1,4 +1,4 @@
-/** What a race's observations come to. */
+/** The figures of a race, from its observations. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "./engine.ts";
