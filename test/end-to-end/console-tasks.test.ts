@@ -221,6 +221,8 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await said(/^Resumed: account twilio/);
     await press(page, button("Resume account:retell"));
     await said(/^Resumed: account:retell/);
+    await press(page, button("Resume receiver:crm"));
+    await said(/^Resumed: receiver:crm/);
     await press(page, button("Resume agent agent_paris"));
     await page.getByText("Nothing is paused.").waitFor();
     expect(await flawsOf(page)).toEqual([]);
