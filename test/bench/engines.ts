@@ -5,7 +5,7 @@
  * nothing; `--draw` makes tables and pictures anew from the last figures.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Engine } from "./race/engine.ts";
@@ -35,6 +35,8 @@ interface Results {
   /** Engines that could not be raced, and why. */
   leftOut: string[];
   runs: Run[];
+  /** The machine's load average over 15 minutes at the end of each run: above its cores, other work ran too. */
+  loads: number[];
 }
 
 const { values: given } = parseArgs({
@@ -87,10 +89,17 @@ async function fill(page: string, name: string, text: string): Promise<void> {
   await writeFile(path, old.replace(between, `$1\n${text}\n\n$2`));
 }
 
-async function draw({ date, machine, leftOut, runs, workload: done }: Results): Promise<void> {
+async function draw({
+  date,
+  machine,
+  leftOut,
+  runs,
+  loads,
+  workload: done,
+}: Results): Promise<void> {
   const count = runs.length === 1 ? "one run" : `${runs.length} runs, medians and ranges`;
   const lead =
-    `Measured on ${date} by \`npm run bench -- engines --runs ${runs.length}\`: ${count}; ${machine}. ${
+    `Measured on ${date} by \`npm run bench -- engines --runs ${runs.length}\`: ${count}; ${machine}; load average ${Math.max(...loads).toFixed(1)}. ${
       done.hangSeconds === 60 ? "" : `Each of the minutes took ${done.hangSeconds} s. `
     }${leftOut.length === 0 ? "" : `**Left out: ${leftOut.join(", ")}.** `}`.trim();
   await fill("docs/performance.md", "fates", `${lead}\n\n${fatesTable(runs)}`);
@@ -115,10 +124,12 @@ if (given.draw) {
     workload,
     leftOut: [],
     runs: [],
+    loads: [],
   };
   const names = given.only?.split(",") ?? Object.keys(engines);
   for (let n = 0; n < Number(given.runs); n++) {
     results.runs.push(await raceAll(names, results));
+    results.loads.push(loadavg()[2] ?? 0);
     console.log([fatesTable, timesTable, costsTable].map((of) => of(results.runs)).join("\n\n"));
     // Each run is written at once: a race takes long, and a later run may be cut off.
     if (given.only === undefined) {
