@@ -95,15 +95,7 @@ async function observe(
       if (id !== undefined) acceptedCount += 1;
       return id;
     });
-  let warm = 0;
-  // Some engines accept nothing until their worker has created their tables.
-  const isWarm = async () => {
-    if ((await accept(firstWarmUp + warm)) !== undefined) warm += 1;
-    return warm === warmUpCalls;
-  };
-  await until(isWarm, warmUpMsMax);
-  await sleep(warmUpMs);
-
+  await warmUp(accept);
   const watch = watchConsumption(running.roots);
   const startedAt = Date.now();
   const posted = scheduleOf(workload, startedAt);
@@ -114,15 +106,10 @@ async function observe(
       if (id !== undefined) Object.assign(one, { id, acceptedAt: Date.now() });
     }),
   );
-  const killsAt: number[] = [];
-  const killsEndAt = startedAt + workload.killSeconds * 1000;
-  for (;;) {
-    await sleep(workload.killEverySeconds * 1000);
-    if (Date.now() >= killsEndAt) break;
+  const killsAt = await killAgainAndAgain(workload, startedAt, async () => {
     watch.sample();
     await running.kill(gate);
-    killsAt.push(Date.now());
-  }
+  });
   const hangAt = Date.now();
   await provider.become("hangs");
   await sleep(workload.hangSeconds * 1000);
@@ -153,6 +140,32 @@ async function observe(
     state,
     consumption: watch.stop(),
   };
+}
+
+async function warmUp(accept: (n: number) => Promise<string | undefined>): Promise<void> {
+  let warm = 0;
+  // Some engines accept nothing until their worker has created their tables.
+  const isWarm = async () => {
+    if ((await accept(firstWarmUp + warm)) !== undefined) warm += 1;
+    return warm === warmUpCalls;
+  };
+  await until(isWarm, warmUpMsMax);
+  await sleep(warmUpMs);
+}
+
+/** Kills again and again until the first phase is over. Resolves to the times of the kills. */
+async function killAgainAndAgain(
+  { killSeconds, killEverySeconds }: Workload,
+  startedAt: number,
+  kill: () => Promise<void>,
+): Promise<number[]> {
+  const killsAt: number[] = [];
+  for (;;) {
+    await sleep(killEverySeconds * 1000);
+    if (Date.now() >= startedAt + killSeconds * 1000) return killsAt;
+    await kill();
+    killsAt.push(Date.now());
+  }
 }
 
 /** Waits until nothing is open and everybody has been phoned or is left for a person, or until `endAt`. */
