@@ -27,7 +27,7 @@ const engines: Record<string, Engine> = {
   restate,
 };
 
-/** The part of a race that is committed. */
+/** Results of a race, as they are committed. */
 interface Results {
   date: string;
   machine: string;

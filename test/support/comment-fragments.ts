@@ -7,7 +7,11 @@ const beginsFragment = new RegExp(`^(?:${fragmentWords.join("|")})\\b`);
 const beginsFragmentInAnyCase = new RegExp(beginsFragment.source, "i");
 
 const folders = ["functions", "shared", "infra", "test"];
-const foreign = ["test/bench/competitors/node_modules/", "functions/api/generated/"];
+const foreign = [
+  "test/bench/competitors/node_modules/",
+  "test/bench/engines/node_modules/",
+  "functions/api/generated/",
+];
 
 /** A comment that begins with a fragment. */
 export interface CommentFragment {

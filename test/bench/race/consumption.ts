@@ -75,7 +75,7 @@ export function watchConsumption(roots: () => Record<Part, number[]>) {
     for (const part of ["engine", "database"] as const) {
       for (const { pid, startedAt, cpuSeconds } of withChildren(now[part], all)) {
         const key = `${pid} ${startedAt}`;
-        // The consumption of a process before the watch began does not count.
+        // Consumption before the watch began does not count.
         const first = cpu[part].get(key)?.first ?? (isFirst ? cpuSeconds : 0);
         cpu[part].set(key, { first, last: cpuSeconds });
         if (withMemory) memoryBytes += memoryOf(pid);

@@ -1,4 +1,4 @@
-/** An engine, as the race needs it. */
+/** An engine as the race sees it. */
 import type { Gate } from "./gate.ts";
 
 /** Ids of calls that have not ended well, as `accept` has returned them. */

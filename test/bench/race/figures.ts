@@ -1,4 +1,4 @@
-/** The figures of a race, from its observations. */
+/** Figures of an engine, computed from a race's observations. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "./engine.ts";

@@ -32,7 +32,7 @@ function settingsFor(providerUrl: string) {
   };
 }
 
-/** The parts that both shapes share: posts, and the operator's view of the ledger. */
+/** The part that both shapes share: posts, and the operator's view of the ledger. */
 function clientOf(address: () => string, token: string, operatorToken: string) {
   const ledger = createLedgerReader(address, operatorToken, Date.now() - 60_000);
   return {
