@@ -57,13 +57,13 @@ export default defineConfig({
           name: "first-run",
           include: ["test/end-to-end/{*-first-run,quickstart,clean-clone}.test.ts"],
         },
-        // Two workers more, for calling hours and killed receivers, which are waited for.
+        // Four workers more, as most of these tests wait: for calling hours, for killed receivers, for refusals.
         {
           name: "end-to-end",
           include: [
             "test/end-to-end/{aws,cloudflare,operator-page,docs-page,python-receiver,console-*,*-hours,*-events,*-refusals}.test.ts",
           ],
-          maxWorkers: 4,
+          maxWorkers: 6,
         },
         { name: "pace", include: ["test/end-to-end/*-pace.test.ts"] },
         { name: "trouble", include: ["test/end-to-end/*-trouble.test.ts"] },
