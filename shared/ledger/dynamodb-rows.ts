@@ -60,11 +60,13 @@ export function itemOf(row: CallRow, endsAt: number): Item {
   return item;
 }
 
-/** Parses the row of an item. Undefined if only a later version of this code can read it. */
+/**
+ * Parses the row of an item. Undefined if only a later version of this code can read it, or none: an error would take
+ * the other rows of the same read along.
+ */
 export function rowOf(item: Item): CallRow | undefined {
-  const stored: Record<string, unknown> = JSON.parse(
-    inflateRawSync(bytesIn(item, "row")).toString(),
-  );
+  const stored = storedIn(item);
+  if (stored === undefined) return undefined;
   const due = item["due"]?.S;
   const keys =
     due === undefined
@@ -85,6 +87,17 @@ export function rowOf(item: Item): CallRow | undefined {
     ...list,
     numberHash,
   });
+}
+
+/** Returns what an item keeps as JSON. That of a row written before rows were deflated is text. */
+function storedIn(item: Item): Record<string, unknown> | undefined {
+  try {
+    const json = item["row"]?.S ?? inflateRawSync(bytesIn(item, "row")).toString();
+    const stored: Record<string, unknown> = JSON.parse(json);
+    return stored;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
