@@ -5,11 +5,16 @@ import { causeForLog, UnreachableError } from "./port-limits.ts";
 import { problem } from "./problem.ts";
 
 /** Creates an app without routes. It answers what is not there, and what fails. */
-export function createBaseApp({ log }: Pick<UncheckedApiDeps, "log">): Hono<ApiEnv> {
+export function createBaseApp({
+  log,
+  ...ids
+}: Pick<UncheckedApiDeps, "log" | "clock" | "randomId">): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
   app.onError((error, c) => {
-    const fields = { request_id: c.get("requestId"), error: causeForLog(error) };
+    // A request whose part could not be loaded has no id yet.
+    const known: string | undefined = c.get("requestId");
+    const fields = { request_id: known ?? identify(c, ids), error: causeForLog(error) };
     if (error instanceof UnreachableError) {
       log("alarm", "ledger.unreachable", fields);
       const detail = "The ledger cannot be reached. What was asked may have been done: look again.";
@@ -41,7 +46,10 @@ export function identifyRequests(
   };
 }
 
-/** Adds a part, which answers all requests of the path by itself. It is created by the first one. */
+/**
+ * Adds a part, which answers all requests of the path by itself. It is created by the first one, or by a later one where
+ * that fails.
+ */
 export function addPart(
   app: Hono<ApiEnv>,
   path: string,
@@ -49,7 +57,10 @@ export function addPart(
 ): void {
   let part: Promise<Hono<ApiEnv>> | undefined;
   app.all(path, async (c) => {
-    part ??= create();
+    part ??= create().catch((error: unknown) => {
+      part = undefined;
+      throw error;
+    });
     return (await part).fetch(c.req.raw);
   });
 }
