@@ -50,8 +50,8 @@ export function createAccountQueue<Item extends Place>(
 ): AccountQueue<Item> {
   /** The calls that are due, by backlog, and how many of them were taken. */
   const due = new Map<string, { items: Item[]; taken: number }>();
-  /** The backlogs in order. */
-  let keys: string[] = [];
+  /** The backlogs in order. Calls of one request may be of as many backlogs, so that they are never sorted anew. */
+  const keys: string[] = [];
   let served = { at: from, arrivalUs };
   let last = servedLast;
   const next = (): typeof served | undefined => {
@@ -61,7 +61,6 @@ export function createAccountQueue<Item extends Place>(
     const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
     return { at: momentOf(baseUs, 0, pace, notBefore), arrivalUs: baseUs + pace.intervalUs };
   };
-  const sortKeys = () => void (keys = [...due.keys()].toSorted());
   return {
     nextAt: () => next()?.at,
     take() {
@@ -72,21 +71,33 @@ export function createAccountQueue<Item extends Place>(
         const backlog = due.get(item.backlog);
         if (backlog === undefined) {
           due.set(item.backlog, { items: [item], taken: 0 });
-          sortKeys();
+          keys.splice(countUpTo(keys, item.backlog), 0, item.backlog);
         } else backlog.items.push(item);
       }
-      last = keys.find((key) => key > last) ?? keys[0] ?? "";
+      const turn = countUpTo(keys, last) % Math.max(1, keys.length);
+      last = keys[turn] ?? "";
       const backlog = due.get(last);
       if (backlog === undefined) return undefined;
       const item = backlog.items[backlog.taken];
       backlog.taken += 1;
       if (backlog.taken === backlog.items.length) {
         due.delete(last);
-        sortKeys();
+        keys.splice(turn, 1);
       }
       return item;
     },
     turnAfter: (backlog) => void (last = backlog),
     arrivalUs: () => served.arrivalUs,
   };
+}
+
+/** Returns how many of the sorted keys are not greater than `key`. */
+function countUpTo(keys: readonly string[], key: string): number {
+  let [low, high] = [0, keys.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((keys[middle] ?? "") <= key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -231,8 +231,8 @@ export const waitingMutants: readonly Mutant[] = [
       ],
       [
         "the backlogs of an account take turns",
-        "last = keys.find((key) => key > last) ?? keys[0]",
-        "last = keys[0]",
+        "const turn = countUpTo(keys, last) % Math.max(1, keys.length);",
+        "const turn = 0;",
       ],
       [
         "what is past its time is called up though it is paused",
