@@ -251,7 +251,7 @@ export const waitingMutants: readonly Mutant[] = [
       ],
       [
         "rows whose places others took meanwhile take later ones",
-        "const lateMs = (places[0] ?? notBefore) - notBefore;",
+        "const lateMs = (places[0] ?? from) - from;",
         "const lateMs = 0;",
       ],
       [

@@ -55,7 +55,6 @@ async function callUpOnce(
   const standing = read.get("account", account)?.value;
   if (standing?.rowsRemain === true) return [];
   const now = clock.now();
-  const places = placesOf(account, read, deps);
   const most = Math.min(rows.length + othersMax, placesMax(pace, deps));
   const backlogs = keys.flatMap((key) => {
     const document = read.get("backlog", key);
@@ -63,6 +62,9 @@ async function callUpOnce(
   });
   if (backlogs.length === 0) return [];
   const horizon: Horizon = { now, restartedAt: standing?.restartedAt ?? 0, isPaced: true };
+  const marks = backlogs.flatMap(({ document }) => document.value.marks);
+  const live = marks.filter((mark) => isLive(mark, horizon));
+  const places = placesOf(account, pace, read, live, deps);
   const reads = await readRows(backlogs, most, horizon, deps);
   const found = reads.flatMap(({ document, fresh }): Omit<Turn, "moment">[] =>
     fresh.map((place) => ({ ...place, backlog: document.key })),

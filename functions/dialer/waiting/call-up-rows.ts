@@ -1,6 +1,7 @@
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import { comparePlaces, type DuePlace } from "../../../shared/ledger/call-ledger.ts";
 import { type AccountStart, createAccountQueue } from "../../../shared/schedule/account-queue.ts";
+import type { Mark } from "../../../shared/documents/kinds.ts";
 import type { Pace } from "../../../shared/schedule/pacing.ts";
 import type { DialerDeps } from "../context.ts";
 import { type CalledUp, sendHints } from "./hints.ts";
@@ -20,10 +21,15 @@ export interface CalledUpPlaces {
 /** Round trips from the delivery of a hint to the request: row, documents, claim, permit, and the permit's lead. */
 const roundTripsToRequest = 5;
 
-/** Returns the places that are free by the documents as read. */
+/**
+ * Returns the places that are free by the documents as read: after the rows that `marks` show as called up. The document
+ * `called-up` alone does not show those that were called up ahead of their time.
+ */
 export function placesOf(
   account: string,
+  pace: Pace,
   read: DocumentsRead,
+  marks: readonly Mark[],
   deps: Pick<DialerDeps, "clock" | "memory" | "sweepSeconds">,
 ): CalledUpPlaces {
   const { clock, memory } = deps;
@@ -31,7 +37,10 @@ export function placesOf(
   // A call hinted now cannot leave at once: the account would lose places before that time.
   const notBefore = Math.floor(now + roundTripsToRequest * knownRoundTripMs(memory));
   const arrivalOf = (kind: "pace" | "called-up") => read.get(kind, account)?.value.arrivalUs ?? 0;
-  const arrivalUs = Math.max(arrivalOf("pace"), arrivalOf("called-up"));
+  const untilUs = marks.map(({ until }) =>
+    until > now ? until * 1000 + pace.burst * pace.intervalUs : 0,
+  );
+  const arrivalUs = Math.max(arrivalOf("pace"), arrivalOf("called-up"), ...untilUs);
   return { notBefore, notAfter: now + aheadMsOf(deps), arrivalUs };
 }
 
@@ -40,10 +49,10 @@ export function placesMax(pace: Pace, deps: Pick<DialerDeps, "sweepSeconds">): n
   return Math.ceil((aheadMsOf(deps) * 1000) / pace.intervalUs) + pace.burst;
 }
 
-/** Rows in the order of their turns, each with its time, and the theoretical arrival time after them. */
+/** Rows in the order of their turns, each with its time. `from`: the time of the first free place. */
 export interface InTurn<Row> {
   turns: (Row & { moment: number })[];
-  arrivalUs: number;
+  from: number;
 }
 
 /**
@@ -69,7 +78,7 @@ export function inTurn<Row extends DuePlace & { backlog: string }>(
     if (moment === undefined || row === undefined) break;
     turns.push({ ...row, moment });
   }
-  return { turns, arrivalUs: queue.arrivalUs() };
+  return { turns, from: Math.max(notBefore, Math.ceil(arrivalUs / 1000)) };
 }
 
 /**
@@ -80,20 +89,20 @@ export function inTurn<Row extends DuePlace & { backlog: string }>(
  */
 export async function callUpInTurn(
   mine: readonly Turn[],
-  { turns, arrivalUs }: InTurn<unknown>,
+  { turns, from }: InTurn<unknown>,
   account: string,
   pace: Pace,
   deps: DialerDeps,
 ): Promise<Turn[]> {
   if (mine.length === 0) return [];
   const takenMs = Math.ceil((turns.length * pace.intervalUs) / 1000);
-  // The account rests before rows that are not yet due, so the places are taken as the last ones before the end.
-  const notBefore = Math.floor(arrivalUs / 1000) - takenMs;
-  const window = { notBefore, notAfter: notBefore + 2 * takenMs };
+  // As many places are taken from now on, although the account may rest before rows that are not yet due: fresh calls go
+  // meanwhile.
+  const window = { notBefore: from, notAfter: from + 2 * takenMs };
   const key = calledUpKeyOf(account);
   const places = await deps.documents.takePermits(key, { ...pace, burst: 1 }, turns.length, window);
   // Others may have taken places since these were counted; the rows then take the following ones.
-  const lateMs = (places[0] ?? notBefore) - notBefore;
+  const lateMs = (places[0] ?? from) - from;
   return sendInOrder(
     mine.map((turn) => ({ ...turn, moment: turn.moment + lateMs })),
     deps,

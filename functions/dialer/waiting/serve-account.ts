@@ -5,6 +5,7 @@ import { pauseKeysOf } from "../../../shared/documents/orders.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { callUpInTurn, inTurn, placesMax, placesOf, sendInOrder } from "./call-up-rows.ts";
 import type { DialerDeps } from "../context.ts";
+import { isLive } from "../../../shared/schedule/called-up.ts";
 import type { Backlog, Turn } from "./marks.ts";
 import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
 import { probeTimesOf } from "../breakers/probes.ts";
@@ -116,10 +117,12 @@ async function serveOnce(
   const reads = await readRows(all, needed, horizon, deps);
   const rows = whenTheyMayGo(reads, all, documents, { now, aheadMs });
   const pending = reads.reduce((sum, one) => sum + one.pending, 0);
+  const marks = all.flatMap(({ document }) => document.value.marks);
+  const liveMarks = marks.filter((mark) => isLive(mark, horizon));
   const places =
     pace === undefined
       ? { notBefore: now, notAfter: now + aheadMs, arrivalUs: 0 }
-      : placesOf(account, documents, deps);
+      : placesOf(account, pace, documents, liveMarks, deps);
   const most = pace === undefined ? calledUpMax - pending - sentBefore : rows.length;
   const inPlace = inTurn(rows, { pace, servedLast }, places, most);
   const turns = inPlace.turns.map((turn): Turn => ({ ...turn, dueAt: turn.wasDueAt }));

@@ -19,22 +19,37 @@ it.each([8, 60])(
     const ids = await sendCalls(bench, count);
     bench.advance(1000);
     ids.push(...(await sendCalls(bench, 30)));
-    const places: number[] = [];
-    const { takePermits } = bench.documents;
-    bench.breakDocuments({
-      async takePermits(document, pace, permits, window) {
-        const moments = await takePermits(document, pace, permits, window);
-        if (document.kind === "called-up") places.push(...moments);
-        return moments;
-      },
-    });
     await bench.simulate(4 * 3600);
     expect(idsOf(bench)).toEqual(ids);
     expect(iso(bench.dialed[0]?.at)).toBe("2026-06-01T12:00:02");
     expect(
       new Set(bench.dialed.slice(1).map(({ at }, n) => at - (bench.dialed[n]?.at ?? 0))),
     ).toEqual(new Set([5000]));
-    expect(iso(Math.min(...places))).toBe("2026-06-01T12:00:02");
+  },
+);
+
+it.each([1, 3])(
+  "leaves the time before %i calls that wait for their hours to others",
+  async (few) => {
+    const url = "http://127.0.0.1:9/dial";
+    const bench = createDialerBench({
+      startAt,
+      plan: {
+        agents: {
+          agent_sales: { provider: "webhook", url, callingHours: "late" },
+          agent_support: { provider: "webhook", url },
+        },
+        callingHours: { default: "always", late: { "mon-sun": ["10:01-20:00"] } },
+        providers: { webhook: { callsPerSecond: 1 } },
+      },
+    });
+    await sendRequest(bench, few, { timezone: "UTC", agent_id: "agent_sales" });
+    await bench.simulate(5, { firstSweepSeconds: 2 });
+    const ids = await sendRequest(bench, 20, { timezone: "UTC", agent_id: "agent_support" });
+    await bench.simulate(300, { firstSweepSeconds: 57 });
+    expect(bench.dialed.slice(0, 20).map(({ call }) => call.id)).toEqual(ids.map(({ id }) => id));
+    expect(iso(bench.dialed[19]?.at)).toBe("2026-06-01T10:00:24");
+    expect(bench.dialed).toHaveLength(20 + few);
   },
 );
 
