@@ -206,7 +206,12 @@ export const waitingMutants: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    [...rules, "test/simulation/opening.test.ts", "test/simulation/long/rates.test.ts"],
+    [
+      ...rules,
+      "test/simulation/opening.test.ts",
+      "test/unit/dialer/pace-order.test.ts",
+      "test/simulation/long/rates.test.ts",
+    ],
     [
       ["what waits is called up", "sent = await send(mine);", "sent = mine;"],
       [

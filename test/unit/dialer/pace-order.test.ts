@@ -69,3 +69,27 @@ it.each([
     expect(idsOf(bench)).toEqual(ids);
   },
 );
+
+it("calls rows up after the places that another writer took meanwhile", async () => {
+  const bench = createDialerBench({
+    startAt,
+    plan: { providers: { webhook: { callsPerSecond: 1 } } },
+  });
+  const { takePermits } = bench.documents;
+  bench.breakDocuments({
+    async takePermits(document, pace, permits, window) {
+      // The other writer's rows are of another backlog.
+      if (document.kind === "called-up") await takePermits(document, pace, 10, window);
+      return takePermits(document, pace, permits, {
+        ...window,
+        notAfter: window.notAfter + 10_000,
+      });
+    },
+  });
+  await sendCalls(bench, 30);
+  await bench.simulate(1, { firstSweepSeconds: 600 });
+  bench.mendLedger();
+  await bench.simulate(300, { firstSweepSeconds: 600 });
+  // A hint comes four seconds ahead of its place.
+  expect(bench.dialed[0]?.at).toBeGreaterThanOrEqual(Date.parse(startAt) + 6_000);
+});
