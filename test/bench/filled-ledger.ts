@@ -33,8 +33,8 @@ export function callOf(n: number, at: number) {
   };
 }
 
-/** Digits of a time in Crockford's base32, as SQL. */
-const timeDigits = Array.from(
+/** Digits of a time `at` in Crockford's base32, as SQL. */
+export const timeDigits = Array.from(
   { length: 10 },
   (_, digit) =>
     `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((at >> ${45 - digit * 5}) & 31) + 1, 1)`,
@@ -60,10 +60,22 @@ FROM made`;
 const filledAtOnce = 50_000;
 
 /** Fills D1 without its indexes and recreates them afterwards, which is much faster. */
-export async function fillD1(
+export async function fillD1(platform: CountedCloudflare, from: number, to: number): Promise<void> {
+  const request = JSON.stringify(requestOf(0));
+  await fillD1By(platform, from, to, fillOfD1, [startAt, backlog, request]);
+}
+
+/**
+ * Fills D1 by a statement that makes the rows from ?1 up to ?2.
+ *
+ * @param bound further parameters of the statement, from ?3 on
+ */
+export async function fillD1By(
   { database }: CountedCloudflare,
   from: number,
   to: number,
+  fill: string,
+  bound: readonly unknown[],
 ): Promise<void> {
   const { results } = await database
     .prepare(
@@ -71,10 +83,12 @@ export async function fillD1(
     )
     .all<{ name: string; sql: string }>();
   await database.batch(results.map(({ name }) => database.prepare(`DROP INDEX ${name}`)));
-  const request = JSON.stringify(requestOf(0));
   for (let start = from; start < to; start += filledAtOnce) {
     const end = Math.min(to, start + filledAtOnce);
-    await database.prepare(fillOfD1).bind(start, end, startAt, backlog, request).run();
+    await database
+      .prepare(fill)
+      .bind(start, end, ...bound)
+      .run();
   }
   for (const { sql } of results) await database.prepare(sql).run();
 }

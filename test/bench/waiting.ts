@@ -6,6 +6,7 @@ import { backlogOf } from "../../shared/calls/call-row.ts";
 import { messageSchema } from "../../shared/queue/messages.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { type CountedCloudflare, startCloudflare } from "./counted-cloudflare.ts";
+import { fillD1By, timeDigits } from "./filled-ledger.ts";
 import { inWords } from "./growth-counts.ts";
 import { summary } from "./measure.ts";
 import { createMeter, type Meter, sumOf } from "./meter.ts";
@@ -41,12 +42,6 @@ const plan = {
   ),
 };
 
-/** Digits of a time in Crockford's base32, as SQL. */
-const timeDigits = Array.from(
-  { length: 10 },
-  (_, digit) =>
-    `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((at >> ${45 - digit * 5}) & 31) + 1, 1)`,
-).join(" || ");
 /** Half of the rows are due; the others wait for their hours. */
 const fill = `
 WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2),
@@ -59,28 +54,6 @@ SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', printf('%020x
   'claims', json_array(), 'claimedAt', NULL, 'acceptedAt', at, 'updatedAt', at, 'request', json(?5), 'route', NULL,
   'providerCallId', NULL, 'numberTail', '23', 'history', json('[]'))
 FROM made`;
-const filledAtOnce = 50_000;
-
-async function fillTo(platform: CountedCloudflare, from: number, to: number): Promise<void> {
-  const { results } = await platform.database
-    .prepare(
-      "SELECT name, sql FROM sqlite_master WHERE tbl_name = 'calls' AND type = 'index' AND sql IS NOT NULL",
-    )
-    .all<{ name: string; sql: string }>();
-  const run = (sql: string) => platform.database.prepare(sql).run();
-  for (const { name } of results) await run(`DROP INDEX ${name}`);
-  const of = JSON.stringify(backlogs.map((one) => ({ ...one, backlog: backlogOf(one) })));
-  for (let start = from; start < to; start += filledAtOnce) {
-    const end = Math.min(to, start + filledAtOnce);
-    const bound = [start, end, startAt, of, JSON.stringify(requestOf(0))];
-    await platform.database
-      .prepare(fill)
-      .bind(...bound)
-      .run();
-  }
-  for (const { sql } of results) await run(sql);
-}
-
 /** Makes all backlogs known, as if each had just been written to. */
 async function makeKnown(platform: CountedCloudflare, now: number): Promise<void> {
   await forgetSweeps(platform);
@@ -125,6 +98,8 @@ async function sweepOneMinute(
   return { queries: d1Queries, read: d1RowsRead, written: d1RowsWritten, ms, calledUp: ids.length };
 }
 
+const places = JSON.stringify(backlogs.map((one) => ({ ...one, backlog: backlogOf(one) })));
+const request = JSON.stringify(requestOf(0));
 const meter = createMeter();
 const platform = await startCloudflare(meter);
 const found: { size: number; sweeps: Minute[] }[] = [];
@@ -133,7 +108,7 @@ try {
   for (const [index, size] of sizes.entries()) {
     // An hour later each time: what the last sweeps have called up no longer counts.
     const from = startAt + index * 3_600_000;
-    await fillTo(platform, filled, size);
+    await fillD1By(platform, filled, size, fill, [startAt, places, request]);
     filled = size;
     await makeKnown(platform, from);
     const service = createService(platform, meter, { plan });
