@@ -119,3 +119,13 @@ export const eventExamples = {
     },
   },
 };
+
+const leastCall = { phone_number: "+12025550123", agent_id: "agent_sales" };
+/** A call with every field. */
+export const callExample = {
+  ...leastCall,
+  context: { first_name: "Ada" },
+  timezone: "America/New_York",
+};
+/** A batch of two calls. */
+export const batchExample = [callExample, { ...leastCall, phone_number: "+12025550124" }];

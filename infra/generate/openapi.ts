@@ -6,7 +6,7 @@ import type { Operation } from "../../functions/api/route.ts";
 import { titles } from "../../functions/api/problem.ts";
 import { problemSchema } from "../../functions/api/problem-schema.ts";
 import { batchCallsMax, callRequestSchema } from "../../shared/calls/call.ts";
-import { requestIdExample } from "./examples.ts";
+import { batchExample, callExample, requestIdExample } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 import { webhookParameters, webhookResponses, webhooksOf } from "./webhooks.ts";
 
@@ -135,11 +135,9 @@ const securitySchemes = {
 };
 
 const callReference = { $ref: "#/components/schemas/Call" };
-const first = { phone_number: "+12025550123", agent_id: "agent_sales" };
-const example = { ...first, context: { first_name: "Ada" }, timezone: "America/New_York" };
 /** The schemas of the bodies of the public endpoints, and their examples. */
 const publicBodies = {
-  "/v1/calls": { schema: callReference, example },
+  "/v1/calls": { schema: callReference, example: callExample },
   "/v1/calls/batch": {
     schema: {
       type: "array",
@@ -148,7 +146,7 @@ const publicBodies = {
       items: callReference,
       description: "At most 4 MiB. Equal numbers are separate calls.",
     },
-    example: [example, { ...first, phone_number: "+12025550124" }],
+    example: batchExample,
   },
 };
 

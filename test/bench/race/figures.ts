@@ -18,7 +18,7 @@ export interface Figures {
   refused: number;
   /** People whom the provider phoned more than once. */
   twice: number;
-  /** Those of them who were phoned first before the provider hung, so that a kill alone can be the reason. */
+  /** People phoned more than once, the first time before the provider hung: a kill alone can be the reason. */
   twiceByKills: number;
   /** People whose accepted call was never placed, is no longer open, and stands on no list for a person. */
   lost: number;
