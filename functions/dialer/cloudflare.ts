@@ -11,6 +11,7 @@ import {
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { readDialerSettings } from "../../shared/platform/settings.ts";
+import type { Send } from "../../shared/platform/send.ts";
 import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
 import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
@@ -26,7 +27,7 @@ function wire(env: WorkerEnv): Handlers {
   const environment = stringsOf(env);
   const now = Date.now;
   const print = console.log;
-  const send: typeof fetch = (input, init) => fetch(input, init);
+  const send: Send = (url, request) => fetch(url, request);
   return createHandlers({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     eventsQueue: createCloudflareQueue<EventMessage>(env.EVENTS, env.ENVELOPES),

@@ -16,6 +16,7 @@ import {
   createSqsQueue,
   deliveredBySqs,
 } from "../../shared/queue/sqs-queue.ts";
+import { sendByNode } from "../../shared/platform/node-send.ts";
 import { randomVersion } from "../../shared/platform/random-id.ts";
 import { readDialerSettings } from "../../shared/platform/settings.ts";
 import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
@@ -35,13 +36,6 @@ const queueUrls: Record<QueueHandler, string> = {
   deadEvents: platform.deadEventsQueueUrl,
 };
 
-/**
- * Opens a connection for each request: the provider may close a kept-open one just as it is used, which looks
- * like an unknown outcome.
- */
-const send: typeof fetch = (input, init) =>
-  fetch(input, { ...init, headers: { ...Object(init?.headers), connection: "close" } });
-
 const wire = everyFiveMinutes(async (): Promise<Handlers> => {
   const environment = await platform.environment();
   const now = Date.now;
@@ -49,7 +43,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
   const settings = readDialerSettings(
     environment,
     dialPlan,
-    (plan) => connect({ environment, fetch: send, now, print }, plan),
+    (plan) => connect({ environment, fetch: sendByNode, now, print }, plan),
     log,
   );
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;

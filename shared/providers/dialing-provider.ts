@@ -1,5 +1,6 @@
 import type { Call } from "../calls/call.ts";
 import type { CallResult } from "../calls/call-result.ts";
+import type { Send } from "../platform/send.ts";
 
 /** One request to place a call. */
 interface DialRequest {
@@ -154,7 +155,7 @@ export interface ProviderOptions {
   secret(account: string, name: string): string | undefined;
   /** Absent on every platform but Lambda. */
   role?: AwsRole | undefined;
-  fetch: typeof fetch;
+  fetch: Send;
   /** Current time in milliseconds since the epoch. */
   now(): number;
   /** Prints the simulator's description of a call. */

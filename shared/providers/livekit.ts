@@ -5,6 +5,7 @@ import { type Answer, ask, outcomeOfJson, postJson } from "./post.ts";
 import { exception } from "./livekit-errors.ts";
 import { toldByLiveKit } from "./results/livekit.ts";
 import type { LiveKitRoute } from "./routes/livekit.ts";
+import type { Send } from "../platform/send.ts";
 
 /** Identity of the callee in the room. */
 const calleeIdentity = "callee";
@@ -202,7 +203,7 @@ const agentKinds = new Set<unknown>(["AGENT", 4]);
 
 /** Returns the outcome if no agent came to the room in time, undefined if one did. */
 async function agentAbsent(
-  send: typeof fetch,
+  send: Send,
   baseUrl: string,
   headers: Record<string, string>,
   room: string,

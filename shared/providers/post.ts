@@ -1,4 +1,5 @@
 import type { DialOutcome } from "./dialing-provider.ts";
+import type { Send } from "../platform/send.ts";
 
 /** Maximum size of a provider's answer to a call that is read, as it may repeat the call's context. */
 const answerBytesMax = 1024 * 1024;
@@ -26,7 +27,7 @@ export interface Answer {
  * @returns the answer, or the outcome if none came
  */
 export async function post(
-  send: typeof fetch,
+  send: Send,
   url: string,
   request: { method?: string; headers: Record<string, string>; body: string },
   timeoutSeconds: number,
@@ -47,7 +48,7 @@ export async function post(
 
 /** Sends one POST of JSON, like `post`. */
 export function postJson(
-  send: typeof fetch,
+  send: Send,
   url: string,
   { headers, json }: { headers: Record<string, string>; json: unknown },
   timeoutSeconds: number,
@@ -70,7 +71,7 @@ const missingById = new Set([400, 404, 410, 422]);
  * @throws an Error without the address if the answer cannot be read; AnswerTooLong if it exceeds 4 MiB
  */
 export async function ask(
-  send: typeof fetch,
+  send: Send,
   url: string,
   {
     headers,
@@ -180,7 +181,7 @@ const notConnected = new Set([
 const connecting = new Set<unknown>(["connect", "getaddrinfo"]);
 /** Errors of Node's own that occur before any part of the request has left. */
 const nothingLeft = new Set([
-  "UND_ERR_CONNECT_TIMEOUT",
+  "CONNECT_TIMEOUT",
   // TLS: the certificate was refused before the request was written.
   "CERT_HAS_EXPIRED",
   "CERT_NOT_YET_VALID",

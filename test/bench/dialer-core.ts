@@ -1,7 +1,7 @@
 /**
- * The dialer's core in a process of its own: deliveries of a hundred calls, the real webhook and fetch, and
- * the log. Environment: PROVIDER_URL, CALLS (per round), CONCURRENCY, CONNECTION (`close`: one for each
- * request, as on Lambda), and TABLE, in the DynamoDB at AWS_ENDPOINT_URL_DYNAMODB, if the ledger is not in
+ * The dialer's core in a process of its own: deliveries of a hundred calls, the real webhook, and the
+ * log. Environment: PROVIDER_URL, CALLS (per round), CONCURRENCY, CLIENT (`fetch`, which keeps connections open, or by
+ * default the client that Lambda has, with a connection for each request), and TABLE, in the DynamoDB at AWS_ENDPOINT_URL_DYNAMODB, if the ledger is not in
  * memory.
  */
 import type { EventMessage } from "../../shared/queue/event-messages.ts";
@@ -20,6 +20,7 @@ import { consoleLog as log } from "../../shared/platform/log.ts";
 import type { Delivered } from "../../shared/queue/call-queue.ts";
 import { createMemoryQueue } from "../support/memory-queue.ts";
 import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
+import { sendByNode } from "../../shared/platform/node-send.ts";
 import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
 import { readDialerSettings, valueOf } from "../../shared/platform/settings.ts";
 import { callRequest } from "./competitors/payload.ts";
@@ -29,7 +30,7 @@ import { cpuOf } from "./measure.ts";
 /** Messages per delivery, each with 25 calls. */
 const deliverySize = 4;
 const invocationMs = 600_000;
-const { PROVIDER_URL, CALLS, CONCURRENCY, CONNECTION, TABLE } = process.env;
+const { PROVIDER_URL, CALLS, CONCURRENCY, CLIENT, TABLE } = process.env;
 
 const plan = {
   agents: { "*": { provider: "webhook", url: PROVIDER_URL } },
@@ -41,12 +42,10 @@ const environment = {
   HASH_KEY: randomBytes(32).toString("hex"),
   WEBHOOK_SECRET: `whsec_${randomBytes(32).toString("base64")}`,
 };
-const closing: typeof fetch = (input, init) =>
-  fetch(input, { ...init, headers: { ...Object(init?.headers), connection: "close" } });
 const now = Date.now;
 const providerOptions = {
   environment,
-  fetch: CONNECTION === "close" ? closing : fetch,
+  fetch: CLIENT === "fetch" ? fetch : sendByNode,
   now,
   print: console.log,
 };

@@ -92,9 +92,9 @@ async function costs(redis: Redis | undefined): Promise<ReturnType<typeof told>>
     const sides: Parameters<typeof measure>[0] = [
       { name: coreName, side: await core({}), calls: callsPerRound },
       {
-        name: "our dialer's core, a connection for each call",
-        side: await core({ CONNECTION: "close" }, closingCallsPerRound),
-        calls: closingCallsPerRound,
+        name: "our dialer's core, by fetch over connections that are kept open",
+        side: await core({ CLIENT: "fetch" }),
+        calls: callsPerRound,
       },
       {
         name: dynamoName,
@@ -150,12 +150,12 @@ function told(
     const row = [cpu.name, times(cpu, base.cpu), times(rate, base.rate)];
     return cpuOfAll === undefined ? [row] : [row, [cpuOfAll.name, times(cpuOfAll, base.cpu), ""]];
   });
-  const text = `${concurrency} calls under way at once on either side, to a provider in a process of its own that answers after ${delayMs} ms; the same fetch with the same body, headers, signature and time limit, over connections that are kept open unless the row says otherwise. ${callsPerRound} fresh calls a round (${closingCallsPerRound} where connections are closed, ${dynamoCallsPerRound} with DynamoDB), ${rounds} rounds in turns. CPU is that of the one process that dials, user's and system's; putting the calls onto the queue is not counted. Ours also keeps a history and logs each call, which BullMQ's does not; its deliveries of 100 calls come one after the other, so that each ends with fewer than ${concurrency} under way. 1 × is ${Math.round(base.cpu.median)} µs and ${Math.round(base.rate.median)} calls a second.`;
+  const text = `${concurrency} calls under way at once on either side, to a provider in a process of its own that answers after ${delayMs} ms; the same body, headers, signature and time limit. BullMQ's worker sends by fetch over connections that are kept open, unless the row says otherwise; ours as on Lambda, by Node's own client with a connection for each call. ${callsPerRound} fresh calls a round (${closingCallsPerRound} where fetch closes connections, ${dynamoCallsPerRound} with DynamoDB), ${rounds} rounds in turns. CPU is that of the one process that dials, user's and system's; putting the calls onto the queue is not counted. Ours also keeps a history and logs each call, which BullMQ's does not; its deliveries of 100 calls come one after the other, so that each ends with fewer than ${concurrency} under way. 1 × is ${Math.round(base.cpu.median)} µs and ${Math.round(base.rate.median)} calls a second.`;
   const target: Target = {
     what: "dialing, CPU per call: the dialer's core beside BullMQ's worker process",
-    target: "≤ 1.00 × BullMQ's",
+    target: "≤ 0.80 × BullMQ's",
     measured: times(ours.cpu, base.cpu),
-    met: ours.cpu.median <= base.cpu.median,
+    met: ours.cpu.median <= 0.8 * base.cpu.median,
   };
   return {
     text: `${text}\n\n${table(["", "CPU of a call", "Calls a second"], rows)}`,

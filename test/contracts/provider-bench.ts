@@ -8,6 +8,8 @@ import type {
   ReadResult,
 } from "../../shared/providers/dialing-provider.ts";
 import { createProviders } from "../../shared/providers/create-providers.ts";
+import { sendByNode } from "../../shared/platform/node-send.ts";
+import type { Send } from "../../shared/platform/send.ts";
 import { parseRoute, type Route } from "../../shared/providers/index.ts";
 import { aCall } from "../support/calls.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
@@ -120,11 +122,11 @@ export function createProviderBench(provider: ProviderUnderTest) {
     if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
     return parsed.route;
   };
-  const providerAt = (baseUrl: string, send = fetch): DialingProvider<Route> => {
+  const providerAt = (baseUrl: string, send: Send = sendByNode): DialingProvider<Route> => {
     const options = { environment: secrets, fetch: send, now: Date.now, print: () => undefined };
     return createProviders(options, [routeAt(baseUrl)])(routeAt(baseUrl));
   };
-  const dialAt = (baseUrl: string, call = aCall(), send = fetch): Promise<DialOutcome> =>
+  const dialAt = (baseUrl: string, call = aCall(), send: Send = sendByNode): Promise<DialOutcome> =>
     providerAt(baseUrl, send).dial({ call, attempt: 1, timeoutSeconds: 1 }, routeAt(baseUrl));
 
   return {
@@ -152,7 +154,7 @@ export function createProviderBench(provider: ProviderUnderTest) {
     /** Dials through a fetch that gives this last answer, without a network. */
     async dialAnswered(status: number, text: string): Promise<DialOutcome> {
       let sent = 0;
-      const answer: typeof fetch = async () =>
+      const answer: Send = async () =>
         ++sent >= requestsMax
           ? new Response([204, 205, 304].includes(status) ? null : text, { status })
           : Response.json(provider.firstAnswer);
@@ -179,7 +181,7 @@ export function createProviderBench(provider: ProviderUnderTest) {
     /** Reads the result of a placed call through a fetch that gives these answers, without a network. */
     async readAnswered(answers: unknown[], placed: PlacedCall) {
       const left = [...answers];
-      const send: typeof fetch = async () => Response.json(left.shift());
+      const send: Send = async () => Response.json(left.shift());
       const url = "https://provider.example";
       return providerAt(url, send).readResult?.(placed, routeAt(url)).catch(errorOf);
     },

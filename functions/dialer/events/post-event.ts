@@ -2,6 +2,7 @@ import { type Receiver, receiverKeys } from "../../../shared/dial-plan/receivers
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { signatureHeaders } from "../../../shared/platform/standard-webhooks.ts";
 import { retryAfterSeconds } from "../../../shared/providers/post.ts";
+import type { Send } from "../../../shared/platform/send.ts";
 
 /** Time limit of one request. */
 const answerSecondsMax = 15;
@@ -31,7 +32,7 @@ export type PostEvent = (receiver: Receiver, event: PostedEvent) => Promise<Even
  */
 export function createPostEvent(
   environment: Record<string, string | undefined>,
-  send: typeof fetch,
+  send: Send,
   now: () => number,
   plan: Pick<DialPlan, "events">,
 ): PostEvent {

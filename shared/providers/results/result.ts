@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { ResultStatus } from "../../calls/call-result.ts";
 import type { PlacedCall, ReadResult } from "../dialing-provider.ts";
 import { AnswerTooLong, ask } from "../post.ts";
+import type { Send } from "../../platform/send.ts";
 
 /**
  * Fields of a record that a result needs and a look-up does not: a value of another kind counts as absent, so
@@ -114,7 +115,7 @@ export interface RecordType<Row> {
  * @throws if the provider could not be asked
  */
 export async function readRecord<Row>(
-  send: typeof fetch,
+  send: Send,
   url: string,
   headers: Record<string, string>,
   placed: PlacedCall,
@@ -143,7 +144,7 @@ interface Api {
 
 /** Makes an adapter's `readResult` of a record that is read at a path and the provider's id. */
 export function recordReader<Route, Row>(
-  send: typeof fetch,
+  send: Send,
   apiOf: (route: Route) => Api,
   path: string,
   record: RecordType<Row>,
@@ -177,7 +178,7 @@ const pagesMax = 5;
  * beyond the fifth page is left out.
  */
 export function listReader<Route, Row>(
-  send: typeof fetch,
+  send: Send,
   apiOf: (route: Route) => Api,
   list: ListType<Row>,
 ) {

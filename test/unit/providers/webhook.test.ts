@@ -233,7 +233,7 @@ describe("the webhook", () => {
     failure("ENOTFOUND", "getaddrinfo"),
     failure("EAI_AGAIN", "getaddrinfo"),
     failure("ETIMEDOUT", "connect"),
-    failure("UND_ERR_CONNECT_TIMEOUT"),
+    failure("CONNECT_TIMEOUT"),
     failure("CERT_HAS_EXPIRED"),
     failure("ERR_TLS_CERT_ALTNAME_INVALID"),
     Object.assign(
