@@ -113,7 +113,6 @@ export async function killOurs(): Promise<Fates> {
   const provider = await startProvider();
   const directory = await makeStateDirectory();
   const { token, sha256 } = createToken();
-  const dialers = 4;
   /** Number of dialers that have deliveries of the call queue at once. */
   const consumers = 2;
   const environment = {
@@ -137,14 +136,13 @@ export async function killOurs(): Promise<Fates> {
       body: JSON.stringify(Array.from({ length: people }, (_, n) => callRequest(n))),
     });
     if (status !== 201) throw new Error(`the batch was answered ${status}`);
-    const isReplaced = (dead: readonly number[]) => {
-      const alive = functionProcesses(service, "dialer").filter(({ pid }) => !dead.includes(pid));
-      return alive.length === dialers;
-    };
+    const dialers = () => functionProcesses(service, "dialer").map(({ pid }) => pid);
+    const count = dialers().length;
     await killAgainAndAgain(provider.received, async () => {
-      const pids = functionProcesses(service, "dialer").map(({ pid }) => pid);
-      for (const pid of pids) process.kill(pid, "SIGKILL");
-      await until(() => isReplaced(pids), 10_000);
+      const dead = dialers();
+      for (const pid of dead) process.kill(pid, "SIGKILL");
+      const isReplaced = () => dialers().filter((pid) => !dead.includes(pid)).length === count;
+      await until(isReplaced, 10_000);
     });
     let rows = await aws.rows(service);
     const areSettled = async () => {

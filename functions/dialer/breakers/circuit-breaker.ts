@@ -53,10 +53,11 @@ export async function keepCount(
         : undefined;
     }
     case "not_placed":
-      if (outcome.unanswered === true) return noteSilence(route, outcome.code, read, deps);
       // An answer ends the run of failures. Only an answer about a call shows that the account takes calls
       // again.
-      await countAnswer(route, true, read, deps);
+      if (outcome.unanswered === true) await noteSilence(route, outcome.code, read, deps);
+      else await countAnswer(route, true, read, deps);
+      return probeSoon(account, outcome.retryAfterSeconds, read, deps);
   }
 }
 
@@ -136,6 +137,28 @@ export async function closeBreaker(
   }
   await forgetFailures(key, read, deps);
   return isClosed;
+}
+
+/**
+ * Lets the next probe of an outage come after the first interval again, or after `Retry-After`. A probe that surely
+ * phoned nobody costs nobody: intervals grow only because of those that may have. Dropped on a conflict.
+ */
+async function probeSoon(
+  key: string,
+  retryAfterSeconds: number | undefined,
+  read: DocumentsRead,
+  { documents, clock, random }: DialerDeps,
+): Promise<void> {
+  if (read.get("breaker", key)?.value.state !== "open") return;
+  // The breaker is read again: the probe has changed it since.
+  const standing = (await documents.read([{ kind: "breaker", key }])).get("breaker", key);
+  if (standing?.value.state !== "open" || standing.value["trouble"] !== "outage") return;
+  const { first } = intervals.outage;
+  const soon = clock.now() + Math.max(first, (retryAfterSeconds ?? 0) * 1000);
+  const probeAt = Math.min(standing.value.probeAt, soon);
+  const value = { ...standing.value, probeAt, intervalMs: first };
+  const next = { ...standing, value, version: random.version() };
+  await documents.write([{ next, seen: standing.version }]);
 }
 
 /** Voids the marks set before now: the rows they report as called up found a breaker open. */

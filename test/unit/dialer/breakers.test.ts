@@ -237,6 +237,33 @@ describe("an outage of an account", () => {
     expect(await rowsIn(bench, "WAITING")).toEqual([]);
   });
 
+  it.each<[string, number, DialOutcome]>([
+    ["429", 30, { kind: "not_placed", code: "http_429" }],
+    ["429 and Retry-After", 65, { kind: "not_placed", code: "http_429", retryAfterSeconds: 60 }],
+    ["no connection", 30, { kind: "not_placed", code: "econnrefused", unanswered: true }],
+  ])(
+    "is probed as soon as at first while probes surely phone nobody: %s",
+    async (_, gap, outcome) => {
+      const bench = createDialerBench();
+      bench.answer = async () => unknown;
+      await sendEach(bench, ...callsNow(bench, 60));
+      await bench.simulate(600);
+      expect(await breakerOf(bench)).toMatchObject({ state: "open", intervalMs: 120_000 });
+      bench.answer = async () => outcome;
+      await bench.simulate(150);
+      const from = bench.now();
+      await bench.simulate(600);
+      const probes = secondsSince(bench, from);
+      const gaps = probes.slice(1).map((at, n) => at - (probes[n] ?? 0));
+      expect(probes.length).toBeGreaterThanOrEqual(8);
+      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(15);
+      expect(Math.max(...gaps)).toBeLessThanOrEqual(gap);
+      bench.answer = async () => placed;
+      await bench.simulate(gap + 5);
+      expect(await breakerOf(bench)).toMatchObject({ state: "closed" });
+    },
+  );
+
   it("opens it where half of the last twenty stayed unanswered, though never five in a row", async () => {
     const bench = createDialerBench({ concurrency: 1 });
     bench.answer = async () => (bench.dialed.length % 2 === 1 ? unknown : placed);
