@@ -6,7 +6,6 @@ import {
 } from "../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../shared/dial-plan/routes.ts";
-import type { DocumentsRead } from "../../shared/documents/documents.ts";
 import { errorForLog, type LogFields } from "../../shared/platform/log.ts";
 import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
@@ -25,7 +24,7 @@ import {
   type Result,
   waiting,
 } from "./delivery/delivery.ts";
-import { sendInTime } from "./delivery/send-in-time.ts";
+import { type Sent, sendInTime } from "./delivery/send-in-time.ts";
 import { askAtOf } from "./results/ask-times.ts";
 import {
   type OutcomeOf,
@@ -153,10 +152,11 @@ async function underClaim(held: Held, place: Place, delivery: Delivery): Promise
     if (sent.counted) await caps.leave(held, held.dial.route);
     return refuse(held, sent.refused, delivery);
   }
-  deps.memory.windows.adjust(accountNameOf(held.dial.route), wasAnswered(sent.outcome));
+  const isAnswered = wasAnswered(sent.outcome);
+  deps.memory.windows.adjust(accountNameOf(held.dial.route), isAnswered, sent.answerMs);
   // The next call may be claimed while this one is settled, in the same round trip. After no answer, or a
   // refusal of the account, the place is kept until that is counted, as the breaker may open.
-  if (wasAnswered(sent.outcome)) place.leave();
+  if (isAnswered) place.leave();
   return settle(held, sent, delivery, startedAt);
 }
 
@@ -166,7 +166,7 @@ async function sendChecked(
   place: Place,
   delivery: Delivery,
   startedAt: number,
-): Promise<Refusal | { outcome: DialOutcome; isProbe: boolean; read: DocumentsRead }> {
+): Promise<Refusal | Sent> {
   const checked = await checkClaimed(held, delivery);
   if ("refused" in checked) return checked;
   return sendInTime(held, checked.permit, place, delivery, startedAt);
@@ -200,7 +200,7 @@ function wasAnswered(outcome: DialOutcome): boolean {
 /** Writes the provider's answer, then counts it for the breakers. */
 async function settle(
   held: Held,
-  { outcome, isProbe, read }: { outcome: DialOutcome; isProbe: boolean; read: DocumentsRead },
+  { outcome, isProbe, read }: Sent,
   delivery: Delivery,
   startedAt: number,
 ): Promise<Result> {

@@ -18,13 +18,11 @@ import { lookUpCalls } from "./look-up.ts";
 import { createPermits } from "./delivery/permits.ts";
 import { createSharedWrites, manyCalls } from "./delivery/shared-writes.ts";
 import { createPlaces } from "./delivery/places.ts";
-import { windowMin } from "./delivery/window.ts";
+import { aheadMax, windowMin } from "./delivery/window.ts";
 import { countStates, logDecision, type ToWrite, writeDecided } from "./write-decided.ts";
 
 /** Calls of an account with a pace that are claimed per request that this process's window allows. */
 const claimsARequest = 8;
-/** Calls of an account without a pace that a large delivery claims beyond the requests under way. */
-const claimsAhead = 3;
 
 /** Time without a place freed by its account after which a call goes back. */
 const noPlaceMs = 5_000;
@@ -223,7 +221,6 @@ async function dialAll(
   };
   for (const dial of dials) count(dial, 1);
   const { windows } = memory;
-  const ahead = dials.length < manyCalls ? 0 : claimsAhead;
   const accounts = new Map(
     dials.map(({ route }) => [accountNameOf(route), accountOf(route, settings.plan)]),
   );
@@ -233,16 +230,18 @@ async function dialAll(
     // With a pace, most claimed calls wait for their permits, and the others for the ledger.
     if (pace !== undefined) return Math.min(most, window * claimsARequest);
     // No calls are claimed ahead for an account that has not answered yet: it may hang.
-    const claimed = window > windowMin ? window + ahead : window;
-    return Math.min(most, claimed, concurrency + ahead);
+    if (window <= windowMin || dials.length < manyCalls) return Math.min(most, window, concurrency);
+    return Math.min(most, Math.min(window, concurrency) + windows.aheadOf(account, concurrency));
   };
+  const isPaced = [...accounts.values()].some(({ pace }) => pace !== undefined);
+  const placesMax = isPaced ? concurrency * 2 : Math.max(concurrency * 2, concurrency + aheadMax);
   const isShared = (account: string) =>
     [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
   const placesFor = { isShared, waitMsMax: noPlaceMs, clock };
   const delivery: Delivery = {
     deps,
     deadline,
-    places: createPlaces({ ...placesFor, total: concurrency * 2, limitOf }),
+    places: createPlaces({ ...placesFor, total: placesMax, limitOf }),
     connections: createPlaces({ ...placesFor, total: concurrency, limitOf: windows.limitOf }),
     permits: createPermits(deps),
     caps: createCaps(deps),

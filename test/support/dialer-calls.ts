@@ -225,6 +225,6 @@ export function loseHints(bench: Bench): { lost: string[]; mend(): void } {
  */
 export function openWindow(bench: Bench): void {
   for (let doubled = 0; doubled < 7; doubled++) {
-    bench.deps.memory.windows.adjust("webhook:http://127.0.0.1:9", true);
+    bench.deps.memory.windows.adjust("webhook:http://127.0.0.1:9", true, 100);
   }
 }

@@ -20,6 +20,14 @@ import { leadMs, type Permit } from "./permits.ts";
 /** Time before its permit at which a request takes one of the connections. */
 const connectedMs = 100;
 
+/** A request that was sent, what came of it, and the documents by which it was allowed. */
+export interface Sent {
+  outcome: DialOutcome;
+  answerMs: number;
+  isProbe: boolean;
+  read: DocumentsRead;
+}
+
 /**
  * Waits for the permit, takes the probes of open breakers, checks orders and the clock for the last time, and
  * sends.
@@ -30,7 +38,7 @@ export async function sendInTime(
   place: Place,
   delivery: Delivery,
   startedAt: number,
-): Promise<Refusal | { outcome: DialOutcome; isProbe: boolean; read: DocumentsRead }> {
+): Promise<Refusal | Sent> {
   const { deps, permits, documents } = delivery;
   const { route, call } = held.dial;
   let permit: Permit | undefined = first;
@@ -66,8 +74,9 @@ export async function sendInTime(
     await probe?.giveBack().catch(() => undefined);
     throw error;
   }
+  const sentAt = deps.clock.now();
   const outcome = await request(held, deps);
-  return { outcome, isProbe: probe !== undefined, read };
+  return { outcome, answerMs: deps.clock.now() - sentAt, isProbe: probe !== undefined, read };
 }
 
 /**

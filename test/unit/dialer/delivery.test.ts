@@ -113,7 +113,7 @@ describe("a delivery", () => {
     expect(sizes.length).toBeLessThanOrEqual(7);
   });
 
-  it("asks the ledger 19 times for a hundred fresh calls, five at a time", async () => {
+  it("asks the ledger 10 times for a hundred fresh calls, five at a time", async () => {
     const bench = createDialerBench({ concurrency: 5 });
     const asked: Record<string, number> = {};
     const counting = <Port extends object>(port: Port, prefix: string) =>
@@ -133,7 +133,7 @@ describe("a delivery", () => {
     expect(bench.dialed).toHaveLength(100);
     expect(asked).toEqual({
       "rows.read": 1,
-      "rows.write": 15,
+      "rows.write": 6,
       "documents.read": 2, // the documents of the calls, and the sweeps' heartbeat
       "documents.add": 1, // the counts of the hour
     });
