@@ -177,10 +177,11 @@ describe("a claim", () => {
       const { rows } = await bench.rows.read(calls.map(({ id }) => id));
       const dialing = [...rows.values()].filter(({ state }) => state === "DIALING");
       claimedAtOnce = Math.max(claimedAtOnce, dialing.length);
+      await bench.sleep(100);
       return { kind: "placed" };
     };
     await sendEach(bench, ...calls);
-    await bench.deliver();
+    await bench.simulate(60, { consumers: 1, batchSize: 20 });
     expect(bench.dialed).toHaveLength(20);
     // Two calls are dialed, three wait behind them, and two others are settled.
     expect(claimedAtOnce).toBeLessThanOrEqual(7);

@@ -129,6 +129,12 @@ describe("a ledger that never answers", () => {
 
   it("one claim hands back the claims that shared its write, and no other", async () => {
     const { bench, dialedAfter } = createBench();
+    const answer = bench.answer;
+    // A faster provider would have more calls claimed ahead.
+    bench.answer = async (...asked) => {
+      await bench.deps.clock.sleep(100);
+      return answer(...asked);
+    };
     const calls = callsNow(bench, 30).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     const bad = calls[20];
     let silenced = new Set<string>();
