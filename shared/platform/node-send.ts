@@ -8,7 +8,7 @@ const connectMsMax = 10_000;
 /** Statuses whose answers have no body, which `Response` checks. */
 const bodiless = new Set([204, 205, 304]);
 
-/** What `fetch` adds of its own. Answers are read as they come, so none may be compressed. */
+/** Headers that `fetch` adds as well. An answer is read as it comes, so it may not be compressed. */
 const usualHeaders = {
   accept: "*/*",
   "accept-encoding": "identity",

@@ -42,9 +42,7 @@ const counts: Partial<Record<string, number>> = JSON.parse(process.env["COUNTS"]
 export function counted(name: string): number {
   const count = counts[name];
   if (count === undefined) {
-    throw new Error(
-      `COUNTS has no ${name}: run the parts before money, which count it, in the same run`,
-    );
+    throw new Error(`COUNTS has no ${name}: run the parts before money, which count it`);
   }
   return count;
 }

@@ -1,7 +1,8 @@
 /**
  * `npm run bench`: installs the competitors, runs each part in a process of its own, one after the other,
- * prints their tables and writes them to results.md. `npm run bench -- accept batch` runs those parts alone
- * and writes nothing. `npm run bench -- engines` is apart: half an hour in which engines race (engines.ts).
+ * prints their tables and writes them to results.json and results.md. `npm run bench -- accept batch` runs those
+ * parts alone, and leaves the others as they were measured last. `npm run bench -- engines` is apart: half an hour
+ * in which engines race (engines.ts).
  */
 import { fork, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -82,30 +83,41 @@ if (unknown.length > 0) {
 }
 prepare(competitors);
 
-const sections: Section[] = [];
-const counts: Record<string, number> = {};
-for (const part of chosen.length > 0 ? chosen : parts) {
-  const section = await sectionOf(part, counts);
-  Object.assign(counts, section.counts);
-  sections.push(section);
+/** A part's results, as they are kept in results.json. */
+interface Measured {
+  /** Day of the run, such as `2026-11-21`. */
+  date: string;
+  machine: string;
+  section: Section;
+}
+
+const resultsFile = join(here, "results.json");
+const measured: Record<string, Measured> = JSON.parse(await readFile(resultsFile, "utf8"));
+const [cpu] = cpus();
+const machine = `Node ${process.version}, ${cpus().length} cores (${cpu?.model ?? "unknown"})`;
+const counts = () =>
+  Object.fromEntries(parts.flatMap((part) => Object.entries(measured[part]?.section.counts ?? {})));
+const ran = parts.filter((part) => chosen.length === 0 || chosen.includes(part));
+for (const part of ran) {
+  const section = await sectionOf(part, counts());
+  measured[part] = { date: new Date().toISOString().slice(0, 10), machine, section };
   console.log(markdownOf(section));
 }
-const targets = targetsTable(sections.flatMap((section) => section.targets));
-console.log(targets);
-if (chosen.length === 0) {
-  const { version } = process;
-  const [cpu] = cpus();
-  const machine = `Node ${version}, ${cpus().length} cores (${cpu?.model ?? "unknown"})`;
-  const lead =
-    `Written by \`npm run bench\` on ${new Date().toISOString().slice(0, 10)}: ${machine}. ` +
-    "Costs are CPU time, in turns in one run: medians, and the range in brackets.";
-  const text = `# Speed and cost\n\n${lead}\n\n## Targets\n\n${targets}\n\n${sections.map(markdownOf).join("\n")}`;
-  await writeFile(join(here, "results.md"), text);
-  const page = join(here, "../../docs/performance.md");
-  const old = await readFile(page, "utf8");
-  await writeFile(
-    page,
-    old.replace(/(<!-- bench -->\n)[^]*?(<!-- \/bench -->)/, `$1\n${targets}\n\n$2`),
-  );
-  format("docs/performance.md", "test/bench/results.md");
-}
+const known = parts.flatMap((part) => measured[part] ?? []);
+const targets = targetsTable(known.flatMap(({ section }) => section.targets));
+console.log(targetsTable(ran.flatMap((part) => measured[part]?.section.targets ?? [])));
+const lead =
+  "Written by `npm run bench`. Costs are CPU time, in turns in one run: medians, and the range in brackets.";
+const told = known.map(
+  (one) => `${markdownOf(one.section)}\n_Measured on ${one.date}: ${one.machine}._\n`,
+);
+await writeFile(resultsFile, JSON.stringify(measured));
+const text = `# Speed and cost\n\n${lead}\n\n## Targets\n\n${targets}\n\n${told.join("\n")}`;
+await writeFile(join(here, "results.md"), text);
+const page = join(here, "../../docs/performance.md");
+const old = await readFile(page, "utf8");
+await writeFile(
+  page,
+  old.replace(/(<!-- bench -->\n)[^]*?(<!-- \/bench -->)/, `$1\n${targets}\n\n$2`),
+);
+format("docs/performance.md", "test/bench/results.md", "test/bench/results.json");
