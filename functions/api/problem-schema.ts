@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 
 /** The body of a problem. No answer is judged by the schema, so it is in a file that no bundle contains. */
 export const problemSchema = z
@@ -6,18 +6,20 @@ export const problemSchema = z
     title: z.string(),
     status: z.int(),
     detail: z.string(),
-    errors: z
-      .array(
+    errors: z.optional(
+      z.array(
         z.object({
-          pointer: z.string().optional(),
-          header: z.string().optional(),
+          pointer: z.optional(z.string()),
+          header: z.optional(z.string()),
           detail: z.string(),
         }),
-      )
-      .optional(),
+      ),
+    ),
   })
-  .meta({
-    id: "Problem",
-    description: "RFC 9457. What is wrong and where, never what the value was.",
-  });
+  .check(
+    z.meta({
+      id: "Problem",
+      description: "RFC 9457. What is wrong and where, never what the value was.",
+    }),
+  );
 export type Problem = z.infer<typeof problemSchema>;

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import type * as z from "zod";
 import { errorsMax } from "../../shared/calls/call.ts";
+import type * as z from "../../shared/platform/zod.ts";
 
 /** One error of a request: its place (a JSON Pointer, or a header's name) and its description. */
 export type ProblemError = { pointer: string; detail: string } | { header: string; detail: string };
@@ -47,7 +47,7 @@ export function unprocessable(c: Context, errors: ProblemError[]): Response {
  */
 export function refuse(unknownField: string) {
   return (
-    result: { success: true } | { success: false; error: z.core.$ZodError },
+    result: { success: true } | { success: false; error: z.ZodError },
     c: Context,
   ): Response | undefined =>
     result.success ? undefined : unprocessable(c, errorsOf(result.error.issues, unknownField));

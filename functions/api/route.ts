@@ -1,7 +1,7 @@
 import { zValidator } from "@hono/zod-validator";
 import type { Context, Hono } from "hono";
-import type * as z from "zod";
 import { tellingLedger } from "../../shared/ledger/telling-ledger.ts";
+import type * as z from "../../shared/platform/zod.ts";
 import type { ApiDeps, ApiEnv, RouteDeps } from "./context.ts";
 import { readJson } from "./middleware/read-json.ts";
 import { refuse } from "./problem.ts";
@@ -18,14 +18,14 @@ export interface Operation {
   method: "get" | "post";
   /** Path below that of the routes' app, such as `/operator`, with parameters such as `:id`. */
   path: string;
-  query?: z.ZodObject | undefined;
-  body?: z.ZodType | undefined;
+  query?: z.ZodMiniObject | undefined;
+  body?: z.ZodMiniType | undefined;
   /** Maximum bytes of the body; 512 KiB if absent. */
   bytesMax?: number | undefined;
   /** True if no body stands for an empty object. */
   isBodyOptional?: boolean | undefined;
   /** The body of the answer. */
-  answer: z.ZodType<object>;
+  answer: z.ZodMiniType<object>;
   /** The status of the answer; 200 if absent. */
   status?: 201 | undefined;
   /** Statuses of problem+json that the route answers besides those of every route. */
@@ -53,9 +53,9 @@ interface Request<Query, Body> {
  * declareRoute({ method: "get", path: "/audit", operationId: "listAudit", summary: "…", query, answer, handle: async ({ query }) => … })
  */
 export function declareRoute<
-  Answer extends z.ZodType<object>,
-  Query extends z.ZodObject,
-  Body extends z.ZodType,
+  Answer extends z.ZodMiniType<object>,
+  Query extends z.ZodMiniObject,
+  Body extends z.ZodMiniType,
 >({
   handle,
   ...operation

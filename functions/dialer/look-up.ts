@@ -1,10 +1,10 @@
-import * as z from "zod";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { missed, reviewed } from "../../shared/calls/state-machine.ts";
 import { expiryOf } from "../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../shared/dial-plan/routes.ts";
 import { breakerKeysOf } from "../../shared/documents/breakers.ts";
 import { errorForLog } from "../../shared/platform/log.ts";
+import * as z from "../../shared/platform/zod.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../shared/providers/dialing-provider.ts";
 import { accountNameOf } from "../../shared/providers/index.ts";
 import { withTimeLimit } from "../../shared/platform/time-limit.ts";

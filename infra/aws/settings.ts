@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import * as z from "zod";
 import { clientRights } from "../../shared/platform/tokens.ts";
+import * as z from "../../shared/platform/zod.ts";
 import { reservationMin } from "./limits.ts";
 
 /** First parts of the API's own paths: under a stage of that name they could not be told from the stage. */
@@ -9,36 +9,35 @@ const reservedStages = ["v1", "operator", "docs", "healthz", "openapi.json"];
 
 const deploymentSchema = z.strictObject({
   /** A named stage beside the default one. */
-  stage: z
-    .string()
-    .refine((stage) => !reservedStages.includes(stage), {
-      error: `must not be ${reservedStages.join(", ")}, which the API's own paths begin with`,
-    })
-    .regex(/^[\w-]{1,128}$/, "must be letters, digits, hyphens and underscores")
-    .optional(),
+  stage: z.optional(
+    z.string().check(
+      z.refine((stage) => !reservedStages.includes(stage), {
+        error: `must not be ${reservedStages.join(", ")}, which the API's own paths begin with`,
+      }),
+      z.regex(/^[\w-]{1,128}$/, "must be letters, digits, hyphens and underscores"),
+    ),
+  ),
   /** Base path that a custom domain puts in front. */
-  basePath: z
-    .string()
-    .regex(/^\/[\w.~-]+(?:\/[\w.~-]+)*$/, "must be a path such as /phone")
-    .optional(),
+  basePath: z.optional(
+    z.string().check(z.regex(/^\/[\w.~-]+(?:\/[\w.~-]+)*$/, "must be a path such as /phone")),
+  ),
   /** True to enable the operator API, which lets the API's function read and write calls. */
-  operator: z.boolean().default(false),
+  operator: z._default(z.boolean(), false),
   /** Rights that clients' tokens may have beyond placing calls. Each lets the API's function do what it needs. */
-  clientRights: z.array(z.enum(clientRights)).default([]),
+  clientRights: z._default(z.array(z.enum(clientRights)), []),
   /** True to trace the functions' invocations with X-Ray. */
-  xray: z.boolean().default(false),
+  xray: z._default(z.boolean(), false),
   /** E-mail address that receives alarms. */
-  alarmEmail: z.email().optional(),
+  alarmEmail: z.optional(z.email()),
   /**
    * Name of the table that is used instead of the stack's own: one that was restored from a point in time, as DynamoDB
    * restores into a new table.
    */
-  ledgerTable: z
-    .string()
-    .regex(/^[\w.-]{3,255}$/, "must be the name of a DynamoDB table")
-    .optional(),
+  ledgerTable: z.optional(
+    z.string().check(z.regex(/^[\w.-]{3,255}$/, "must be the name of a DynamoDB table")),
+  ),
   /** Concurrent invocations of the dialer that are reserved to it. */
-  dialerConcurrency: z.int().min(reservationMin).optional(),
+  dialerConcurrency: z.optional(z.int().check(z.minimum(reservationMin))),
 });
 
 /**
@@ -48,11 +47,11 @@ const deploymentSchema = z.strictObject({
 const isName = (name: string): boolean =>
   /^[a-z][a-z0-9-]{0,29}$/.test(name) && !/(^|-)events$/.test(name);
 const nameRule = "at most 30 small letters, digits and hyphens, and must not end in events";
-const settingsSchema = z
-  .record(z.string(), deploymentSchema)
-  .refine((deployments) => Object.keys(deployments).every(isName), {
+const settingsSchema = z.record(z.string(), deploymentSchema).check(
+  z.refine((deployments) => Object.keys(deployments).every(isName), {
     error: `the name of a deployment must be ${nameRule}`,
-  });
+  }),
+);
 
 /** Settings of one deployment. */
 export type DeploymentSettings = z.infer<typeof deploymentSchema>;

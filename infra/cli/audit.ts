@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 
 const { values } = parseArgs({
   options: {
@@ -19,8 +19,8 @@ const { values } = parseArgs({
 const exceptionsSchema = z.array(
   z.strictObject({
     /** Id of the advisory, such as GHSA-xxxx-xxxx-xxxx. */
-    advisory: z.string().regex(/^GHSA(-[0-9a-z]{4}){3}$/),
-    because: z.string().min(20),
+    advisory: z.string().check(z.regex(/^GHSA(-[0-9a-z]{4}){3}$/)),
+    because: z.string().check(z.minLength(20)),
     /** `YYYY-MM-DD`, at most some months ahead, when the exception must be reviewed. */
     until: z.iso.date(),
   }),

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 
 export type Json = Record<string, unknown>;
 type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -10,7 +10,7 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
  * @param io the side of transforms and defaults that is described: requests or answers
  */
 export function jsonSchema(
-  schema: z.ZodType,
+  schema: z.core.$ZodType,
   io: "input" | "output",
   components: Json = {},
 ): JsonSchema {
@@ -22,6 +22,11 @@ export function jsonSchema(
   if (id === undefined) return root;
   components[id] = root;
   return { $ref: reference(id) };
+}
+
+/** True if a field with this schema must be there. */
+export function isRequired(schema: z.core.$ZodType): boolean {
+  return !z.safeParse(schema, undefined).success;
 }
 
 const reference = (name: string) => `#/components/schemas/${name}`;

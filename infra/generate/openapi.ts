@@ -7,7 +7,7 @@ import { titles } from "../../functions/api/problem.ts";
 import { problemSchema } from "../../functions/api/problem-schema.ts";
 import { batchCallsMax, callRequestSchema } from "../../shared/calls/call.ts";
 import { batchExample, callExample, requestIdExample } from "./examples.ts";
-import { type Json, jsonSchema } from "./json-schema.ts";
+import { isRequired, type Json, jsonSchema } from "./json-schema.ts";
 import { webhookParameters, webhookResponses, webhooksOf } from "./webhooks.ts";
 
 const callIdExample = `call_${requestIdExample}_00000`;
@@ -187,7 +187,7 @@ const idParameter = (idExample: string) => ({
 function queryParameters({ query }: Operation) {
   return Object.entries(query?.shape ?? {}).map(([name, field]) => {
     const { description, ...schema } = jsonSchema(field, "input");
-    const required = !field.safeParse(undefined).success;
+    const required = isRequired(field);
     return { name, in: "query", required, ...(description && { description }), schema };
   });
 }

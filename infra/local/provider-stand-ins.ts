@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import { isLoopback } from "../../shared/providers/https-url.ts";
 import { standInTypes } from "../stand-ins/index.ts";
 import { startStandIn } from "../stand-ins/stand-in.ts";
@@ -17,7 +17,7 @@ export interface PlanOnStandIns {
 /** The parts of a plan that are changed. Everything else is left for the plan's own schema to judge. */
 const planSchema = z.looseObject({
   agents: z.record(z.string(), z.looseObject({ provider: z.string() })),
-  providers: z.record(z.string(), z.looseObject({ type: z.string().optional() })).default({}),
+  providers: z._default(z.record(z.string(), z.looseObject({ type: z.optional(z.string()) })), {}),
 });
 
 /**

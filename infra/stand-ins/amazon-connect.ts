@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import { signatureProblem } from "./amazon-signature.ts";
 import { e164, endpoint, type Memory, type StandInType, text, unchecked } from "./endpoint.ts";
 import { progressOf } from "./life.ts";
@@ -7,37 +7,42 @@ import { progressOf } from "./life.ts";
 const attributesBytesMax = 32_768;
 const callSchema = z
   .strictObject({
-    InstanceId: text.max(250),
-    ContactFlowId: text.max(500),
+    InstanceId: text.check(z.maxLength(250)),
+    ContactFlowId: text.check(z.maxLength(500)),
     DestinationPhoneNumber: e164,
-    SourcePhoneNumber: e164.optional(),
-    QueueId: text.optional(),
-    ClientToken: text.max(500).optional(),
-    Attributes: z
-      .record(z.string().regex(/^[\w-]+$/, "must be alphanumeric, - or _"), z.string())
-      .refine(
-        (attributes) => Buffer.byteLength(JSON.stringify(attributes)) <= attributesBytesMax,
-        "is too large",
-      )
-      .optional(),
-    AnswerMachineDetectionConfig: z
-      .strictObject({
-        EnableAnswerMachineDetection: z.boolean().optional(),
-        AwaitAnswerMachinePrompt: z.boolean().optional(),
-      })
-      .optional(),
-    CampaignId: text.optional(),
-    TrafficType: z.enum(["GENERAL", "CAMPAIGN"]).optional(),
-    Name: z.string().optional(),
-    Description: z.string().optional(),
-    RelatedContactId: text.optional(),
+    SourcePhoneNumber: z.optional(e164),
+    QueueId: z.optional(text),
+    ClientToken: z.optional(text.check(z.maxLength(500))),
+    Attributes: z.optional(
+      z
+        .record(z.string().check(z.regex(/^[\w-]+$/, "must be alphanumeric, - or _")), z.string())
+        .check(
+          z.refine(
+            (attributes) => Buffer.byteLength(JSON.stringify(attributes)) <= attributesBytesMax,
+            "is too large",
+          ),
+        ),
+    ),
+    AnswerMachineDetectionConfig: z.optional(
+      z.strictObject({
+        EnableAnswerMachineDetection: z.optional(z.boolean()),
+        AwaitAnswerMachinePrompt: z.optional(z.boolean()),
+      }),
+    ),
+    CampaignId: z.optional(text),
+    TrafficType: z.optional(z.enum(["GENERAL", "CAMPAIGN"])),
+    Name: z.optional(z.string()),
+    Description: z.optional(z.string()),
+    RelatedContactId: z.optional(text),
     ...unchecked("References"),
-    RingTimeoutInSeconds: z.int().min(15).max(60).optional(),
+    RingTimeoutInSeconds: z.optional(z.int().check(z.minimum(15), z.maximum(60))),
   })
-  .refine(({ SourcePhoneNumber, QueueId }) => (SourcePhoneNumber ?? QueueId) !== undefined, {
-    path: ["SourcePhoneNumber"],
-    error: "SourcePhoneNumber or QueueId is required",
-  });
+  .check(
+    z.refine(({ SourcePhoneNumber, QueueId }) => (SourcePhoneNumber ?? QueueId) !== undefined, {
+      path: ["SourcePhoneNumber"],
+      error: "SourcePhoneNumber or QueueId is required",
+    }),
+  );
 
 /** Time for which a `ClientToken` stays the same call. */
 const tokenMs = 7 * 86_400_000;

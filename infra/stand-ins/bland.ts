@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import type { StandInCall } from "./calls.ts";
 import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
 import { isoOf, type Progress, progressOf } from "./life.ts";
@@ -7,46 +7,45 @@ import { isoOf, type Progress, progressOf } from "./life.ts";
 const callSchema = z
   .strictObject({
     phone_number: e164,
-    pathway_id: text.optional(),
-    task: text.optional(),
-    persona_id: text.optional(),
-    from: e164.optional(),
-    request_data: z.record(z.string(), z.unknown()).optional(),
-    metadata: z.record(z.string(), z.unknown()).optional(),
-    webhook: z.url().optional(),
-    max_duration: z.number().optional(),
-    timezone: z.string().optional(),
-    record: z.boolean().optional(),
-    answered_by_enabled: z.boolean().optional(),
-    wait_for_greeting: z.boolean().optional(),
-    voicemail: z.looseObject({}).optional(),
-    language: text.optional(),
-    voice: text.optional(),
-    model: text.optional(),
+    pathway_id: z.optional(text),
+    task: z.optional(text),
+    persona_id: z.optional(text),
+    from: z.optional(e164),
+    request_data: z.optional(z.record(z.string(), z.unknown())),
+    metadata: z.optional(z.record(z.string(), z.unknown())),
+    webhook: z.optional(z.url()),
+    max_duration: z.optional(z.number()),
+    timezone: z.optional(z.string()),
+    record: z.optional(z.boolean()),
+    answered_by_enabled: z.optional(z.boolean()),
+    wait_for_greeting: z.optional(z.boolean()),
+    voicemail: z.optional(z.looseObject({})),
+    language: z.optional(text),
+    voice: z.optional(text),
+    model: z.optional(text),
   })
-  .refine(({ pathway_id, task, persona_id }) => (pathway_id ?? task ?? persona_id) !== undefined, {
-    path: ["task"],
-    error: "pathway_id, task or persona_id is required",
-  });
+  .check(
+    z.refine(
+      ({ pathway_id, task, persona_id }) => (pathway_id ?? task ?? persona_id) !== undefined,
+      {
+        path: ["task"],
+        error: "pathway_id, task or persona_id is required",
+      },
+    ),
+  );
 const listSchema = z.strictObject({
-  from_number: e164.optional(),
-  to_number: e164.optional(),
-  from: digits.optional(),
-  to: digits.optional(),
-  limit: digits.optional(),
-  ascending: z.enum(["true", "false"]).optional(),
-  sort_by: text.optional(),
-  start_date: z
-    .string()
-    .regex(/^\d{4}-\d\d-\d\d/)
-    .optional(),
-  end_date: z
-    .string()
-    .regex(/^\d{4}-\d\d-\d\d/)
-    .optional(),
-  created_at: text.optional(),
-  completed: z.enum(["true", "false"]).optional(),
-  batch_id: text.optional(),
+  from_number: z.optional(e164),
+  to_number: z.optional(e164),
+  from: z.optional(digits),
+  to: z.optional(digits),
+  limit: z.optional(digits),
+  ascending: z.optional(z.enum(["true", "false"])),
+  sort_by: z.optional(text),
+  start_date: z.optional(z.string().check(z.regex(/^\d{4}-\d\d-\d\d/))),
+  end_date: z.optional(z.string().check(z.regex(/^\d{4}-\d\d-\d\d/))),
+  created_at: z.optional(text),
+  completed: z.optional(z.enum(["true", "false"])),
+  batch_id: z.optional(text),
 });
 
 /**

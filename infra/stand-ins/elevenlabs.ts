@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import { hexId, type StandInCall } from "./calls.ts";
 import {
   digits,
@@ -15,31 +15,31 @@ const callSchema = z.strictObject({
   agent_id: text,
   agent_phone_number_id: text,
   to_number: e164,
-  conversation_initiation_client_data: z
-    .strictObject({
-      dynamic_variables: z
-        .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-        .optional(),
-      user_id: text.optional(),
-      conversation_config_override: z.looseObject({}).optional(),
-      branch_id: text.optional(),
-      environment: text.optional(),
+  conversation_initiation_client_data: z.optional(
+    z.strictObject({
+      dynamic_variables: z.optional(
+        z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+      ),
+      user_id: z.optional(text),
+      conversation_config_override: z.optional(z.looseObject({})),
+      branch_id: z.optional(text),
+      environment: z.optional(text),
       ...unchecked("custom_llm_extra_body", "source_info", "starting_workflow_node_id"),
-    })
-    .optional(),
-  telephony_call_config: z
-    .strictObject({ ringing_timeout_secs: z.int().min(1).optional() })
-    .optional(),
-  call_recording_enabled: z.boolean().optional(),
+    }),
+  ),
+  telephony_call_config: z.optional(
+    z.strictObject({ ringing_timeout_secs: z.optional(z.int().check(z.minimum(1))) }),
+  ),
+  call_recording_enabled: z.optional(z.boolean()),
 });
 const listSchema = z.strictObject({
-  cursor: text.optional(),
-  agent_id: text.optional(),
-  user_id: text.optional(),
-  call_start_after_unix: digits.or(z.string().regex(/^\d{10}$/)).optional(),
-  call_start_before_unix: digits.or(z.string().regex(/^\d{10}$/)).optional(),
-  page_size: digits.refine((size) => Number(size) >= 1 && Number(size) <= 100).optional(),
-  summary_mode: z.enum(["exclude", "include"]).optional(),
+  cursor: z.optional(text),
+  agent_id: z.optional(text),
+  user_id: z.optional(text),
+  call_start_after_unix: z.optional(z.union([digits, z.string().check(z.regex(/^\d{10}$/))])),
+  call_start_before_unix: z.optional(z.union([digits, z.string().check(z.regex(/^\d{10}$/))])),
+  page_size: z.optional(digits.check(z.refine((size) => Number(size) >= 1 && Number(size) <= 100))),
+  summary_mode: z.optional(z.enum(["exclude", "include"])),
 });
 
 /**

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import type { Calls } from "./calls.ts";
 
 /** A request as it came, byte for byte. */
@@ -97,8 +97,8 @@ export function endpoint<Body = undefined, Query = object>({
   content = "json",
   ...one
 }: Pick<Endpoint, "method" | "path" | "purpose"> & {
-  body?: z.ZodType<Body>;
-  query?: z.ZodType<Query>;
+  body?: z.ZodMiniType<Body>;
+  query?: z.ZodMiniType<Query>;
   content?: "json" | "form";
   /** @param path named groups of the path */
   perform(parts: {
@@ -158,19 +158,19 @@ function problemOf(place: string, { issues }: z.ZodError): { problem: Problem } 
 }
 
 /** A number as most providers ask for it. */
-export const e164 = z.string().regex(/^\+[1-9]\d{6,14}$/, "must be in E.164 format");
+export const e164 = z.string().check(z.regex(/^\+[1-9]\d{6,14}$/, "must be in E.164 format"));
 /** A text that is not empty. */
-export const text = z.string().min(1);
+export const text = z.string().check(z.minLength(1));
 /** A time as in queries. */
 export const isoTime = z.iso.datetime({ offset: true });
 /** A whole number as in queries. */
-export const digits = z.string().regex(/^\d{1,9}$/, "must be a whole number");
+export const digits = z.string().check(z.regex(/^\d{1,9}$/, "must be a whole number"));
 
 /** Returns schemas of fields that the reference has and a stand-in does not look at. */
 export function unchecked<Name extends string>(
   ...names: Name[]
-): Record<Name, z.ZodOptional<z.ZodUnknown>> {
-  const fields = names.map((name) => [name, z.unknown().optional()] as const);
+): Record<Name, z.ZodMiniOptional<z.ZodMiniUnknown>> {
+  const fields = names.map((name) => [name, z.optional(z.unknown())] as const);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- fromEntries forgets the names
-  return Object.fromEntries(fields) as Record<Name, z.ZodOptional<z.ZodUnknown>>;
+  return Object.fromEntries(fields) as Record<Name, z.ZodMiniOptional<z.ZodMiniUnknown>>;
 }

@@ -1,5 +1,5 @@
 import { jwtVerify } from "jose";
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import { hexId, type StandInCall } from "./calls.ts";
 import {
   e164,
@@ -12,30 +12,30 @@ import {
   unchecked,
 } from "./endpoint.ts";
 
-const attributes = z.record(z.string().max(256), z.string());
+const attributes = z.record(z.string().check(z.maxLength(256)), z.string());
 /** A duration as protocol buffers have it in JSON. */
-const duration = z.string().regex(/^\d+(\.\d+)?s$/);
+const duration = z.string().check(z.regex(/^\d+(\.\d+)?s$/));
 const dispatchSchema = z.strictObject({
   agent_name: text,
   room: text,
-  metadata: z.string().max(64_000).optional(),
-  attributes: attributes.optional(),
+  metadata: z.optional(z.string().check(z.maxLength(64_000))),
+  attributes: z.optional(attributes),
 });
 const participantSchema = z.strictObject({
   sip_trunk_id: text,
   sip_call_to: e164,
-  sip_number: e164.optional(),
+  sip_number: z.optional(e164),
   room_name: text,
   participant_identity: text,
-  participant_name: z.string().optional(),
-  participant_metadata: z.string().optional(),
-  participant_attributes: attributes.optional(),
-  play_dialtone: z.boolean().optional(),
-  hide_phone_number: z.boolean().optional(),
-  ringing_timeout: duration.optional(),
-  max_call_duration: duration.optional(),
-  krisp_enabled: z.boolean().optional(),
-  wait_until_answered: z.boolean().optional(),
+  participant_name: z.optional(z.string()),
+  participant_metadata: z.optional(z.string()),
+  participant_attributes: z.optional(attributes),
+  play_dialtone: z.optional(z.boolean()),
+  hide_phone_number: z.optional(z.boolean()),
+  ringing_timeout: z.optional(duration),
+  max_call_duration: z.optional(duration),
+  krisp_enabled: z.optional(z.boolean()),
+  wait_until_answered: z.optional(z.boolean()),
   ...unchecked(
     "destination",
     "display_name",
@@ -53,7 +53,7 @@ const participantSchema = z.strictObject({
   ),
 });
 const roomSchema = z.strictObject({ room: text });
-const dispatchesSchema = z.strictObject({ room: text, dispatch_id: text.optional() });
+const dispatchesSchema = z.strictObject({ room: text, dispatch_id: z.optional(text) });
 
 /** Agents that were dispatched, by room. */
 type Dispatches = Map<string, Dispatch>;
@@ -179,7 +179,7 @@ function calleeOf({ id, request }: StandInCall) {
     state: "ACTIVE",
     kind: "SIP",
     attributes: {
-      ...attributes.catch({}).parse(request["participant_attributes"]),
+      ...z.catch(attributes, {}).parse(request["participant_attributes"]),
       "sip.callID": id,
       "sip.callStatus": "ringing",
     },
@@ -189,8 +189,8 @@ function calleeOf({ id, request }: StandInCall) {
 const claimsSchema = z.object({
   iss: z.string(),
   exp: z.number(),
-  video: z.object({ roomAdmin: z.boolean().optional(), room: z.string().optional() }).optional(),
-  sip: z.object({ call: z.boolean().optional() }).optional(),
+  video: z.optional(z.object({ roomAdmin: z.optional(z.boolean()), room: z.optional(z.string()) })),
+  sip: z.optional(z.object({ call: z.optional(z.boolean()) })),
 });
 
 /** Checks the token's signature, issuer and time, and that it permits this request. */

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import { hexId, type StandInCall } from "./calls.ts";
 import { e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
 import { type Progress, progressOf } from "./life.ts";
@@ -6,12 +6,12 @@ import { type Progress, progressOf } from "./life.ts";
 const callSchema = z.strictObject({
   from_number: e164,
   to_number: e164,
-  override_agent_id: text.optional(),
-  override_agent_version: z.union([z.number(), z.string()]).optional(),
-  agent_override: z.looseObject({ agent: z.looseObject({}).optional() }).optional(),
-  retell_llm_dynamic_variables: z.record(z.string(), z.string()).optional(),
-  metadata: z.record(z.string(), z.unknown()).optional(),
-  custom_sip_headers: z.record(z.string(), z.string()).optional(),
+  override_agent_id: z.optional(text),
+  override_agent_version: z.optional(z.union([z.number(), z.string()])),
+  agent_override: z.optional(z.looseObject({ agent: z.optional(z.looseObject({})) })),
+  retell_llm_dynamic_variables: z.optional(z.record(z.string(), z.string())),
+  metadata: z.optional(z.record(z.string(), z.unknown())),
+  custom_sip_headers: z.optional(z.record(z.string(), z.string())),
 });
 const range = z.strictObject({
   type: z.literal("range"),
@@ -19,31 +19,31 @@ const range = z.strictObject({
   value: z.tuple([z.number(), z.number()]),
 });
 const listSchema = z.strictObject({
-  filter_criteria: z
-    .strictObject({
-      metadata: z
-        .array(
+  filter_criteria: z.optional(
+    z.strictObject({
+      metadata: z.optional(
+        z.array(
           z.strictObject({
             type: z.literal("string"),
             op: z.enum(["eq", "ne", "sw", "ew", "co"]),
             key: text,
             value: z.string(),
           }),
-        )
-        .optional(),
-      start_timestamp: z
-        .union([
+        ),
+      ),
+      start_timestamp: z.optional(
+        z.union([
           range,
           z.strictObject({ type: z.literal("number"), op: z.literal("ge"), value: z.number() }),
-        ])
-        .optional(),
-    })
-    .optional(),
-  sort_order: z.enum(["ascending", "descending"]).optional(),
-  limit: z.int().min(1).max(1000).optional(),
-  skip: z.int().min(0).optional(),
-  pagination_key: z.string().optional(),
-  include_total: z.boolean().optional(),
+        ]),
+      ),
+    }),
+  ),
+  sort_order: z.optional(z.enum(["ascending", "descending"])),
+  limit: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+  skip: z.optional(z.int().check(z.minimum(0))),
+  pagination_key: z.optional(z.string()),
+  include_total: z.optional(z.boolean()),
 });
 
 /**
@@ -134,7 +134,7 @@ function readCall(memory: Memory) {
   });
 }
 
-const recordSchema = z.record(z.string(), z.unknown()).catch({});
+const recordSchema = z.catch(z.record(z.string(), z.unknown()), {});
 
 const states = { queued: "registered", ringing: "registered", "in-progress": "ongoing" };
 const reasons = {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import type { StandInCall } from "./calls.ts";
 import {
   digits,
@@ -19,19 +19,19 @@ const dialSchema = z.strictObject({
   connection_id: text,
   from: e164,
   to: e164,
-  command_id: text.optional(),
-  client_state: z.base64().optional(),
-  assistant: z
-    .strictObject({ id: text, dynamic_variables: z.record(z.string(), z.unknown()).optional() })
-    .optional(),
-  answering_machine_detection: z
-    .enum(["premium", "detect", "detect_beep", "detect_words", "greeting_end", "disabled"])
-    .optional(),
-  timeout_secs: z.int().min(secondsMin).max(600).optional(),
-  time_limit_secs: z.int().optional(),
-  webhook_url: z.url().optional(),
-  webhook_url_method: z.enum(["POST", "GET"]).optional(),
-  custom_headers: z.array(z.strictObject({ name: text, value: z.string() })).optional(),
+  command_id: z.optional(text),
+  client_state: z.optional(z.base64()),
+  assistant: z.optional(
+    z.strictObject({ id: text, dynamic_variables: z.optional(z.record(z.string(), z.unknown())) }),
+  ),
+  answering_machine_detection: z.optional(
+    z.enum(["premium", "detect", "detect_beep", "detect_words", "greeting_end", "disabled"]),
+  ),
+  timeout_secs: z.optional(z.int().check(z.minimum(secondsMin), z.maximum(600))),
+  time_limit_secs: z.optional(z.int()),
+  webhook_url: z.optional(z.url()),
+  webhook_url_method: z.optional(z.enum(["POST", "GET"])),
+  custom_headers: z.optional(z.array(z.strictObject({ name: text, value: z.string() }))),
   ...unchecked(
     "answering_machine_detection_config",
     "audio_url",
@@ -79,27 +79,31 @@ const dialSchema = z.strictObject({
 });
 
 const pageFields = {
-  "page[number]": digits.optional(),
-  "page[size]": digits.refine((size) => Number(size) >= 1 && Number(size) <= 250).optional(),
+  "page[number]": z.optional(digits),
+  "page[size]": z.optional(
+    digits.check(z.refine((size) => Number(size) >= 1 && Number(size) <= 250)),
+  ),
 };
 const eventsSchema = z.strictObject({
-  "filter[connection_id]": text.optional(),
-  "filter[from]": e164.optional(),
-  "filter[to]": e164.optional(),
-  "filter[leg_id]": text.optional(),
-  "filter[type]": z.enum(["command", "webhook"]).optional(),
-  "filter[product]": z.enum(["call_control", "fax", "texml"]).optional(),
-  "filter[occurred_at][gte]": isoTime.optional(),
-  "filter[occurred_at][gt]": isoTime.optional(),
-  "filter[occurred_at][lte]": isoTime.optional(),
-  "filter[occurred_at][lt]": isoTime.optional(),
+  "filter[connection_id]": z.optional(text),
+  "filter[from]": z.optional(e164),
+  "filter[to]": z.optional(e164),
+  "filter[leg_id]": z.optional(text),
+  "filter[type]": z.optional(z.enum(["command", "webhook"])),
+  "filter[product]": z.optional(z.enum(["call_control", "fax", "texml"])),
+  "filter[occurred_at][gte]": z.optional(isoTime),
+  "filter[occurred_at][gt]": z.optional(isoTime),
+  "filter[occurred_at][lte]": z.optional(isoTime),
+  "filter[occurred_at][lt]": z.optional(isoTime),
   ...pageFields,
 });
 const activeSchema = z.strictObject({
   ...pageFields,
-  "page[limit]": digits.refine((limit) => Number(limit) >= 1 && Number(limit) <= 250).optional(),
-  "page[after]": text.optional(),
-  "page[before]": text.optional(),
+  "page[limit]": z.optional(
+    digits.check(z.refine((limit) => Number(limit) >= 1 && Number(limit) <= 250)),
+  ),
+  "page[after]": z.optional(text),
+  "page[before]": z.optional(text),
 });
 
 /** Time in which a repeated `command_id` is ignored. */

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import { hexId, type StandInCall } from "./calls.ts";
 import {
   digits,
@@ -16,25 +16,23 @@ const callSchema = z
   .strictObject({
     To: e164,
     From: e164,
-    Twiml: z
-      .string()
-      .max(4000)
-      .regex(/^<Response>.*<\/Response>$/s)
-      .optional(),
-    Url: z.url().optional(),
-    ApplicationSid: text.optional(),
-    Method: z.enum(["GET", "POST"]).optional(),
-    StatusCallback: z.url().optional(),
-    StatusCallbackMethod: z.enum(["GET", "POST"]).optional(),
-    StatusCallbackEvent: z.union([text, z.array(text)]).optional(),
-    Timeout: digits.refine((seconds) => Number(seconds) >= 1 && Number(seconds) <= 600).optional(),
-    TimeLimit: digits.optional(),
-    MachineDetection: z.enum(["Enable", "DetectMessageEnd"]).optional(),
-    MachineDetectionTimeout: digits.optional(),
-    AsyncAmd: z.enum(["true", "false"]).optional(),
-    AsyncAmdStatusCallback: z.url().optional(),
-    CallReason: z.string().optional(),
-    Record: z.enum(["true", "false"]).optional(),
+    Twiml: z.optional(z.string().check(z.maxLength(4000), z.regex(/^<Response>.*<\/Response>$/s))),
+    Url: z.optional(z.url()),
+    ApplicationSid: z.optional(text),
+    Method: z.optional(z.enum(["GET", "POST"])),
+    StatusCallback: z.optional(z.url()),
+    StatusCallbackMethod: z.optional(z.enum(["GET", "POST"])),
+    StatusCallbackEvent: z.optional(z.union([text, z.array(text)])),
+    Timeout: z.optional(
+      digits.check(z.refine((seconds) => Number(seconds) >= 1 && Number(seconds) <= 600)),
+    ),
+    TimeLimit: z.optional(digits),
+    MachineDetection: z.optional(z.enum(["Enable", "DetectMessageEnd"])),
+    MachineDetectionTimeout: z.optional(digits),
+    AsyncAmd: z.optional(z.enum(["true", "false"])),
+    AsyncAmdStatusCallback: z.optional(z.url()),
+    CallReason: z.optional(z.string()),
+    Record: z.optional(z.enum(["true", "false"])),
     ...unchecked(
       "AsyncAmdStatusCallbackMethod",
       "Byoc",
@@ -56,25 +54,29 @@ const callSchema = z
       "Trim",
     ),
   })
-  .refine(({ Twiml, Url, ApplicationSid }) => (Twiml ?? Url ?? ApplicationSid) !== undefined, {
-    path: ["Url"],
-    error: "Url, Twiml or ApplicationSid is required",
-  });
+  .check(
+    z.refine(({ Twiml, Url, ApplicationSid }) => (Twiml ?? Url ?? ApplicationSid) !== undefined, {
+      path: ["Url"],
+      error: "Url, Twiml or ApplicationSid is required",
+    }),
+  );
 
 const statuses = ["queued", "ringing", "in-progress", "completed", "busy", "failed", "no-answer"];
 /** A day, or a time in UTC. */
-const time = z.string().regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/, "must be a day or a time");
+const time = z
+  .string()
+  .check(z.regex(/^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/, "must be a day or a time"));
 const listSchema = z.strictObject({
-  To: e164.optional(),
-  From: e164.optional(),
-  ParentCallSid: text.optional(),
-  Status: z.enum([...statuses, "canceled"]).optional(),
-  StartTime: time.optional(),
-  "StartTime<": time.optional(),
-  "StartTime>": time.optional(),
-  PageSize: digits.refine((size) => Number(size) >= 1 && Number(size) <= 1000).optional(),
-  Page: digits.optional(),
-  PageToken: text.optional(),
+  To: z.optional(e164),
+  From: z.optional(e164),
+  ParentCallSid: z.optional(text),
+  Status: z.optional(z.enum([...statuses, "canceled"])),
+  StartTime: z.optional(time),
+  "StartTime<": z.optional(time),
+  "StartTime>": z.optional(time),
+  PageSize: z.optional(digits.check(z.refine((size) => Number(size) >= 1 && Number(size) <= 1000))),
+  Page: z.optional(digits),
+  PageToken: z.optional(text),
 });
 
 /**

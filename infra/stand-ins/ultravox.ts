@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import type { StandInCall } from "./calls.ts";
 import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
 import { isoOf, type Progress, progressOf } from "./life.ts";
@@ -8,7 +8,7 @@ const outgoing = z.strictObject({
   outgoing: z.strictObject({
     to: e164,
     from: e164,
-    additionalParams: z.record(z.string(), z.unknown()).optional(),
+    additionalParams: z.optional(z.record(z.string(), z.unknown())),
   }),
 });
 /** Calls over SIP name both sides as SIP URIs, or as numbers with a trunk's user and password. */
@@ -16,42 +16,40 @@ const sip = z.strictObject({
   outgoing: z.strictObject({
     to: text,
     from: text,
-    username: z.string().optional(),
-    password: z.string().optional(),
+    username: z.optional(z.string()),
+    password: z.optional(z.string()),
   }),
 });
 const callSchema = z.strictObject({
-  templateContext: z.record(z.string(), z.unknown()).optional(),
-  metadata: z.record(z.string(), z.string()).optional(),
+  templateContext: z.optional(z.record(z.string(), z.unknown())),
+  metadata: z.optional(z.record(z.string(), z.string())),
   medium: z.union([
     z.strictObject({ twilio: outgoing }),
     z.strictObject({ telnyx: outgoing }),
     z.strictObject({ plivo: outgoing }),
     z.strictObject({ sip }),
   ]),
-  joinTimeout: z
-    .string()
-    .regex(/^\d+s$/)
-    .optional(),
-  maxDuration: z
-    .string()
-    .regex(/^\d+s$/)
-    .optional(),
-  recordingEnabled: z.boolean().optional(),
-  firstSpeakerSettings: z.looseObject({}).optional(),
-  callbacks: z.looseObject({}).optional(),
+  joinTimeout: z.optional(z.string().check(z.regex(/^\d+s$/))),
+  maxDuration: z.optional(z.string().check(z.regex(/^\d+s$/))),
+  recordingEnabled: z.optional(z.boolean()),
+  firstSpeakerSettings: z.optional(z.looseObject({})),
+  callbacks: z.optional(z.looseObject({})),
 });
 /** A filter on `metadata` is a parameter of its own for each key. */
 const listSchema = z
-  .object({
-    cursor: digits.optional(),
-    pageSize: digits.optional(),
-    fromDate: text.optional(),
-    toDate: text.optional(),
-    sort: text.optional(),
-  })
-  .catchall(z.string())
-  .refine((query) => Object.keys(query).every((name) => isParameter(name)), "unknown parameter");
+  .catchall(
+    z.object({
+      cursor: z.optional(digits),
+      pageSize: z.optional(digits),
+      fromDate: z.optional(text),
+      toDate: z.optional(text),
+      sort: z.optional(text),
+    }),
+    z.string(),
+  )
+  .check(
+    z.refine((query) => Object.keys(query).every((name) => isParameter(name)), "unknown parameter"),
+  );
 
 /**
  * Ultravox (https://docs.ultravox.ai/api-reference/agents/agents-calls-post, …/calls/calls-list): places an
@@ -142,8 +140,8 @@ function isParameter(name: string): boolean {
   return parameters.has(name) || name.startsWith("metadata.");
 }
 
-const recordSchema = z.record(z.string(), z.unknown()).catch({});
-const metadataSchema = z.record(z.string(), z.string()).catch({});
+const recordSchema = z.catch(z.record(z.string(), z.unknown()), {});
+const metadataSchema = z.catch(z.record(z.string(), z.string()), {});
 
 /** Reasons of a SIP trunk. Other carriers tell only that nobody has joined. */
 const terminations: Record<string, string | undefined> = {

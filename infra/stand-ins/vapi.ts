@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import type { StandInCall } from "./calls.ts";
 import {
   digits,
@@ -15,7 +15,7 @@ import { isoOf, type Progress, progressOf } from "./life.ts";
 
 const variables = z.record(z.string(), z.unknown());
 const callSchema = z.strictObject({
-  name: z.string().max(40).optional(),
+  name: z.optional(z.string().check(z.maxLength(40))),
   assistantId: text,
   ...unchecked(
     "assistant",
@@ -34,30 +34,30 @@ const callSchema = z.strictObject({
   phoneNumberId: text,
   customer: z.strictObject({
     number: e164,
-    externalId: z.string().max(40).optional(),
-    name: z.string().max(40).optional(),
-    extension: z.string().max(10).optional(),
+    externalId: z.optional(z.string().check(z.maxLength(40))),
+    name: z.optional(z.string().check(z.maxLength(40))),
+    extension: z.optional(z.string().check(z.maxLength(10))),
   }),
-  assistantOverrides: z
-    .strictObject({
-      variableValues: variables.optional(),
-      metadata: variables.optional(),
-      server: z.looseObject({ url: z.url() }).optional(),
-      serverMessages: z.array(text).optional(),
-      maxDurationSeconds: z.number().optional(),
-      voicemailDetection: z.unknown().optional(),
-    })
-    .optional(),
+  assistantOverrides: z.optional(
+    z.strictObject({
+      variableValues: z.optional(variables),
+      metadata: z.optional(variables),
+      server: z.optional(z.looseObject({ url: z.url() })),
+      serverMessages: z.optional(z.array(text)),
+      maxDurationSeconds: z.optional(z.number()),
+      voicemailDetection: z.optional(z.unknown()),
+    }),
+  ),
 });
 const listSchema = z.strictObject({
-  id: text.optional(),
-  assistantId: text.optional(),
-  phoneNumberId: text.optional(),
-  limit: digits.refine((limit) => Number(limit) <= 1000).optional(),
-  createdAtGt: isoTime.optional(),
-  createdAtLt: isoTime.optional(),
-  createdAtGe: isoTime.optional(),
-  createdAtLe: isoTime.optional(),
+  id: z.optional(text),
+  assistantId: z.optional(text),
+  phoneNumberId: z.optional(text),
+  limit: z.optional(digits.check(z.refine((limit) => Number(limit) <= 1000))),
+  createdAtGt: z.optional(isoTime),
+  createdAtLt: z.optional(isoTime),
+  createdAtGe: z.optional(isoTime),
+  createdAtLe: z.optional(isoTime),
 });
 
 /**

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import * as z from "zod";
+import * as z from "../../shared/platform/zod.ts";
 import { e164, endpoint, type StandInRequest, type StandInType, text } from "./endpoint.ts";
 
 /** Body of docs/webhook.md. */
@@ -9,9 +9,9 @@ const callSchema = z.strictObject({
   phone_number: e164,
   agent_id: text,
   context: z.record(z.string(), z.string()),
-  timezone: z.string().nullable(),
+  timezone: z.nullable(z.string()),
   accepted_at: z.iso.datetime(),
-  callback_url: z.url().optional(),
+  callback_url: z.optional(z.url()),
 });
 
 /**

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import { resultStatuses } from "./call-result.ts";
 
 /** Types of the events of one call. */
@@ -21,11 +21,11 @@ export const eventTypes = [...callEventTypes, "request.finished"] as const;
 /** State of telling one event, as it is stored. Times are milliseconds since the epoch. */
 export const tellingFields = {
   /** Number of tries that failed. Absent: none. */
-  tries: z.number().optional(),
+  tries: z.optional(z.number()),
   /** Time of the next try. Absent: it was told, or its tries are used up. */
-  dueAt: z.number().optional(),
+  dueAt: z.optional(z.number()),
   /** True once its tries are used up. */
-  usedUp: z.boolean().optional(),
+  usedUp: z.optional(z.boolean()),
 };
 
 /** State of telling one event: see `tellingFields`. */
@@ -52,9 +52,9 @@ export const callEventSchema = z.looseObject({
   reason: z.string(),
   attempt: z.number(),
   /** `call.ended`: the status of the result. */
-  status: z.enum(resultStatuses).optional(),
+  status: z.optional(z.enum(resultStatuses)),
   /** `call.answered` and `call.ended`: time of the answer, if it was known. */
-  answeredAt: z.number().optional(),
+  answeredAt: z.optional(z.number()),
 });
 export type CallEvent = z.infer<typeof callEventSchema>;
 

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 
 /**
  * Results of placed calls, as their provider's records tell them. `live`: it rings or is spoken. All others are ends.
@@ -24,18 +24,18 @@ export type ResultStatus = (typeof resultStatuses)[number];
 export const callResultSchema = z.looseObject({
   status: z.enum(resultStatuses),
   /** True if a person answered, false if a machine did; null unless the provider says. */
-  human: z.boolean().nullable().default(null),
+  human: z._default(z.nullable(z.boolean()), null),
   /** The provider's own word for the end, from its type's table. Null if the table lacks it. */
-  word: z.string().nullable().default(null),
-  answeredAt: z.number().nullable().default(null),
-  endedAt: z.number().nullable().default(null),
+  word: z._default(z.nullable(z.string()), null),
+  answeredAt: z._default(z.nullable(z.number()), null),
+  endedAt: z._default(z.nullable(z.number()), null),
   /** `live`: true if it was answered, though the provider does not say when. */
-  answered: z.boolean().optional(),
+  answered: z.optional(z.boolean()),
   /** Length of the conversation in seconds. */
-  seconds: z.number().nullable().default(null),
+  seconds: z._default(z.nullable(z.number()), null),
   /** Time at which the record was read. */
-  readAt: z.number().optional(),
+  readAt: z.optional(z.number()),
   /** True if the provider used a word that its type's table lacks. */
-  unlisted: z.boolean().optional(),
+  unlisted: z.optional(z.boolean()),
 });
 export type CallResult = z.infer<typeof callResultSchema>;

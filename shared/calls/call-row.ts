@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import { typeNames, type Route } from "../providers/index.ts";
 import { type Call, type CallRequest, storedCallRequestSchema } from "./call.ts";
 import { type CallEvent, callEventSchema } from "./call-event.ts";
@@ -121,36 +121,38 @@ export interface CallRow {
   history: HistoryEntry[];
 }
 
-const time = z.number().nullable().default(null);
-const text = z.string().nullable().default(null);
+const time = z._default(z.nullable(z.number()), null);
+const text = z._default(z.nullable(z.string()), null);
 
 const rowSchema = z.looseObject({
   state: z.enum(callStates),
   reason: z.string(),
   backlog: text,
   dueAt: time,
-  claims: z.array(z.string()).default([]),
-  attempt: z.number().default(0),
-  resent: z.boolean().default(false),
+  claims: z._default(z.array(z.string()), []),
+  attempt: z._default(z.number(), 0),
+  resent: z._default(z.boolean(), false),
   claimedAt: time,
   lostUntil: time,
   unknownSince: time,
-  misses: z.number().default(0),
-  request: storedCallRequestSchema.loose().nullable().default(null),
-  batchCalls: z.number().default(1),
-  ancestors: z.array(z.string()).default([]),
-  route: z
-    .looseObject({
-      type: z.string().refine((type) => typeNames.includes(type)),
-      provider: z.string(),
-    })
-    .nullable()
-    .default(null),
+  misses: z._default(z.number(), 0),
+  request: z._default(z.nullable(z.catchall(storedCallRequestSchema, z.unknown())), null),
+  batchCalls: z._default(z.number(), 1),
+  ancestors: z._default(z.array(z.string()), []),
+  route: z._default(
+    z.nullable(
+      z.looseObject({
+        type: z.string().check(z.refine((type) => typeNames.includes(type))),
+        provider: z.string(),
+      }),
+    ),
+    null,
+  ),
   providerCallId: text,
-  result: callResultSchema.nullable().default(null),
-  optedOut: z.boolean().default(false),
-  echo: z.record(z.string(), z.string()).nullable().default(null),
-  events: z.array(callEventSchema).default([]),
+  result: z._default(z.nullable(callResultSchema), null),
+  optedOut: z._default(z.boolean(), false),
+  echo: z._default(z.nullable(z.record(z.string(), z.string())), null),
+  events: z._default(z.array(callEventSchema), []),
   tellTo: text,
   tellAt: time,
   redialedAs: text,
@@ -160,17 +162,18 @@ const rowSchema = z.looseObject({
   numberTail: z.string(),
   acceptedAt: z.number(),
   updatedAt: z.number(),
-  history: z
-    .array(
+  history: z._default(
+    z.array(
       z.looseObject({
         at: z.number(),
         state: z.enum(callStates),
         reason: z.string(),
-        dueAt: z.number().optional(),
-        by: z.string().optional(),
+        dueAt: z.optional(z.number()),
+        by: z.optional(z.string()),
       }),
-    )
-    .default([]),
+    ),
+    [],
+  ),
 });
 
 /**

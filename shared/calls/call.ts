@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { isE164 } from "../numbering/phone-number.ts";
+import * as z from "../platform/zod.ts";
 import { isTimeZone } from "../schedule/time-zone.ts";
 
 /** Maximum entries of a call's `context`. */
@@ -21,32 +21,34 @@ const required = (expected: string) => (issue: { input?: unknown }) =>
 
 const wellFormedString = z
   .string({ error: "must be a string" })
-  .refine((text) => text.isWellFormed(), "must not contain an unpaired surrogate");
+  .check(z.refine((text) => text.isWellFormed(), "must not contain an unpaired surrogate"));
 
 /**
  * Checks `context` before zod's record does. The record silently omits an own key `__proto__`, but a context
  * either arrives whole or is refused.
  */
-const context = z
-  .unknown()
-  .superRefine((value, { addIssue }) => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return; // the record reports this
-    const keys = Object.keys(value);
-    if (keys.includes("__proto__")) addIssue("must not have the key __proto__");
-    if (!keys.every((key) => key.isWellFormed())) {
-      addIssue("must not have a key with an unpaired surrogate");
-    }
-    if (keys.length > contextEntriesMax) {
-      addIssue(`must have at most ${contextEntriesMax} entries`);
-    } else if (
-      // Only a flat value is measured: one nested thousands deep would overflow the stack.
-      Object.values(value).every((entry) => typeof entry === "string") &&
-      Buffer.byteLength(JSON.stringify(value)) > contextBytesMax
-    ) {
-      addIssue(`must be at most ${contextBytesMax} bytes as JSON`);
-    }
-  })
-  .pipe(z.record(z.string(), wellFormedString, { error: "must be an object of strings" }));
+const context = z.pipe(
+  z.unknown().check(
+    z.superRefine((value, { addIssue }) => {
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return; // the record reports this
+      const keys = Object.keys(value);
+      if (keys.includes("__proto__")) addIssue("must not have the key __proto__");
+      if (!keys.every((key) => key.isWellFormed())) {
+        addIssue("must not have a key with an unpaired surrogate");
+      }
+      if (keys.length > contextEntriesMax) {
+        addIssue(`must have at most ${contextEntriesMax} entries`);
+      } else if (
+        // Only a flat value is measured: one nested thousands deep would overflow the stack.
+        Object.values(value).every((entry) => typeof entry === "string") &&
+        Buffer.byteLength(JSON.stringify(value)) > contextBytesMax
+      ) {
+        addIssue(`must be at most ${contextBytesMax} bytes as JSON`);
+      }
+    }),
+  ),
+  z.record(z.string(), wellFormedString, { error: "must be an object of strings" }),
+);
 
 /**
  * One call as a client posts it: the body of `POST /v1/calls`, and the one definition of its fields. Field names are
@@ -55,43 +57,46 @@ const context = z
 export const callRequestSchema = z
   .strictObject(
     {
-      phone_number: z
-        .string({ error: required("a string") })
-        .refine(isE164, "must be an E.164 number such as +12025550123")
-        .meta({
+      phone_number: z.string({ error: required("a string") }).check(
+        z.refine(isE164, "must be an E.164 number such as +12025550123"),
+        z.meta({
           description: "E.164, at a destination that the dial plan permits",
           pattern: "^\\+[1-9]\\d{6,14}$",
           examples: ["+12025550123"],
         }),
-      agent_id: z
-        .string({ error: required("a string") })
-        .refine(isAgentId, `must be 1 to ${agentIdCharactersMax} printable characters`)
-        .meta({
+      ),
+      agent_id: z.string({ error: required("a string") }).check(
+        z.refine(isAgentId, `must be 1 to ${agentIdCharactersMax} printable characters`),
+        z.meta({
           description: "An agent of the dial plan, and of the token",
           minLength: 1,
           maxLength: agentIdCharactersMax,
           examples: ["agent_sales"],
         }),
-      context: context
-        .meta({
-          description: `What the agent is told: at most ${contextEntriesMax} strings by name, 32 KiB as JSON, as far as the provider can carry it`,
-          maxProperties: contextEntriesMax,
-          examples: [{ first_name: "Ada" }],
-        })
-        .optional(),
-      timezone: z
-        .string({ error: "must be a string" })
-        .refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")
-        .meta({
-          description:
-            "The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there",
-          examples: ["America/New_York"],
-        })
-        .optional(),
+      ),
+      context: z.optional(
+        context.check(
+          z.meta({
+            description: `What the agent is told: at most ${contextEntriesMax} strings by name, 32 KiB as JSON, as far as the provider can carry it`,
+            maxProperties: contextEntriesMax,
+            examples: [{ first_name: "Ada" }],
+          }),
+        ),
+      ),
+      timezone: z.optional(
+        z.string({ error: "must be a string" }).check(
+          z.refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM"),
+          z.meta({
+            description:
+              "The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there",
+            examples: ["America/New_York"],
+          }),
+        ),
+      ),
     },
     { error: "must be an object" },
   )
-  .meta({ description: "One call to be made." });
+  .check(z.meta({ description: "One call to be made." }));
 
 export type CallRequest = z.output<typeof callRequestSchema>;
 
@@ -112,11 +117,11 @@ export const storedCallRequestSchema = z.strictObject(
  *
  * @throws if a field has a type that this function does not know
  */
-function typeOf(field: z.core.$ZodType): z.ZodType {
-  if (field instanceof z.ZodOptional) return typeOf(field.unwrap()).optional();
-  if (field instanceof z.ZodPipe) return typeOf(field.out);
-  if (field instanceof z.ZodRecord) return z.record(z.string(), typeOf(field.valueType));
-  if (field instanceof z.ZodString) return z.string();
+function typeOf(field: z.core.$ZodType): z.ZodMiniType {
+  if (field instanceof z.ZodMiniOptional) return z.optional(typeOf(field.def.innerType));
+  if (field instanceof z.ZodMiniPipe) return typeOf(field.def.out);
+  if (field instanceof z.ZodMiniRecord) return z.record(z.string(), typeOf(field.def.valueType));
+  if (field instanceof z.ZodMiniString) return z.string();
   throw new Error("a field of a call has a type that cannot be stored");
 }
 
@@ -126,12 +131,13 @@ export const singleSchema = z.transform(
 );
 
 /** The body of `POST /v1/calls/batch`: calls by the rules of `callRequestSchema`. */
-export const batchSchema = z.transform((elements: unknown, { addIssue, issues }) => {
+export const batchSchema = z.transform((elements: unknown, { issues }) => {
+  const refuse = (message: string) => issues.push({ code: "custom", message, input: undefined });
   const calls: CallRequest[] = [];
-  if (!Array.isArray(elements)) addIssue("must be an array of calls");
-  else if (elements.length === 0) addIssue("must have at least one call");
+  if (!Array.isArray(elements)) refuse("must be an array of calls");
+  else if (elements.length === 0) refuse("must have at least one call");
   else if (elements.length > batchCallsMax) {
-    addIssue(`must have at most ${batchCallsMax} calls`);
+    refuse(`must have at most ${batchCallsMax} calls`);
   } else {
     // Calls are read one by one until the answer is full of errors: a few MiB can hold half a million wrong
     // values.

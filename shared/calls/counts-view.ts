@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import { resultStatuses } from "./call-result.ts";
 import { callStates } from "./call-row.ts";
 
@@ -7,5 +7,5 @@ export const countsViewSchema = z.looseObject({
   by_state: z.partialRecord(z.enum(callStates), z.int()),
   by_result: z
     .partialRecord(z.enum(resultStatuses), z.int())
-    .describe("Of the placed calls whose result is known"),
+    .check(z.describe("Of the placed calls whose result is known")),
 });

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { CallEventType } from "./call-event.ts";
 import { type CallState, callStates } from "./call-row.ts";
 import { countsViewSchema } from "./counts-view.ts";
@@ -10,34 +10,38 @@ import { resultViewSchema } from "./result-view.ts";
  */
 
 const time = z.iso.datetime();
-const timestamp = time.describe("When it happened");
-const requestId = z.string().describe("The X-Request-Id of the request's 201");
+const timestamp = time.check(z.describe("When it happened"));
+const requestId = z.string().check(z.describe("The X-Request-Id of the request's 201"));
 
-const noResult = z.null().describe("Only call.answered and call.ended tell of a result");
+const noResult = z.null().check(z.describe("Only call.answered and call.ended tell of a result"));
 
 /** Returns the schema of an event of a call, by the states in which the call may be and the result that it tells. */
 function callEventBody(
   type: CallEventType,
   states: readonly CallState[],
-  result: z.ZodType = noResult,
+  result: z.ZodMiniType = noResult,
 ) {
   const data = z.looseObject({
-    id: z.string().describe("The call's id"),
+    id: z.string().check(z.describe("The call's id")),
     request_id: requestId,
-    index: z.int().describe("The call's place in its batch, from 0"),
+    index: z.int().check(z.describe("The call's place in its batch, from 0")),
     sequence: z
       .int()
-      .describe(
-        "Number of the event among those of its call. They may come in any order: the highest one is the newest",
+      .check(
+        z.describe(
+          "Number of the event among those of its call. They may come in any order: the highest one is the newest",
+        ),
       ),
     agent_id: z.string(),
-    state: z.enum(states).describe("State of the call when it happened"),
-    reason: z.string().describe("Why the call was in that state"),
-    attempt: z.int().describe("Number of the call's claims by then; 0: nobody had begun to dial"),
+    state: z.enum(states).check(z.describe("State of the call when it happened")),
+    reason: z.string().check(z.describe("Why the call was in that state")),
+    attempt: z
+      .int()
+      .check(z.describe("Number of the call's claims by then; 0: nobody had begun to dial")),
     result,
     echo: z
       .record(z.string(), z.string())
-      .describe("Entries of the call's context that the dial plan names"),
+      .check(z.describe("Entries of the call's context that the dial plan names")),
   });
   return z.looseObject({ type: z.literal(type), timestamp, data });
 }
@@ -48,7 +52,7 @@ const finishedBody = z.looseObject({
   data: z.looseObject({
     request_id: requestId,
     accepted_at: time,
-    total: z.int().describe("Calls of the request"),
+    total: z.int().check(z.describe("Calls of the request")),
     counts: countsViewSchema,
   }),
 });
@@ -65,4 +69,4 @@ export const eventBodySchemas = {
   "call.reviewed": callEventBody("call.reviewed", ["PLACED", "CANCELLED", "REDIALED"]),
   "call.opt_out": callEventBody("call.opt_out", callStates),
   "request.finished": finishedBody,
-} satisfies Record<CallEventType | "request.finished", z.ZodType>;
+} satisfies Record<CallEventType | "request.finished", z.ZodMiniType>;

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import { type CallResult, resultStatuses } from "./call-result.ts";
 
 const time = z.iso.datetime();
@@ -8,14 +8,16 @@ export const resultViewSchema = z
   .strictObject({
     status: z
       .enum(resultStatuses)
-      .describe("`unknown`: the provider did not tell, or in a word that is not known here"),
-    human: z.boolean().nullable().describe("Null unless the provider says who answered"),
-    word: z.string().nullable().describe("The provider's own word"),
-    answered_at: time.nullable(),
-    ended_at: time.nullable(),
-    seconds: z.number().nullable(),
+      .check(
+        z.describe("`unknown`: the provider did not tell, or in a word that is not known here"),
+      ),
+    human: z.nullable(z.boolean()).check(z.describe("Null unless the provider says who answered")),
+    word: z.nullable(z.string()).check(z.describe("The provider's own word")),
+    answered_at: z.nullable(time),
+    ended_at: z.nullable(time),
+    seconds: z.nullable(z.number()),
   })
-  .meta({ id: "Result" });
+  .check(z.meta({ id: "Result" }));
 export type ResultView = z.infer<typeof resultViewSchema>;
 
 export function resultViewOf(result: CallResult): ResultView {

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { Route } from "../providers/index.ts";
 import {
   backlogOf,
@@ -101,10 +101,10 @@ export const settlementSchema = z.strictObject({
   ]),
   reason: z.string(),
   /** Present for WAITING and UNKNOWN. */
-  dueAt: z.number().optional(),
-  providerCallId: z.string().optional(),
+  dueAt: z.optional(z.number()),
+  providerCallId: z.optional(z.string()),
   /** PLACED: the first time at which the provider is asked for the result. Absent: it is not asked. */
-  askAt: z.number().optional(),
+  askAt: z.optional(z.number()),
   at: z.number(),
 });
 export type Settlement = z.infer<typeof settlementSchema>;

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { hasNumbers } from "../numbering/phone-number.ts";
+import * as z from "../platform/zod.ts";
 import { httpsUrl } from "../providers/https-url.ts";
 import { parseRoute, type Route, typeNames } from "../providers/index.ts";
 import { dayOf, weeklyHoursSchema } from "../schedule/calling-hours.ts";
@@ -13,46 +13,53 @@ const typesText = typeNames.join(", ");
 export const accountSchema = z
   .strictObject({
     /** The kind of provider. Defaults to the account's name. */
-    type: z
-      .string()
-      .refine((type) => typeNames.includes(type), `must be one of ${typesText}`)
-      .optional(),
+    type: z.optional(
+      z.string().check(z.refine((type) => typeNames.includes(type), `must be one of ${typesText}`)),
+    ),
     /** Base URL of the provider's API for this account, such as that of a region. */
-    baseUrl: httpsUrl
-      .refine((url) => !/[?#]/.test(url), "must not have a query or a fragment")
-      .overwrite((url) => url.replace(/\/+$/, ""))
-      .optional(),
+    baseUrl: z.optional(
+      httpsUrl.check(
+        z.refine((url) => !/[?#]/.test(url), "must not have a query or a fragment"),
+        z.overwrite((url) => url.replace(/\/+$/, "")),
+      ),
+    ),
     /** Maximum time for the provider's answer; 90 leaves a 120 s function time to record the outcome. */
-    timeoutSeconds: z.int().min(1).max(90).default(30),
+    timeoutSeconds: z._default(z.int().check(z.minimum(1), z.maximum(90)), 30),
     /** Maximum requests under way at once in one delivery of the queue. */
-    concurrency: z.int().min(1).max(100).default(25),
+    concurrency: z._default(z.int().check(z.minimum(1), z.maximum(100)), 25),
     /** Maximum rate that the carrier accepts; a fraction if it is below one. */
-    callsPerSecond: z.number().min(0.02).max(1000).optional(),
+    callsPerSecond: z.optional(z.number().check(z.minimum(0.02), z.maximum(1000))),
     /** Calls that may go at once after a pause. */
-    burst: z.int().min(1).max(1000).default(1),
+    burst: z._default(z.int().check(z.minimum(1), z.maximum(1000)), 1),
     /** Maximum rate of requests for the results of calls. */
-    asksPerSecond: z.number().min(0.1).max(100).default(2),
+    asksPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(100)), 2),
   })
-  .refine(({ burst, callsPerSecond }) => burst === 1 || callsPerSecond !== undefined, {
-    path: ["burst"],
-    error: "needs callsPerSecond beside it",
-  });
+  .check(
+    z.refine(({ burst, callsPerSecond }) => burst === 1 || callsPerSecond !== undefined, {
+      path: ["burst"],
+      error: "needs callsPerSecond beside it",
+    }),
+  );
 
 /** Hours of the week, written out or by name: `always`, a preset, or a set of the plan. */
-const hoursSchema = z.unknown().transform((hours, { issues, addIssue }) => {
-  if (typeof hours === "string") return hours;
-  const { data, error } = weeklyHoursSchema.safeParse(hours);
-  if (data !== undefined) return { weekly: data };
-  if (typeof hours !== "object" || hours === null || Array.isArray(hours)) {
-    addIssue('must be a name, or hours such as {"mon-fri": ["09:00-17:00"]}');
-  } else issues.push(...error.issues.map((issue) => ({ ...issue, input: undefined })));
-  return { weekly: [] };
-});
+const hoursSchema = z.pipe(
+  z.unknown(),
+  z.transform((hours, { issues }) => {
+    if (typeof hours === "string") return hours;
+    const { data, error } = weeklyHoursSchema.safeParse(hours);
+    if (data !== undefined) return { weekly: data };
+    if (typeof hours !== "object" || hours === null || Array.isArray(hours)) {
+      const message = 'must be a name, or hours such as {"mon-fri": ["09:00-17:00"]}';
+      issues.push({ code: "custom", message, input: undefined });
+    } else issues.push(...error.issues.map((issue) => ({ ...issue, input: undefined })));
+    return { weekly: [] };
+  }),
+);
 
 /** Rules for all numbers of a place, in addition to those of the agent. */
 const placeRules = {
-  callingHours: hoursSchema.optional(),
-  maxCalls: frequencyCapSchema.optional(),
+  callingHours: z.optional(hoursSchema),
+  maxCalls: z.optional(frequencyCapSchema),
 };
 const saysSomething = ({
   callingHours,
@@ -67,13 +74,13 @@ const isDate = (text: string) =>
   /^\d{4}-\d\d-\d\d$/.test(text) && new Date(dayOf(text) * 86_400_000).toJSON()?.startsWith(text);
 
 const mustBeCountry = "must be a country's two capital letters (ISO 3166-1)";
-const countryCode = z.string().refine(hasNumbers, mustBeCountry);
+const countryCode = z.string().check(z.refine(hasNumbers, mustBeCountry));
 const countryOrAll = z
   .string()
-  .refine((text) => text === "*" || hasNumbers(text), `${mustBeCountry}, or *`);
+  .check(z.refine((text) => text === "*" || hasNumbers(text), `${mustBeCountry}, or *`));
 const numberPrefix = z
   .string()
-  .regex(/^\+[1-9]\d{0,14}$/, "must be a number's beginning such as +1305");
+  .check(z.regex(/^\+[1-9]\d{0,14}$/, "must be a number's beginning such as +1305"));
 
 /**
  * The dial plan: the provider of each agent, the pace, hours and permitted destinations. These are decided
@@ -84,155 +91,177 @@ const dialPlanSchema = z
     /** Routes by agent_id; `*` is the route of every agent not named. */
     agents: z
       .record(
-        z.string().min(1).max(128),
+        z.string().check(z.minLength(1), z.maxLength(128)),
         z.looseObject({
           provider: z.string(`must be an account of providers, or one of ${typesText}`),
-          callingHours: z.string().optional(),
+          callingHours: z.optional(z.string()),
         }),
       )
-      .refine((agents) => Object.keys(agents).length > 0, "must name an agent, or *"),
-    providers: z
-      .record(
-        z
-          .string()
-          .regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu")
+      .check(z.refine((agents) => Object.keys(agents).length > 0, "must name an agent, or *")),
+    providers: z._default(
+      z.record(
+        z.string().check(
+          z.regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu"),
           // The secrets of receivers of events have names that begin so.
-          .refine((name) => !/^events(-|$)/.test(name), "must not begin with events"),
+          z.refine((name) => !/^events(-|$)/.test(name), "must not begin with events"),
+        ),
         accountSchema,
-      )
-      .default({}),
+      ),
+      {},
+    ),
     /** Named sets of hours. `default` applies to every agent that names none. */
     callingHours: z
       .record(z.string(), hoursSchema)
-      .refine((sets) => Object.hasOwn(sets, "default"), 'must have a set named "default"'),
+      .check(z.refine((sets) => Object.hasOwn(sets, "default"), 'must have a set named "default"')),
     /** Rules by country of the number, in two capital letters. They and the agent's hours must all be open. */
-    countries: z
-      .record(countryCode, z.strictObject(placeRules).refine(saysSomething, mustSaySomething))
-      .default({}),
+    countries: z._default(
+      z.record(
+        countryCode,
+        z.strictObject(placeRules).check(z.refine(saysSomething, mustSaySomething)),
+      ),
+      {},
+    ),
     /** Rules for numbers that begin with one of `prefixes`. The preset us-florida brings Florida's prefixes. */
-    regions: z
-      .record(
+    regions: z._default(
+      z.record(
         z.string(),
         z
-          .strictObject({ ...placeRules, prefixes: z.array(numberPrefix).min(1).optional() })
-          .refine(saysSomething, mustSaySomething),
-      )
-      .default({}),
+          .strictObject({
+            ...placeRules,
+            prefixes: z.optional(z.array(numberPrefix).check(z.minLength(1))),
+          })
+          .check(z.refine(saysSomething, mustSaySomething)),
+      ),
+      {},
+    ),
     /** Maximum calls to any one number, whatever its place. */
-    maxCalls: frequencyCapSchema.optional(),
+    maxCalls: z.optional(frequencyCapSchema),
     /** Days on which nobody is phoned, `YYYY-MM-DD` at the callee's place. */
-    blackoutDates: z
-      .array(z.string().refine(isDate, "must be a date such as 2026-12-25"))
-      .default([]),
+    blackoutDates: z._default(
+      z.array(z.string().check(z.refine(isDate, "must be a date such as 2026-12-25"))),
+      [],
+    ),
     /** Time zone of a call without `timezone` to a number without a known zone. */
-    defaultTimeZone: z
-      .string()
-      .refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")
-      .optional(),
+    defaultTimeZone: z.optional(
+      z
+        .string()
+        .check(z.refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM")),
+    ),
     destinations: z.strictObject({
       /** Countries that may be called. `*` stands for all of them, and for numbers of no country. */
-      allow: z.array(countryOrAll).min(1),
+      allow: z.array(countryOrAll).check(z.minLength(1)),
       /** Countries and number prefixes that may not be called, even if allowed above. */
-      deny: z
-        .array(
+      deny: z._default(
+        z.array(
           z
             .string()
-            .refine(
-              (text) => /^\+[1-9]\d{0,14}$/.test(text) || hasNumbers(text),
-              "must be a prefix such as +1900, or a country's two capital letters",
+            .check(
+              z.refine(
+                (text) => /^\+[1-9]\d{0,14}$/.test(text) || hasNumbers(text),
+                "must be a prefix such as +1900, or a country's two capital letters",
+              ),
             ),
-        )
-        .default(["+1900", "+979", "+881", "+882", "+883"]), // premium rate and satellite: toll fraud
+        ),
+        ["+1900", "+979", "+881", "+882", "+883"],
+      ), // premium rate and satellite: toll fraud
     }),
     /** Time from acceptance after which a call that was not dialed ends EXPIRED. */
-    expireAfterHours: z.number().positive().max(720).default(168),
+    expireAfterHours: z._default(z.number().check(z.positive(), z.maximum(720)), 168),
     /** Time for which an unknown outcome is looked up before it goes to NEEDS_REVIEW. */
-    reviewAfterSeconds: z.int().min(1).max(86_400).default(300),
+    reviewAfterSeconds: z._default(z.int().check(z.minimum(1), z.maximum(86_400)), 300),
     /** Results of placed calls are learnt from their providers. Absent: nobody asks, and no callback is taken. */
-    results: z
-      .strictObject({
+    results: z.optional(
+      z.strictObject({
         /** Time after it was placed for which a call's result is asked for. */
-        waitMinutes: z.int().min(5).max(1440).default(240),
-      })
-      .optional(),
+        waitMinutes: z._default(z.int().check(z.minimum(5), z.maximum(1440)), 240),
+      }),
+    ),
     /** Receivers of events by client; `*` is that of every client without one of its own. Absent: nothing is told. */
-    events: z
-      .record(z.string().min(1), receiverSchema)
-      .refine((events) => Object.keys(events).length > 0, "must name a client, or *")
-      .optional(),
+    events: z.optional(
+      z
+        .record(z.string().check(z.minLength(1)), receiverSchema)
+        .check(z.refine((events) => Object.keys(events).length > 0, "must name a client, or *")),
+    ),
     /** Time that a call's row is kept after its acceptance. */
-    retentionDays: z.number().positive().max(3650).default(60),
+    retentionDays: z._default(z.number().check(z.positive(), z.maximum(3650)), 60),
   })
-  .superRefine(({ events = {} }, { addIssue }) => {
-    const names = Object.keys(events);
-    for (const [index, name] of names.entries()) {
-      const other = names
-        .slice(0, index)
-        .find((one) => receiverSecret(one) === receiverSecret(name));
-      if (other === undefined) continue;
-      const message = `has the secret ${receiverSecret(name)}, as ${other} has`;
-      addIssue({ code: "custom", path: ["events", name], message });
-    }
-  })
-  .superRefine(({ agents, providers, callingHours, countries, regions }, { addIssue }) => {
-    const refuse = (path: string[], message: string) => addIssue({ code: "custom", path, message });
-    const isPreset = (name: string) => name === "always" || Object.hasOwn(presets, name);
-    const isName = (name: string) => isPreset(name) || Object.hasOwn(callingHours, name);
-    const presetNames = ["always", ...Object.keys(presets)].join(", ");
-    for (const [name, { type }] of Object.entries(providers)) {
-      if (type !== undefined || typeNames.includes(name)) continue;
-      refuse(["providers", name], `needs a type: one of ${typesText}`);
-    }
-    for (const [name, hours] of Object.entries(callingHours)) {
-      if (isPreset(name)) refuse(["callingHours", name], "has the name of a preset");
-      if (typeof hours === "string" && !isPreset(hours)) {
-        refuse(["callingHours", name], `must be hours, or one of ${presetNames}`);
+  .check(
+    z.superRefine(({ events = {} }, { addIssue }) => {
+      const names = Object.keys(events);
+      for (const [index, name] of names.entries()) {
+        const other = names
+          .slice(0, index)
+          .find((one) => receiverSecret(one) === receiverSecret(name));
+        if (other === undefined) continue;
+        const message = `has the secret ${receiverSecret(name)}, as ${other} has`;
+        addIssue({ code: "custom", path: ["events", name], message });
       }
-    }
-    const message = `must name a set of callingHours, or one of ${presetNames}`;
-    for (const [key, places] of Object.entries({ agents, countries, regions })) {
-      for (const [name, { callingHours: hours }] of Object.entries(places)) {
-        if (typeof hours !== "string" || isName(hours)) continue;
-        refuse([key, name, "callingHours"], message);
+    }),
+    z.superRefine(({ agents, providers, callingHours, countries, regions }, { addIssue }) => {
+      const refuse = (path: string[], message: string) =>
+        addIssue({ code: "custom", path, message });
+      const isPreset = (name: string) => name === "always" || Object.hasOwn(presets, name);
+      const isName = (name: string) => isPreset(name) || Object.hasOwn(callingHours, name);
+      const presetNames = ["always", ...Object.keys(presets)].join(", ");
+      for (const [name, { type }] of Object.entries(providers)) {
+        if (type !== undefined || typeNames.includes(name)) continue;
+        refuse(["providers", name], `needs a type: one of ${typesText}`);
       }
-    }
-    for (const [name, { prefixes, callingHours: hours }] of Object.entries(regions)) {
-      const own = typeof hours === "string" && Object.hasOwn(presets, hours) ? hours : "";
-      if (prefixes === undefined && presets[own]?.prefixes === undefined) {
-        refuse(["regions", name, "prefixes"], "is required: where the region's numbers begin");
+      for (const [name, hours] of Object.entries(callingHours)) {
+        if (isPreset(name)) refuse(["callingHours", name], "has the name of a preset");
+        if (typeof hours === "string" && !isPreset(hours)) {
+          refuse(["callingHours", name], `must be hours, or one of ${presetNames}`);
+        }
       }
-    }
-  })
-  // A duplicate delivery must find its call's row: queue and dead-letter queue keep messages for 14 days
-  // each.
-  .refine(
-    ({ expireAfterHours, retentionDays }) => retentionDays * 24 >= expireAfterHours + 28 * 24,
-    {
-      path: ["retentionDays"],
-      error: "must be at least expireAfterHours and 28 days",
-    },
+      const message = `must name a set of callingHours, or one of ${presetNames}`;
+      for (const [key, places] of Object.entries({ agents, countries, regions })) {
+        for (const [name, { callingHours: hours }] of Object.entries(places)) {
+          if (typeof hours !== "string" || isName(hours)) continue;
+          refuse([key, name, "callingHours"], message);
+        }
+      }
+      for (const [name, { prefixes, callingHours: hours }] of Object.entries(regions)) {
+        const own = typeof hours === "string" && Object.hasOwn(presets, hours) ? hours : "";
+        if (prefixes === undefined && presets[own]?.prefixes === undefined) {
+          refuse(["regions", name, "prefixes"], "is required: where the region's numbers begin");
+        }
+      }
+    }),
+    // A duplicate delivery must find its call's row: queue and dead-letter queue keep messages for 14 days
+    // each.
+    z.refine(
+      ({ expireAfterHours, retentionDays }) => retentionDays * 24 >= expireAfterHours + 28 * 24,
+      {
+        path: ["retentionDays"],
+        error: "must be at least expireAfterHours and 28 days",
+      },
+    ),
   );
 
 /** The plan as written, with each agent's route parsed by its account's type. */
-export const planWithRoutesSchema = dialPlanSchema.transform((plan, { issues, addIssue }) => {
-  const agents: Record<string, Route> = {};
-  for (const [name, fields] of Object.entries(plan.agents)) {
-    const account = plan.providers[fields.provider];
-    const type = account?.type ?? fields.provider;
-    if (!typeNames.includes(type)) {
-      const message = `must be an account of providers, or one of ${typesText}`;
-      addIssue({ code: "custom", path: ["agents", name, "provider"], message });
-    } else {
-      const parsed = parseRoute(fields, { type, baseUrl: account?.baseUrl });
-      if ("route" in parsed) agents[name] = parsed.route;
-      else {
-        for (const issue of parsed.issues) {
-          issues.push({ ...issue, path: ["agents", name, ...issue.path], input: undefined });
+export const planWithRoutesSchema = z.pipe(
+  dialPlanSchema,
+  z.transform((plan, { issues }) => {
+    const agents: Record<string, Route> = {};
+    for (const [name, fields] of Object.entries(plan.agents)) {
+      const account = plan.providers[fields.provider];
+      const type = account?.type ?? fields.provider;
+      if (!typeNames.includes(type)) {
+        const message = `must be an account of providers, or one of ${typesText}`;
+        const path = ["agents", name, "provider"];
+        issues.push({ code: "custom", path, message, input: undefined });
+      } else {
+        const parsed = parseRoute(fields, { type, baseUrl: account?.baseUrl });
+        if ("route" in parsed) agents[name] = parsed.route;
+        else {
+          for (const issue of parsed.issues) {
+            issues.push({ ...issue, path: ["agents", name, ...issue.path], input: undefined });
+          }
         }
       }
     }
-  }
-  return { ...plan, agents };
-});
+    return { ...plan, agents };
+  }),
+);
 
 export type DialPlan = z.infer<typeof planWithRoutesSchema>;

@@ -1,20 +1,17 @@
 import type { KeyObject } from "node:crypto";
-import * as z from "zod";
 import { eventTypes } from "../calls/call-event.ts";
 import { signingKeysOf } from "../platform/standard-webhooks.ts";
+import * as z from "../platform/zod.ts";
 import { httpsUrl, isLoopback } from "../providers/https-url.ts";
 
 /** An entry of the dial plan's `events`: where a client's events are told. */
 export const receiverSchema = z.strictObject({
   url: httpsUrl,
-  types: z
-    .array(z.enum(eventTypes))
-    .min(1)
-    .default([...eventTypes]),
+  types: z._default(z.array(z.enum(eventTypes)).check(z.minLength(1)), [...eventTypes]),
   /** Keys of a call's context that its events repeat. */
-  echo: z.array(z.string().min(1)).max(10).default([]),
+  echo: z._default(z.array(z.string().check(z.minLength(1))).check(z.maxLength(10)), []),
   /** Maximum rate of the requests to it. */
-  requestsPerSecond: z.number().min(0.1).max(1000).default(20),
+  requestsPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(1000)), 20),
 });
 
 /** A receiver of events. `name`: a client, or `*` for every client without an entry of its own. */

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { tellingFields } from "../calls/call-event.ts";
+import * as z from "../platform/zod.ts";
 
 const time = z.number();
 const counters = z.record(z.string(), z.number());
@@ -16,18 +16,18 @@ const markSchema = z.looseObject({
   /** Number of the mark's rows that stood when they were last counted. */
   left: z.number(),
   /** Its latest former positions, oldest first, and the time of the read before each: later rows behind it were not seen. */
-  former: z.array(z.looseObject({ dueAt: time, id: z.string(), at: time })).default([]),
+  former: z._default(z.array(z.looseObject({ dueAt: time, id: z.string(), at: time })), []),
 });
 export type Mark = z.infer<typeof markSchema>;
 
 /** An order to end calls that were accepted up to `at`. */
 const cancellationOrderSchema = z.looseObject({
   /** The client whose calls alone it ends. Null: an operator's order, which ends those of every client. */
-  client: z.string().nullable(),
+  client: z.nullable(z.string()),
   at: time,
   by: z.string(),
   /** The calls of the request that it ends, in the form of index-set.ts. Null: all of them. */
-  indexes: z.string().nullable(),
+  indexes: z.nullable(z.string()),
 });
 export type CancellationOrder = z.infer<typeof cancellationOrderSchema>;
 
@@ -64,7 +64,7 @@ const kinds = {
     /** Time at which a writer last announced rows for it. Writers renew it every 30 minutes. */
     usedAt: time,
     /** Due time of its first row that was not called up, or null if there is none. */
-    nextDueAt: time.nullable(),
+    nextDueAt: z.nullable(time),
     /** Time at which a sweep last looked through all of it. */
     visitedAt: time,
     /** Positions up to which rows were called up. A mark covers the rows between the former mark and itself. */
@@ -113,9 +113,9 @@ const kinds = {
     states: counters,
     results: counters,
     /** Time at which the last one was over. Null: some are not. */
-    finishedAt: time.nullable(),
+    finishedAt: z.nullable(time),
     /** Time at which an operator had it told anew. */
-    replayedAt: time.optional(),
+    replayedAt: z.optional(time),
   }),
   /** Key: request. Says for a day that its `request.finished` is told. `finishedAt`: as its document had it. */
   "told-request": z.looseObject({ finishedAt: time }),
@@ -128,14 +128,14 @@ const kinds = {
     /** The call, agent, account or request concerned; never a number. */
     target: z.string(),
     /** Number of calls concerned. */
-    count: z.number().optional(),
+    count: z.optional(z.number()),
   }),
   /** Key: hours since the epoch. Number of calls that reached each state, except DIALING. */
   counts: counters,
   /** Key: `sweep`. */
   sweep: z.looseObject({
     /** Number of sweeps so far. The object store keeps it too, so that a ledger that went back is seen. */
-    epoch: z.number().default(0),
+    epoch: z._default(z.number(), 0),
     /** End of the current sweep's lease. No other sweep runs before then. */
     leaseUntil: time,
     /** Time at which the last full round began. */
@@ -143,15 +143,15 @@ const kinds = {
     /** Time at which the current round began. A sweep that runs out of time leaves the rest to the next one. */
     roundBeganAt: time,
     /** Cursor in the `watch` backlog; null: its beginning. */
-    watchAfter: z.object({ dueAt: time, id: z.string() }).nullable(),
+    watchAfter: z.nullable(z.object({ dueAt: time, id: z.string() })),
     /** The backlog after which the next sweep continues; null: the first. */
-    backlogsAfter: z.string().nullable(),
+    backlogsAfter: z.nullable(z.string()),
     /** The request after which the next sweep continues; null: the first. */
-    requestsAfter: z.string().nullable().default(null),
+    requestsAfter: z._default(z.nullable(z.string()), null),
     /** Receivers that the plan has, or has had. */
-    receivers: z.array(z.string()).optional(),
+    receivers: z.optional(z.array(z.string())),
     /** Time of the last look at the events of former receivers. */
-    strandedAt: time.optional(),
+    strandedAt: z.optional(time),
   }),
   /** Key: `ledger`. The last time that the ledger was restored to an earlier state. See restore.ts. */
   restore: z.looseObject({
@@ -162,8 +162,8 @@ const kinds = {
     /** Epoch that the object store had then. */
     epoch: z.number(),
     /** The time to which the ledger went back, by the operator. */
-    at: time.nullable(),
-    by: z.string().nullable(),
+    at: z.nullable(time),
+    by: z.nullable(z.string()),
     /** True once all claims and unknown outcomes have been gone through; waiting rows follow. */
     isWatchDone: z.boolean(),
     /** Number of rows that are looked up, and that wait for review. */

@@ -1,5 +1,5 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
-import * as z from "zod";
+import * as z from "./zod.ts";
 
 /** Rights that a deployment may keep from every token: to read the client's requests, and to cancel what waits of them. */
 export const clientRights = ["read", "cancel"] as const;
@@ -10,29 +10,30 @@ type TokenRight = (typeof tokenRights)[number];
 
 const tokenSchema = z.strictObject({
   /** Name of the token in logs. */
-  id: z.string().min(1),
+  id: z.string().check(z.minLength(1)),
   /** SHA-256 of the whole token, in hex. */
-  sha256: z.string().regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits"),
+  sha256: z.string().check(z.regex(/^[0-9a-f]{64}$/i, "must be 64 hex digits")),
   /** Owner of the token: the scope of an Idempotency-Key, kept when the token is rotated. */
-  client: z.string().min(1).optional(),
+  client: z.optional(z.string().check(z.minLength(1))),
   /** Agents that the token may place calls for; `*` is all of them. */
-  agents: z.array(z.string().min(1)).min(1).default(["*"]),
+  agents: z._default(z.array(z.string().check(z.minLength(1))).check(z.minLength(1)), ["*"]),
   /** Absent: `call` alone. */
-  rights: z.array(z.enum(tokenRights)).min(1).optional(),
+  rights: z.optional(z.array(z.enum(tokenRights)).check(z.minLength(1))),
   /** End of the token's validity: a date or an instant, ISO 8601. */
-  notAfter: z
-    .string()
-    .refine((text) => !Number.isNaN(Date.parse(text)), "must be an ISO 8601 date")
-    .optional(),
+  notAfter: z.optional(
+    z
+      .string()
+      .check(z.refine((text) => !Number.isNaN(Date.parse(text)), "must be an ISO 8601 date")),
+  ),
 });
 
-const tokensSchema = z
-  .array(tokenSchema)
-  .min(1, "must hold at least one token")
-  .refine(
+const tokensSchema = z.array(tokenSchema).check(
+  z.minLength(1, "must hold at least one token"),
+  z.refine(
     (tokens) => new Set(tokens.map(({ id }) => id)).size === tokens.length,
     "must not hold two tokens of one id",
-  );
+  ),
+);
 
 export interface Caller {
   tokenId: string;

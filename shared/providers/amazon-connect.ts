@@ -1,5 +1,5 @@
 import { AwsV4Signer } from "aws4fetch";
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome, ProviderAdapter } from "./dialing-provider.ts";
 import { type Answer, outcomeOfJson, post } from "./post.ts";
 import { connectRecord } from "./results/amazon-connect.ts";
@@ -81,7 +81,7 @@ export const amazonConnect: ProviderAdapter<ConnectRoute> = {
   },
 };
 
-const createdSchema = z.object({ ContactId: z.string().min(1).max(256) });
+const createdSchema = z.object({ ContactId: z.string().check(z.minLength(1), z.maxLength(256)) });
 const errorSchema = z.object({ __type: z.string() });
 
 function callIdIn(body: unknown): string | undefined {

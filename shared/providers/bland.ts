@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { detailsSchema, neverStarted, blandRecord } from "./results/bland.ts";
@@ -90,23 +90,20 @@ const pagesMax = 5;
 
 const createdSchema = z.object({
   status: z.literal("success"),
-  call_id: z.string().min(1).max(200),
+  call_id: z.string().check(z.minLength(1), z.maxLength(200)),
 });
 const listSchema = z.object({
   calls: z.array(
     z.object({
-      call_id: z.string().min(1).max(200),
-      to: z.string().nullish(),
+      call_id: z.string().check(z.minLength(1), z.maxLength(200)),
+      to: z.nullish(z.string()),
       created_at: z.string(),
     }),
   ),
 });
 const refusedSchema = z.object({
-  message: z.string().nullish(),
-  errors: z
-    .array(z.object({ message: z.string() }))
-    .nullish()
-    .catch(null),
+  message: z.nullish(z.string()),
+  errors: z.catch(z.nullish(z.array(z.object({ message: z.string() }))), null),
 });
 
 /** Older examples of the list have a number without its country code, so one may be the end of the other. */

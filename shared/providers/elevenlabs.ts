@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome, FoundCall, NotPlaced, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import {
@@ -117,7 +117,7 @@ function ringSecondsOf(timeoutSeconds: number): number {
 
 type Account = Pick<ElevenLabsRoute, "provider" | "baseUrl">;
 
-const id = z.string().min(1).max(200).nullish();
+const id = z.nullish(z.string().check(z.minLength(1), z.maxLength(200)));
 const createdSchema = z.object({
   success: z.literal(true),
   conversation_id: id,
@@ -126,8 +126,8 @@ const createdSchema = z.object({
 });
 const listSchema = z.object({
   conversations: z.array(rowSchema),
-  has_more: z.boolean().nullish(),
-  next_cursor: z.string().nullish(),
+  has_more: z.nullish(z.boolean()),
+  next_cursor: z.nullish(z.string()),
 });
 /**
  * Returns what became of a conversation. Undefined: it failed, and it is not known whether the phone has rung.
@@ -158,8 +158,8 @@ function callIdIn(body: unknown): string | undefined {
 
 const failedSchema = z.object({
   success: z.literal(false),
-  message: z.string().catch(""),
-  conversation_id: id.catch(undefined),
+  message: z.catch(z.string(), ""),
+  conversation_id: z.catch(id, undefined),
 });
 
 function exception(status: number, body: unknown): DialOutcome | undefined {

@@ -1,13 +1,13 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 
 /** A URL of a dial plan: https, or plain http to this machine; without user information. */
-export const httpsUrl = z
-  .url("must be a URL")
-  .refine(
+export const httpsUrl = z.url("must be a URL").check(
+  z.refine(
     (url) => !URL.canParse(url) || url.startsWith("https:") || isPlainLoopback(url),
     "must be https; plain http only to a loopback host",
-  )
-  .refine((url) => !URL.canParse(url) || !hasUser(new URL(url)), "must not hold a user");
+  ),
+  z.refine((url) => !URL.canParse(url) || !hasUser(new URL(url)), "must not hold a user"),
+);
 
 const hasUser = ({ username, password }: URL) => username !== "" || password !== "";
 

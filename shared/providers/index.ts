@@ -1,5 +1,5 @@
-import type * as z from "zod";
 import type { CallRequest } from "../calls/call.ts";
+import type * as z from "../platform/zod.ts";
 import type { AwsRole } from "./dialing-provider.ts";
 import { amazonConnectRoutes } from "./routes/amazon-connect.ts";
 import { blandRoutes } from "./routes/bland.ts";

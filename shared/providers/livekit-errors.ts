@@ -1,11 +1,11 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome } from "./dialing-provider.ts";
 import { outcomeOfSip } from "./sip-status.ts";
 
 const errorSchema = z.object({
-  code: z.string().regex(/^[a-z_]{1,40}$/),
-  msg: z.string().default(""),
-  meta: z.object({ sip_status_code: z.coerce.string().optional() }).optional(),
+  code: z.string().check(z.regex(/^[a-z_]{1,40}$/)),
+  msg: z._default(z.string(), ""),
+  meta: z.optional(z.object({ sip_status_code: z.optional(z.coerce.string()) })),
 });
 
 /**

@@ -1,5 +1,5 @@
 import { SignJWT } from "jose";
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { type Answer, ask, outcomeOfJson, postJson } from "./post.ts";
 import { exception } from "./livekit-errors.ts";
@@ -136,41 +136,43 @@ function roomOf(callId: string, attempt: number): string {
 
 const requestIdHeader = "x-livekit-request-id";
 
-const id = z.string().min(1).max(200);
+const id = z.string().check(z.minLength(1), z.maxLength(200));
 const dispatchSchema = z.object({ id });
 /** Answers use either of the two spellings that protocol buffers have in JSON. */
-const createdSchema = z.object({ sip_call_id: id }).or(z.object({ sipCallId: id }));
+const createdSchema = z.union([z.object({ sip_call_id: id }), z.object({ sipCallId: id })]);
 const attributesSchema = z.record(z.string(), z.string());
 const roomSchema = z.object({
-  participants: z
-    .array(
+  participants: z._default(
+    z.array(
       z.object({
         sid: id,
         identity: z.string(),
-        kind: z.union([z.string(), z.number()]).optional(),
-        attributes: attributesSchema.optional(),
+        kind: z.optional(z.union([z.string(), z.number()])),
+        attributes: z.optional(attributesSchema),
       }),
-    )
-    .default([]),
+    ),
+    [],
+  ),
 });
 const dispatchesSchema = z.array(
   z.object({
-    state: z
-      .object({
-        jobs: z
-          .array(
+    state: z.nullish(
+      z.object({
+        jobs: z._default(
+          z.array(
             z.object({
-              state: z.object({ status: z.union([z.string(), z.number()]).optional() }).nullish(),
+              state: z.nullish(z.object({ status: z.optional(z.union([z.string(), z.number()])) })),
             }),
-          )
-          .default([]),
-      })
-      .nullish(),
+          ),
+          [],
+        ),
+      }),
+    ),
   }),
 );
 const listSchema = z.object({
-  agent_dispatches: dispatchesSchema.optional(),
-  agentDispatches: dispatchesSchema.optional(),
+  agent_dispatches: z.optional(dispatchesSchema),
+  agentDispatches: z.optional(dispatchesSchema),
 });
 
 /** The second request places the call, so nobody is called if the first one fails. */

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { listReader, recordReader } from "./results/result.ts";
@@ -80,12 +80,12 @@ export const retell: ProviderAdapter<RetellRoute> = {
 
 type Account = Pick<RetellRoute, "provider" | "baseUrl">;
 
-const createdSchema = z.object({ call_id: z.string().min(1).max(200) });
+const createdSchema = z.object({ call_id: z.string().check(z.minLength(1), z.maxLength(200)) });
 /** The reference requires no field of a list, so an empty one may come without `items`. */
 const listSchema = z.object({
-  items: z.array(callSchema).default([]),
-  has_more: z.boolean().nullish(),
-  pagination_key: z.string().nullish(),
+  items: z._default(z.array(callSchema), []),
+  has_more: z.nullish(z.boolean()),
+  pagination_key: z.nullish(z.string()),
 });
 
 function callIdIn(body: unknown): string | undefined {

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { callIdOfState, payloadsIn, resultOfEvents, resultOfStatus } from "./results/telnyx.ts";
@@ -99,7 +99,7 @@ const pagesMax = 4;
 const rowsPerPage = 250;
 const listSchema = z.object({
   data: z.array(z.record(z.string(), z.unknown())),
-  meta: z.object({ cursors: z.object({ after: z.string().nullish() }).nullish() }).nullish(),
+  meta: z.nullish(z.object({ cursors: z.nullish(z.object({ after: z.nullish(z.string()) })) })),
 });
 
 /** Returns the provider's id of a call whose webhooks of the last 24 hours carry our id. */
@@ -157,20 +157,20 @@ function callIdOfEvent(event: unknown, id: string): string | undefined {
 }
 
 const createdSchema = z.object({
-  data: z.object({ call_control_id: z.string().min(1).max(500) }),
+  data: z.object({ call_control_id: z.string().check(z.minLength(1), z.maxLength(500)) }),
 });
 const errorsSchema = z.object({
-  telnyx_error: z.object({ error_code: z.string() }).optional().catch(undefined),
+  telnyx_error: z.catch(z.optional(z.object({ error_code: z.string() })), undefined),
   errors: z
     .array(
       z.object({
         code: z.coerce.string(),
-        title: z.string().optional(),
-        detail: z.string().nullish(),
-        source: z.object({ pointer: z.string().optional() }).nullish(),
+        title: z.optional(z.string()),
+        detail: z.nullish(z.string()),
+        source: z.nullish(z.object({ pointer: z.optional(z.string()) })),
       }),
     )
-    .min(1),
+    .check(z.minLength(1)),
 });
 
 function callIdIn(body: unknown): string | undefined {

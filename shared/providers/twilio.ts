@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { CallRequest } from "../calls/call.ts";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, post } from "./post.ts";
 import { listReader, readRecord } from "./results/result.ts";
@@ -112,15 +112,12 @@ const pagesMax = 10;
 /** Direction of a call that was placed by this API. */
 const ours = "outbound-api";
 
-const createdSchema = z.object({ sid: z.string().min(1).max(200) });
+const createdSchema = z.object({ sid: z.string().check(z.minLength(1), z.maxLength(200)) });
 /** Codes have at most six digits: a longer number may be a phone number. */
-const errorSchema = z.object({ code: z.int().min(1).max(999_999) });
+const errorSchema = z.object({ code: z.int().check(z.minimum(1), z.maximum(999_999)) });
 const listSchema = z.object({
   calls: z.array(callSchema),
-  next_page_uri: z
-    .string()
-    .regex(/^\/(?!\/)/)
-    .nullish(),
+  next_page_uri: z.nullish(z.string().check(z.regex(/^\/(?!\/)/))),
 });
 
 /** Returns a time in UTC in the form of Twilio's own SDK. */

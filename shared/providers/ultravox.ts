@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./post.ts";
 import { listReader, recordReader } from "./results/result.ts";
@@ -95,11 +95,11 @@ function legOf(
   return username === undefined ? ends : { ...ends, username, password };
 }
 
-const createdSchema = z.object({ callId: z.string().min(1).max(200) });
+const createdSchema = z.object({ callId: z.string().check(z.minLength(1), z.maxLength(200)) });
 const listSchema = z.object({
   results: z.array(callSchema),
   /** Address of the next page, of which only its cursor is used. */
-  next: z.url().nullish(),
+  next: z.nullish(z.url()),
 });
 
 function callIdIn(body: unknown): string | undefined {

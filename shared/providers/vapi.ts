@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
 import { AnswerTooLong, ask, outcomeOfJson, postJson } from "./post.ts";
 import { listReader, recordReader } from "./results/result.ts";
@@ -127,7 +127,7 @@ function nameOf(attempt: number): string {
 
 type Account = Pick<VapiRoute, "provider" | "baseUrl">;
 
-const createdSchema = z.object({ id: z.string().min(1).max(200) });
+const createdSchema = z.object({ id: z.string().check(z.minLength(1), z.maxLength(200)) });
 const blockedSchema = z.object({
   subscriptionLimits: z.object({ concurrencyBlocked: z.literal(true) }),
 });

@@ -1,6 +1,6 @@
-import * as z from "zod";
 import type { Call } from "../calls/call.ts";
 import { signatureHeaders, signingKeyOf } from "../platform/standard-webhooks.ts";
+import * as z from "../platform/zod.ts";
 import type { DialOutcome, ProviderAdapter } from "./dialing-provider.ts";
 import { toldByWebhook } from "./results/webhook.ts";
 import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./post.ts";
@@ -75,7 +75,7 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
   return outcomeOfStatus(answer, now);
 }
 
-const answerSchema = z.object({ id: z.string().min(1).max(200) });
+const answerSchema = z.object({ id: z.string().check(z.minLength(1), z.maxLength(200)) });
 
 function idIn(text: string | undefined): string | undefined {
   try {

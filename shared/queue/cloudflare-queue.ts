@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { withTimeLimit } from "../platform/time-limit.ts";
+import * as z from "../platform/zod.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
 import { jsonOf } from "./message-text.ts";
 import type { Message as CallMessage } from "./messages.ts";

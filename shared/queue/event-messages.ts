@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 
 /** Maximum calls, or requests, of one message that has events told. */
 export const toldCallsMax = 100;
@@ -16,11 +16,11 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     kind: z.literal("tell"),
     /** Name of the receiver: a key of the dial plan's `events`. */
     receiver: z.string(),
-    calls: z.array(z.string()).max(toldCallsMax).default([]),
-    requests: z.array(z.string()).max(toldCallsMax).default([]),
+    calls: z._default(z.array(z.string()).check(z.maxLength(toldCallsMax)), []),
+    requests: z._default(z.array(z.string()).check(z.maxLength(toldCallsMax)), []),
     sentAt: z.number(),
     /** True for a sweep's message: the next sweep sends it again. */
-    swept: z.boolean().default(false),
+    swept: z._default(z.boolean(), false),
   }),
   /** A provider's callback: the record of its call is read. */
   z.strictObject({
@@ -28,18 +28,18 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     /** Name of the account in the dial plan's `providers`. */
     account: z.string(),
     /** The call and the version of its claim, from the address. Absent if a project's callbacks share one address. */
-    call: z.strictObject({ id: z.string(), claim: z.string() }).optional(),
+    call: z.optional(z.strictObject({ id: z.string(), claim: z.string() })),
     /** The call's id, where such a callback's body names it. */
-    callId: z.string().optional(),
+    callId: z.optional(z.string()),
     /** The request of a type whose signed body tells the result itself. The dialer verifies it. */
-    signed: z
-      .strictObject({
+    signed: z.optional(
+      z.strictObject({
         body: z.string(),
         headers: z.record(z.string(), z.string()),
         /** Its signature is judged as of then, in milliseconds since the epoch. */
         receivedAt: z.number(),
-      })
-      .optional(),
+      }),
+    ),
   }),
 ]);
 

@@ -1,7 +1,7 @@
-import * as z from "zod";
 import { type Call, storedCallRequestSchema } from "../calls/call.ts";
 import { callIdOf, indexOf } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/state-machine.ts";
+import * as z from "../platform/zod.ts";
 
 /** Maximum calls, or ids, of one message once a request has been split. */
 export const messageCallsMax = 25;
@@ -13,28 +13,31 @@ const callsSchema = z.strictObject({
   /** Milliseconds since the epoch. */
   acceptedAt: z.number(),
   /** Number of calls of the request. Absent: the message has all of them. */
-  batchCalls: z.number().optional(),
+  batchCalls: z.optional(z.number()),
   /** Present for a redial: ids of the calls that it replaces, the first one first. */
-  ancestors: z.array(z.string()).optional(),
-  calls: z.array(z.strictObject({ index: z.number(), request: storedCallRequestSchema })).min(1),
+  ancestors: z.optional(z.array(z.string())),
+  calls: z
+    .array(z.strictObject({ index: z.number(), request: storedCallRequestSchema }))
+    .check(z.minLength(1)),
 });
 
 export type CallsMessage = z.infer<typeof callsSchema>;
 
 /** A request as it was accepted (`requestMessage`), read as a message of all its calls. */
-const requestSchema = z
-  .strictObject({
+const requestSchema = z.pipe(
+  z.strictObject({
     kind: z.literal("request"),
     requestId: z.string(),
     client: z.string(),
     acceptedAt: z.number(),
-    requests: z.array(storedCallRequestSchema).min(1),
-  })
-  .transform(({ requests, ...request }): CallsMessage => ({
+    requests: z.array(storedCallRequestSchema).check(z.minLength(1)),
+  }),
+  z.transform(({ requests, ...request }): CallsMessage => ({
     ...request,
     kind: "calls",
     calls: requests.map((one, index) => ({ index, request: one })),
-  }));
+  })),
+);
 
 /**
  * Messages of the queue. They are hints, and the ledger's row is authoritative: once a row exists, losing or
@@ -46,7 +49,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
   /** A redial, or up to 25 calls of a request. */
   callsSchema,
   /** Rows that are due: up to 25 ids, whose times lie in the same second. */
-  z.strictObject({ kind: z.literal("due"), ids: z.array(z.string()).min(1) }),
+  z.strictObject({ kind: z.literal("due"), ids: z.array(z.string()).check(z.minLength(1)) }),
   /** A settlement that the ledger did not accept at the time. */
   z.strictObject({ kind: z.literal("outcome"), settlement: settlementSchema }),
 ]);

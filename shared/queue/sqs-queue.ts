@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import * as z from "zod";
 import { withTimeLimit } from "../platform/time-limit.ts";
+import * as z from "../platform/zod.ts";
 import type { CallQueue, Delivered } from "./call-queue.ts";
 import { jsonOf } from "./message-text.ts";
 import type { Message } from "./messages.ts";

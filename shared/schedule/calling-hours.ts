@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../platform/zod.ts";
 import type { Clock, Zone } from "./time-zone.ts";
 
 const minuteMs = 60_000;
@@ -30,20 +30,21 @@ const dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
  * ["22:00-02:00"]}`: by day or range of days, each day once. An interval whose end lies before its start ends
  * on the next day, within twelve hours. `24:00` is the end of a day. Days not named are closed.
  */
-export const weeklyHoursSchema = z
-  .record(z.string(), z.array(z.string()))
-  .transform((hours, { addIssue }): WeeklyInterval[] => {
+export const weeklyHoursSchema = z.pipe(
+  z.record(z.string(), z.array(z.string())),
+  z.transform((hours, { issues }): WeeklyInterval[] => {
+    const refuse = (path: PropertyKey[], message: string) =>
+      issues.push({ code: "custom", path, message, input: undefined });
     const intervals: WeeklyInterval[] = [];
     const named = new Set<number>();
     for (const [range, texts] of Object.entries(hours)) {
       const days = daysOf(range);
       if (days.length === 0) {
-        addIssue({ code: "custom", path: [range], message: 'must be like "mon" or "mon-fri"' });
+        refuse([range], 'must be like "mon" or "mon-fri"');
       }
       for (const day of days) {
         if (named.has(day)) {
-          const message = `names ${dayNames[day]} a second time: which hours hold?`;
-          addIssue({ code: "custom", path: [range], message });
+          refuse([range], `names ${dayNames[day]} a second time: which hours hold?`);
         }
         named.add(day);
       }
@@ -52,7 +53,7 @@ export const weeklyHoursSchema = z
         if (interval === undefined) {
           const message =
             'must be like "09:00-17:30", or past midnight "22:00-02:00", of 12 hours at most';
-          addIssue({ code: "custom", path: [range, index], message });
+          refuse([range, index], message);
         } else {
           intervals.push(
             ...days.map((day) => ({
@@ -63,9 +64,10 @@ export const weeklyHoursSchema = z
         }
       }
     }
-    if (intervals.length === 0) addIssue("must be open at some time of the week");
+    if (intervals.length === 0) refuse([], "must be open at some time of the week");
     return merged(intervals);
-  });
+  }),
+);
 
 /** Returns the days of `mon`, `mon-fri` or `sat-mon`, Monday being 0; empty if `range` has another form. */
 function daysOf(range: string): number[] {

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { Decided } from "../calls/state-machine.ts";
+import * as z from "../platform/zod.ts";
 
 const dayMs = 86_400_000;
 /** Wait after a full cap that frees no place in time: longer than any call under way that may yet leave the cap. */
@@ -11,8 +11,8 @@ const capCountMax = 1000;
 
 /** At most `count` calls to one number in any rolling `days` × 24 hours. */
 export const frequencyCapSchema = z.strictObject({
-  count: z.int().min(1).max(capCountMax),
-  days: z.number().positive().max(capDaysMax),
+  count: z.int().check(z.minimum(1), z.maximum(capCountMax)),
+  days: z.number().check(z.positive(), z.maximum(capDaysMax)),
 });
 export type FrequencyCap = z.infer<typeof frequencyCapSchema>;
 

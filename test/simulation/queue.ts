@@ -1,8 +1,8 @@
-import type * as z from "zod";
 import type { DialerDeps } from "../../functions/dialer/context.ts";
 import { handleDeadLetters } from "../../functions/dialer/dead-letters.ts";
 import { handleMessages } from "../../functions/dialer/handle-messages.ts";
 import { acknowledgeDeadEvents, handleEvents } from "../../functions/dialer/handle-events.ts";
+import type * as z from "../../shared/platform/zod.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
 import { type EventMessage, eventMessageSchema } from "../../shared/queue/event-messages.ts";
 import { jsonOf, type MessageText } from "../../shared/queue/message-text.ts";
@@ -41,7 +41,7 @@ export interface QueueTraits {
 export interface QueueUse<Sent> {
   /** Text before the names of the queue's steps and functions. */
   prefix: string;
-  schema: z.ZodType<Sent>;
+  schema: z.ZodMiniType<Sent>;
   handle(delivered: Delivered[], deps: DialerDeps, deadline: number): Promise<AckOrRetry[]>;
   bury(delivered: Delivered[], deps: DialerDeps): Promise<AckOrRetry[]>;
 }

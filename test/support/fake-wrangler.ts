@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { Ran, Tools } from "../../infra/cli/deploy/tools.ts";
+import * as z from "../../shared/platform/zod.ts";
 
 /** An account on Cloudflare, as wrangler 4.155.0 shows and changes it. */
 export interface FakeAccount {
@@ -198,7 +198,7 @@ function r2Answer(account: FakeAccount, args: readonly string[], jurisdiction: s
   );
 }
 
-const valuesSchema = z.record(z.string(), z.string().nullable());
+const valuesSchema = z.record(z.string(), z.nullable(z.string()));
 
 function secretAnswer(account: FakeAccount, verb: string, worker: string, input: string): Ran {
   const secrets = account.secrets.get(worker);

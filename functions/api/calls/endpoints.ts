@@ -1,12 +1,12 @@
-import type * as z from "zod";
 import { batchSchema, type CallRequest, singleSchema } from "../../../shared/calls/call.ts";
+import type * as z from "../../../shared/platform/zod.ts";
 
 /** The description of an endpoint, from which its route and the OpenAPI document are made. */
 export interface Endpoint {
   path: "/v1/calls" | "/v1/calls/batch";
   operationId: string;
   summary: string;
-  body: z.ZodType<CallRequest | CallRequest[]>;
+  body: z.ZodMiniType<CallRequest | CallRequest[]>;
   /** Maximum bytes of the body. */
   bytesMax: number;
 }

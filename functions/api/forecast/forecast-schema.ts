@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { batchCallsMax } from "../../../shared/calls/call.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { anyName, instant, time } from "../operator/fields.ts";
 
 /** Maximum errors of calls that an answer names. */
@@ -13,8 +13,10 @@ export const reasonsMax = 100;
 const outcomes = ["refused", "never", "expire", "held", "wait", "at_once"] as const;
 const outcomeSchema = z
   .enum(outcomes)
-  .describe(
-    "`refused`: answered 422; `never`: accepted, and ends undialed, as on the do-not-call list; `expire`: no place within its lifetime; `held`: waits for an operator or a provider, at a time that nobody can tell; `wait`: dialed later; `at_once`: dialed when it is accepted",
+  .check(
+    z.describe(
+      "`refused`: answered 422; `never`: accepted, and ends undialed, as on the do-not-call list; `expire`: no place within its lifetime; `held`: waits for an operator or a provider, at a time that nobody can tell; `wait`: dialed later; `at_once`: dialed when it is accepted",
+    ),
   );
 export type Outcome = z.infer<typeof outcomeSchema>;
 
@@ -24,44 +26,45 @@ export type Limit = z.infer<typeof limitSchema>;
 
 /** The body of a forecast. */
 export const forecastRequestSchema = z.strictObject({
-  client: anyName.describe("The client whose token posts the calls"),
+  client: anyName.check(z.describe("The client whose token posts the calls")),
   calls: z
     .array(z.unknown(), { error: "must be an array of calls" })
-    .min(1, "must have at least one call")
-    .max(batchCallsMax, `must have at most ${batchCallsMax} calls`)
-    .describe("The calls as for `POST /v1/calls/batch`. A wrong one is counted as refused"),
-  at: instant.optional().describe("When the calls are posted; now, if absent"),
+    .check(
+      z.minLength(1, "must have at least one call"),
+      z.maxLength(batchCallsMax, `must have at most ${batchCallsMax} calls`),
+      z.describe("The calls as for `POST /v1/calls/batch`. A wrong one is counted as refused"),
+    ),
+  at: z.optional(instant).check(z.describe("When the calls are posted; now, if absent")),
   plan: z
-    .unknown()
-    .optional()
-    .describe("A dial plan that is not deployed; the answer then has both plans' forecasts"),
+    .optional(z.unknown())
+    .check(
+      z.describe("A dial plan that is not deployed; the answer then has both plans' forecasts"),
+    ),
   items: z
-    .enum(["problems", "all"])
-    .optional()
-    .describe("`all` calls one by one, or those that are refused, never, expire or held"),
+    .optional(z.enum(["problems", "all"]))
+    .check(z.describe("`all` calls one by one, or those that are refused, never, expire or held")),
 });
 
 const accountSchema = z.strictObject({
   account: z
-    .string()
-    .nullable()
-    .describe("Null: calls that wait already, of agents without a route in the plan"),
-  calls: z.int().describe("How many of the calls it dials"),
-  first_at: time.nullable(),
-  last_at: time.nullable(),
-  limit: limitSchema
-    .nullable()
-    .describe("What delays the last of them longest; null where nothing does"),
-  calls_per_second: z.number().nullable().describe("Its pace; null: none"),
+    .nullable(z.string())
+    .check(z.describe("Null: calls that wait already, of agents without a route in the plan")),
+  calls: z.int().check(z.describe("How many of the calls it dials")),
+  first_at: z.nullable(time),
+  last_at: z.nullable(time),
+  limit: z
+    .nullable(limitSchema)
+    .check(z.describe("What delays the last of them longest; null where nothing does")),
+  calls_per_second: z.nullable(z.number()).check(z.describe("Its pace; null: none")),
   waiting: z
     .strictObject({
-      calls: z.int().describe("How many calls wait in its backlogs already"),
-      last_at: time.nullable().describe("When the last of them is dialed"),
-      expire: z.int().describe("How many of them find no place within their lifetime"),
-      held: z.int().describe("How many of them wait for an operator or a provider"),
-      is_whole: z.boolean().describe("False where more wait than are read"),
+      calls: z.int().check(z.describe("How many calls wait in its backlogs already")),
+      last_at: z.nullable(time).check(z.describe("When the last of them is dialed")),
+      expire: z.int().check(z.describe("How many of them find no place within their lifetime")),
+      held: z.int().check(z.describe("How many of them wait for an operator or a provider")),
+      is_whole: z.boolean().check(z.describe("False where more wait than are read")),
     })
-    .describe("The calls that wait today; they share the account with those asked about"),
+    .check(z.describe("The calls that wait today; they share the account with those asked about")),
 });
 export type AccountForecast = z.infer<typeof accountSchema>;
 
@@ -69,10 +72,12 @@ const ruleSchema = z.strictObject({
   limit: limitSchema,
   rule: z
     .string()
-    .describe("Its place in the plan, such as `countries.CA`; the account, where it is a pace"),
-  calls: z.int().describe("How many calls it delays"),
-  seconds: z.int().describe("How long it delays them, added up"),
-  seconds_most: z.int().describe("How long it delays one of them at most"),
+    .check(
+      z.describe("Its place in the plan, such as `countries.CA`; the account, where it is a pace"),
+    ),
+  calls: z.int().check(z.describe("How many calls it delays")),
+  seconds: z.int().check(z.describe("How long it delays them, added up")),
+  seconds_most: z.int().check(z.describe("How long it delays one of them at most")),
 });
 export type RuleForecast = z.infer<typeof ruleSchema>;
 
@@ -86,57 +91,68 @@ const summaryFields = {
       wait: z.int(),
       at_once: z.int(),
     })
-    .describe("Calls by outcome; they add up to all calls"),
-  first_at: time.nullable().describe("When the first of the calls is dialed"),
-  last_at: time.nullable().describe("When the last of them is dialed"),
+    .check(z.describe("Calls by outcome; they add up to all calls")),
+  first_at: z.nullable(time).check(z.describe("When the first of the calls is dialed")),
+  last_at: z.nullable(time).check(z.describe("When the last of them is dialed")),
   reasons: z
     .array(z.strictObject({ outcome: outcomeSchema, reason: z.string(), calls: z.int() }))
-    .describe(
-      "Why calls are refused, never, expire or are held: a reason of a row, or a field and its error; the most frequent first",
+    .check(
+      z.describe(
+        "Why calls are refused, never, expire or are held: a reason of a row, or a field and its error; the most frequent first",
+      ),
     ),
   accounts: z.array(accountSchema),
-  rules: z.array(ruleSchema).describe("What delays calls, the longest delay first"),
+  rules: z.array(ruleSchema).check(z.describe("What delays calls, the longest delay first")),
   hours: z
     .array(z.strictObject({ hour: time, account: z.string(), calls: z.int() }))
-    .describe(
-      "How many of the calls are dialed in each hour of UTC, by account; none where absent",
+    .check(
+      z.describe(
+        "How many of the calls are dialed in each hour of UTC, by account; none where absent",
+      ),
     ),
   unread: z
     .int()
-    .describe(
-      "How many calls have a number whose earlier calls and do-not-call entry were not read",
+    .check(
+      z.describe(
+        "How many calls have a number whose earlier calls and do-not-call entry were not read",
+      ),
     ),
 };
 
 const itemSchema = z.strictObject({
-  index: z.int().describe("The call's place in `calls`, from 0"),
+  index: z.int().check(z.describe("The call's place in `calls`, from 0")),
   outcome: outcomeSchema,
-  at: time.optional().describe("When it is dialed"),
-  account: z.string().optional(),
-  reason: z.string().optional().describe("Why it is never dialed, expires, is held, or waits"),
+  at: z.optional(time).check(z.describe("When it is dialed")),
+  account: z.optional(z.string()),
+  reason: z
+    .optional(z.string())
+    .check(z.describe("Why it is never dialed, expires, is held, or waits")),
   errors: z
-    .array(z.strictObject({ pointer: z.string(), detail: z.string() }))
-    .optional()
-    .describe("As in the 422 of `POST /v1/calls/batch`; 10,000 in the whole answer"),
-  is_unread: z.literal(true).optional().describe("Its number's earlier calls were not read"),
+    .optional(z.array(z.strictObject({ pointer: z.string(), detail: z.string() })))
+    .check(z.describe("As in the 422 of `POST /v1/calls/batch`; 10,000 in the whole answer")),
+  is_unread: z
+    .optional(z.literal(true))
+    .check(z.describe("Its number's earlier calls were not read")),
 });
 export type ForecastItem = z.infer<typeof itemSchema>;
 
 const summarySchema = z
   .strictObject(summaryFields)
-  .meta({ id: "ForecastSummary", description: "What becomes of the calls under one plan." });
+  .check(
+    z.meta({ id: "ForecastSummary", description: "What becomes of the calls under one plan." }),
+  );
 export type ForecastSummary = z.infer<typeof summarySchema>;
 
 /** The answer to a forecast. */
 export const forecastSchema = z
   .strictObject({
-    at: time.describe("When the calls are posted"),
+    at: time.check(z.describe("When the calls are posted")),
     calls: z.int(),
     ...summaryFields,
-    deployed: summarySchema
-      .optional()
-      .describe("The same calls under the deployed plan, where another plan was sent"),
-    items: z.array(itemSchema).optional().describe("In the order of the calls"),
+    deployed: z
+      .optional(summarySchema)
+      .check(z.describe("The same calls under the deployed plan, where another plan was sent")),
+    items: z.optional(z.array(itemSchema)).check(z.describe("In the order of the calls")),
   })
-  .meta({ id: "Forecast", description: "When calls would be dialed, or why not." });
+  .check(z.meta({ id: "Forecast", description: "When calls would be dialed, or why not." }));
 export type Forecast = z.infer<typeof forecastSchema>;

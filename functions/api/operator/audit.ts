@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import * as z from "zod";
+import * as z from "../../../shared/platform/zod.ts";
 import type { ApiEnv, RouteDeps } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
 import { foreignCursor } from "./cursors.ts";
@@ -13,7 +13,7 @@ const auditSchema = z.strictObject({
       by: z.string(),
       act: z.string(),
       target: z.string(),
-      count: z.int().nullable(),
+      count: z.nullable(z.int()),
     }),
   ),
   cursor: nextCursor,
@@ -27,10 +27,7 @@ const listAudit = declareRoute({
   path: "/audit",
   query: z.strictObject({
     /** The time and id of an entry, as in its key. */
-    cursor: z
-      .string()
-      .regex(/^\d{15}~\w{1,60}$/, foreignCursor)
-      .optional(),
+    cursor: z.optional(z.string().check(z.regex(/^\d{15}~\w{1,60}$/, foreignCursor))),
     limit,
   }),
   answer: auditSchema,

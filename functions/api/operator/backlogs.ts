@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { timeOfId } from "../../../shared/calls/ids.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import type {
@@ -13,6 +12,7 @@ import {
   type DuePlace,
 } from "../../../shared/ledger/call-ledger.ts";
 import { pauseKeyOf, pauseKeysOf } from "../../../shared/documents/orders.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { breakerKeysOf, openBreakers } from "../../../shared/documents/breakers.ts";
 import type { RouteDeps } from "../context.ts";
@@ -44,35 +44,44 @@ const backlogViewSchema = z
     client: z.string(),
     agent_id: z.string(),
     account: z
-      .string()
-      .nullable()
-      .describe("Where today's plan sends them; null where it has no route"),
+      .nullable(z.string())
+      .check(z.describe("Where today's plan sends them; null where it has no route")),
     head: z
       .strictObject({ call_id: z.string(), due_at: time, accepted_at: time })
-      .describe(
-        "The call whose turn is first. It is late where `due_at` has passed; a later one waits for its hours or for a repeat",
+      .check(
+        z.describe(
+          "The call whose turn is first. It is late where `due_at` has passed; a later one waits for its hours or for a repeat",
+        ),
       ),
-    waiting: z.int().describe("How many calls wait, counted up to `waiting_most`"),
-    called_up_to: time
-      .nullable()
-      .describe("Up to when calls of the account are called up; null where that is not ahead"),
+    waiting: z.int().check(z.describe("How many calls wait, counted up to `waiting_most`")),
+    called_up_to: z
+      .nullable(time)
+      .check(
+        z.describe("Up to when calls of the account are called up; null where that is not ahead"),
+      ),
     held_by: z
       .array(z.string())
-      .describe(
-        "`agent_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers",
+      .check(
+        z.describe(
+          "`agent_paused`, `account_paused`, `route_gone`, and the keys of open circuit breakers",
+        ),
       ),
   })
-  .meta({ id: "Backlog", description: "The waiting calls of one client and one agent." });
+  .check(z.meta({ id: "Backlog", description: "The waiting calls of one client and one agent." }));
 export type BacklogView = z.infer<typeof backlogViewSchema>;
 
 const backlogsSchema = z.strictObject({
   backlogs: z
     .array(backlogViewSchema)
-    .describe("By when their heads are due, earliest first; with more than 1,000, in windows"),
+    .check(
+      z.describe("By when their heads are due, earliest first; with more than 1,000, in windows"),
+    ),
   waiting_most: z.int(),
-  oldest_due_at: time
-    .nullable()
-    .describe("When the earliest head of this window is due, or was; null where none waits"),
+  oldest_due_at: z
+    .nullable(time)
+    .check(
+      z.describe("When the earliest head of this window is due, or was; null where none waits"),
+    ),
   swept_at: sweptAt,
   cursor: nextCursor,
 });
@@ -81,8 +90,8 @@ export type Backlogs = z.infer<typeof backlogsSchema>;
 /** The position at which the list goes on: after a head, in the window of backlogs after a document. */
 const placeSchema = z.strictObject({
   /** The document before the window; absent for the first window. */
-  from: z.string().optional(),
-  after: duePlaceSchema.optional(),
+  from: z.optional(z.string()),
+  after: z.optional(duePlaceSchema),
 });
 type BacklogsPlace = z.infer<typeof placeSchema>;
 
@@ -92,7 +101,7 @@ const listBacklogs = declareRoute({
   summary: "Whose calls wait, since when, and what holds them; those due first come first",
   method: "get",
   path: "/backlogs",
-  query: z.strictObject({ cursor: opaqueCursorTo(placeSchema).optional(), limit }),
+  query: z.strictObject({ cursor: z.optional(opaqueCursorTo(placeSchema)), limit }),
   answer: backlogsSchema,
   async handle({ deps, query }) {
     const { from, after } = query.cursor ?? {};

@@ -1,8 +1,8 @@
-import * as z from "zod";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
 import type { ValueOf } from "../../../shared/documents/kinds.ts";
 import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { time, timeOf } from "./fields.ts";
 
 /** Subjects of circuit breakers. */
@@ -13,24 +13,30 @@ type BreakerKind = (typeof breakerKinds)[number];
 export const breakerViewSchema = z.strictObject({
   key: z.string(),
   kind: z.enum(breakerKinds),
-  name: z.string().describe("The account, the agent or the receiver of events; of a route a hash"),
+  name: z
+    .string()
+    .check(z.describe("The account, the agent or the receiver of events; of a route a hash")),
   code: z.string(),
   opened_at: time,
   probe_at: time,
   failures: z
-    .union([
-      z.strictObject({ unanswered: z.int(), in_row: z.int() }),
-      z.strictObject({ refusals: z.record(z.string(), z.int()) }),
-    ])
-    .nullable()
-    .describe(
-      "An account's or a receiver's failures, or an agent's refusals by code; null where none are counted",
+    .nullable(
+      z.union([
+        z.strictObject({ unanswered: z.int(), in_row: z.int() }),
+        z.strictObject({ refusals: z.record(z.string(), z.int()) }),
+      ]),
+    )
+    .check(
+      z.describe(
+        "An account's or a receiver's failures, or an agent's refusals by code; null where none are counted",
+      ),
     ),
   agents: z
-    .array(z.string())
-    .optional()
-    .describe(
-      "Of a route: its agents in today's plan; `*` stands for all that the plan does not name",
+    .optional(z.array(z.string()))
+    .check(
+      z.describe(
+        "Of a route: its agents in today's plan; `*` stands for all that the plan does not name",
+      ),
     ),
 });
 export type BreakerView = z.infer<typeof breakerViewSchema>;

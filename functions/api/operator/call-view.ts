@@ -1,7 +1,7 @@
-import * as z from "zod";
 import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import { resultViewOf, resultViewSchema } from "../../../shared/calls/result-view.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { state, time, timeOf } from "./fields.ts";
 
 /** A call as answers show it: the last two digits of its number, and nothing of its context. */
@@ -11,45 +11,45 @@ export const callViewSchema = z
     state,
     reason: z.string(),
     agent_id: z.string(),
-    provider: z.string().nullable(),
+    provider: z.nullable(z.string()),
     request_id: z.string(),
     client: z.string(),
     number_tail: z.string(),
     attempt: z.int(),
-    due_at: time.nullable(),
+    due_at: z.nullable(time),
     accepted_at: time,
     updated_at: time,
-    provider_call_id: z.string().nullable(),
-    result: resultViewSchema.nullable().describe("Null: not known, or not asked for"),
-    redial_of: z.string().nullable(),
-    redialed_as: z.string().nullable(),
+    provider_call_id: z.nullable(z.string()),
+    result: z.nullable(resultViewSchema).check(z.describe("Null: not known, or not asked for")),
+    redial_of: z.nullable(z.string()),
+    redialed_as: z.nullable(z.string()),
     can_be_revealed: z.boolean(),
   })
-  .meta({ id: "Call" });
+  .check(z.meta({ id: "Call" }));
 export type CallView = z.infer<typeof callViewSchema>;
 
 /** A call and its history from its acceptance on. */
 export const callStorySchema = z
   .strictObject({
     ...callViewSchema.shape,
-    claimed_at: time.nullable().describe("When it was last dialed or about to be"),
-    unknown_since: time
-      .nullable()
-      .describe("Since when its outcome is unknown, or until it was decided"),
+    claimed_at: z.nullable(time).check(z.describe("When it was last dialed or about to be")),
+    unknown_since: z
+      .nullable(time)
+      .check(z.describe("Since when its outcome is unknown, or until it was decided")),
     look_ups_without: z
       .int()
-      .describe("Times that the provider's records were asked and did not have it"),
+      .check(z.describe("Times that the provider's records were asked and did not have it")),
     history: z.array(
       z.strictObject({
         at: time,
         state: z.enum(["ACCEPTED", ...callStates]),
         reason: z.string(),
-        due_at: time.nullable(),
-        by: z.string().nullable(),
+        due_at: z.nullable(time),
+        by: z.nullable(z.string()),
       }),
     ),
   })
-  .meta({ id: "CallWithHistory" });
+  .check(z.meta({ id: "CallWithHistory" }));
 export type CallStory = z.infer<typeof callStorySchema>;
 
 export function viewOf(row: CallRow): CallView {

@@ -1,8 +1,8 @@
-import * as z from "zod";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import type { CallLedger, ListOf } from "../../../shared/ledger/call-ledger.ts";
 import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
 import { problem } from "../problem.ts";
 import { record } from "./audit.ts";
@@ -21,14 +21,14 @@ const shortPageRows = 250;
 const sameNumberMax = 20;
 
 const filters = z.strictObject({
-  state: state.optional(),
-  request_id: requestId.optional(),
-  agent_id: anyName.optional(),
-  provider: anyName.optional(),
-  reason: anyName.optional(),
-  from: instant.optional().describe("Accepted then or later"),
-  until: instant.optional().describe("Accepted earlier"),
-  cursor: callCursor.optional(),
+  state: z.optional(state),
+  request_id: z.optional(requestId),
+  agent_id: z.optional(anyName),
+  provider: z.optional(anyName),
+  reason: z.optional(anyName),
+  from: z.optional(instant).check(z.describe("Accepted then or later")),
+  until: z.optional(instant).check(z.describe("Accepted earlier")),
+  cursor: z.optional(callCursor),
   limit,
 });
 type Filters = z.output<typeof filters>;
@@ -37,10 +37,11 @@ const callsSchema = z.strictObject({
   calls: z.array(callViewSchema),
   cursor: nextCursor,
   unreadable: z
-    .int()
-    .optional()
-    .describe(
-      "Calls left out, as only a later version of the service can read them; absent where there are none",
+    .optional(z.int())
+    .check(
+      z.describe(
+        "Calls left out, as only a later version of the service can read them; absent where there are none",
+      ),
     ),
 });
 export type CallsPage = z.infer<typeof callsSchema>;
@@ -111,9 +112,9 @@ const revealedSchema = z
   .strictObject({
     phone_number: z.string(),
     context: z.record(z.string(), z.string()),
-    timezone: z.string().nullable(),
+    timezone: z.nullable(z.string()),
   })
-  .meta({ id: "Revealed" });
+  .check(z.meta({ id: "Revealed" }));
 export type Revealed = z.infer<typeof revealedSchema>;
 
 const revealCall = declareRoute({

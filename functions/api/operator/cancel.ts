@@ -1,7 +1,7 @@
 import type { Context } from "hono";
-import * as z from "zod";
 import type { Documents } from "../../../shared/documents/documents.ts";
 import type { CancellationOrder } from "../../../shared/documents/kinds.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import type { ApiEnv, RouteDeps } from "../context.ts";
 import { unprocessable } from "../problem.ts";
 import { record } from "./audit.ts";
@@ -33,7 +33,7 @@ const placeSchema = z.union([
   z.strictObject({ before: callCursor }),
   z.strictObject({
     backlog: z.string(),
-    after: duePlaceSchema.optional(),
+    after: z.optional(duePlaceSchema),
   }),
 ]);
 type CancelPlace = z.infer<typeof placeSchema>;
@@ -53,13 +53,15 @@ const cancelCalls = declareRoute({
   path: "/cancel",
   body: z
     .strictObject({
-      request_id: requestId.optional(),
-      agent_id: agentId.optional(),
-      cursor: opaqueCursorTo(placeSchema).optional(),
+      request_id: z.optional(requestId),
+      agent_id: z.optional(agentId),
+      cursor: z.optional(opaqueCursorTo(placeSchema)),
     })
-    .refine(({ request_id, agent_id }) => oneOf({ request_id, agent_id }), {
-      error: "must have either request_id or agent_id",
-    }),
+    .check(
+      z.refine(({ request_id, agent_id }) => oneOf({ request_id, agent_id }), {
+        error: "must have either request_id or agent_id",
+      }),
+    ),
   answer: cancelledSchema,
   async handle({ c, deps, body: { request_id, agent_id = "", cursor } }) {
     const what = request_id === undefined ? { agent: agent_id } : { request: request_id };

@@ -1,5 +1,4 @@
 import type { Context } from "hono";
-import * as z from "zod";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { indexSetOf } from "../../../shared/calls/index-set.ts";
 import { acted } from "../../../shared/calls/state-machine.ts";
@@ -11,6 +10,7 @@ import {
 } from "../../../shared/documents/orders.ts";
 import type { Page } from "../../../shared/ledger/call-ledger.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import type { ApiEnv, RouteDeps } from "../context.ts";
 import { changeDocument } from "./change-document.ts";
 import { countActs } from "./decisions.ts";

@@ -1,9 +1,9 @@
-import * as z from "zod";
 import { type CallState, callStates, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { countsKeyOf } from "../../../shared/documents/counts.ts";
 import type { Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
 import { restoreKey, sweepKey } from "../../../shared/documents/restore.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { endOfTime, state, time, timeOf } from "./fields.ts";
 import { declareRoute } from "../route.ts";
 import { waitingPlaces } from "./waiting-places.ts";
@@ -14,22 +14,22 @@ const standingMost = 500;
 const pageRows = 100;
 
 /** The time of the last sweep, in answers. */
-export const sweptAt = time
-  .nullable()
-  .describe("When the last full round of the sweep began; null before the first");
+export const sweptAt = z
+  .nullable(time)
+  .check(z.describe("When the last full round of the sweep began; null before the first"));
 
 const countsSchema = z.strictObject({
   counts: z
     .array(z.strictObject({ hour: time, state, count: z.int() }))
-    .describe("Calls that came into a state in an hour"),
+    .check(z.describe("Calls that came into a state in an hour")),
   standing: z
     .record(z.string(), z.int())
-    .describe("Calls that stand in a state now, counted up to `standing_most`"),
+    .check(z.describe("Calls that stand in a state now, counted up to `standing_most`")),
   standing_most: z.int(),
   swept_at: sweptAt,
-  held_since: time
-    .nullable()
-    .describe("Since when nothing is dialed, as the ledger was restored; null otherwise"),
+  held_since: z
+    .nullable(time)
+    .check(z.describe("Since when nothing is dialed, as the ledger was restored; null otherwise")),
 });
 export type Counts = z.infer<typeof countsSchema>;
 
@@ -39,7 +39,9 @@ const countCalls = declareRoute({
   method: "get",
   path: "/counts",
   query: z.strictObject({
-    hours: z.coerce.number().int().min(1).max(168).default(24).describe("So many hours up to now"),
+    hours: z
+      ._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(168)), 24)
+      .check(z.describe("So many hours up to now")),
   }),
   answer: countsSchema,
   async handle({ deps, query }) {

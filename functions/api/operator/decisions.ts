@@ -1,10 +1,10 @@
 import type { Context } from "hono";
-import * as z from "zod";
 import type { CallRow, CallState } from "../../../shared/calls/call-row.ts";
 import { acted, actedFrom, type OperatorAct } from "../../../shared/calls/state-machine.ts";
 import { addCounts } from "../../../shared/documents/counts.ts";
 import type { CallLedger, Change } from "../../../shared/ledger/call-ledger.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import type { ApiEnv, RouteDeps } from "../context.ts";
 import { causeForLog } from "../port-limits.ts";
 import { problem } from "../problem.ts";

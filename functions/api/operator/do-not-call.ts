@@ -1,4 +1,3 @@
-import * as z from "zod";
 import type { Documents, DocumentKey } from "../../../shared/documents/documents.ts";
 import {
   doNotCallKeyOf,
@@ -8,6 +7,7 @@ import {
 } from "../../../shared/documents/orders.ts";
 import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import type { RouteDeps } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
 import { problem } from "../problem.ts";
@@ -31,24 +31,26 @@ const changeDoNotCall = declareRoute({
   path: "/do-not-call",
   body: z
     .strictObject({
-      add: z.array(phoneNumber).max(numbersMax).default([]),
-      remove: z.array(phoneNumber).max(numbersMax).default([]),
+      add: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax)), []),
+      remove: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax)), []),
       renew: z
-        .boolean()
-        .default(false)
-        .describe("The list was made under another HASH_KEY, and all of it is sent anew"),
+        ._default(z.boolean(), false)
+        .check(z.describe("The list was made under another HASH_KEY, and all of it is sent anew")),
       more: z
-        .boolean()
-        .default(false)
-        .describe("More of the same list follows: it is whole with the request without `more`"),
+        ._default(z.boolean(), false)
+        .check(
+          z.describe("More of the same list follows: it is whole with the request without `more`"),
+        ),
     })
-    .refine(({ add, renew }) => !renew || add.length > 0, {
-      path: ["renew"],
-      error: "is for a list that is sent anew: there is nothing to add",
-    })
-    .refine(({ add, remove }) => add.length + remove.length > 0, {
-      error: "must have numbers to add or to remove",
-    }),
+    .check(
+      z.refine(({ add, renew }) => !renew || add.length > 0, {
+        path: ["renew"],
+        error: "is for a list that is sent anew: there is nothing to add",
+      }),
+      z.refine(({ add, remove }) => add.length + remove.length > 0, {
+        error: "must have numbers to add or to remove",
+      }),
+    ),
   answer: changedSchema,
   problems: [409],
   async handle({ c, deps, body: { add, remove, renew, more } }) {

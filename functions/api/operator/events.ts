@@ -1,10 +1,10 @@
-import * as z from "zod";
 import { type CallEvent, eventTypes, type Telling } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { eventIdOf, finishedEventIdOf, untoldOf, usedUpOf } from "../../../shared/calls/events.ts";
 import { type Receiver, receiverNamed, receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/documents/breakers.ts";
 import type { StoredDocument } from "../../../shared/documents/documents.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import type { RouteDeps } from "../context.ts";
 import { problem } from "../problem.ts";
 import { declareRoute } from "../route.ts";
@@ -18,42 +18,57 @@ const scanRequestsMax = 500;
 
 const receiverViewSchema = z
   .strictObject({
-    name: z.string().describe("A client, or `*` for every client without a receiver of its own"),
-    origin: z.string().describe("Of its URL, whose path may be a secret"),
+    name: z
+      .string()
+      .check(z.describe("A client, or `*` for every client without a receiver of its own")),
+    origin: z.string().check(z.describe("Of its URL, whose path may be a secret")),
     types: z.array(z.enum(eventTypes)),
     breaker: z
-      .strictObject({ code: z.string(), opened_at: time, probe_at: time })
-      .nullable()
-      .describe("Its circuit breaker; null while it is closed"),
-    oldest_due_at: time
-      .nullable()
-      .describe(
-        "When the first event that is due was to be told; null where none of a call is due",
+      .nullable(z.strictObject({ code: z.string(), opened_at: time, probe_at: time }))
+      .check(z.describe("Its circuit breaker; null while it is closed")),
+    oldest_due_at: z
+      .nullable(time)
+      .check(
+        z.describe(
+          "When the first event that is due was to be told; null where none of a call is due",
+        ),
       ),
     used_up_calls: z
       .int()
-      .describe("How many calls have events whose tries are used up, counted up to `used_up_most`"),
+      .check(
+        z.describe(
+          "How many calls have events whose tries are used up, counted up to `used_up_most`",
+        ),
+      ),
   })
-  .meta({ id: "Receiver", description: "A receiver of events, as the dial plan names it." });
+  .check(
+    z.meta({ id: "Receiver", description: "A receiver of events, as the dial plan names it." }),
+  );
 type ReceiverView = z.infer<typeof receiverViewSchema>;
 
 const usedUpSchema = z
   .strictObject({
-    id: z.string().describe("Of a call, or of a request that is finished"),
+    id: z.string().check(z.describe("Of a call, or of a request that is finished")),
     client: z.string(),
     events: z.array(z.strictObject({ id: z.string(), type: z.string(), at: time, tries: z.int() })),
   })
-  .meta({ id: "UsedUp", description: "Events that a receiver did not take within their tries." });
+  .check(
+    z.meta({
+      id: "UsedUp",
+      description: "Events that a receiver did not take within their tries.",
+    }),
+  );
 export type UsedUp = z.infer<typeof usedUpSchema>;
 
 const eventsSchema = z.strictObject({
   receivers: z.array(receiverViewSchema),
   used_up_most: z.int(),
   used_up: z
-    .array(usedUpSchema)
-    .optional()
-    .describe(
-      "With `receiver`: calls of which nothing else is to be told, the longest untold first, and then requests. A page may be short, or empty, and still have a `cursor`",
+    .optional(z.array(usedUpSchema))
+    .check(
+      z.describe(
+        "With `receiver`: calls of which nothing else is to be told, the longest untold first, and then requests. A page may be short, or empty, and still have a `cursor`",
+      ),
     ),
   cursor: nextCursor,
 });
@@ -73,14 +88,16 @@ const listEvents = declareRoute({
   path: "/events",
   query: z
     .strictObject({
-      receiver: anyName.optional().describe("A name: lists what is used up of this one"),
-      cursor: opaqueCursorTo(placeSchema).optional(),
+      receiver: z.optional(anyName).check(z.describe("A name: lists what is used up of this one")),
+      cursor: z.optional(opaqueCursorTo(placeSchema)),
       limit,
     })
-    .refine(({ receiver, cursor }) => cursor === undefined || receiver !== undefined, {
-      path: ["cursor"],
-      error: "needs a receiver beside it",
-    }),
+    .check(
+      z.refine(({ receiver, cursor }) => cursor === undefined || receiver !== undefined, {
+        path: ["cursor"],
+        error: "needs a receiver beside it",
+      }),
+    ),
   answer: eventsSchema,
   problems: [404],
   async handle({ c, deps, query }) {

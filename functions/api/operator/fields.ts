@@ -1,27 +1,32 @@
-import * as z from "zod";
 import { callRequestSchema } from "../../../shared/calls/call.ts";
 import { callStates } from "../../../shared/calls/call-row.ts";
+import * as z from "../../../shared/platform/zod.ts";
 
 /** Maximum items of one page. */
 const pageItemsMax = 200;
 
 // Fields of requests.
 
-export const phoneNumber = callRequestSchema.shape.phone_number.meta({ description: "E.164" });
-export const instant = z.iso
-  .datetime({ offset: true, error: "must be an instant such as 2026-11-21T09:00:00Z" })
-  .transform((text) => Date.parse(text));
-export const limit = z.coerce.number().int().min(1).max(pageItemsMax).default(50);
-export const anyName = z.string().min(1).max(300);
+export const phoneNumber = callRequestSchema.shape.phone_number.check(
+  z.meta({ description: "E.164" }),
+);
+export const instant = z.pipe(
+  z.iso.datetime({ offset: true, error: "must be an instant such as 2026-11-21T09:00:00Z" }),
+  z.transform((text) => Date.parse(text)),
+);
+export const limit = z._default(
+  z.coerce.number().check(z.int(), z.minimum(1), z.maximum(pageItemsMax)),
+  50,
+);
+export const anyName = z.string().check(z.minLength(1), z.maxLength(300));
 /** The `X-Request-Id` of a 201. */
 export const requestIdPattern = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 export const requestId = z
   .string()
-  .regex(requestIdPattern, "must be a request's id, such as 01KAJ6Y5G0QZ3N4T7V8W9XABCD");
+  .check(z.regex(requestIdPattern, "must be a request's id, such as 01KAJ6Y5G0QZ3N4T7V8W9XABCD"));
 /** The name of one agent: `*` in a plan stands for every agent that the plan does not name. */
-export const agentId = anyName.refine(
-  (text) => text !== "*",
-  "must name one agent; an account may be paused instead",
+export const agentId = anyName.check(
+  z.refine((text) => text !== "*", "must name one agent; an account may be paused instead"),
 );
 
 /** True if exactly one of the fields has a value. */
@@ -35,9 +40,8 @@ export const state = z.enum(callStates);
 /** A time in ISO 8601. */
 export const time = z.iso.datetime();
 export const nextCursor = z
-  .string()
-  .optional()
-  .describe("Where to go on from; absent where there is no more");
+  .optional(z.string())
+  .check(z.describe("Where to go on from; absent where there is no more"));
 
 /** Converts milliseconds since the epoch to the ISO 8601 of answers. */
 export function timeOf(milliseconds: number): string;

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
-import * as z from "zod";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
 import { type Pausable, pauseKeyOf } from "../../../shared/documents/orders.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { accountNameOf } from "../../../shared/providers/index.ts";
 import type { ApiEnv, RouteDeps } from "../context.ts";
 import { problem, unprocessable } from "../problem.ts";
@@ -18,18 +18,20 @@ const answerPages = 4;
 const breakerLifeMs = 7 * 86_400_000;
 
 const pauseFields = {
-  agent_id: z.string().optional(),
-  account: z.string().optional(),
+  agent_id: z.optional(z.string()),
+  account: z.optional(z.string()),
 };
 /** A pause: exactly one of `agent_id` and `account` is present. */
 const pauseViewSchema = z.strictObject({ ...pauseFields, at: time, by: z.string() });
 export type PauseView = z.infer<typeof pauseViewSchema>;
 
 const pausesSchema = z.strictObject({
-  pauses: z.array(pauseViewSchema).describe("What operators keep waiting"),
-  breakers: z.array(breakerViewSchema).describe("The service's own that are open"),
+  pauses: z.array(pauseViewSchema).check(z.describe("What operators keep waiting")),
+  breakers: z.array(breakerViewSchema).check(z.describe("The service's own that are open")),
   agents: z.array(z.string()),
-  other_agents: z.boolean().describe("Whether there are agents that the plan does not name"),
+  other_agents: z
+    .boolean()
+    .check(z.describe("Whether there are agents that the plan does not name")),
   accounts: z.array(z.string()),
 });
 export type Pauses = z.infer<typeof pausesSchema>;
@@ -68,12 +70,14 @@ const pause = declareRoute({
   path: "/pause",
   body: z
     .strictObject({
-      agent_id: agentId.optional(),
-      account: anyName.optional().describe("A provider of the dial plan"),
+      agent_id: z.optional(agentId),
+      account: z.optional(anyName).check(z.describe("A provider of the dial plan")),
     })
-    .refine(({ agent_id, account }) => oneOf({ agent_id, account }), {
-      error: "must have either agent_id or account",
-    }),
+    .check(
+      z.refine(({ agent_id, account }) => oneOf({ agent_id, account }), {
+        error: "must have either agent_id or account",
+      }),
+    ),
   answer: pauseViewSchema,
   async handle({ c, deps, body: { agent_id, account } }) {
     if (agent_id !== undefined && routeOf(agent_id, deps.plan) === undefined) {
@@ -96,7 +100,7 @@ const pause = declareRoute({
   },
 });
 
-const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.string().optional() });
+const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.optional(z.string()) });
 export type Resumed = z.infer<typeof resumedSchema>;
 
 const resume = declareRoute({
@@ -106,13 +110,15 @@ const resume = declareRoute({
   path: "/resume",
   body: z
     .strictObject({
-      agent_id: anyName.optional(),
-      account: anyName.optional(),
-      breaker: anyName.optional().describe("The key of an open circuit breaker"),
+      agent_id: z.optional(anyName),
+      account: z.optional(anyName),
+      breaker: z.optional(anyName).check(z.describe("The key of an open circuit breaker")),
     })
-    .refine(({ agent_id, account, breaker }) => oneOf({ agent_id, account, breaker }), {
-      error: "must have one of agent_id, account and breaker",
-    }),
+    .check(
+      z.refine(({ agent_id, account, breaker }) => oneOf({ agent_id, account, breaker }), {
+        error: "must have one of agent_id, account and breaker",
+      }),
+    ),
   answer: resumedSchema,
   problems: [404],
   async handle({ c, deps, body: { agent_id, account, breaker } }) {

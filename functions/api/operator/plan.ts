@@ -1,9 +1,9 @@
-import * as z from "zod";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { watchBacklog } from "../../../shared/calls/call-row.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { DocumentsRead } from "../../../shared/documents/documents.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
 import { declareRoute } from "../route.ts";
 import { endOfTime, time, timeOf } from "./fields.ts";
@@ -14,27 +14,29 @@ import { tally } from "./request-progress.ts";
 const watchedMax = 200;
 
 const agentSchema = z.strictObject({
-  agent_id: z.string().describe("`*` stands for every agent that the plan does not name"),
-  account: z.string().describe("The account's name in the plan"),
+  agent_id: z.string().check(z.describe("`*` stands for every agent that the plan does not name")),
+  account: z.string().check(z.describe("The account's name in the plan")),
   type: z.string(),
-  hours: z.string().describe("In words"),
-  calls: z.string().nullable().describe("The caps that its hours bring, in words"),
+  hours: z.string().check(z.describe("In words")),
+  calls: z.nullable(z.string()).check(z.describe("The caps that its hours bring, in words")),
 });
 const accountSchema = z.strictObject({
-  account: z.string().describe("The account's name in the plan"),
-  name: z.string().describe("Its own name, such as that of a webhook's host"),
+  account: z.string().check(z.describe("The account's name in the plan")),
+  name: z.string().check(z.describe("Its own name, such as that of a webhook's host")),
   type: z.string(),
-  pace: z.string().describe("In words"),
+  pace: z.string().check(z.describe("In words")),
   timeout_seconds: z.int(),
-  dialing: z.int().describe(`Requests under way, among ${watchedMax} that were looked at`),
-  taken_until: time
-    .nullable()
-    .describe(
-      "Up to when its pace is given out; null where a call could go at once, or without a pace",
+  dialing: z.int().check(z.describe(`Requests under way, among ${watchedMax} that were looked at`)),
+  taken_until: z
+    .nullable(time)
+    .check(
+      z.describe(
+        "Up to when its pace is given out; null where a call could go at once, or without a pace",
+      ),
     ),
-  called_up_to: time
-    .nullable()
-    .describe("Up to when waiting calls are called up; null where that is not ahead"),
+  called_up_to: z
+    .nullable(time)
+    .check(z.describe("Up to when waiting calls are called up; null where that is not ahead")),
 });
 const planSchema = z
   .strictObject({
@@ -43,20 +45,20 @@ const planSchema = z
     rules: z
       .array(
         z.strictObject({
-          place: z.string().describe("Where it holds"),
-          hours: z.string().nullable(),
-          calls: z.string().nullable(),
+          place: z.string().check(z.describe("Where it holds")),
+          hours: z.nullable(z.string()),
+          calls: z.nullable(z.string()),
         }),
       )
-      .describe("Rules that hold besides those of the agents, in words"),
+      .check(z.describe("Rules that hold besides those of the agents, in words")),
     destinations: z.string(),
     blackout_dates: z.array(z.string()),
-    default_time_zone: z.string().nullable(),
+    default_time_zone: z.nullable(z.string()),
     expire_after_hours: z.number(),
     review_after_seconds: z.int(),
     retention_days: z.number(),
   })
-  .meta({ id: "PlanInWords" });
+  .check(z.meta({ id: "PlanInWords" }));
 export type PlanInWords = z.infer<typeof planSchema>;
 type AccountInUse = z.infer<typeof accountSchema>;
 

@@ -1,7 +1,7 @@
-import * as z from "zod";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callIdOf, requestIdOf } from "../../../shared/calls/ids.ts";
 import { actedFrom } from "../../../shared/calls/state-machine.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import type { CallsMessage } from "../../../shared/queue/messages.ts";
 import { causeForLog, enqueue } from "../port-limits.ts";
 import { problem, unprocessable } from "../problem.ts";
@@ -11,7 +11,7 @@ import { declareRoute } from "../route.ts";
 
 const redialedSchema = z
   .strictObject({ id: z.string(), redial_of: z.string() })
-  .meta({ id: "Redialed" });
+  .check(z.meta({ id: "Redialed" }));
 export type Redialed = z.infer<typeof redialedSchema>;
 
 /**
@@ -25,9 +25,10 @@ const redialCall = declareRoute({
   path: "/calls/:id/redial",
   body: z.strictObject({
     not_placed: z
-      .boolean()
-      .optional()
-      .describe("Of a call that is NEEDS_REVIEW: the operator knows that it was not placed"),
+      .optional(z.boolean())
+      .check(
+        z.describe("Of a call that is NEEDS_REVIEW: the operator knows that it was not placed"),
+      ),
   }),
   answer: redialedSchema,
   status: 201,

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallEvent, eventTypes } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { replayed } from "../../../shared/calls/events.ts";
@@ -6,6 +5,7 @@ import { firstCallIdAt, indexOf, requestIdOf } from "../../../shared/calls/ids.t
 import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import { followedRequest, sendTells, toldKeyOf } from "../../../shared/ledger/telling-ledger.ts";
 import { randomVersion } from "../../../shared/platform/random-id.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import type { RouteDeps } from "../context.ts";
 import { UnreachableError } from "../port-limits.ts";
 import { unprocessable } from "../problem.ts";
@@ -24,19 +24,27 @@ const writesMax = 3;
 const filters = z
   .strictObject({
     client: anyName,
-    from: instant.describe("Of calls accepted then or later"),
-    until: instant.describe("Of calls accepted earlier"),
-    types: z.array(z.enum(eventTypes)).min(1).optional().describe("Absent: all"),
-    used_up: z.boolean().optional().describe("True: only events whose tries are used up"),
-    cursor: callCursor.optional(),
+    from: instant.check(z.describe("Of calls accepted then or later")),
+    until: instant.check(z.describe("Of calls accepted earlier")),
+    types: z
+      .optional(z.array(z.enum(eventTypes)).check(z.minLength(1)))
+      .check(z.describe("Absent: all")),
+    used_up: z.optional(z.boolean()).check(z.describe("True: only events whose tries are used up")),
+    cursor: z.optional(callCursor),
   })
-  .refine(({ from, until }) => from < until, { path: ["until"], error: "must be after from" });
+  .check(
+    z.refine(({ from, until }) => from < until, { path: ["until"], error: "must be after from" }),
+  );
 type Filters = z.output<typeof filters>;
 
 const replayedSchema = z.strictObject({
   replayed: z
     .int()
-    .describe("Events that are told again, among them one for each request that is finished again"),
+    .check(
+      z.describe(
+        "Events that are told again, among them one for each request that is finished again",
+      ),
+    ),
   cursor: nextCursor,
 });
 export type Replayed = z.infer<typeof replayedSchema>;

@@ -1,7 +1,7 @@
-import * as z from "zod";
 import { resultStatuses } from "../../../shared/calls/call-result.ts";
 import { type CallRow, type CallState, callStates } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { time, timeOf } from "./fields.ts";
 
 const minuteMs = 60_000;
@@ -18,31 +18,37 @@ export const requestViewSchema = z
     id: z.string(),
     client: z.string(),
     accepted_at: time,
-    total: z.int().describe("Calls of the request"),
-    agents: z.array(z.string()).describe("Of the counted calls, at most 20"),
+    total: z.int().check(z.describe("Calls of the request")),
+    agents: z.array(z.string()).check(z.describe("Of the counted calls, at most 20")),
     counted: z
       .int()
-      .describe(
-        "Calls that were looked at: all, or some that lie evenly over the request; every count is of these",
+      .check(
+        z.describe(
+          "Calls that were looked at: all, or some that lie evenly over the request; every count is of these",
+        ),
       ),
-    queued: z.int().describe("Of these, calls without a row: they are still on the queue"),
+    queued: z.int().check(z.describe("Of these, calls without a row: they are still on the queue")),
     by_state: z.partialRecord(z.enum(callStates), z.int()),
     by_result: z
       .partialRecord(z.enum(resultStatuses), z.int())
-      .describe("Of the placed calls whose result is known"),
+      .check(z.describe("Of the placed calls whose result is known")),
     calls_per_minute: z
       .number()
-      .describe(
-        `Calls of the whole request that ended in the last ${rateMinutes} minutes, a minute`,
+      .check(
+        z.describe(
+          `Calls of the whole request that ended in the last ${rateMinutes} minutes, a minute`,
+        ),
       ),
-    last_due_at: time.nullable().describe("When the last of the waiting calls is due"),
-    expected_end_at: time
-      .nullable()
-      .describe(
-        "At the present rate, and not before `last_due_at`; null where all has ended, or nothing tells",
+    last_due_at: z.nullable(time).check(z.describe("When the last of the waiting calls is due")),
+    expected_end_at: z
+      .nullable(time)
+      .check(
+        z.describe(
+          "At the present rate, and not before `last_due_at`; null where all has ended, or nothing tells",
+        ),
       ),
   })
-  .meta({ id: "OperatorRequest", description: "A request and how far it is." });
+  .check(z.meta({ id: "OperatorRequest", description: "A request and how far it is." }));
 export type RequestView = z.infer<typeof requestViewSchema>;
 
 /** Returns `most` indexes that lie evenly over a request, or all of its indexes if it has no more calls. */

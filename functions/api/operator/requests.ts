@@ -1,7 +1,7 @@
-import * as z from "zod";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callIdOf, requestIdOf } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { problem } from "../problem.ts";
 import { callIdsOf, rowsOf } from "../requests/request-rows.ts";
 import { declareRoute } from "../route.ts";
@@ -36,14 +36,11 @@ const listRequests = declareRoute({
   method: "get",
   path: "/requests",
   query: z.strictObject({
-    calls_min: z.coerce
-      .number()
-      .int()
-      .min(1)
-      .default(2)
-      .describe("Requests of at least so many calls; 2 leaves single calls out"),
-    cursor: callCursor.optional(),
-    limit: z.coerce.number().int().min(1).max(listedMax).default(20),
+    calls_min: z
+      ._default(z.coerce.number().check(z.int(), z.minimum(1)), 2)
+      .check(z.describe("Requests of at least so many calls; 2 leaves single calls out")),
+    cursor: z.optional(callCursor),
+    limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(listedMax)), 20),
   }),
   answer: requestsSchema,
   async handle({ deps, query }) {
@@ -68,12 +65,12 @@ const requestStorySchema = z
     ...requestViewSchema.shape,
     reasons: z
       .array(z.strictObject({ reason: z.string(), count: z.int() }))
-      .describe("Of the calls that were not placed, the most frequent first, at most 20"),
+      .check(z.describe("Of the calls that were not placed, the most frequent first, at most 20")),
     hours: z
       .array(z.strictObject({ hour: time, placed: z.int(), others: z.int() }))
-      .describe("Calls by the hour in which they last changed, without those that wait"),
+      .check(z.describe("Calls by the hour in which they last changed, without those that wait")),
   })
-  .meta({ id: "OperatorRequestWithHours" });
+  .check(z.meta({ id: "OperatorRequestWithHours" }));
 export type RequestStory = z.infer<typeof requestStorySchema>;
 
 const showRequest = declareRoute({

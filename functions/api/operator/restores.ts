@@ -1,6 +1,6 @@
-import * as z from "zod";
 import type { StoredDocument } from "../../../shared/documents/documents.ts";
 import { restoreKey, sweepKey } from "../../../shared/documents/restore.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { problem, unprocessable } from "../problem.ts";
 import { record } from "./audit.ts";
 import { changeDocument } from "./change-document.ts";
@@ -12,14 +12,16 @@ type Restore = StoredDocument<"restore">["value"];
 const restoreViewSchema = z.strictObject({
   state: z
     .enum(["none", "held", "confirmed", "done"])
-    .describe(
-      "`held`: the ledger went back and nothing is dialed until the restore is confirmed; `confirmed`: sweeps go through the calls, and nothing is dialed yet; `done`: calls are dialed again",
+    .check(
+      z.describe(
+        "`held`: the ledger went back and nothing is dialed until the restore is confirmed; `confirmed`: sweeps go through the calls, and nothing is dialed yet; `done`: calls are dialed again",
+      ),
     ),
-  since: time.nullable().describe("When it was noticed or declared"),
-  restored_to: time.nullable().describe("The time to which the ledger went back"),
-  by: z.string().nullable(),
-  looked_up: z.int().describe("Calls that are looked up at their provider"),
-  to_review: z.int().describe("Calls that cannot be looked up and wait for review"),
+  since: z.nullable(time).check(z.describe("When it was noticed or declared")),
+  restored_to: z.nullable(time).check(z.describe("The time to which the ledger went back")),
+  by: z.nullable(z.string()),
+  looked_up: z.int().check(z.describe("Calls that are looked up at their provider")),
+  to_review: z.int().check(z.describe("Calls that cannot be looked up and wait for review")),
 });
 export type RestoreView = z.infer<typeof restoreViewSchema>;
 
@@ -42,11 +44,10 @@ const confirmRestore = declareRoute({
   method: "post",
   path: "/restored",
   body: z.strictObject({
-    at: instant.describe("The time to which the ledger went back"),
+    at: instant.check(z.describe("The time to which the ledger went back")),
     unnoticed: z
-      .boolean()
-      .optional()
-      .describe("True to declare a restore that no sweep has noticed for minutes"),
+      .optional(z.boolean())
+      .check(z.describe("True to declare a restore that no sweep has noticed for minutes")),
   }),
   answer: restoreViewSchema,
   problems: [409],

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../../shared/platform/zod.ts";
 import { declareRoute } from "../route.ts";
 import { indexesOver, reasonsOf } from "./request-progress.ts";
 import { waitingPlaces } from "./waiting-places.ts";
@@ -8,13 +8,15 @@ const foundMax = 500;
 const readMax = 100;
 
 const waitingSchema = z.strictObject({
-  found: z.int().describe(`Calls that wait, up to ${foundMax} of a backlog`),
+  found: z.int().check(z.describe(`Calls that wait, up to ${foundMax} of a backlog`)),
   read: z
     .int()
-    .describe(`Calls whose reasons are counted: up to ${readMax}, evenly among those found`),
+    .check(
+      z.describe(`Calls whose reasons are counted: up to ${readMax}, evenly among those found`),
+    ),
   reasons: z
     .array(z.strictObject({ reason: z.string(), count: z.int() }))
-    .describe("Of the calls that were read, the most frequent first, at most 20"),
+    .check(z.describe("Of the calls that were read, the most frequent first, at most 20")),
 });
 export type WaitingByReason = z.infer<typeof waitingSchema>;
 

@@ -1,7 +1,7 @@
-import * as z from "zod";
 import { batchCallsMax } from "../../../shared/calls/call.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { record } from "../operator/audit.ts";
 import {
   cancelledSchema,
@@ -31,14 +31,15 @@ export const cancelRequest = declareRoute({
   path: "/:id/cancel",
   body: z.strictObject({
     indexes: z
-      .array(z.int().min(0).max(indexMax))
-      .min(1)
-      .max(batchCallsMax)
-      .optional()
-      .describe("Indexes in the batch of the calls to be cancelled; absent: all"),
-    cursor: callCursor
-      .optional()
-      .describe("Of the answer before, sent with the same `indexes` while there is one"),
+      .optional(
+        z
+          .array(z.int().check(z.minimum(0), z.maximum(indexMax)))
+          .check(z.minLength(1), z.maxLength(batchCallsMax)),
+      )
+      .check(z.describe("Indexes in the batch of the calls to be cancelled; absent: all")),
+    cursor: z
+      .optional(callCursor)
+      .check(z.describe("Of the answer before, sent with the same `indexes` while there is one")),
   }),
   isBodyOptional: true,
   answer: z.looseObject(cancelledSchema.shape),

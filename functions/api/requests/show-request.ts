@@ -1,8 +1,8 @@
-import * as z from "zod";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { countsViewSchema } from "../../../shared/calls/counts-view.ts";
 import { resultViewOf, resultViewSchema } from "../../../shared/calls/result-view.ts";
 import { callIdOf, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { foreignCursor } from "../operator/cursors.ts";
 import { limit, nextCursor, state, time, timeOf } from "../operator/fields.ts";
 import { callIdPattern } from "../operator/find-call.ts";
@@ -15,31 +15,38 @@ import { callIdsOf } from "./request-rows.ts";
 const clientCallSchema = z
   .looseObject({
     id: z.string(),
-    index: z.int().describe("Its place in the batch, from 0"),
+    index: z.int().check(z.describe("Its place in the batch, from 0")),
     state,
     reason: z.string(),
-    due_at: time.nullable().describe("The earliest time of its next step; null once it has ended"),
-    result: resultViewSchema
-      .nullable()
-      .describe("What became of a placed call; null: not known, or not asked for"),
+    due_at: z
+      .nullable(time)
+      .check(z.describe("The earliest time of its next step; null once it has ended")),
+    result: z
+      .nullable(resultViewSchema)
+      .check(z.describe("What became of a placed call; null: not known, or not asked for")),
   })
-  .meta({ id: "RequestedCall" });
+  .check(z.meta({ id: "RequestedCall" }));
 
 /** Loose like all of /v1: further fields may come. */
 const requestSchema = z.looseObject({
   id: z.string(),
   accepted_at: time,
-  total: z.int().describe("Calls of the request"),
-  counts: countsViewSchema
-    .optional()
-    .describe("Of the calls that are known; those still on the queue are in none. First page only"),
-  finished: z
-    .boolean()
-    .optional()
-    .describe(
-      "Every call is known, none is WAITING, DIALING or UNKNOWN, and no result is asked for. First page only",
+  total: z.int().check(z.describe("Calls of the request")),
+  counts: z
+    .optional(countsViewSchema)
+    .check(
+      z.describe(
+        "Of the calls that are known; those still on the queue are in none. First page only",
+      ),
     ),
-  calls: z.array(clientCallSchema).describe("Known calls, in the order of the batch"),
+  finished: z
+    .optional(z.boolean())
+    .check(
+      z.describe(
+        "Every call is known, none is WAITING, DIALING or UNKNOWN, and no result is asked for. First page only",
+      ),
+    ),
+  calls: z.array(clientCallSchema).check(z.describe("Known calls, in the order of the batch")),
   cursor: nextCursor,
 });
 
@@ -49,7 +56,7 @@ export const showRequest = declareRoute({
   method: "get",
   path: "/:id",
   query: z.strictObject({
-    cursor: z.string().regex(callIdPattern, foreignCursor).optional(),
+    cursor: z.optional(z.string().check(z.regex(callIdPattern, foreignCursor))),
     limit,
   }),
   answer: requestSchema,

@@ -1,9 +1,9 @@
-import * as z from "zod";
 import { type CallRow, resultsBacklogOf } from "../../../shared/calls/call-row.ts";
 import { hasEnded } from "../../../shared/calls/resulted.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/platform/log.ts";
 import { withTimeLimit } from "../../../shared/platform/time-limit.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import type { DialerDeps } from "../context.ts";
 import { UnansweredError } from "./unanswered.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import * as z from "zod";
+import * as z from "../../../shared/platform/zod.ts";
 import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import type { AwsSecretStore } from "./aws-secrets.ts";

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import * as z from "zod";
+import * as z from "../../../shared/platform/zod.ts";
 import { DeployError, mustRun, type Ran, type Tools } from "./tools.ts";
 
 /** Makes wrangler's output readable here: without colours and a banner. What is done is not sent to its makers. */
@@ -68,8 +68,8 @@ function adviceOn(said: string): string {
 }
 
 const whoamiSchema = z.object({
-  loggedIn: z.boolean().default(false),
-  accounts: z.array(z.object({ id: z.string(), name: z.string() })).default([]),
+  loggedIn: z._default(z.boolean(), false),
+  accounts: z._default(z.array(z.object({ id: z.string(), name: z.string() })), []),
 });
 
 /** Checks that wrangler may act for one account. @throws DeployError if it is not logged in, or has several accounts */
@@ -91,7 +91,7 @@ export async function checkLogin(tools: Tools): Promise<void> {
 }
 
 /** Parses JSON that wrangler printed; undefined if it is not as the schema says. */
-export function parseJson<Schema extends z.ZodType>(
+export function parseJson<Schema extends z.ZodMiniType>(
   schema: Schema,
   text: string,
 ): z.output<Schema> | undefined {

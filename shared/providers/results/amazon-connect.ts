@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import type { ReadResult } from "../dialing-provider.ts";
 import { answerersOf, type RecordType, resultOf, wordsOf } from "./result.ts";
 
@@ -34,11 +34,11 @@ const answeredBy = answerersOf(
 /** Times are in seconds since the epoch. */
 const contactSchema = z.object({
   Contact: z.object({
-    Id: z.string().min(1).max(256),
-    DisconnectReason: z.string().nullish(),
-    ConnectedToSystemTimestamp: z.number().nullish(),
-    DisconnectTimestamp: z.number().nullish(),
-    AnsweringMachineDetectionStatus: z.string().nullish(),
+    Id: z.string().check(z.minLength(1), z.maxLength(256)),
+    DisconnectReason: z.nullish(z.string()),
+    ConnectedToSystemTimestamp: z.nullish(z.number()),
+    DisconnectTimestamp: z.nullish(z.number()),
+    AnsweringMachineDetectionStatus: z.nullish(z.string()),
   }),
 });
 

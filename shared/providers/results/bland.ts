@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import type { ReadResult } from "../dialing-provider.ts";
 import {
   answerersOf,
@@ -30,21 +30,21 @@ const answeredBy = answerersOf("human", "voicemail");
 
 /** The details of a call. */
 export const detailsSchema = z.object({
-  metadata: z.record(z.string(), z.unknown()).nullish(),
-  completed: z.boolean().nullish().catch(null),
+  metadata: z.nullish(z.record(z.string(), z.unknown())),
+  completed: z.catch(z.nullish(z.boolean()), null),
   status: optionalText,
-  queue_status: z.string().nullish(),
+  queue_status: z.nullish(z.string()),
   answered_by: optionalText,
   /** Time at which the call was connected. `end_at` is when it would be ended at the latest. */
   started_at: optionalText,
   /** Seconds. */
-  corrected_duration: z.union([z.string(), z.number()]).nullish().catch(null),
+  corrected_duration: z.catch(z.nullish(z.union([z.string(), z.number()])), null),
   /** Minutes. */
   call_length: optionalNumber,
 });
 
 /** The details of a call whose result is read. */
-const callSchema = detailsSchema.extend({ call_id: z.string() });
+const callSchema = z.extend(detailsSchema, { call_id: z.string() });
 
 /** `completed` is ahead of `queue_status`. `answered_by` is told where the account has it enabled. */
 function resultOfDetails(details: z.infer<typeof detailsSchema>): ReadResult {

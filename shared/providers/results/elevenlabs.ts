@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import type { ReadResult } from "../dialing-provider.ts";
 import { optionalNumber, optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
 
@@ -29,32 +29,34 @@ export function sipWordIn(text: string): string | undefined {
 
 /** A row of the list of conversations. */
 export const rowSchema = z.object({
-  conversation_id: z.string().min(1).max(200),
+  conversation_id: z.string().check(z.minLength(1), z.maxLength(200)),
   start_time_unix_secs: z.number(),
   call_duration_secs: optionalNumber,
   status: optionalText,
-  tool_names: z.array(z.string()).nullish().catch(null),
+  tool_names: z.catch(z.nullish(z.array(z.string())), null),
 });
 
 export const conversationSchema = z.object({
-  user_id: z.string().nullish(),
-  status: z.string().nullish(),
-  metadata: z
-    .object({
+  user_id: z.nullish(z.string()),
+  status: z.nullish(z.string()),
+  metadata: z.nullish(
+    z.object({
       start_time_unix_secs: optionalNumber,
       accepted_time_unix_secs: optionalNumber,
-      call_duration_secs: z.number().nullish(),
-      error: z.object({ reason: z.string().nullish() }).nullish(),
-      features_usage: z
-        .object({ voicemail_detection: z.object({ used: z.boolean().nullish() }).nullish() })
-        .nullish()
-        .catch(null),
-    })
-    .nullish(),
+      call_duration_secs: z.nullish(z.number()),
+      error: z.nullish(z.object({ reason: z.nullish(z.string()) })),
+      features_usage: z.catch(
+        z.nullish(
+          z.object({ voicemail_detection: z.nullish(z.object({ used: z.nullish(z.boolean()) })) }),
+        ),
+        null,
+      ),
+    }),
+  ),
 });
 
 /** A conversation whose result is read. */
-const toldSchema = conversationSchema.extend({ status: z.string() });
+const toldSchema = z.extend(conversationSchema, { status: z.string() });
 
 /** A conversation tells that a machine answered only if its agent has the tool that detects mailboxes. */
 function resultOfConversation({

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { jwtVerify } from "jose";
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import type { SignedCallback, ToldResult } from "../dialing-provider.ts";
 import { resultOf, wordsOf } from "./result.ts";
 
@@ -26,15 +26,15 @@ const roomPattern = /^(call_[0-9A-HJKMNP-TV-Z]{26}_\d{5})-(\d{1,6})$/;
 /** An event of a project's webhook (https://docs.livekit.io/home/server/webhooks). Times are in seconds. */
 const eventSchema = z.object({
   event: z.string(),
-  room: z.object({ name: z.string() }).nullish(),
-  participant: z
-    .object({
+  room: z.nullish(z.object({ name: z.string() })),
+  participant: z.nullish(
+    z.object({
       identity: z.string(),
-      disconnectReason: z.string().nullish(),
-      attributes: z.record(z.string(), z.string()).nullish(),
-    })
-    .nullish(),
-  createdAt: z.coerce.number().nullish(),
+      disconnectReason: z.nullish(z.string()),
+      attributes: z.nullish(z.record(z.string(), z.string())),
+    }),
+  ),
+  createdAt: z.nullish(z.coerce.number()),
 });
 
 /**

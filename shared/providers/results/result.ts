@@ -1,5 +1,5 @@
-import * as z from "zod";
 import type { ResultStatus } from "../../calls/call-result.ts";
+import * as z from "../../platform/zod.ts";
 import type { PlacedCall, ReadResult } from "../dialing-provider.ts";
 import { AnswerTooLong, ask } from "../post.ts";
 import type { Send } from "../../platform/send.ts";
@@ -8,8 +8,8 @@ import type { Send } from "../../platform/send.ts";
  * Fields of a record that a result needs and a look-up does not: a value of another kind counts as absent, so
  * that it neither keeps a call from being found nor a list from being read.
  */
-export const optionalText = z.string().nullish().catch(null);
-export const optionalNumber = z.number().nullish().catch(null);
+export const optionalText = z.catch(z.nullish(z.string()), null);
+export const optionalNumber = z.catch(z.nullish(z.number()), null);
 
 /** A provider's words for what became of a call, and our statuses. */
 export type Words = ReadonlyMap<string, ResultStatus>;
@@ -102,7 +102,7 @@ function secondsOf(value: Facts["seconds"]): number | null {
 
 /** A type's record of a call. */
 export interface RecordType<Row> {
-  schema: z.ZodType<Row>;
+  schema: z.ZodMiniType<Row>;
   /** Returns what a record repeats of ours: `call_id` and `attempt`, as far as it does. */
   ownIn?(row: Row): Record<string, unknown> | null | undefined;
   resultOf(row: Row): ReadResult;

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import type { ReadResult } from "../dialing-provider.ts";
 import { optionalNumber, optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
 
@@ -34,15 +34,15 @@ const words = wordsOf(
 
 /** A call as Retell reads and lists it. Times are in milliseconds since the epoch. */
 export const callSchema = z.object({
-  call_id: z.string().min(1).max(200),
+  call_id: z.string().check(z.minLength(1), z.maxLength(200)),
   call_status: optionalText,
   /** Another application's call may have anything there. */
-  metadata: z.record(z.string(), z.unknown()).nullish().catch(null),
+  metadata: z.catch(z.nullish(z.record(z.string(), z.unknown())), null),
   disconnection_reason: optionalText,
   start_timestamp: optionalNumber,
   end_timestamp: optionalNumber,
   duration_ms: optionalNumber,
-  call_analysis: z.object({ in_voicemail: z.boolean().nullish() }).nullish().catch(null),
+  call_analysis: z.catch(z.nullish(z.object({ in_voicemail: z.nullish(z.boolean()) })), null),
 });
 
 /** `call_status` is `not_connected` if nobody answered, and `ended` after a conversation. */

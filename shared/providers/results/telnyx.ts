@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import type { PlacedCall, ReadResult } from "../dialing-provider.ts";
 import { answerersOf, isOfAnother, resultOf, wordsOf } from "./result.ts";
 
@@ -20,10 +20,10 @@ const words = wordsOf(
 const answeredBy = answerersOf("human human_residence human_business", "machine fax_detected");
 
 const payloadSchema = z.object({
-  call_control_id: z.string().min(1).max(500),
-  client_state: z.string().nullish(),
-  hangup_cause: z.string().nullish(),
-  result: z.string().nullish().catch(null),
+  call_control_id: z.string().check(z.minLength(1), z.maxLength(500)),
+  client_state: z.nullish(z.string()),
+  hangup_cause: z.nullish(z.string()),
+  result: z.catch(z.nullish(z.string()), null),
 });
 /**
  * Maximum depth of the search: a webhook holds its payload in `data`, and the reference does not say how much
@@ -52,9 +52,9 @@ export function callIdOfState(state: string | null | undefined): string | undefi
 
 const statusSchema = z.object({
   data: z.object({
-    call_leg_id: z.string().min(1).max(200),
+    call_leg_id: z.string().check(z.minLength(1), z.maxLength(200)),
     is_alive: z.boolean(),
-    client_state: z.string().nullish(),
+    client_state: z.nullish(z.string()),
   }),
 });
 const eventSchema = z.object({

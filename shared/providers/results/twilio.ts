@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import type { ReadResult } from "../dialing-provider.ts";
 import { answerersOf, optionalText, type RecordType, resultOf, wordsOf } from "./result.ts";
 
@@ -24,11 +24,11 @@ const answeredBy = answerersOf(
 
 /** A call as Twilio reads and lists it. Times are in the form of RFC 2822. */
 export const callSchema = z.object({
-  sid: z.string().min(1).max(200),
-  to: z.string().nullish(),
-  direction: z.string().nullish(),
+  sid: z.string().check(z.minLength(1), z.maxLength(200)),
+  to: z.nullish(z.string()),
+  direction: z.nullish(z.string()),
   /** May be empty while a call is queued. */
-  date_created: z.string().nullish(),
+  date_created: z.nullish(z.string()),
   status: optionalText,
   answered_by: optionalText,
   end_time: optionalText,

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import type { ReadResult } from "../dialing-provider.ts";
 import { optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
 
@@ -20,13 +20,13 @@ const words = wordsOf(
 
 /** A call as Ultravox reads and lists it. Times are in the form of ISO 8601. */
 export const callSchema = z.object({
-  callId: z.string().min(1).max(200),
+  callId: z.string().check(z.minLength(1), z.maxLength(200)),
   /** Another application's call may have anything there. */
-  metadata: z.record(z.string(), z.unknown()).nullish().catch(null),
-  joined: z.string().nullish(),
+  metadata: z.catch(z.nullish(z.record(z.string(), z.unknown())), null),
+  joined: z.nullish(z.string()),
   ended: optionalText,
-  endReason: z.string().nullish(),
-  sipDetails: z.object({ terminationReason: optionalText }).nullish().catch(null),
+  endReason: z.nullish(z.string()),
+  sipDetails: z.catch(z.nullish(z.object({ terminationReason: optionalText })), null),
 });
 export type UltravoxCall = z.infer<typeof callSchema>;
 

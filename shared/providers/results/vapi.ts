@@ -1,18 +1,18 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import type { NotPlaced, ReadResult } from "../dialing-provider.ts";
 import { optionalText, resultOf, type RecordType, wordsOf } from "./result.ts";
 
 /** A call as Vapi reads and lists it. */
 export const callSchema = z.object({
-  id: z.string().min(1).max(200),
+  id: z.string().check(z.minLength(1), z.maxLength(200)),
   createdAt: z.string(),
-  name: z.string().nullish(),
-  status: z.string().nullish(),
-  customer: z.object({ externalId: z.string().nullish() }).nullish(),
-  endedReason: z.string().nullish(),
+  name: z.nullish(z.string()),
+  status: z.nullish(z.string()),
+  customer: z.nullish(z.object({ externalId: z.nullish(z.string()) })),
+  endedReason: z.nullish(z.string()),
   startedAt: optionalText,
   endedAt: optionalText,
-  subscriptionLimits: z.unknown().optional(),
+  subscriptionLimits: z.optional(z.unknown()),
 });
 export type VapiCall = z.infer<typeof callSchema>;
 

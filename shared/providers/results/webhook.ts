@@ -1,22 +1,24 @@
 import type { KeyObject } from "node:crypto";
-import * as z from "zod";
 import { resultStatuses } from "../../calls/call-result.ts";
 import { isSignedBy } from "../../platform/standard-webhooks.ts";
+import * as z from "../../platform/zod.ts";
 import type { SignedCallback, ToldResult } from "../dialing-provider.ts";
 
-const time = z.iso
-  .datetime({ offset: true })
-  .transform((text) => Date.parse(text))
-  .nullish();
+const time = z.nullish(
+  z.pipe(
+    z.iso.datetime({ offset: true }),
+    z.transform((text) => Date.parse(text)),
+  ),
+);
 /** The body in which a receiver tells what became of a call. */
 const toldSchema = z.strictObject({
   status: z.enum(resultStatuses),
-  seconds: z.number().min(0).max(604_800).nullish(),
+  seconds: z.nullish(z.number().check(z.minimum(0), z.maximum(604_800))),
   answered_at: time,
   ended_at: time,
-  human: z.boolean().nullish(),
+  human: z.nullish(z.boolean()),
   /** True if the callee asked not to be called again. */
-  opt_out: z.boolean().nullish(),
+  opt_out: z.nullish(z.boolean()),
 });
 
 /**

@@ -1,5 +1,5 @@
-import * as z from "zod";
 import { isE164 } from "../../numbering/phone-number.ts";
+import * as z from "../../platform/zod.ts";
 import { httpsUrl } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
@@ -7,17 +7,19 @@ const routeSchema = z
   .strictObject({
     ...routeFields,
     type: z.literal("bland"),
-    baseUrl: httpsUrl.optional(),
+    baseUrl: z.optional(httpsUrl),
     /** Id of the pathway that the agent follows. */
-    pathway: z.string().min(1).max(200).optional(),
+    pathway: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
     /** Instructions for the agent, instead of a pathway. `{{first_name}}` stands for a value of the context. */
-    task: z.string().min(1).max(20_000).optional(),
+    task: z.optional(z.string().check(z.minLength(1), z.maxLength(20_000))),
     /** The calling number. Without it, Bland calls from one of its own. */
-    from: z.string().refine(isE164, "must be an E.164 number").optional(),
+    from: z.optional(z.string().check(z.refine(isE164, "must be an E.164 number"))),
   })
-  .refine(({ pathway, task }) => (pathway === undefined) !== (task === undefined), {
-    error: "must have either pathway or task",
-  });
+  .check(
+    z.refine(({ pathway, task }) => (pathway === undefined) !== (task === undefined), {
+      error: "must have either pathway or task",
+    }),
+  );
 
 export type BlandRoute = z.infer<typeof routeSchema>;
 

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import { httpsUrl } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
@@ -6,11 +6,11 @@ const routeSchema = z.strictObject({
   ...routeFields,
   type: z.literal("livekit"),
   /** The project's own URL. */
-  baseUrl: z.string("is required: set the account's baseUrl in providers").pipe(httpsUrl),
+  baseUrl: z.pipe(z.string("is required: set the account's baseUrl in providers"), httpsUrl),
   /** Name under which the agent is registered. */
-  agent: z.string().min(1).max(200),
+  agent: z.string().check(z.minLength(1), z.maxLength(200)),
   /** Id of the outbound SIP trunk. */
-  trunk: z.string().min(1).max(200),
+  trunk: z.string().check(z.minLength(1), z.maxLength(200)),
 });
 
 export type LiveKitRoute = z.infer<typeof routeSchema>;

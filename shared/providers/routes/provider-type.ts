@@ -1,18 +1,18 @@
-import * as z from "zod";
 import type { CallRequest } from "../../calls/call.ts";
+import * as z from "../../platform/zod.ts";
 
 /** Fields of every route, beside its provider's own. */
 export const routeFields = {
   /** Name of the route's account in the dial plan's `providers`. */
   provider: z.string(),
-  callingHours: z.string().optional(),
+  callingHours: z.optional(z.string()),
 };
 
 /** One kind of provider, as the API knows it: the form of its routes in a dial plan, and the secrets it needs. */
 export interface ProviderType<Route extends { type: string; provider: string }> {
   name: Route["type"];
   /** A strict object of `routeFields`, `type` and the provider's own fields. */
-  routeSchema: z.ZodType<Route>;
+  routeSchema: z.ZodMiniType<Route>;
   /** Names the provider account: a 401 or 402 holds all calls that go through it. */
   accountOf(route: Route): string;
   /**

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
 const routeSchema = z.strictObject({ ...routeFields, type: z.literal("simulator") });

@@ -1,6 +1,6 @@
-import * as z from "zod";
 import type { CallRequest } from "../../calls/call.ts";
 import { isE164 } from "../../numbering/phone-number.ts";
+import * as z from "../../platform/zod.ts";
 import { httpsUrl } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
@@ -8,38 +8,38 @@ const routeSchema = z
   .strictObject({
     ...routeFields,
     type: z.literal("twilio"),
-    baseUrl: httpsUrl.optional(),
+    baseUrl: z.optional(httpsUrl),
     /** The calling number, bought from Twilio or verified there. */
-    from: z.string().refine(isE164, "must be an E.164 number"),
+    from: z.string().check(z.refine(isE164, "must be an E.164 number")),
     /** Target of the call's audio: a WebSocket of the user's own. */
-    stream: z
-      .url({ protocol: /^wss$/, error: "must be a wss:// URL" })
-      .max(500, "must be at most 500 characters")
-      .refine((url) => !/[?#@]/.test(url), "must not have a query, a fragment or a user")
-      .optional(),
+    stream: z.optional(
+      z.url({ protocol: /^wss$/, error: "must be a wss:// URL" }).check(
+        z.maxLength(500, "must be at most 500 characters"),
+        z.refine((url) => !/[?#@]/.test(url), "must not have a query, a fragment or a user"),
+      ),
+    ),
     /** URL from which Twilio fetches TwiML once the call is answered, instead of a stream. */
-    answerUrl: z
-      .url({ protocol: /^https$/, error: "must be an https URL" })
-      .max(500, "must be at most 500 characters")
-      .optional(),
+    answerUrl: z.optional(
+      z
+        .url({ protocol: /^https$/, error: "must be an https URL" })
+        .check(z.maxLength(500, "must be at most 500 characters")),
+    ),
     /** SID of an API key that replaces the account's auth token. */
-    apiKey: z
-      .string()
-      .regex(/^SK\w+$/, "must be the SID of an API key")
-      .optional(),
+    apiKey: z.optional(z.string().check(z.regex(/^SK\w+$/, "must be the SID of an API key"))),
     /** `MachineDetection`. Twilio gives the result to the URL that it fetches once the call is answered. */
-    machineDetection: z.enum(["Enable", "DetectMessageEnd"]).optional(),
+    machineDetection: z.optional(z.enum(["Enable", "DetectMessageEnd"])),
     /** `Timeout`: longest time for which the phone rings. Twilio may add 5 s. */
-    ringSeconds: z.int().min(1).max(600).optional(),
+    ringSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(600))),
     /** `CallReason`, which a branded call shows (limits: Twilio error 32115). */
-    callReason: z
-      .string()
-      .regex(/^[ -~]{1,50}$/, "must be 1 to 50 printable ASCII characters")
-      .optional(),
+    callReason: z.optional(
+      z.string().check(z.regex(/^[ -~]{1,50}$/, "must be 1 to 50 printable ASCII characters")),
+    ),
   })
-  .refine(({ stream, answerUrl }) => (stream === undefined) !== (answerUrl === undefined), {
-    error: "must have either stream or answerUrl",
-  });
+  .check(
+    z.refine(({ stream, answerUrl }) => (stream === undefined) !== (answerUrl === undefined), {
+      error: "must have either stream or answerUrl",
+    }),
+  );
 
 export type TwilioRoute = z.infer<typeof routeSchema>;
 

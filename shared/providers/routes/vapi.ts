@@ -1,15 +1,15 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import { httpsUrl } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
 const routeSchema = z.strictObject({
   ...routeFields,
   type: z.literal("vapi"),
-  baseUrl: httpsUrl.optional(),
+  baseUrl: z.optional(httpsUrl),
   /** Id of the assistant. */
-  agent: z.string().min(1).max(200),
+  agent: z.string().check(z.minLength(1), z.maxLength(200)),
   /** Id of the calling phone number. */
-  from: z.string().min(1).max(200),
+  from: z.string().check(z.minLength(1), z.maxLength(200)),
 });
 
 export type VapiRoute = z.infer<typeof routeSchema>;

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "../../platform/zod.ts";
 import { httpsUrl, isLoopback } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
@@ -8,7 +8,7 @@ const routeSchema = z.strictObject({
   /** URL to which calls are posted. */
   url: httpsUrl,
   /** True if the receiver drops a `webhook-id` that it has seen, so that a call of unknown outcome may be resent. */
-  idempotent: z.boolean().optional(),
+  idempotent: z.optional(z.boolean()),
 });
 
 export type WebhookRoute = z.infer<typeof routeSchema>;

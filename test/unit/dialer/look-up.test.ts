@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import * as z from "zod";
 import type { Call } from "../../../shared/calls/call.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import type { DialOutcome, FoundCall } from "../../../shared/providers/dialing-provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import * as z from "zod";
 import { createCalls } from "../../../infra/stand-ins/calls.ts";
 import { telnyx } from "../../../infra/stand-ins/telnyx.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
+import * as z from "../../../shared/platform/zod.ts";
 import { createProviders } from "../../../shared/providers/create-providers.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
