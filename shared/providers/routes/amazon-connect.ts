@@ -4,23 +4,25 @@ import * as z from "../../platform/zod.ts";
 import { httpsUrl } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("amazon-connect"),
-  baseUrl: z.optional(httpsUrl),
-  /** AWS region of the instance. */
-  region: z
-    .string()
-    .check(z.regex(/^[a-z]{2}(-[a-z]+)+-\d$/, "must be a region such as us-east-1")),
-  /** Id of the instance. It becomes part of the ARN in the dialer's policy, so nothing but an id may stand here. */
-  instance: z.guid("must be the id of an instance, the last part of its ARN"),
-  /** Id of the flow that takes the answered call. */
-  flow: z.string().check(z.minLength(1), z.maxLength(200)),
-  /** The calling number, claimed for the instance. */
-  from: z.string().check(z.refine(isE164, "must be an E.164 number")),
-  /** False: a call of unknown outcome is not sent again under its token, and waits for a person. */
-  idempotent: z._default(z.boolean(), true),
-});
+const routeSchema = z.lazy(() =>
+  z.strictObject({
+    ...routeFields,
+    type: z.literal("amazon-connect"),
+    baseUrl: z.optional(httpsUrl),
+    /** AWS region of the instance. */
+    region: z
+      .string()
+      .check(z.regex(/^[a-z]{2}(-[a-z]+)+-\d$/, "must be a region such as us-east-1")),
+    /** Id of the instance. It becomes part of the ARN in the dialer's policy, so nothing but an id may stand here. */
+    instance: z.guid("must be the id of an instance, the last part of its ARN"),
+    /** Id of the flow that takes the answered call. */
+    flow: z.string().check(z.minLength(1), z.maxLength(200)),
+    /** The calling number, claimed for the instance. */
+    from: z.string().check(z.refine(isE164, "must be an E.164 number")),
+    /** False: a call of unknown outcome is not sent again under its token, and waits for a person. */
+    idempotent: z._default(z.boolean(), true),
+  }),
+);
 
 export type ConnectRoute = z.infer<typeof routeSchema>;
 

@@ -2,17 +2,19 @@ import * as z from "../../platform/zod.ts";
 import { httpsUrl } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("elevenlabs"),
-  baseUrl: z.optional(httpsUrl),
-  /** Id of the agent. */
-  agent: z.string().check(z.minLength(1), z.maxLength(200)),
-  /** Id of the calling phone number. */
-  from: z.string().check(z.minLength(1), z.maxLength(200)),
-  /** Connection of that number. */
-  through: z.enum(["twilio", "sip-trunk"]),
-});
+const routeSchema = z.lazy(() =>
+  z.strictObject({
+    ...routeFields,
+    type: z.literal("elevenlabs"),
+    baseUrl: z.optional(httpsUrl),
+    /** Id of the agent. */
+    agent: z.string().check(z.minLength(1), z.maxLength(200)),
+    /** Id of the calling phone number. */
+    from: z.string().check(z.minLength(1), z.maxLength(200)),
+    /** Connection of that number. */
+    through: z.enum(["twilio", "sip-trunk"]),
+  }),
+);
 
 export type ElevenLabsRoute = z.infer<typeof routeSchema>;
 

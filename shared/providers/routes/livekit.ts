@@ -2,16 +2,18 @@ import * as z from "../../platform/zod.ts";
 import { httpsUrl } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("livekit"),
-  /** The project's own URL. */
-  baseUrl: z.pipe(z.string("is required: set the account's baseUrl in providers"), httpsUrl),
-  /** Name under which the agent is registered. */
-  agent: z.string().check(z.minLength(1), z.maxLength(200)),
-  /** Id of the outbound SIP trunk. */
-  trunk: z.string().check(z.minLength(1), z.maxLength(200)),
-});
+const routeSchema = z.lazy(() =>
+  z.strictObject({
+    ...routeFields,
+    type: z.literal("livekit"),
+    /** The project's own URL. */
+    baseUrl: z.pipe(z.string("is required: set the account's baseUrl in providers"), httpsUrl),
+    /** Name under which the agent is registered. */
+    agent: z.string().check(z.minLength(1), z.maxLength(200)),
+    /** Id of the outbound SIP trunk. */
+    trunk: z.string().check(z.minLength(1), z.maxLength(200)),
+  }),
+);
 
 export type LiveKitRoute = z.infer<typeof routeSchema>;
 

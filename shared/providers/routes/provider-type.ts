@@ -11,7 +11,10 @@ export const routeFields = {
 /** One kind of provider, as the API knows it: the form of its routes in a dial plan, and the secrets it needs. */
 export interface ProviderType<Route extends { type: string; provider: string }> {
   name: Route["type"];
-  /** A strict object of `routeFields`, `type` and the provider's own fields. */
+  /**
+   * A strict object of `routeFields`, `type` and the provider's own fields. It is lazy: a plan has routes of few providers,
+   * and each start would build the schemas of all.
+   */
   routeSchema: z.ZodMiniType<Route>;
   /** Names the provider account: a 401 or 402 holds all calls that go through it. */
   accountOf(route: Route): string;

@@ -1,7 +1,7 @@
 import * as z from "../../platform/zod.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
-const routeSchema = z.strictObject({ ...routeFields, type: z.literal("simulator") });
+const routeSchema = z.lazy(() => z.strictObject({ ...routeFields, type: z.literal("simulator") }));
 
 export type SimulatorRoute = z.infer<typeof routeSchema>;
 

@@ -4,42 +4,44 @@ import * as z from "../../platform/zod.ts";
 import { httpsUrl } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
-const routeSchema = z
-  .strictObject({
-    ...routeFields,
-    type: z.literal("twilio"),
-    baseUrl: z.optional(httpsUrl),
-    /** The calling number, bought from Twilio or verified there. */
-    from: z.string().check(z.refine(isE164, "must be an E.164 number")),
-    /** Target of the call's audio: a WebSocket of the user's own. */
-    stream: z.optional(
-      z.url({ protocol: /^wss$/, error: "must be a wss:// URL" }).check(
-        z.maxLength(500, "must be at most 500 characters"),
-        z.refine((url) => !/[?#@]/.test(url), "must not have a query, a fragment or a user"),
+const routeSchema = z.lazy(() =>
+  z
+    .strictObject({
+      ...routeFields,
+      type: z.literal("twilio"),
+      baseUrl: z.optional(httpsUrl),
+      /** The calling number, bought from Twilio or verified there. */
+      from: z.string().check(z.refine(isE164, "must be an E.164 number")),
+      /** Target of the call's audio: a WebSocket of the user's own. */
+      stream: z.optional(
+        z.url({ protocol: /^wss$/, error: "must be a wss:// URL" }).check(
+          z.maxLength(500, "must be at most 500 characters"),
+          z.refine((url) => !/[?#@]/.test(url), "must not have a query, a fragment or a user"),
+        ),
       ),
+      /** URL from which Twilio fetches TwiML once the call is answered, instead of a stream. */
+      answerUrl: z.optional(
+        z
+          .url({ protocol: /^https$/, error: "must be an https URL" })
+          .check(z.maxLength(500, "must be at most 500 characters")),
+      ),
+      /** SID of an API key that replaces the account's auth token. */
+      apiKey: z.optional(z.string().check(z.regex(/^SK\w+$/, "must be the SID of an API key"))),
+      /** `MachineDetection`. Twilio gives the result to the URL that it fetches once the call is answered. */
+      machineDetection: z.optional(z.enum(["Enable", "DetectMessageEnd"])),
+      /** `Timeout`: longest time for which the phone rings. Twilio may add 5 s. */
+      ringSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(600))),
+      /** `CallReason`, which a branded call shows (limits: Twilio error 32115). */
+      callReason: z.optional(
+        z.string().check(z.regex(/^[ -~]{1,50}$/, "must be 1 to 50 printable ASCII characters")),
+      ),
+    })
+    .check(
+      z.refine(({ stream, answerUrl }) => (stream === undefined) !== (answerUrl === undefined), {
+        error: "must have either stream or answerUrl",
+      }),
     ),
-    /** URL from which Twilio fetches TwiML once the call is answered, instead of a stream. */
-    answerUrl: z.optional(
-      z
-        .url({ protocol: /^https$/, error: "must be an https URL" })
-        .check(z.maxLength(500, "must be at most 500 characters")),
-    ),
-    /** SID of an API key that replaces the account's auth token. */
-    apiKey: z.optional(z.string().check(z.regex(/^SK\w+$/, "must be the SID of an API key"))),
-    /** `MachineDetection`. Twilio gives the result to the URL that it fetches once the call is answered. */
-    machineDetection: z.optional(z.enum(["Enable", "DetectMessageEnd"])),
-    /** `Timeout`: longest time for which the phone rings. Twilio may add 5 s. */
-    ringSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(600))),
-    /** `CallReason`, which a branded call shows (limits: Twilio error 32115). */
-    callReason: z.optional(
-      z.string().check(z.regex(/^[ -~]{1,50}$/, "must be 1 to 50 printable ASCII characters")),
-    ),
-  })
-  .check(
-    z.refine(({ stream, answerUrl }) => (stream === undefined) !== (answerUrl === undefined), {
-      error: "must have either stream or answerUrl",
-    }),
-  );
+);
 
 export type TwilioRoute = z.infer<typeof routeSchema>;
 

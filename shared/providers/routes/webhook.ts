@@ -2,14 +2,16 @@ import * as z from "../../platform/zod.ts";
 import { httpsUrl, isLoopback } from "../https-url.ts";
 import { type ProviderType, routeFields } from "./provider-type.ts";
 
-const routeSchema = z.strictObject({
-  ...routeFields,
-  type: z.literal("webhook"),
-  /** URL to which calls are posted. */
-  url: httpsUrl,
-  /** True if the receiver drops a `webhook-id` that it has seen, so that a call of unknown outcome may be resent. */
-  idempotent: z.optional(z.boolean()),
-});
+const routeSchema = z.lazy(() =>
+  z.strictObject({
+    ...routeFields,
+    type: z.literal("webhook"),
+    /** URL to which calls are posted. */
+    url: httpsUrl,
+    /** True if the receiver drops a `webhook-id` that it has seen, so that a call of unknown outcome may be resent. */
+    idempotent: z.optional(z.boolean()),
+  }),
+);
 
 export type WebhookRoute = z.infer<typeof routeSchema>;
 
