@@ -137,11 +137,11 @@ export async function killOurs(): Promise<Fates> {
     });
     if (status !== 201) throw new Error(`the batch was answered ${status}`);
     const dialers = () => functionProcesses(service, "dialer").map(({ pid }) => pid);
-    const count = dialers().length;
+    const processes = dialers().length;
     await killAgainAndAgain(provider.received, async () => {
       const dead = dialers();
       for (const pid of dead) process.kill(pid, "SIGKILL");
-      const isReplaced = () => dialers().filter((pid) => !dead.includes(pid)).length === count;
+      const isReplaced = () => dialers().filter((pid) => !dead.includes(pid)).length === processes;
       await until(isReplaced, 10_000);
     });
     let rows = await aws.rows(service);
