@@ -4,7 +4,7 @@
  */
 import { Agent, request as httpRequest } from "node:http";
 import { callRequest } from "./competitors/payload.ts";
-import { cpuOf, inTurns } from "./measure.ts";
+import { type Costs, cpuOf, inTurns } from "./measure.ts";
 import { benchToken, benchTokenSha256, createBenchApi, createNullQueue } from "./our-api.ts";
 import { startSide } from "./processes.ts";
 import { noRedis, startRedis } from "./redis.ts";
@@ -89,6 +89,7 @@ const sides = [
   { name: "Express 5 + zod", file: "express.ts", bullmq: false },
   { name: "Fastify 5 + its own validation", file: "fastify.ts", bullmq: false },
   { name: "Express 5 + zod + BullMQ's producer", file: "express.ts", bullmq: true },
+  { name: "Fastify 5 + its own validation + BullMQ's producer", file: "fastify.ts", bullmq: true },
 ].filter(({ bullmq }) => !bullmq || redis !== undefined);
 const started = await Promise.all(
   sides.map(async ({ name, file, bullmq }) => {
@@ -114,17 +115,21 @@ for (const { side } of started) side.stop();
 agent.destroy();
 await redis?.stop();
 
-const [api, express, fastify, bullmq] = costs;
-if (api === undefined || express === undefined || fastify === undefined) {
-  throw new Error("a side is missing");
-}
+const [api, express, , expressBullmq, fastifyBullmq] = costs;
+if (api === undefined || express === undefined) throw new Error("a side is missing");
 const inProcessRatio = ours.median / ourFloor.median;
-const ratio = (name: string, base: { median: number }, most: number): Target => ({
-  what: `single accept over HTTP, CPU, beside ${name}`,
-  target: `≤ ${most.toFixed(2)} ×`,
-  measured: `${(api.median / base.median).toFixed(2)} ×`,
-  met: api.median <= most * base.median,
-});
+/** Returns the goal that our API costs no more than a side, if that side was measured. */
+const atMost = (name: string, side: Costs | undefined): Target[] =>
+  side === undefined
+    ? []
+    : [
+        {
+          what: `single accept over HTTP, CPU, beside ${name}`,
+          target: "≤ 1.00 ×",
+          measured: `${(api.median / side.median).toFixed(2)} ×`,
+          met: api.median <= side.median,
+        },
+      ];
 report({
   title: "Accepting a single call",
   text: [
@@ -150,9 +155,9 @@ report({
       measured: `${inProcessRatio.toFixed(2)} ×`,
       met: inProcessRatio <= 2,
     },
-    ...(bullmq === undefined ? [] : [ratio("Express 5 + zod + BullMQ's producer", bullmq, 1)]),
-    ratio("Express 5 + zod, nothing enqueued", express, 1),
-    ratio("Fastify 5, nothing enqueued", fastify, 1.25),
+    ...atMost("Express 5 + zod, nothing enqueued", express),
+    ...atMost("Express 5 + zod + BullMQ's producer", expressBullmq),
+    ...atMost("Fastify 5 + BullMQ's producer", fastifyBullmq),
   ],
   counts: { "accept.cpuMsPerCall": api.median / overHttpCalls / 1000 },
 });

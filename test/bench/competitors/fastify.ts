@@ -1,4 +1,4 @@
-/** Fastify 5 with its own validation (a JSON Schema, compiled), and a queue that discards messages. */
+/** Fastify 5 with its own validation (a JSON Schema, compiled), and BullMQ's producer or a queue that discards messages. */
 import fastify from "fastify";
 import { enqueuer, isAuthorized, serving } from "./kit.ts";
 
