@@ -7,13 +7,10 @@ export function mayBeCalled(
   { phone_number }: Pick<CallRequest, "phone_number">,
   { destinations: { allow, deny } }: DialPlan,
 ): boolean {
-  let countriesDenied = false;
-  for (const place of deny) {
-    if (!place.startsWith("+")) countriesDenied = true;
-    else if (phone_number.startsWith(place)) return false;
-  }
+  // No number begins with the letters of a country.
+  if (deny.some((place) => phone_number.startsWith(place))) return false;
   const all = allow.includes("*");
-  if (all && !countriesDenied) return true;
+  if (all && deny.every((place) => place.startsWith("+"))) return true;
   const country = countryOf(phone_number);
   if (country === undefined) return all;
   return (all || allow.includes(country)) && !deny.includes(country);

@@ -4,8 +4,15 @@ import { accountSchema, type DialPlan } from "./plan-schema.ts";
 
 /** Returns the route of an agent: its own, or that of `*`. */
 export function routeOf(agentId: string, { agents }: DialPlan): Route | undefined {
-  return Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
+  if (last?.agents !== agents || last.agentId !== agentId) {
+    const route = Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
+    last = { agents, agentId, route };
+  }
+  return last.route;
 }
+
+/** The last result: the calls of a batch are mostly of one agent, and decisions on one call ask several times. */
+let last: { agents: DialPlan["agents"]; agentId: string; route: Route | undefined } | undefined;
 
 const defaultAccount = accountSchema.parse({});
 
