@@ -68,7 +68,8 @@ async function acceptCalls(
   const { data, error } = body.safeParse(read.value);
   if (data === undefined) return unprocessable(c, errorsOf(error?.issues ?? [], unknownField));
   if (deps === undefined) return unconfigured(c);
-  return createCalls(c, deps, { requestId, caller, ...read, body: data });
+  const { bytes, text } = read;
+  return await createCalls(c, deps, { requestId, caller, bytes, text, body: data });
 }
 
 /** Creates what few requests are of: the documents, and answers to requests of other methods and paths. */

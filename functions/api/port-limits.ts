@@ -31,7 +31,11 @@ export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
 /** Sends a message, and repeats a failed send once. Ids are fixed, so the dialer drops duplicates. */
 export async function enqueue(queue: CallQueue, message: Message | MessageText): Promise<void> {
   const send = () => withTimeLimit(queue.send(message), sendSecondsMax);
-  await send().catch(send);
+  try {
+    await send();
+  } catch {
+    await send();
+  }
 }
 
 function limited<Port extends object>(port: Port): Port {

@@ -3,10 +3,16 @@ export function withTimeLimit<Result>(work: Promise<Result>, seconds: number): P
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const late = () => reject(new Error(`no answer within ${seconds} s`));
   const timer = setTimeout(late, seconds * 1000);
-  // Promise.race is avoided: each call waits like this for several answers, and it creates further promises.
-  const end = () => clearTimeout(timer);
-  work.then(end, end);
-  work.then(resolve, reject);
+  const succeed = (result: Result) => {
+    clearTimeout(timer);
+    resolve(result);
+  };
+  const fail = (error: unknown) => {
+    clearTimeout(timer);
+    reject(error);
+  };
+  // Each call waits like this for several answers: Promise.race, or a second `then` for the timer, creates more promises.
+  work.then(succeed, fail);
   return promise;
 }
 

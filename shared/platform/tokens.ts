@@ -7,6 +7,8 @@ export type ClientRight = (typeof clientRights)[number];
 /** All rights that a client's token may have. */
 export const tokenRights = ["call", ...clientRights] as const;
 type TokenRight = (typeof tokenRights)[number];
+/** Rights of a token whose entry names none. */
+const defaultRights = ["call"] as const;
 
 const tokenSchema = z.strictObject({
   /** Name of the token in logs. */
@@ -74,9 +76,10 @@ export function callerOf(
   tokens: z.infer<typeof tokensSchema>,
   now: number,
 ): Caller | undefined {
-  const digest = hash("sha256", token, "buffer"); // a tenth of the time of createHash
+  // A tenth of the time of createHash. In hex, as a buffer of its own for each hash takes twice as long.
+  const digest = Buffer.from(hash("sha256", token, "hex"), "hex");
   let found: Caller | undefined;
-  for (const { id, sha256, client, agents, rights = ["call"] as const, notAfter } of tokens) {
+  for (const { id, sha256, client, agents, rights = defaultRights, notAfter } of tokens) {
     const same = timingSafeEqual(digest, Buffer.from(sha256, "hex"));
     const valid = notAfter === undefined || now < Date.parse(notAfter);
     if (same && valid) found = { tokenId: id, client: client ?? id, agents, rights };
@@ -91,7 +94,7 @@ export function agentsOfClient(
   now: number,
 ): string[] {
   const own = tokens.filter(
-    ({ id, client: owner = id, rights = ["call"] as const, notAfter }) =>
+    ({ id, client: owner = id, rights = defaultRights, notAfter }) =>
       owner === client &&
       rights.includes("call") &&
       (notAfter === undefined || now < Date.parse(notAfter)),

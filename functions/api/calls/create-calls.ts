@@ -28,7 +28,7 @@ export async function createCalls(
   const origin = await originOf(c, deps, posted, path, refusals, startedAt);
   if (origin instanceof Response) return origin;
   const { requestId, isReplay } = origin;
-  c.set("requestId", requestId);
+  if (isReplay) c.set("requestId", requestId);
   // Once their time is over, calls of the first request that have rows have ended. Calls without rows may
   // still be dialed.
   const isOver = startedAt >= expiryOf(origin, settings.plan);
@@ -36,14 +36,10 @@ export async function createCalls(
   const acceptedAt = isOver ? startedAt : origin.acceptedAt;
   const isBatch = Array.isArray(body);
   const message = requestMessage({ requestId, client, acceptedAt }, text, isBatch);
-  const fields = {
-    request_id: requestId,
-    client,
-    token_id: tokenId,
-    count: isBatch ? body.length : 1,
-    ...(isReplay ? { replayed: true } : {}),
-  };
-  return accept(c, deps, message, fields, startedAt);
+  const count = isBatch ? body.length : 1;
+  const fields: LogFields = { request_id: requestId, client, token_id: tokenId, count };
+  if (isReplay) fields.replayed = true;
+  return await accept(c, deps, message, fields, startedAt);
 }
 
 /** Sends the request to the queue and answers. */
@@ -64,14 +60,12 @@ async function accept(
     return problem(c, 503, detail, { headers: { "retry-after": "5" } });
   }
   log("info", "request.accepted", { ...fields, ms: clock.now() - startedAt });
-  return new Response(null, {
-    status: 201,
-    headers: {
-      "x-request-id": c.get("requestId"),
-      "content-length": "0", // without it, a server in Node uses chunked encoding
-      ...(fields.replayed === true ? { "idempotency-replayed": "true" } : {}),
-    },
-  });
+  const headers: Record<string, string> = {
+    "x-request-id": c.get("requestId"),
+    "content-length": "0", // without it, a server in Node uses chunked encoding
+  };
+  if (fields.replayed === true) headers["idempotency-replayed"] = "true";
+  return new Response(null, { status: 201, headers });
 }
 
 /** Returns the errors of a body by the plan and the token, at most as many as an answer names. */

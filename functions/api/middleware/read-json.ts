@@ -68,7 +68,7 @@ export async function readAtMost(c: Context, bytesMax: number): Promise<Uint8Arr
   const stated = c.req.header("content-length");
   if (stated !== undefined && c.req.header("transfer-encoding") === undefined) {
     if (Number(stated) > bytesMax) return undefined;
-    const bytes = new Uint8Array(await c.req.arrayBuffer());
+    const bytes = new Uint8Array(await c.req.raw.arrayBuffer());
     return bytes.byteLength > bytesMax ? undefined : bytes;
   }
   const chunks: Uint8Array[] = [];
