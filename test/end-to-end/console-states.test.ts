@@ -97,6 +97,33 @@ describe("the operator's page", () => {
     await page.getByText("Loading …").waitFor({ state: "detached" });
   });
 
+  it("stays open though a former token is refused late", async () => {
+    await page.goto(`${server.address}/operator`);
+    let answer = () => {};
+    const answered = new Promise<void>((done) => (answer = done));
+    const isRefused = page.waitForResponse(
+      (response) => /\/operator\/counts/.test(response.url()) && response.status() === 401,
+    );
+    await page.route(
+      /\/operator\/counts/,
+      async (route) => {
+        await answered;
+        await route.continue();
+      },
+      { times: 1 },
+    );
+    await page.getByLabel("Operator's token").fill(tokens.crm);
+    await page.keyboard.press("Enter");
+    await page.getByText(/not an operator's/).waitFor();
+    await page.getByLabel("Operator's token").fill(tokens.operator);
+    await page.keyboard.press("Enter");
+    await page.getByText("No call has ended in the last 24 hours.").waitFor();
+    answer();
+    await isRefused;
+    await page.waitForTimeout(200);
+    expect(await page.getByText("No call has ended in the last 24 hours.").isVisible()).toBe(true);
+  });
+
   it("follows a request while it is open, without being asked", async () => {
     const { ledger, documents } = server.api;
     await fillWithADay(ledger, documents, Date.now());

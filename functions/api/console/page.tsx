@@ -29,7 +29,9 @@ function Page() {
       try {
         return await ask(token, path, body);
       } catch (error) {
-        if (error instanceof AskError && error.status === 401)
+        // A late answer to a former token must not sign out who has entered another one since.
+        const isOfThis = sessionStorage.getItem(tokenKey) === token;
+        if (error instanceof AskError && error.status === 401 && isOfThis)
           leave("The token is not an operator's, or no longer.");
         throw error;
       }
