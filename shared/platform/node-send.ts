@@ -17,7 +17,7 @@ const usualHeaders = {
 
 /**
  * Agents that open a connection for each request. The provider may close a kept-open one just as it is used, which
- * looks like an unknown outcome. TLS sessions are resumed, so only the first handshake with a host costs a signature.
+ * looks like an unknown outcome. TLS sessions are resumed.
  */
 const agents = { http: new HttpAgent(), https: new HttpsAgent() };
 

@@ -86,7 +86,10 @@ async function fill(page: string, name: string, text: string): Promise<void> {
   const old = await readFile(path, "utf8");
   const between = new RegExp(`(<!-- ${name} -->\n)[^]*?(<!-- /${name} -->)`);
   if (!between.test(old)) throw new Error(`${page} has no place for ${name}`);
-  await writeFile(path, old.replace(between, `$1\n${text}\n\n$2`));
+  await writeFile(
+    path,
+    old.replace(between, (_, start: string, end: string) => `${start}\n${text}\n\n${end}`),
+  );
 }
 
 async function draw({

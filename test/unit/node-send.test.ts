@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sendByNode } from "../../shared/platform/node-send.ts";
@@ -112,8 +113,10 @@ describe("sending by Node's client", () => {
     expect({ requests, received }).toEqual({ requests: 0, received: [] });
   });
 
-  it("sends to a server whose certificate is trusted", async () => {
-    const server = createTlsServer(certificate, (_request, response) => response.end("well"));
+  it("sends to a server whose certificate is trusted, and resumes its session", async () => {
+    const server = createTlsServer(certificate, ({ socket }, response) => {
+      response.end(socket instanceof TLSSocket && socket.isSessionReused() ? "again" : "first");
+    });
     const url = `https://localhost:${await portOf(server)}/`;
     const folder = await mkdtemp(join(tmpdir(), "node-send-"));
     closing.push(() => rm(folder, { recursive: true }));
@@ -125,7 +128,7 @@ describe("sending by Node's client", () => {
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, "ca.pem") };
     const args = ["--input-type=module", "--eval", script];
     const { stdout } = await promisify(execFile)(process.execPath, args, { env });
-    expect(stdout).toBe("well\nwell\n");
+    expect(stdout).toBe("first\nagain\n");
   });
 
   it("is surely not placed where TLS does not come about before the time limit", async () => {
