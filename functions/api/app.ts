@@ -1,15 +1,17 @@
 import type { Context, Hono } from "hono";
-import { addPart, createBaseApp, identify, identifyRequests } from "./base-app.ts";
-import { addCallbacks } from "./callbacks/take-callbacks.ts";
+import { withCalls } from "../../shared/calls/ids.ts";
+import { addPart, createBaseApp, identify, identifyRequests } from "./http/base-app.ts";
+import { addCallbacks } from "./callbacks/receive-callbacks.ts";
 import { unknownField } from "./calls/call-errors.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { type Endpoint, endpoints } from "./calls/endpoints.ts";
-import type { ApiDeps, ApiEnv, OtherDeps, UncheckedApiDeps } from "./context.ts";
-import { callerIn } from "./middleware/authenticate.ts";
-import { readBody } from "./middleware/read-json.ts";
-import { withPortLimits } from "./port-limits.ts";
-import { errorsOf, problem, unprocessable } from "./problem.ts";
-import { serveDocuments } from "./serve-files.ts";
+import type { ApiDeps, ApiEnv, OtherDeps, UncheckedApiDeps } from "./http/context.ts";
+import { callerIn } from "./http/authenticate.ts";
+import { readBody } from "./http/read-json.ts";
+import { withPortLimits } from "./http/port-limits.ts";
+import { errorsOf, problem, unprocessable } from "./http/problem.ts";
+import { refuseOtherMethods } from "./http/refuse-other-methods.ts";
+import { serveDocuments } from "./http/serve-files.ts";
 
 /**
  * Creates the API. `POST /v1/calls` takes a call, `POST /v1/calls/batch` an array of them. Both answer 201
@@ -57,7 +59,7 @@ async function acceptCalls(
   deps: ApiDeps | undefined,
   others: OtherDeps,
 ): Promise<Response> {
-  const requestId = identify(c, others);
+  const id = identify(c, others);
   const caller = callerIn(c, (token) => {
     const known = others.callerOf(token, others.clock.now());
     return known?.rights.includes("call") === true ? known : undefined;
@@ -68,6 +70,8 @@ async function acceptCalls(
   const { data, error } = body.safeParse(read.value);
   if (data === undefined) return unprocessable(c, errorsOf(error?.issues ?? [], unknownField));
   if (deps === undefined) return unconfigured(c);
+  const requestId = withCalls(id, Array.isArray(data) ? data.length : 1);
+  c.set("requestId", requestId);
   const { bytes, text } = read;
   return await createCalls(c, deps, { requestId, caller, bytes, text, body: data });
 }
@@ -76,13 +80,10 @@ async function acceptCalls(
 function createRest(others: OtherDeps): Hono<ApiEnv> {
   const app = createBaseApp(others);
   app.use(identifyRequests(others));
-  for (const { path } of endpoints) {
-    app.all(path, (c) =>
-      problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } }),
-    );
-  }
+  for (const { path } of endpoints) refuseOtherMethods(app, path, ["post"]);
   serveDocuments(app, others.readServed);
   app.get("/healthz", (c) => c.text("ok\n"));
+  refuseOtherMethods(app, "/healthz", ["get"]);
   return app;
 }
 

@@ -1,14 +1,14 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import { createD1Documents } from "../../shared/documents/d1-documents.ts";
-import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import { workerLog as log } from "../../shared/platform/log.ts";
-import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
-import { readApiSettings, readOperators, readTokens } from "../../shared/platform/settings.ts";
-import { clientRights } from "../../shared/platform/tokens.ts";
-import { withGatheredTokens } from "../../shared/platform/token-secrets.ts";
-import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
+import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import { workerLog as log } from "../../shared/lib/log.ts";
+import { createCloudflareQueue } from "../../shared/cloudflare/queue.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { randomId, randomVersion } from "../../shared/lib/random.ts";
+import { readApiSettings, readOperators, readTokens } from "../../shared/settings/settings.ts";
+import { clientRights } from "../../shared/settings/tokens.ts";
+import { withGatheredTokens } from "../../shared/cloudflare/token-secrets.ts";
+import { stringsOf, type WorkerEnv } from "../../shared/cloudflare/environment.ts";
 import { createApp } from "./app.ts";
 import { bundledParts } from "./parts.ts";
 

@@ -10,6 +10,8 @@ import type { LambdaEvent } from "hono/aws-lambda";
  * - A header that is empty, or not of printable ASCII, becomes an empty one. The adapter drops the former and
  * encodes the latter, so that a malformed Idempotency-Key would count as none, or as another. A tab is kept:
  * it is allowed in a header (RFC 9110, 5.5), and the routes decide about it.
+ * - Headers of one name become one, joined by commas (RFC 9110, 5.3), as payload 2.0 has them. The adapter joins those of a
+ * load balancer by semicolons, so that two keys would count as one.
  */
 export function adaptEvent(event: LambdaEvent, basePath = ""): LambdaEvent {
   const context: object | undefined = "requestContext" in event ? event.requestContext : undefined;
@@ -31,8 +33,9 @@ export function adaptEvent(event: LambdaEvent, basePath = ""): LambdaEvent {
   }
   if ("multiValueHeaders" in adapted) {
     for (const [name, values] of Object.entries(adapted.multiValueHeaders ?? {})) {
-      if (values === undefined || values.every(isPrintable)) continue;
-      const multiValueHeaders = { ...adapted.multiValueHeaders, [name]: [" "] };
+      if (values === undefined) continue;
+      const joined = values.every(isPrintable) ? values.join(", ") : " ";
+      const multiValueHeaders = { ...adapted.multiValueHeaders, [name]: [joined] };
       Object.assign(adapted, { multiValueHeaders });
     }
   }

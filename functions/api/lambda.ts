@@ -2,23 +2,24 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import { createAwsPlatform, everyFiveMinutes } from "../../shared/platform/aws-platform.ts";
-import type { Documents } from "../../shared/documents/documents.ts";
-import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { lazyPort } from "../../shared/platform/lazy-port.ts";
-import { lambdaLog as log } from "../../shared/platform/lambda-log.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import { createSqsQueue } from "../../shared/queue/sqs-queue.ts";
-import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
+import { createAwsPlatform, everyFiveMinutes } from "../../shared/aws/platform.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { CallLedger } from "../../shared/ports/ledger.ts";
+import { lazyPort } from "../../shared/lib/lazy-port.ts";
+import { lambdaLog as log } from "../../shared/aws/log.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { createSqsQueue } from "../../shared/aws/sqs-queue.ts";
+import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import {
   readApiSettings,
   readClientRights,
   readOperators,
   readTokens,
-} from "../../shared/platform/settings.ts";
+} from "../../shared/settings/settings.ts";
 import { createApp } from "./app.ts";
-import type { Parts } from "./context.ts";
+import type { Parts } from "./http/context.ts";
 import { adaptEvent } from "./lambda-event.ts";
+import { dayMs } from "../../shared/lib/units.ts";
 
 /** Folder of the served files, beside the handler. */
 const servedFolder = join(import.meta.dirname, "generated/served");
@@ -26,25 +27,25 @@ const servedFolder = join(import.meta.dirname, "generated/served");
 const platform = createAwsPlatform(process.env, log);
 
 async function createLedger(retentionMs: number): Promise<CallLedger> {
-  const { createDynamoLedger } = await import("../../shared/ledger/dynamodb-ledger.ts");
+  const { createDynamoLedger } = await import("../../shared/aws/dynamodb-ledger.ts");
   return createDynamoLedger(await platform.dynamo(), platform.table, retentionMs);
 }
 
 async function createDocuments(): Promise<Documents> {
-  const { createDynamoDocuments } = await import("../../shared/documents/dynamodb-documents.ts");
+  const { createDynamoDocuments } = await import("../../shared/aws/dynamodb-documents.ts");
   const client = await platform.dynamo();
   return createDynamoDocuments(client, platform.table, Date.now, () => randomVersion());
 }
 
 const parts: Parts = {
   operator: async () => (await import("./operator/operator.ts")).createOperator,
-  requests: async () => (await import("./requests/requests.ts")).createRequests,
+  requests: async () => (await import("./requests/routes.ts")).createRequests,
 };
 
 const wire = everyFiveMinutes(async () => {
   const environment = await platform.environment();
   const settings = readApiSettings(environment, dialPlan, log);
-  const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;
+  const retentionMs = "value" in settings ? settings.value.plan.retentionDays * dayMs : 0;
   const app = createApp({
     queue: createSqsQueue(platform),
     eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),

@@ -1,6 +1,6 @@
-import type { Parts } from "./context.ts";
+import type { Parts } from "./http/context.ts";
 import { createOperator } from "./operator/operator.ts";
-import { createRequests } from "./requests/requests.ts";
+import { createRequests } from "./requests/routes.ts";
 
 /** The parts of the API, loaded with whoever imports this. */
 export const bundledParts: Parts = {

@@ -1,25 +1,34 @@
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
-import { createD1Documents } from "../../shared/documents/d1-documents.ts";
-import { createR2EpochStore } from "../../shared/documents/r2-epoch-store.ts";
-import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import { workerLog as log } from "../../shared/platform/log.ts";
+import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
+import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import { workerLog as log } from "../../shared/lib/log.ts";
 import {
   createCloudflareDeadLetters,
   createCloudflareQueue,
   deliveredByCloudflare,
-} from "../../shared/queue/cloudflare-queue.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
-import { readDialerSettings } from "../../shared/platform/settings.ts";
-import type { Send } from "../../shared/platform/send.ts";
-import { stringsOf, type WorkerEnv } from "../../shared/platform/worker-env.ts";
+} from "../../shared/cloudflare/queue.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
+import { readDialerSettings } from "../../shared/settings/settings.ts";
+import type { Send } from "../../shared/lib/http-client.ts";
+import { stringsOf, type WorkerEnv } from "../../shared/cloudflare/environment.ts";
 import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
+import { minuteMs } from "../../shared/lib/units.ts";
 
 /** Cloudflare ends a queue consumer after 15 minutes; the last half minute is left to acknowledge. */
-const invocationMsMax = 14.5 * 60_000;
-/** Cron expression of the purge, as in wrangler.toml. The other cron runs the sweep. */
+const invocationMsMax = 14.5 * minuteMs;
+/** Cron expressions of the dispatcher and of the purge, as in wrangler.toml. The other cron runs the sweep. */
+const dispatchCron = "*/1 * * * *";
 const purgeCron = "30 * * * *";
+/** Deliveries of the call queue at once, as in wrangler.toml, where the environment does not say. */
+const consumersDefault = 50;
+
+const runs: ReadonlyMap<string, "dispatch" | "purge"> = new Map([
+  [dispatchCron, "dispatch"],
+  [purgeCron, "purge"],
+]);
 
 let handlers: Handlers | undefined;
 
@@ -44,6 +53,9 @@ function wire(env: WorkerEnv): Handlers {
     clock: systemClock,
     random: { version: randomVersion, fraction: Math.random },
     concurrency: 5, // a Worker may open six connections at once; one is left for the ledger
+    consumers: Number(environment["CONSUMERS"]) || consumersDefault,
+    // D1 takes a thousand queries of an invocation. The next cron starts the next dispatcher.
+    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
     sweepSeconds: sweepSecondsOf(environment),
     log,
     memory: createDialerMemory(),
@@ -64,10 +76,10 @@ export default {
       else message.retry({ delaySeconds: answer?.retryAfterSeconds ?? 60 });
     }
   },
-  /** Cron triggers run beside the queue, so a sweep waits behind no delivery. */
+  /** Cron triggers run beside the queue, so that neither a dispatcher nor a sweep waits behind a delivery. */
   async scheduled({ cron }, env) {
     handlers ??= wire(env);
-    const run = cron === purgeCron ? handlers.purge : handlers.sweep;
-    await run(Date.now() + invocationMsMax);
+    const run = runs.get(cron) ?? "sweep";
+    await handlers[run](Date.now() + invocationMsMax);
   },
 } satisfies ExportedHandler<WorkerEnv>;

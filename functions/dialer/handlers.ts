@@ -1,12 +1,14 @@
-import type { Settings } from "../../shared/platform/settings.ts";
-import type { AckOrRetry, Delivered } from "../../shared/queue/call-queue.ts";
-import type { DialerDeps, DialerSettings } from "./context.ts";
-import { handleDeadLetters, storeOrRetry } from "./dead-letters.ts";
-import { handleMessages } from "./handle-messages.ts";
-import { purge } from "./purge.ts";
-import { acknowledgeDeadEvents, handleEvents } from "./handle-events.ts";
-import { retryLater } from "./retry.ts";
-import { sweep } from "./sweep.ts";
+import type { Settings } from "../../shared/settings/settings.ts";
+import type { AckOrRetry, Delivered } from "../../shared/ports/queue.ts";
+import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
+import { dispatch } from "./dispatch/dispatcher.ts";
+import { handleDeadEvents } from "./consume/dead-events.ts";
+import { handleDeadLetters, storeOrRetry } from "./consume/consume-dead-letters.ts";
+import { handleMessages } from "./consume/consume-calls.ts";
+import { purge } from "./sweep/purge.ts";
+import { handleEvents } from "./consume/consume-events.ts";
+import { retryLater } from "./consume/retry.ts";
+import { sweep } from "./sweep/sweep.ts";
 
 /** Handlers of what a platform invokes the dialer for. None throws; `deadline` is in milliseconds since the epoch. */
 export interface Handlers {
@@ -18,12 +20,14 @@ export interface Handlers {
   events(delivered: readonly Delivered[], deadline: number): Promise<AckOrRetry[]>;
   /** Handles a delivery of the events' dead-letter queue. */
   deadEvents(delivered: readonly Delivered[]): Promise<AckOrRetry[]>;
+  /** Runs the loop that decides whose turn it is. */
+  dispatch(deadline: number): Promise<void>;
   sweep(deadline: number): Promise<void>;
   purge(deadline: number): Promise<void>;
 }
 
 /** Name of the handler of a queue. */
-export type QueueHandler = Exclude<keyof Handlers, "sweep" | "purge">;
+export type QueueHandler = Exclude<keyof Handlers, "dispatch" | "sweep" | "purge">;
 
 /** Returns which handler a queue has. The ends of the queues' names, and so of their ARNs, tell them apart. */
 export function handlerFor(queueName: string): QueueHandler {
@@ -43,7 +47,8 @@ export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers
     messages: (delivered, deadline) => handleMessages(delivered, deps, deadline),
     deadLetters: (delivered) => handleDeadLetters(delivered, deps),
     events: (delivered, deadline) => handleEvents(delivered, deps, deadline),
-    deadEvents: async (delivered) => acknowledgeDeadEvents(delivered, deps),
+    deadEvents: (delivered) => handleDeadEvents(delivered, deps),
+    dispatch: (deadline) => dispatch(deps, deadline),
     sweep: (deadline) => sweep(deps, deadline),
     purge: (deadline) => purge(deps, deadline),
   };
@@ -58,10 +63,16 @@ function unconfigured(problem: string, deps: Pick<DialerDeps, "deadLetters" | "l
   return {
     messages: handBack,
     events: handBack,
-    deadEvents: async (delivered) => acknowledgeDeadEvents(delivered, deps),
+    async deadEvents(delivered) {
+      alarm(delivered.length);
+      return handleDeadEvents(delivered, deps);
+    },
     async deadLetters(delivered) {
       alarm(delivered.length);
       return Promise.all(delivered.map((one) => storeOrRetry(one, deps)));
+    },
+    async dispatch() {
+      alarm(0);
     },
     async sweep() {
       alarm(0);

@@ -5,28 +5,35 @@ import {
   type AwsPlatform,
   createAwsPlatform,
   everyFiveMinutes,
-} from "../../shared/platform/aws-platform.ts";
-import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
-import { createS3EpochStore } from "../../shared/documents/s3-epoch-store.ts";
-import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { lambdaLog as log } from "../../shared/platform/lambda-log.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import {
-  createS3DeadLetters,
-  createSqsQueue,
-  deliveredBySqs,
-} from "../../shared/queue/sqs-queue.ts";
-import { sendByNode } from "../../shared/platform/node-send.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
-import { readDialerSettings } from "../../shared/platform/settings.ts";
+} from "../../shared/aws/platform.ts";
+import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
+import { createS3EpochStore } from "../../shared/aws/s3-epoch-store.ts";
+import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
+import { createWake } from "../../shared/aws/lambda-invoke.ts";
+import { lambdaLog as log } from "../../shared/aws/log.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { createS3DeadLetters, createSqsQueue, deliveredBySqs } from "../../shared/aws/sqs-queue.ts";
+import { sendByNode } from "../../shared/aws/node-client.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
+import { readDialerSettings } from "../../shared/settings/settings.ts";
 import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers, type QueueHandler } from "./handlers.ts";
+import { dayMs, minuteMs } from "../../shared/lib/units.ts";
 
-/** Event that the EventBridge schedules send: a sweep every minute, a purge every hour. */
+/**
+ * Event that the EventBridge schedules send: a dispatcher and a sweep every minute, a purge every hour. A dispatcher that
+ * is woken gets the same.
+ */
 export interface ScheduledEvent {
-  scheduled: "sweep" | "purge";
+  scheduled: "dispatch" | "sweep" | "purge";
 }
 
+/** Deliveries of the call queue at once, where the stack does not say. */
+const consumersDefault = 20;
+/** New rows a second of one request: a part of an index of DynamoDB takes a thousand writes a second, and claims are some. */
+const rowsPerSecond = 500;
+
+const wakeEvent: ScheduledEvent = { scheduled: "dispatch" };
 const platform: AwsPlatform = createAwsPlatform(process.env, log);
 const memory = createDialerMemory();
 const queueUrls: Record<QueueHandler, string> = {
@@ -46,7 +53,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
     (plan) => connect({ environment, fetch: sendByNode, now, print }, plan),
     log,
   );
-  const retentionMs = "value" in settings ? settings.value.plan.retentionDays * 86_400_000 : 0;
+  const retentionMs = "value" in settings ? settings.value.plan.retentionDays * dayMs : 0;
   const dynamo = await platform.dynamo();
   return createHandlers({
     queue: createSqsQueue(platform),
@@ -59,6 +66,10 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
     clock: systemClock,
     random: { version: randomVersion, fraction: Math.random },
     concurrency: 25,
+    consumers: Number(environment["CONSUMERS"]) || consumersDefault,
+    rowsPerSecond,
+    dispatcher: { lifeMs: 13 * minuteMs, queriesMax: Infinity, headsPerLook: 200, endsIdle: true },
+    wakeDispatcher: createWake(process.env, JSON.stringify(wakeEvent)),
     sweepSeconds: sweepSecondsOf(environment),
     log,
     memory,
@@ -73,8 +84,7 @@ export async function handler(
   const handlers = await wire();
   const deadline = Date.now() + context.getRemainingTimeInMillis();
   if ("Records" in event) return deliver(event, handlers, deadline);
-  const run = event.scheduled === "purge" ? handlers.purge : handlers.sweep;
-  await run(deadline);
+  await handlers[event.scheduled](deadline);
   return undefined;
 }
 

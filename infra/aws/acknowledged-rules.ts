@@ -8,7 +8,7 @@ export function acknowledgeRules(stack: Stack, bucket: s3.Bucket, isTraced: bool
     "AwsSolutions-APIG4":
       "The function authenticates: bearer tokens with agents and an end, compared in constant time.",
     "AwsSolutions-S1":
-      "The bucket holds queue messages for 30 days; only the two functions' roles can reach it.",
+      "The bucket holds queue messages for 30 days; only the functions' roles can reach it.",
     "AwsSolutions-SMG4":
       "The secret holds tokens that clients know: rotated by adding one and removing one, not by a schedule.",
     [`AwsSolutions-IAM5[Resource::<${bucketId}.Arn>/messages/*]`]:

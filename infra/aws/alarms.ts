@@ -71,7 +71,7 @@ function createTopic(stack: Stack, alarmEmail: string | undefined): sns.Topic {
 
 function conditionsOf(watched: Watched): Record<string, Condition> {
   const { queue, deadQueue, eventsQueue, deadEventsQueue, table } = watched;
-  const { api, dialer, httpApi, logged } = watched;
+  const { api, dialer, dispatcher, httpApi, logged } = watched;
   return {
     DeadLetters: {
       metric: deadQueue.metricApproximateNumberOfMessagesVisible(minute),
@@ -95,7 +95,7 @@ function conditionsOf(watched: Watched): Record<string, Condition> {
     BreakerOpened: {
       metric: logged.breakersOpened,
       description:
-        "an account, a route, an agent or a receiver of events of the dial plan is in trouble",
+        "an account, the calls of a client and an agent, or a receiver of events is in trouble",
     },
     CallsNeedReview: {
       metric: logged.review,
@@ -103,7 +103,7 @@ function conditionsOf(watched: Watched): Record<string, Condition> {
     },
     DialerAlarms: {
       metric: logged.dialerAlarms,
-      description: "the dialer's log has an event of level alarm",
+      description: "the dialer's log or the dispatcher's has an event of level alarm",
     },
     ApiAlarms: {
       metric: logged.apiAlarms,
@@ -112,6 +112,14 @@ function conditionsOf(watched: Watched): Record<string, Condition> {
     DialerErrors: {
       metric: dialer.made.metricErrors(minute),
       description: "the dialer's function fails",
+    },
+    DispatcherErrors: {
+      metric: dispatcher.made.metricErrors(minute),
+      description: "the dispatcher's function fails: waiting calls may not get their turns",
+    },
+    DispatcherSilent: {
+      metric: logged.dispatcherSilent,
+      description: "calls are due, and no dispatcher has looked at them for three minutes",
     },
     ApiErrors: { metric: api.made.metricErrors(minute), description: "the API's function fails" },
     DialerThrottles: {

@@ -1,5 +1,6 @@
 import { Aws, aws_iam as iam, type Stack, Validations } from "aws-cdk-lib";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
+import { isConnectRoute } from "../../shared/providers/amazon-connect.ts";
 
 /**
  * Allows a role to place calls through the Amazon Connect instances of the dial plan's routes and to read what
@@ -13,11 +14,12 @@ export function allowAmazonConnect(
   role: iam.Role,
   { agents }: Pick<DialPlan, "agents">,
 ): void {
-  const contacts = Object.values(agents).flatMap((route) =>
-    route.type === "amazon-connect"
-      ? [{ region: route.region, path: `instance/${route.instance.toLowerCase()}/contact/*` }]
-      : [],
-  );
+  const contacts = Object.values(agents)
+    .filter(isConnectRoute)
+    .map(({ region, instance }) => ({
+      region,
+      path: `instance/${instance.toLowerCase()}/contact/*`,
+    }));
   if (contacts.length === 0) return;
   const arnsIn = (partition: string, account: string) => [
     ...new Set(

@@ -4,7 +4,7 @@ import { waitingMetric } from "./log-metrics.ts";
 
 /** Creates the dashboard: the way of a call from the request to its outcome, and what may hold it. */
 export function createDashboard(stack: Stack, watched: Watched): void {
-  const { queue, deadQueue, api, dialer, httpApi, logged } = watched;
+  const { queue, deadQueue, api, dialer, dispatcher, httpApi, logged } = watched;
   const period = Duration.minutes(1);
   const minute = { period };
   const graph = (title: string, ...left: cloudwatch.IMetric[]) =>
@@ -41,11 +41,17 @@ export function createDashboard(stack: Stack, watched: Watched): void {
         graph("Acceptance, p99", httpApi.metricLatency({ ...minute, statistic: "p99" })),
       ],
       [
-        graph("Functions' errors", api.made.metricErrors(minute), dialer.made.metricErrors(minute)),
+        graph(
+          "Functions' errors",
+          api.made.metricErrors(minute),
+          dialer.made.metricErrors(minute),
+          dispatcher.made.metricErrors(minute),
+        ),
         graph(
           "Functions' throttles",
           api.made.metricThrottles(minute),
           dialer.made.metricThrottles(minute),
+          dispatcher.made.metricThrottles(minute),
         ),
       ],
     ],

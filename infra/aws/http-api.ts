@@ -7,7 +7,8 @@ import {
   type Stack,
 } from "aws-cdk-lib";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
-import { type Functions, logRetention } from "./functions.ts";
+import type { Functions } from "./functions.ts";
+import { logRetention } from "./lambda-function.ts";
 import type { OutboundCallsProps } from "./props.ts";
 
 /** Limits above the design load: a request refused here with 429 never reaches the application. */

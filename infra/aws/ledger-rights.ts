@@ -1,6 +1,6 @@
 import { type aws_dynamodb as dynamodb, aws_iam as iam } from "aws-cdk-lib";
-import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
-import type { ClientRight } from "../../shared/platform/tokens.ts";
+import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
+import type { ClientRight } from "../../shared/settings/tokens.ts";
 import type { OutboundCallsProps } from "./props.ts";
 
 /** Allows a role to read and write all of the ledger. */
@@ -9,6 +9,15 @@ export function allowLedger(role: iam.Role, table: Pick<dynamodb.ITableV2, "tabl
   const arns = Object.keys(dynamoTable.indexes).map((index) => `${table.tableArn}/index/${index}`);
   // Documents of a kind are listed by a query of the table itself.
   allow(role, ["Query"], [table.tableArn, ...arns]);
+}
+
+/** Allows the dispatcher's role to read what waits and to write it, but to delete nothing. */
+export function allowDispatcherLedger(
+  role: iam.Role,
+  table: Pick<dynamodb.ITableV2, "tableArn">,
+): void {
+  allowItems(role, table, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"]);
+  allow(role, ["Query"], [table.tableArn, `${table.tableArn}/index/due`]);
 }
 
 /** Items that a right is about, as dynamodb-table.ts names their partitions, and what is done with them. */

@@ -1,14 +1,23 @@
-/** Timeout of the dialer's function. */
-export const dialerTimeoutSeconds = 120;
+/** Timeout of the API's function: a second less than API Gateway waits. */
+export const apiTimeoutSeconds = 29;
+/**
+ * Timeout of the dialer's function: any time limit that a plan may have (90 s), with ten seconds before the request and
+ * twenty after it, and a minute for all else of a delivery.
+ */
+export const dialerTimeoutSeconds = 180;
+/** Timeout of the dispatcher's function: the longest that Lambda allows. */
+export const dispatcherTimeoutSeconds = 900;
 
 /** Maximum concurrent deliveries of the call queue without a reservation. */
 const deliveriesAtOnce = 20;
-/** The same of the events queue, and of each dead-letter queue: the least that Lambda accepts, so that most are left to dial. */
+/** The same of the events queue. Several receivers that begin to hang at the same moment hold one each, for 15 seconds. */
+export const eventsDeliveriesAtOnce = 6;
+/** The same of each dead-letter queue: the least that Lambda accepts, so that most are left to dial. */
 export const otherDeliveriesAtOnce = 2;
-const otherQueues = 3;
+const otherQueues = 2;
 /** Reserved invocations kept free for the sweep and the purge, which must not wait for deliveries. */
 const scheduledAtOnce = 2;
-const others = otherQueues * otherDeliveriesAtOnce + scheduledAtOnce;
+const others = eventsDeliveriesAtOnce + otherQueues * otherDeliveriesAtOnce + scheduledAtOnce;
 /** Least reservation of the dialer. Lambda accepts no maximum of concurrent deliveries below two. */
 export const reservationMin = others + 2;
 

@@ -1,9 +1,4 @@
-import {
-  type aws_cloudwatch as cloudwatch,
-  aws_logs as logs,
-  Duration,
-  type Stack,
-} from "aws-cdk-lib";
+import { aws_cloudwatch as cloudwatch, aws_logs as logs, Duration, type Stack } from "aws-cdk-lib";
 import type { Functions } from "./functions.ts";
 
 /** Metrics of a minute that are counted from the functions' logs. */
@@ -13,8 +8,9 @@ export interface LogMetrics {
   rejected: cloudwatch.IMetric;
   review: cloudwatch.IMetric;
   breakersOpened: cloudwatch.IMetric;
+  dispatcherSilent: cloudwatch.IMetric;
   fullSweeps: cloudwatch.Metric;
-  /** Events of level `alarm`. */
+  /** Events of level `alarm`: of dialer and dispatcher, and of the API. */
   dialerAlarms: cloudwatch.IMetric;
   apiAlarms: cloudwatch.IMetric;
   /** Namespace of these metrics, one of each stack. */
@@ -28,37 +24,44 @@ export const waitingMetric = "call.waiting";
  * Counts events by their fields, never by words: an agent may be named `alarm`. A line of Lambda's JSON format
  * holds the event as the object `message`.
  */
-export function countLoggedEvents(stack: Stack, { api, dialer }: Functions): LogMetrics {
+export function countLoggedEvents(stack: Stack, functions: Functions): LogMetrics {
   const namespace = `OutboundCalls/${stack.stackName}`;
   const count = (
-    logGroup: logs.LogGroup,
+    names: readonly (keyof Functions)[],
     metricName: string,
     [field, value]: ["event" | "level", string],
     options: Pick<logs.MetricFilterOptions, "metricValue" | "dimensions"> = {},
-  ) =>
-    new logs.MetricFilter(stack, `${metricName}-count`, {
-      logGroup,
-      filterPattern: logs.FilterPattern.stringValue(`$.message.${field}`, "=", value),
-      metricNamespace: namespace,
-      metricName,
-      ...options,
-    }).metric({ statistic: "Sum", period: Duration.minutes(1) });
-  const dialed = (event: string) => count(dialer.logGroup, event, ["event", event]);
+  ) => {
+    for (const name of names) {
+      new logs.MetricFilter(stack, `${metricName}-${name}-count`, {
+        logGroup: functions[name].logGroup,
+        filterPattern: logs.FilterPattern.stringValue(`$.message.${field}`, "=", value),
+        metricNamespace: namespace,
+        metricName,
+        ...options,
+      });
+    }
+    const period = Duration.minutes(1);
+    return new cloudwatch.Metric({ namespace, metricName, statistic: "Sum", period });
+  };
+  const dialed = (event: string) => count(["dialer"], event, ["event", event]);
+  // The dispatcher ends calls that must not be dialed, or has them wait for their hours.
+  const decided = (event: string, options = {}) =>
+    count(["dialer", "dispatcher"], event, ["event", event], options);
 
-  count(dialer.logGroup, waitingMetric, ["event", waitingMetric], {
-    dimensions: { reason: "$.message.reason" },
-  });
+  decided(waitingMetric, { dimensions: { reason: "$.message.reason" } });
   return {
-    accepted: count(api.logGroup, "request.accepted", ["event", "request.accepted"], {
+    accepted: count(["api"], "request.accepted", ["event", "request.accepted"], {
       metricValue: "$.message.count",
     }),
     placed: dialed("call.placed"),
-    rejected: dialed("call.rejected"),
+    rejected: decided("call.rejected"),
     review: dialed("call.needs_review"),
     breakersOpened: dialed("breaker.opened"),
+    dispatcherSilent: dialed("dispatcher.silent"),
     fullSweeps: dialed("sweep.full"),
-    dialerAlarms: count(dialer.logGroup, "dialer.alarm", ["level", "alarm"]),
-    apiAlarms: count(api.logGroup, "api.alarm", ["level", "alarm"]),
+    dialerAlarms: count(["dialer", "dispatcher"], "dialer.alarm", ["level", "alarm"]),
+    apiAlarms: count(["api"], "api.alarm", ["level", "alarm"]),
     namespace,
   };
 }

@@ -1,5 +1,5 @@
 /** Tags by which commands find the secrets of a stack, whose names CloudFormation makes. */
 export const secretTags = { stack: "outbound-calls:stack", kind: "outbound-calls:secret" } as const;
 
-/** The two secrets: the API's and the dialer's common settings, and the providers' secrets for the dialer alone. */
+/** The two secrets: what API and dialer have in common, webhooks' secrets too, and what the dialer alone reads. */
 export type SecretKind = "settings" | "providers";

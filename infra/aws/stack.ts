@@ -9,7 +9,7 @@ import { countLoggedEvents } from "./log-metrics.ts";
 import type { OutboundCallsProps } from "./props.ts";
 import { createStorage } from "./storage.ts";
 
-/** The service on AWS: an HTTP API, two functions, two queues with their dead-letter queues, a table, a bucket. */
+/** The service on AWS: an HTTP API, three functions, two queues with their dead-letter queues, a table, a bucket. */
 export class OutboundCallsStack extends Stack {
   constructor(scope: Construct, id: string, props: OutboundCallsProps) {
     super(scope, id);

@@ -8,7 +8,7 @@ import {
   type Stack,
   Tags,
 } from "aws-cdk-lib";
-import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
+import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
 import { dialerTimeoutSeconds } from "./limits.ts";
 import { secretTags } from "./secret-tags.ts";
 
@@ -73,7 +73,7 @@ export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
   // Secrets Manager generates HASH_KEY: 64 hex digits that no template and no person has seen. It stays with
   // the table, whose hashes of numbers and do-not-call list mean nothing without it.
   const settings = new secretsmanager.Secret(stack, "Settings", {
-    description: "API_TOKENS and HASH_KEY, as a JSON object",
+    description: "API_TOKENS, HASH_KEY and webhooks' secrets, as a JSON object",
     generateSecretString: {
       secretStringTemplate: JSON.stringify({ API_TOKENS: [] }),
       generateStringKey: "HASH_KEY",
@@ -87,7 +87,7 @@ export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
   });
 
   const providerSecrets = new secretsmanager.Secret(stack, "ProviderSecrets", {
-    description: "The dialing providers' secrets, such as WEBHOOK_SECRET, as a JSON object",
+    description: "The other secrets of dialing providers and receivers of events, as a JSON object",
     generateSecretString: { secretStringTemplate: "{}", generateStringKey: "UNUSED" },
   });
   for (const [kind, secret] of [

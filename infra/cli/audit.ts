@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import * as z from "../../shared/platform/zod.ts";
+import * as z from "../../shared/lib/zod.ts";
 
 const { values } = parseArgs({
   options: {

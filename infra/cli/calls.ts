@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { callStates } from "../../shared/calls/call-row.ts";
+import { callStates } from "../../shared/calls/states.ts";
 import { callCommands } from "./calls/call-commands.ts";
 import { createClient } from "./calls/client.ts";
 import type { Command } from "./calls/command.ts";

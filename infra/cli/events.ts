@@ -2,7 +2,6 @@
  * `npm run events -- COMMAND …`: shows the receivers of events and has events told again, through the operator's API of
  * the service at OUTBOUND_CALLS_URL; `test` posts an example to a receiver from this machine.
  */
-import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -25,7 +24,8 @@ const usage = `npm run events -- COMMAND [OPTIONS]
   --json   for scripts: a JSON value a line, of list and replay
 
 Environment of list and replay: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
-Of test: the receiver's secret, EVENTS_SECRET or EVENTS_<CLIENT>_SECRET. The plan: infra/dial-plan.json by default.
+Of test: the receiver's secret, EVENTS_SECRET or EVENTS_<CLIENT>_SECRET. The plan is the service's, unless --plan names
+another one: DIAL_PLAN, or infra/dial-plan.json; infra/local/dial-plan.json where OUTBOUND_CALLS_URL is this machine.
 Exit code: 0 done; 1 wrong usage, or the service could not be reached; 2 it refused, or a receiver did not answer 2xx.`;
 
 const options = {
@@ -47,7 +47,6 @@ const optionsOf: Record<string, string[]> = {
   replay: ["client", "from", "until", "types", "used-up", "json"],
   test: ["plan"],
 };
-const planPath = resolve(import.meta.dirname, "../dial-plan.json");
 
 /** Runs one command and resolves to its exit code. */
 export async function run(words: string[], surroundings: Surroundings): Promise<number> {
@@ -66,8 +65,10 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
     if (others.length > 0 || (client !== undefined && !isTest)) {
       throw new Failure(`Wrong usage.\n\n${usage}`);
     }
-    if (isTest)
-      return await testReceiver(client, await readPlan(values.plan ?? planPath), surroundings);
+    if (isTest) {
+      const plan = await readPlan(values.plan, surroundings.environment);
+      return await testReceiver(client, plan, surroundings);
+    }
     const perform = command === "list" ? listEvents : replayEvents;
     return await perform(values, createClient(surroundings), surroundings);
   } catch (error) {

@@ -3,15 +3,14 @@
  * it up, and says what each answer means. The account's secrets are read from the environment.
  * `npm run providers -- callback ACCOUNT` prints the address that takes all callbacks of an account.
  */
-import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { mayBeCalled } from "../../shared/dial-plan/destinations.ts";
 import { timeoutSecondsOf, typeOfAccount } from "../../shared/dial-plan/routes.ts";
-import { callbackAddress, publicUrlIn } from "../../shared/platform/callback-address.ts";
-import { hashKeyIn } from "../../shared/platform/settings.ts";
-import { isE164 } from "../../shared/numbering/phone-number.ts";
+import { callbackAddress, publicUrlIn } from "../../shared/settings/callback-url.ts";
+import { hashKeyIn } from "../../shared/settings/settings.ts";
+import { isE164 } from "../../shared/telephony/phone-number.ts";
 import { maskedNumber } from "../stand-ins/describe-exchange.ts";
 import { Failure } from "./calls/failures.ts";
 import { checkAccount, providerOf } from "./providers/check-account.ts";
@@ -24,7 +23,8 @@ const usage = `npm run providers -- check ACCOUNT --to +12025550123 [OPTIONS]
 
   --to NUMBER   the number of a phone of your own, E.164; required
   --agent A     the agent whose route is taken; required if the account has several routes
-  --plan FILE   the dial plan; default: infra/dial-plan.json
+  --plan FILE   the dial plan; default: the service's, which is DIAL_PLAN, or infra/dial-plan.json;
+                infra/local/dial-plan.json where OUTBOUND_CALLS_URL is this machine
   --yes         does not ask first
 
 npm run providers -- callback ACCOUNT [--plan FILE]
@@ -72,16 +72,18 @@ function parse(words: string[]) {
   }
 }
 
-const planPath = resolve(import.meta.dirname, "../dial-plan.json");
-
 async function printCallbackAddress(
   account: string,
   values: ReturnType<typeof parse>["values"],
   { environment, print }: Surroundings,
 ): Promise<number> {
-  const plan = await readPlan(values.plan ?? planPath);
-  if (typeOfAccount(account, plan) === undefined) {
-    throw new Failure(`The dial plan has no account ${account}.`);
+  const plan = await readPlan(values.plan, environment);
+  const type = typeOfAccount(account, plan);
+  if (type === undefined) throw new Failure(`The dial plan has no account ${account}.`);
+  if (type === "webhook") {
+    throw new Failure(
+      "Each request to a webhook has a callback_url of its own: an account has none.",
+    );
   }
   if (plan.results === undefined) {
     throw new Failure("The dial plan has no results, so that no callback is taken.");
@@ -101,7 +103,7 @@ async function check(
   values: ReturnType<typeof parse>["values"],
   surroundings: Surroundings,
 ): Promise<number> {
-  const plan = await readPlan(values.plan ?? planPath);
+  const plan = await readPlan(values.plan, surroundings.environment);
   const { agentId, route } = chosenRoute(plan, account, values.agent);
   if (route.type === "simulator") throw new Failure("The simulator phones nobody.");
   const phoneNumber = values.to;

@@ -35,7 +35,7 @@ CREATE INDEX calls_number ON calls (number_hash, id);
 CREATE INDEX calls_attention ON calls (state, id)
   WHERE state IN ('UNKNOWN', 'NEEDS_REVIEW', 'REJECTED', 'EXPIRED');
 
--- All small data other than calls (shared/documents/kinds.ts). `value` is JSON. There is no index on `expires_at`:
+-- All small data other than calls (shared/ports/document-kinds.ts). `value` is JSON. There is no index on `expires_at`:
 -- it would double the price of every idempotency key, and an hourly scan deletes what has expired.
 CREATE TABLE documents (
   kind TEXT NOT NULL,

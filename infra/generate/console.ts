@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { build } from "esbuild";
 
-const folder = resolve(import.meta.dirname, "../../functions/api/console");
+const folder = resolve(import.meta.dirname, "../../functions/console");
 
 async function bundled(file: string): Promise<string> {
   const { outputFiles } = await build({

@@ -95,16 +95,22 @@ function operationsIn(
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => {
       const { operationId, summary, description, parameters = [], requestBody } = Object(operation);
+      const isOpen = Object(operation).security?.length === 0;
       const body = Object(requestBody?.content["application/json"]);
+      const [sample] = Object(operation)["x-codeSamples"] ?? [];
+      const command =
+        sample === undefined
+          ? curlOf(method, path, { isOpen, parameters, body: body.example })
+          : escaped(Object(sample).source);
       const answers = Object.entries(Object(operation).responses);
       const told = [summary, description].filter(Boolean).join(". ");
       const content = [
         `<p>${escaped(told)}</p>`,
-        `<pre tabindex="0">${curlOf(method, path, parameters, body.example)}</pre>`,
+        `<pre tabindex="0">${command}</pre>`,
         tableOf("Parameters", parameters.map(parameterRow)),
         bodyOf("Body", body.schema),
         ...answers.map(([, answer]) =>
-          bodyOf("Answer", Object(answer).content?.["application/json"].schema),
+          bodyOf("Answer", Object(answer).content?.["application/json"]?.schema),
         ),
         tableOf(
           "Statuses",
@@ -213,11 +219,15 @@ function schemaSection([name, schema]: [string, unknown]): Section {
 const jsonOf = (value: unknown) => escaped(JSON.stringify(value, null, 2));
 
 /** Returns a command that may be pasted into a shell, as HTML. The page's script fills in the service's address. */
-function curlOf(method: string, path: string, parameters: unknown[], body: unknown): string {
+function curlOf(
+  method: string,
+  path: string,
+  { isOpen, parameters, body }: { isOpen: boolean; parameters: unknown[]; body: unknown },
+): string {
   const place = escaped(path.replace("{id}", "$REQUEST_ID"));
   const lines = [
     `curl -i ${method === "post" && body === undefined ? "-X POST " : ""}"<span class="url">$URL</span>${place}"`,
-    '-H "Authorization: Bearer $TOKEN"',
+    ...(isOpen ? [] : ['-H "Authorization: Bearer $TOKEN"']),
   ];
   if (body !== undefined) lines.push('-H "Content-Type: application/json"');
   for (const parameter of parameters) {

@@ -1,6 +1,6 @@
 /** Examples of the OpenAPI document. The bodies of events stand in docs/events.md too. */
 import type { CallEventType } from "../../shared/calls/call-event.ts";
-import type { CallState } from "../../shared/calls/call-row.ts";
+import type { CallState } from "../../shared/calls/states.ts";
 import { callIdOf } from "../../shared/calls/ids.ts";
 import type { ResultView } from "../../shared/calls/result-view.ts";
 

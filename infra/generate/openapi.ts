@@ -1,11 +1,12 @@
 /** Makes the OpenAPI documents from the routes of the API and the schemas by which these judge requests. */
 import { endpoints } from "../../functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
-import { requestRoutes } from "../../functions/api/requests/requests.ts";
-import type { Operation } from "../../functions/api/route.ts";
-import { titles } from "../../functions/api/problem.ts";
-import { problemSchema } from "../../functions/api/problem-schema.ts";
-import { batchCallsMax, callRequestSchema } from "../../shared/calls/call.ts";
+import { requestRoutes } from "../../functions/api/requests/routes.ts";
+import type { Operation } from "../../functions/api/http/route.ts";
+import { titles } from "../../functions/api/http/problem.ts";
+import { problemSchema } from "../../functions/api/http/problem-schema.ts";
+import { batchCallsMax, callRequestSchema } from "../../shared/calls/call-request.ts";
+import { callbackOperation, callbackPath } from "./callbacks.ts";
 import { batchExample, callExample, requestIdExample } from "./examples.ts";
 import { isRequired, type Json, jsonSchema } from "./json-schema.ts";
 import { webhookParameters, webhookResponses, webhooksOf } from "./webhooks.ts";
@@ -14,7 +15,7 @@ const callIdExample = `call_${requestIdExample}_00000`;
 const headers = {
   RequestId: {
     description:
-      "The request's id (a ULID), in the log and the ledger too. Its calls are call_<id>_00000, call_<id>_00001 and so on, in the order of the batch; a repeat under an Idempotency-Key has the first request's",
+      "The request's id (a ULID whose last three digits are the number of its calls), in the log and the ledger too. Its calls are call_<id>_00000, call_<id>_00001 and so on, in the order of the batch; a repeat under an Idempotency-Key has the first request's",
     schema: { type: "string", pattern: "^[0-9A-HJKMNP-TV-Z]{26}$", examples: [requestIdExample] },
   },
   Replayed: {
@@ -23,10 +24,18 @@ const headers = {
   },
 };
 const requestIdHeader = { $ref: "#/components/headers/RequestId" };
-/** Headers of a 201. */
-const createdHeaders = {
+const idempotencyHeaders = {
   "X-Request-Id": requestIdHeader,
   "Idempotency-Replayed": { $ref: "#/components/headers/Replayed" },
+};
+/** Headers of the 201 to accepted calls. */
+const acceptedHeaders = {
+  ...idempotencyHeaders,
+  "Content-Length": { schema: { type: "integer", const: 0 } },
+  "Content-Encoding": {
+    description: "There is no body, in any coding",
+    schema: { type: "string", const: "identity" },
+  },
 };
 
 const retryAfter = { description: "Seconds", schema: { type: "integer", examples: [5] } };
@@ -57,6 +66,12 @@ const commonResponses = {
     "No valid token was sent.",
     "Send the token as Authorization: Bearer <token>.",
     { headers: { "WWW-Authenticate": { schema: { type: "string", examples: ["Bearer"] } } } },
+  ),
+  OtherMethod: problemResponse(
+    405,
+    "The path is known, but not the method.",
+    "Only POST is known here.",
+    { headers: { Allow: { schema: { type: "string", examples: ["POST", "GET, HEAD"] } } } },
   ),
   Unprocessable: problemResponse(
     422,
@@ -103,11 +118,43 @@ const clientResponses = {
     { headers: { "Retry-After": retryAfter } },
   ),
 };
-const response = (name: keyof typeof operatorResponses | keyof typeof clientResponses) => ({
+/** The answers to a webhook that tells of a call's end. */
+const callbackResponses = {
+  CallbackUnverified: problemResponse(
+    401,
+    "The callback is not signed by the account's secret, within five minutes, for the call of this address. The header that is wrong is named.",
+    "The callback is not signed for this call: see errors.",
+    {
+      headers: {
+        "WWW-Authenticate": { schema: { type: "string", examples: ["Standard-Webhooks"] } },
+      },
+      errors: [{ header: "webhook-id", detail: "must be, or begin with, the id of the call" }],
+    },
+  ),
+  CallbackMalformed: problemResponse(
+    422,
+    "The body is no result, and nothing of it was written: no JSON, an unknown status, negative seconds, an end before its answer or in the future.",
+    "Nothing was accepted: see errors.",
+    { errors: [{ pointer: "/seconds", detail: "must not be negative" }] },
+  ),
+  CallbackUnavailable: problemResponse(
+    503,
+    "The queue did not take the callback, its body did not come within 5 seconds, or the account's secret is missing: send it again.",
+    "The queue did not take the callback. Send it again.",
+    { headers: { "Retry-After": retryAfter } },
+  ),
+};
+const response = (
+  name:
+    | keyof typeof operatorResponses
+    | keyof typeof clientResponses
+    | keyof typeof callbackResponses,
+) => ({
   $ref: `#/components/responses/${name}`,
 });
 const commonReferences = {
   "401": response("Unauthorized"),
+  "405": response("OtherMethod"),
   "422": response("Unprocessable"),
   "500": response("Failed"),
   "503": response("Unavailable"),
@@ -116,6 +163,13 @@ const problemReferences = {
   403: response("Forbidden"),
   404: response("NotFound"),
   409: response("Conflict"),
+};
+
+const callbackReferences = {
+  "401": response("CallbackUnverified"),
+  "405": response("OtherMethod"),
+  "422": response("CallbackMalformed"),
+  "503": response("CallbackUnavailable"),
 };
 
 const problemComponents: Json = {};
@@ -161,7 +215,12 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
       in: "header",
       description:
         "For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with whatever you may have to repeat.",
-      schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
+      schema: {
+        type: "string",
+        minLength: 1,
+        maxLength: 255,
+        pattern: "^[\\x20-\\x2b\\x2d-\\x7e]+$",
+      },
       // A key is for one path: whoever tries both commands on the page needs two.
       example: path === "/v1/calls" ? "appointment-4711" : "campaign-7-part-1",
     },
@@ -170,11 +229,26 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
   responses: {
     "201": {
       description: "Accepted: every call of the request is on the queue.",
-      headers: createdHeaders,
+      headers: acceptedHeaders,
     },
     ...commonReferences,
   },
 });
+
+const healthOperation = {
+  operationId: "showHealth",
+  summary: "Whether the API answers",
+  description: "Needs no token, and asks neither the queue nor the ledger.",
+  security: [],
+  responses: {
+    "200": {
+      description: "It answers.",
+      headers: { "X-Request-Id": requestIdHeader },
+      content: { "text/plain": { schema: { type: "string", const: "ok\n" }, example: "ok\n" } },
+    },
+    "405": response("OtherMethod"),
+  },
+};
 
 const idParameter = (idExample: string) => ({
   name: "id",
@@ -221,7 +295,10 @@ function operationOf(operation: Operation, idExample: string, components: Json) 
     responses: {
       [status]: {
         description: method === "post" ? "Done." : "What was asked for.",
-        ...(status === 201 && { headers: createdHeaders }),
+        headers: {
+          ...(status === 201 ? idempotencyHeaders : { "X-Request-Id": requestIdHeader }),
+          "Cache-Control": { schema: { type: "string", const: "no-store" } },
+        },
         content: { "application/json": { schema: jsonSchema(answer, "output", components) } },
       },
       ...Object.fromEntries(problems.map((problem) => [problem, problemReferences[problem]])),
@@ -270,13 +347,15 @@ export function publicDocument() {
         ]),
       ),
       ...pathsOf("/v1/requests", requestRoutes, schemas),
+      "/healthz": { get: healthOperation },
+      [callbackPath]: { post: callbackOperation(callbackReferences) },
     },
     webhooks: webhooksOf(schemas),
     components: {
       securitySchemes,
       schemas,
       parameters: webhookParameters,
-      responses: { ...clientResponses, ...webhookResponses },
+      responses: { ...clientResponses, ...callbackResponses, ...webhookResponses },
       headers,
     },
   };

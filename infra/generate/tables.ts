@@ -31,9 +31,9 @@ export async function makeTables(): Promise<Record<string, string>> {
   if (unknown.length > 0) throw new Error(`prefixes lie in unknown zones: ${unknown.join(", ")}`);
   const text = (table: object) => `${JSON.stringify(table, null, 2)}\n`;
   return {
-    "numbering/calling-codes.json": text(callingCodes()),
-    "schedule/time-zones.json": text(zones),
-    "numbering/zones-of-prefixes.json": text(prefixes),
+    "telephony/calling-codes.json": text(callingCodes()),
+    "telephony/time-zones.json": text(zones),
+    "telephony/zones-of-prefixes.json": text(prefixes),
   };
 }
 
@@ -53,12 +53,12 @@ const kindsOfNumber =
 /**
  * Returns the parts of libphonenumber's numbering plans that are needed to read an E.164 number: trunk
  * prefixes, which do not belong into it, and the digits that distinguish the countries of one calling code.
- * shared/numbering/phone-number.ts reads them.
+ * shared/telephony/phone-number.ts reads them.
  */
 function callingCodes() {
   const planOf = (countryOrCode: string): NumberingPlan => {
     const all = new Metadata();
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- test/unit/phone-number.test.ts compares all of it
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- test/unit/telephony/phone-number.test.ts compares all of it
     all.selectNumberingPlan(countryOrCode as CountryCode);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- likewise
     return all.numberingPlan as unknown as NumberingPlan;

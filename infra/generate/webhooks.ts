@@ -1,6 +1,6 @@
 /** Makes the webhooks section of the OpenAPI document: what the service posts to the plan's receivers of events. */
 import { eventTypes } from "../../shared/calls/call-event.ts";
-import { eventBodySchemas } from "../../shared/calls/event-body.ts";
+import { eventBodySchemas } from "../../shared/events/event-body.ts";
 import { eventExamples } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 
@@ -23,7 +23,14 @@ const description =
   "Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.";
 
 /** A header of Standard Webhooks. */
-const header = (name: string, about: string, pattern: string, example: string) => ({
+interface SignatureHeader {
+  name: string;
+  about: string;
+  pattern: string;
+  example: string;
+}
+
+export const signatureParameter = ({ name, about, pattern, example }: SignatureHeader) => ({
   name,
   in: "header",
   required: true,
@@ -33,24 +40,26 @@ const header = (name: string, about: string, pattern: string, example: string) =
 });
 
 export const webhookParameters = {
-  WebhookId: header(
-    "webhook-id",
-    "The event's id, the same on every try: drop one that you have seen",
-    "^[\\w.]+$",
-    `${eventExamples["call.placed"].data.id}.1`,
-  ),
-  WebhookTimestamp: header(
-    "webhook-timestamp",
-    "Time of this try in seconds since the epoch: refuse one that is more than five minutes away",
-    "^\\d+$",
-    "1795251601",
-  ),
-  WebhookSignature: header(
-    "webhook-signature",
-    "v1, and the HMAC-SHA256 of id.timestamp.body in base64, by the receiver's secret. Two with a space between them while the secret is rotated; absent to a loopback host without a secret",
-    "^v1,\\S+( v1,\\S+)*$",
-    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
-  ),
+  WebhookId: signatureParameter({
+    name: "webhook-id",
+    about: "The event's id, the same on every try: drop one that you have seen",
+    pattern: "^[\\w.]+$",
+    example: `${eventExamples["call.placed"].data.id}.1`,
+  }),
+  WebhookTimestamp: signatureParameter({
+    name: "webhook-timestamp",
+    about:
+      "Time of this try in seconds since the epoch: refuse one that is more than five minutes away",
+    pattern: "^\\d+$",
+    example: "1795251601",
+  }),
+  WebhookSignature: signatureParameter({
+    name: "webhook-signature",
+    about:
+      "v1, and the HMAC-SHA256 of id.timestamp.body in base64, by the receiver's secret. Two with a space between them while the secret is rotated; absent to a loopback host without a secret",
+    pattern: "^v1,\\S+( v1,\\S+)*$",
+    example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  }),
 };
 
 export const webhookResponses = {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { bytesOf, type LocalFunction } from "./lambda-runtime.ts";
-import { host } from "./settings.ts";
+import { fail, host } from "./settings.ts";
 
 /** The named stage beside `$default`. */
 const stageName = "prod";
@@ -16,7 +16,8 @@ interface HttpAnswer {
 
 /**
  * Starts an HTTP API in front of a function, with payload 2.0: the default stage at the root, and the stage
- * `prod` under its name, which API Gateway leaves in the path that the function receives.
+ * `prod` under its name, which API Gateway leaves in the path that the function receives. Its port opens once the
+ * function has been loaded and has answered. Ends the process with one clear line if the port is taken.
  */
 export async function startApiGateway(
   port: number,
@@ -28,7 +29,13 @@ export async function startApiGateway(
       response.end('{"message":"Internal Server Error"}');
     });
   });
-  await new Promise<void>((listening) => server.listen(port, host, listening));
+  await api.invoke(
+    eventOf({ method: "GET", url: "/healthz", headersDistinct: {} }, Buffer.alloc(0)),
+  );
+  await new Promise<void>((open) => {
+    server.once("error", () => fail(`Port ${port} is taken: set PORT to another one.`));
+    server.listen(port, host, open);
+  });
   return {
     async stop() {
       server.closeAllConnections();
@@ -54,7 +61,10 @@ async function serve(
   response.end(Buffer.from(answer.body ?? "", answer.isBase64Encoded ? "base64" : "utf8"));
 }
 
-function eventOf(request: IncomingMessage, body: Buffer) {
+function eventOf(
+  request: Pick<IncomingMessage, "method" | "url" | "headersDistinct">,
+  body: Buffer,
+) {
   const { pathname, search } = new URL(request.url ?? "/", "http://localhost");
   const stage = `${pathname}/`.startsWith(`/${stageName}/`) ? stageName : "$default";
   const text = body.toString();
@@ -66,7 +76,8 @@ function eventOf(request: IncomingMessage, body: Buffer) {
     rawPath: pathname,
     rawQueryString: search.slice(1),
     headers: Object.fromEntries(
-      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+      // `headers` would leave out the second Authorization. API Gateway joins headers of one name by a comma.
+      Object.entries(request.headersDistinct).map(([name, values]) => [name, String(values)]),
     ),
     requestContext: {
       accountId: "000000000000",
@@ -78,7 +89,7 @@ function eventOf(request: IncomingMessage, body: Buffer) {
         path: pathname,
         protocol: "HTTP/1.1",
         sourceIp: host,
-        userAgent: request.headers["user-agent"] ?? "",
+        userAgent: request.headersDistinct["user-agent"]?.[0] ?? "",
       },
       requestId: "local",
       routeKey: "$default",

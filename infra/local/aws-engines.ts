@@ -12,7 +12,7 @@ import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import dynalite from "dynalite";
 import { startFauxqs } from "fauxqs";
-import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
+import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
 
 /** Addresses of the engines, for a function's environment and for SDK clients. */
 export interface AwsEngines {
@@ -36,6 +36,9 @@ export interface AwsEngines {
 export const localCredentials = { accessKeyId: "local", secretAccessKey: "local" };
 export const localRegion = "us-east-1";
 
+/** Time for which an idle connection to DynamoDB's stand-in stays open. */
+const keepAliveMs = 600_000;
+
 /**
  * Starts SQS and S3 (fauxqs) and DynamoDB (dynalite) on this machine's loopback interface, with the real
  * protocols. With a `directory` the data survives SIGKILL, once `mendIndexes` has repaired the indexes.
@@ -56,6 +59,8 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
     updateTableMs: 0,
     ...(directory === undefined ? {} : { path: join(directory, "dynalite") }),
   });
+  // Node closes an idle connection after five seconds, perhaps as a client writes its next request to it.
+  dynamoServer.keepAliveTimeout = keepAliveMs;
   await new Promise<void>((listening) => dynamoServer.listen(0, "127.0.0.1", listening));
   const address = dynamoServer.address();
   const dynamoPort = typeof address === "object" ? address?.port : undefined;

@@ -1,6 +1,7 @@
 /**
  * The part of Lambda's image in a function's process: takes an invocation from the Runtime API, runs the
- * bundle's handler, posts its answer, and repeats. Started by lambda-runtime.ts with the bundle's path.
+ * bundle's handler, posts its answer, and repeats. Started by lambda-runtime.ts with the bundle's path, and
+ * with the function's name, by which lists of processes tell functions apart.
  */
 const [, , bundle = ""] = process.argv;
 const api = `http://${process.env["AWS_LAMBDA_RUNTIME_API"]}/2018-06-01/runtime`;

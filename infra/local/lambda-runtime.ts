@@ -83,7 +83,7 @@ export async function startFunction(options: {
     await new Promise<void>((listening) => api.listen(0, host, listening));
     const address = api.address();
     const port = typeof address === "object" ? address?.port : undefined;
-    const child = spawn(process.execPath, [bootstrap, bundle], {
+    const child = spawn(process.execPath, [bootstrap, bundle, name], {
       env: { ...environment, AWS_LAMBDA_RUNTIME_API: `${host}:${port}`, PATH: process.env["PATH"] },
       stdio: ["ignore", "inherit", "inherit"],
     });

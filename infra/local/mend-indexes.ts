@@ -5,7 +5,7 @@ import {
   paginateScan,
   PutItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
+import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
 
 type Item = Record<string, AttributeValue>;
 

@@ -2,11 +2,12 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
+import { callbackSecrets, createCallbackKeys } from "../../shared/dial-plan/callback-keys.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { receiverKeys, receiverSecret } from "../../shared/dial-plan/receivers.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
-import { publicUrlIn } from "../../shared/platform/callback-address.ts";
-import { createToken, parseTokens, tokenRights } from "../../shared/platform/tokens.ts";
+import { publicUrlIn } from "../../shared/settings/callback-url.ts";
+import { createToken, parseTokens, tokenRights } from "../../shared/settings/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 import { type PlanOnStandIns, startStandIns } from "./provider-stand-ins.ts";
 
@@ -15,6 +16,9 @@ export const host = "127.0.0.1";
 export const sweepSeconds = 5;
 /** Maximum time from a signal to the end of all child processes. */
 const stopMsMax = 3_000;
+/** The process that started this one, and the interval at which it is looked for. */
+const parent = process.ppid;
+const parentEveryMs = 250;
 
 /** Settings of a local run, from its environment. */
 export interface LocalSettings {
@@ -102,7 +106,7 @@ async function standInsOf(
   return startStandIns(plan, { host, print: (line) => console.log(line) });
 }
 
-/** Returns the secrets that the dial plan needs. @throws if the plan or one of them is wrong */
+/** Returns the secrets that the dial plan needs or may use. @throws if the plan or one of them is wrong */
 function secretsOf(
   environment: Record<string, string>,
   given: Record<string, string | undefined>,
@@ -117,9 +121,13 @@ function secretsOf(
     throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
   receiverKeys(plan, given);
-  // A receiver on this machine needs no secret, and signs by one that is given.
+  const callbackKeyOf = createCallbackKeys(plan, given);
+  for (const { type, provider } of Object.values(plan.agents)) {
+    if (type === "webhook") callbackKeyOf(provider);
+  }
+  // A webhook or a receiver on this machine needs no secret, and one that is given signs and verifies.
   const ofReceivers = Object.keys(plan.events ?? {}).map(receiverSecret);
-  const names = [...neededSecrets(plan, false), ...ofReceivers];
+  const names = [...neededSecrets(plan, false), ...callbackSecrets(plan), ...ofReceivers];
   return Object.fromEntries(names.map((name) => [name, given[name] ?? ""]));
 }
 
@@ -139,7 +147,10 @@ export function fail(line: string): never {
   process.exit(1);
 }
 
-/** Calls `stop` at the first signal, and ends the process when it is done or takes too long. */
+/**
+ * Calls `stop` at the first signal, or once npm was killed, and ends the process when it is done or takes too long. A
+ * process started without npm outlives its parent, as a shell may end before what it started.
+ */
 export function stopAtSignal(stop: () => Promise<void>): void {
   let stopping = false;
   const end = async () => {
@@ -150,6 +161,10 @@ export function stopAtSignal(stop: () => Promise<void>): void {
     process.exit(0);
   };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void end());
+  if (process.env["npm_lifecycle_event"] === undefined) return;
+  setInterval(() => {
+    if (process.ppid !== parent) void end();
+  }, parentEveryMs).unref();
 }
 
 async function refuseTakenPort(port: number): Promise<void> {

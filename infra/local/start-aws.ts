@@ -5,10 +5,13 @@
  */
 import { join } from "node:path";
 import { bundleFunction, functionNames } from "../aws/bundle.ts";
+import { dialerTimeoutSeconds, dispatcherTimeoutSeconds } from "../aws/limits.ts";
 import { startApiGateway } from "./api-gateway.ts";
 import { localRegion, startAwsEngines } from "./aws-engines.ts";
+import { endChildrenWithProcess } from "./end-children.ts";
 import { startEventSource } from "./event-source.ts";
 import { mendIndexes } from "./mend-indexes.ts";
+import { startInvokeEndpoint } from "./invoke-endpoint.ts";
 import { startFunction } from "./lambda-runtime.ts";
 import { host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
 
@@ -18,7 +21,13 @@ const eventsQueueName = "outbound-calls-events";
 const deadEventsQueueName = "outbound-calls-events-dead";
 const bucket = "outbound-calls";
 const table = "outbound-calls";
-const dialerTimeoutSeconds = 120;
+const dispatcherFunction = "outbound-calls-dispatcher";
+/** Maximum concurrent deliveries of the call queue. */
+const deliveriesAtOnce = 4;
+/** The same of the events queue. */
+const eventsDeliveriesAtOnce = 4;
+/** Interval at which a dispatcher is started; it ends at once if another one beats. On AWS it is a minute. */
+const dispatchSeconds = 5;
 /** Short, so that messages held by a killed dialer come again soon. On AWS it is six times the dialer's timeout. */
 const visibilitySeconds = Number(process.env["VISIBILITY_SECONDS"] ?? 20);
 
@@ -49,6 +58,8 @@ const queueUrl = await createQueue(queueName, deadQueueName);
 const deadEventsQueueUrl = await createQueue(deadEventsQueueName);
 const eventsQueueUrl = await createQueue(eventsQueueName, deadEventsQueueName);
 
+endChildrenWithProcess();
+const invokeEndpoint = await startInvokeEndpoint();
 const environment = {
   ...settings.environment,
   ...engines.variables,
@@ -58,26 +69,30 @@ const environment = {
   DEAD_EVENTS_QUEUE_URL: deadEventsQueueUrl,
   BUCKET: bucket,
   TABLE: table,
+  CONSUMERS: String(deliveriesAtOnce),
+  DISPATCHER_FUNCTION: dispatcherFunction,
+  AWS_ENDPOINT_URL_LAMBDA: invokeEndpoint.url,
 };
-const start = (name: string, instances: number, timeoutSeconds: number) =>
+const start = (name: string, instances: number, timeoutSeconds: number, bundle = name) =>
   startFunction({
     name,
-    bundle: join(bundles, name, "index.mjs"),
+    bundle: join(bundles, bundle, "index.mjs"),
     environment,
     instances,
     timeoutSeconds,
   });
 const api = await start("api", 2, 30);
-/** Maximum concurrent deliveries of the call queue: each waits some seconds for its calls' permits. */
-const deliveriesAtOnce = 3;
-// One more instance serves the events, one both dead-letter queues and one the schedule: a sweep waits behind no delivery.
-const dialer = await start("dialer", deliveriesAtOnce + 3, dialerTimeoutSeconds);
-const gateway = await startApiGateway(port, api);
+// One more instance serves both dead-letter queues and one the schedule: a sweep waits behind no delivery.
+const instances = deliveriesAtOnce + eventsDeliveriesAtOnce + 2;
+const dialer = await start("dialer", instances, dialerTimeoutSeconds);
+// One runs, and another one may be woken or take over.
+const dispatcher = await start("dispatcher", 2, dispatcherTimeoutSeconds, "dialer");
+invokeEndpoint.add(dispatcherFunction, dispatcher);
 const sources = (
   [
-    [queueName, queueUrl, 4, deliveriesAtOnce],
+    [queueName, queueUrl, 1, deliveriesAtOnce],
     [deadQueueName, deadQueueUrl, 1, 1],
-    [eventsQueueName, eventsQueueUrl, 10, 1],
+    [eventsQueueName, eventsQueueUrl, 10, eventsDeliveriesAtOnce],
     [deadEventsQueueName, deadEventsQueueUrl, 10, 1],
   ] as const
 ).map(([name, url, batchSize, concurrency]) =>
@@ -94,21 +109,38 @@ const run = (scheduled: "sweep" | "purge") =>
   dialer.invoke({ scheduled }).catch((error: unknown) => {
     if (clock !== undefined) console.error(`The ${scheduled}'s clock failed:`, error);
   });
+/** Starts a dispatcher, unless as many run as there are processes for them. */
+let dispatchersUnderWay = 0;
+async function runDispatcher(): Promise<void> {
+  if (dispatchersUnderWay >= 2) return;
+  dispatchersUnderWay += 1;
+  await dispatcher.invoke({ scheduled: "dispatch" }).catch(() => undefined); // its process has died: the next one follows
+  dispatchersUnderWay -= 1;
+}
 let clock: NodeJS.Timeout | undefined = setInterval(() => void run("sweep"), sweepSeconds * 1000);
-void run("sweep"); // rows that waited when the last run ended may have lost their messages
+void run("sweep");
+const dispatchClock = setInterval(() => void runDispatcher(), dispatchSeconds * 1000);
+void runDispatcher();
 const purgeClock = setInterval(() => void run("purge"), 3_600_000);
 
+let gateway: { stop(): Promise<void> } | undefined;
 stopAtSignal(async () => {
   clearInterval(clock);
   clearInterval(purgeClock);
+  clearInterval(dispatchClock);
   clock = undefined;
-  await gateway.stop();
-  await Promise.all([api.stop(), dialer.stop(), ...sources.map((one) => one.stop())]);
+  await gateway?.stop();
+  invokeEndpoint.stop();
+  await Promise.all([
+    api.stop(),
+    dialer.stop(),
+    dispatcher.stop(),
+    ...sources.map((one) => one.stop()),
+  ]);
   await engines.stop();
 });
 
-// The first answer must come from a function that has been loaded.
-await fetch(`http://${host}:${port}/healthz`);
+gateway = await startApiGateway(port, api);
 console.log(`${settings.readyBlock(`http://${host}:${port}`)}
 The stage "prod" has the same at http://${host}:${port}/prod/v1/calls
 SQS and S3: ${engines.endpoint}; DynamoDB: ${engines.dynamoEndpoint}, table ${table}`);

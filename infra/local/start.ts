@@ -9,8 +9,16 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_getMiniflareWorkerOptions as workerOptionsOf } from "wrangler";
+import { endChildrenWithProcess } from "./end-children.ts";
+import { openPort } from "./open-port.ts";
+import { type ConsumerSettings, pumpWorker } from "./pump-worker.ts";
 import { fail, host, readLocalSettings, stopAtSignal, sweepSeconds } from "./settings.ts";
 
+/** Deliveries of the call queue and of the events queue at once, as `max_concurrency` in the dialer's wrangler.toml. */
+const consumersMax = 50;
+const eventsConsumersMax = 20;
+/** Interval at which a dispatcher is started; it ends at once if another one beats. On Cloudflare it is a minute. */
+const dispatchSeconds = 2;
 const configPaths = { api: "wrangler.toml", dialer: "functions/dialer/wrangler.toml" };
 type WorkerName = keyof typeof configPaths;
 
@@ -47,16 +55,36 @@ const [api, dialer] = await Promise.all([
   bundle("dialer"),
   wrangler("d1", "migrations", "apply", "LEDGER", "--local", "--persist-to", stateDirectory),
 ]);
+const callQueue = "outbound-calls";
+const eventsQueue = "outbound-calls-events";
+const optionsOf = (name: WorkerName) => workerOptionsOf(configPaths[name]).workerOptions;
+/** The consumers of the dialer's queues, without those of calls and events, which are pumps. */
+const {
+  [callQueue]: callConsumer = {},
+  [eventsQueue]: eventsConsumer = {},
+  ...otherConsumers
+} = consumersOf(optionsOf("dialer"));
 const worker = (name: WorkerName, contents: string) => ({
-  ...workerOptionsOf(configPaths[name]).workerOptions,
+  ...optionsOf(name),
+  ...(name === "dialer" ? { queueConsumers: otherConsumers } : {}),
   name,
   modules: [{ type: "ESModule" as const, path: "cloudflare.js", contents }],
   bindings: environment,
 });
+
+/** Returns the settings of a Worker's consumers by the names of their queues. */
+function consumersOf(options: object): Record<string, ConsumerSettings> {
+  const consumers: unknown = "queueConsumers" in options ? options.queueConsumers : undefined;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- wrangler makes it so of wrangler.toml
+  return (consumers ?? {}) as Record<string, ConsumerSettings>;
+}
+
+endChildrenWithProcess();
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     host,
-    port,
+    // A port that nobody knows: `openPort` opens the service's own once everything stands.
+    port: 0,
     cf: false,
     log: new Log(LogLevel.WARN),
     logRequests: false,
@@ -64,26 +92,42 @@ const miniflare = new Miniflare(
     resourcePersistencePath: join(stateDirectory, "v3"),
     // Output of the Workers is passed on unchanged.
     handleStructuredLogs: ({ message }) => console.log(message),
-    workers: [worker("api", api), worker("dialer", dialer)],
+    workers: [
+      worker("api", api),
+      worker("dialer", dialer),
+      await pumpWorker(callQueue, { ...callConsumer, consumer: "dialer", consumersMax }),
+      await pumpWorker(eventsQueue, {
+        ...eventsConsumer,
+        consumer: "dialer",
+        consumersMax: eventsConsumersMax,
+      }),
+    ],
   }),
 );
 
 let clock: NodeJS.Timeout | undefined;
+let dispatchClock: NodeJS.Timeout | undefined;
 let purgeClock: NodeJS.Timeout | undefined;
 stopAtSignal(async () => {
   clearInterval(clock);
+  clearInterval(dispatchClock);
   clearInterval(purgeClock);
   clock = undefined;
   await miniflare.dispose();
 });
 
 await miniflare.ready;
+// The first use of a Worker from here blocks this process until it answers. Requests meanwhile could fill the pipe of
+// workerd's output, which nobody reads then, and both would wait for each other for good.
 const dialerWorker = await miniflare.getWorker("dialer");
 const tick = (cron: string) =>
   dialerWorker.scheduled({ cron }).catch((error: unknown) => {
     if (clock !== undefined) console.error("The clock failed:", error);
   });
 clock = setInterval(() => void tick("* * * * *"), sweepSeconds * 1000);
-void tick("* * * * *"); // rows that waited when the last run ended have lost their messages
+void tick("* * * * *");
+dispatchClock = setInterval(() => void tick("*/1 * * * *"), dispatchSeconds * 1000);
+void tick("*/1 * * * *");
 purgeClock = setInterval(() => void tick("30 * * * *"), 3_600_000);
+await openPort(port, () => miniflare.ready);
 console.log(settings.readyBlock(`http://${host}:${port}`));

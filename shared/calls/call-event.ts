@@ -1,5 +1,6 @@
-import * as z from "../platform/zod.ts";
+import * as z from "../lib/zod.ts";
 import { resultStatuses } from "./call-result.ts";
+import { dayMs, hourMs, minuteMs } from "../lib/units.ts";
 
 /** Types of the events of one call. */
 const callEventTypes = [
@@ -61,12 +62,12 @@ export type CallEvent = z.infer<typeof callEventSchema>;
 /** Waits after each try that failed (Standard Webhooks): ten tries, the last one after three days. */
 const waitsMs = [
   5_000,
-  5 * 60_000,
-  30 * 60_000,
-  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * 3_600_000),
+  5 * minuteMs,
+  30 * minuteMs,
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
 ];
 /** Longest wait that a receiver may ask for. */
-const retryAfterMsMax = 86_400_000;
+const retryAfterMsMax = dayMs;
 
 /** Result of one try to tell an event. */
 export type Told =

@@ -1,4 +1,4 @@
-import * as z from "../platform/zod.ts";
+import * as z from "../lib/zod.ts";
 
 /**
  * Results of placed calls, as their provider's records tell them. `live`: it rings or is spoken. All others are ends.

@@ -1,30 +1,36 @@
-import * as z from "../platform/zod.ts";
-import { typeNames, type Route } from "../providers/index.ts";
-import { type Call, type CallRequest, storedCallRequestSchema } from "./call.ts";
+import * as z from "../lib/zod.ts";
+import { providerTypes, type Route } from "./route.ts";
+import { type Call, type CallRequest, storedCallRequestSchema } from "./call-request.ts";
 import { type CallEvent, callEventSchema } from "./call-event.ts";
 import { type CallResult, callResultSchema } from "./call-result.ts";
 import { requestIdOf } from "./ids.ts";
+import { type CallState, callStates } from "./states.ts";
 
-/**
- * States of a call. WAITING has a due time; DIALING has been claimed by one holder, who alone may dial;
- * UNKNOWN may have been placed; NEEDS_REVIEW waits for a person's decision; the others are final. REDIALED:
- * an operator had another call made to replace this one.
- */
-export const callStates = [
-  "WAITING",
-  "DIALING",
-  "UNKNOWN",
-  "NEEDS_REVIEW",
-  "PLACED",
-  "REJECTED",
-  "EXPIRED",
-  "CANCELLED",
-  "REDIALED",
-] as const;
-export type CallState = (typeof callStates)[number];
-
-/** The backlog of rows that sweeps must look after: claims under way, and calls of unknown outcome. */
+/** The backlog of the calls of unknown outcome, which sweeps look after. */
 export const watchBacklog = "watch";
+
+/** Beginning of the backlogs of calls under way. */
+export const dialingPrefix = "dialing:";
+
+/** The account and the backlog that a call under way counts for. */
+export interface DialingOf {
+  account: string;
+  client: string;
+  agentId: string;
+}
+
+/** Names the backlog in which a call under way is counted, by its account, client and agent. */
+export function dialingBacklogOf({ account, client, agentId }: DialingOf): string {
+  return dialingPrefix + JSON.stringify([account, client, agentId]);
+}
+
+/** Returns what a backlog's name of `dialingBacklogOf` says. */
+export function parseDialingBacklog(name: string): DialingOf {
+  const [account = "", client = "", agentId = ""]: string[] = JSON.parse(
+    name.slice(dialingPrefix.length),
+  );
+  return { account, client, agentId };
+}
 
 /** Names the backlog of an account's placed calls whose results are asked for. `provider`: its name in the plan. */
 export function resultsBacklogOf({ provider }: Pick<Route, "provider">): string {
@@ -54,8 +60,8 @@ export interface CallRow {
   /** Reason for the state: a code of reasons.ts, or the provider's own. */
   reason: string;
   /**
-   * WAITING: the backlog of its client and agent. DIALING and UNKNOWN: `watch`. PLACED: that of its account while
-   * its result is asked for. Others: null.
+   * WAITING: the backlog of its client and agent. DIALING: that of `dialingBacklogOf`. UNKNOWN: `watch`. PLACED: that of
+   * its account while its result is asked for. Others: null.
    */
   backlog: string | null;
   /**
@@ -104,7 +110,7 @@ export interface CallRow {
   echo: Record<string, string> | null;
   /** Events of the call for which the plan had a receiver, oldest first. */
   events: CallEvent[];
-  /** The list in which the row stands for its events, by the receiver: see events.ts. Null: none of them is left to tell. */
+  /** The list in which the row stands for its events, by the receiver: see outbox-rows.ts. Null: none of them is left to tell. */
   tellTo: string | null;
   /** Time of the next try to tell one; of rows with tries used up, time of the last such event. */
   tellAt: number | null;
@@ -142,7 +148,7 @@ const rowSchema = z.looseObject({
   route: z._default(
     z.nullable(
       z.looseObject({
-        type: z.string().check(z.refine((type) => typeNames.includes(type))),
+        type: z.string().check(z.refine((type) => providerTypes.includes(type))),
         provider: z.string(),
       }),
     ),

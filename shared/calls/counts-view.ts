@@ -1,6 +1,6 @@
-import * as z from "../platform/zod.ts";
+import * as z from "../lib/zod.ts";
 import { resultStatuses } from "./call-result.ts";
-import { callStates } from "./call-row.ts";
+import { callStates } from "./states.ts";
 
 /** Numbers of a request's calls, as answers and events show them. Loose like all of /v1: further fields may come. */
 export const countsViewSchema = z.looseObject({

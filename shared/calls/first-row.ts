@@ -1,4 +1,4 @@
-import type { Call } from "./call.ts";
+import type { Call } from "./call-request.ts";
 import type { CallRow } from "./call-row.ts";
 
 /** A call with the trace of its number, and what its events repeat of it, as needed for its first row. */

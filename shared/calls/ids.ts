@@ -3,12 +3,14 @@ const base32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /** All pairs of digits in the order of their values: an id made of pairs takes two thirds of the time. */
 const pairs = Array.from(base32).flatMap((first) => Array.from(base32, (second) => first + second));
 const timeDigits = 10;
-const randomDigits = 16;
+const randomDigits = 13;
+const callsDigits = 3;
+const requestIdDigits = timeDigits + randomDigits + callsDigits;
 const indexDigits = 5;
 
 /**
- * Creates a request's id: a ULID, 48 bits of time and 80 random bits in 26 characters. Ids sort by acceptance
- * and cannot be guessed.
+ * Creates a request's id: a ULID of 26 characters, 48 bits of time, 65 random bits and the number of its calls, which
+ * `withCalls` puts in. Ids sort by acceptance and cannot be guessed.
  *
  * @param now milliseconds since the epoch
  * @param randomHex at least 32 hex digits of a UUID (version 4) without its hyphens; its fixed bits are left
@@ -25,7 +27,37 @@ export function createRequestId(now: number, randomHex: string): string {
     const bits = parseInt(randomHex.slice(from, from + 5), 16);
     id += `${pairs[bits >> 10]}${pairs[bits % pairs.length]}`;
   }
-  return id;
+  return withCalls(id, 0);
+}
+
+/**
+ * Returns a request's id with the number of its calls. Until a call of the request has a row, its id alone tells how many
+ * there are: accepting writes nothing but the message.
+ */
+export function withCalls(requestId: string, calls: number): string {
+  const high = base32[calls >> 10] ?? "0";
+  return `${requestId.slice(0, -callsDigits)}${high}${pairs[calls % pairs.length]}`;
+}
+
+/** Returns the number of calls that a request's id tells; 0 where it was made for no calls. */
+export function callsIn(requestId: string): number {
+  let calls = 0;
+  for (const digit of requestId.slice(-callsDigits)) calls = calls * 32 + base32.indexOf(digit);
+  return calls;
+}
+
+const requestIdPattern = /^[0-9A-HJKMNP-TV-Z]{26}$/i;
+const callIdPattern = /^call_([0-9A-HJKMNP-TV-Z]{26}_\d{5})$/i;
+
+/** Reads a request's id in any case: the digits of Crockford's base32 have none. Undefined: the text is no id. */
+export function readRequestId(text: string): string | undefined {
+  return requestIdPattern.test(text) ? text.toUpperCase() : undefined;
+}
+
+/** Reads a call's id in any case. Undefined: the text is no id, and must not reach adapters, which split ids. */
+export function readCallId(text: string): string | undefined {
+  const [, digits] = callIdPattern.exec(text) ?? [];
+  return digits && `call_${digits.toUpperCase()}`;
 }
 
 /**
@@ -38,7 +70,7 @@ export function callIdOf(requestId: string, index: number): string {
 
 /** Returns the id of the request that contained a call. */
 export function requestIdOf(callId: string): string {
-  return callId.slice("call_".length, "call_".length + timeDigits + randomDigits);
+  return callId.slice("call_".length, "call_".length + requestIdDigits);
 }
 
 /** Returns the index of a call in its request. */

@@ -7,7 +7,7 @@ export const reasons = {
   accepted: "The API accepted the call.",
   ancestor_unknown:
     "A call in whose stead this one is to be made may have been placed: a person decides.",
-  breaker_open: "The circuit breaker of the account, the route or the agent is open.",
+  breaker_open: "The circuit breaker of the account, or of the client and agent, is open.",
   claim_lapsed: "The dialer that was about to dial never said what became of the call.",
   claim_too_old: "Too much time passed between the claim and the request, so nothing was sent.",
   claimed: "A dialer has taken the call and is about to dial.",
@@ -19,7 +19,8 @@ export const reasons = {
   expired: "The call was not dialed within the plan's expireAfterHours.",
   found: "The provider's records show that the call was placed.",
   hours: "The calling hours of the rule after the colon are closed.",
-  max_calls: "The number has been called as often as the plan's maxCalls allow.",
+  max_calls:
+    "The number has been called as often as the plan's maxCalls allow; of an EXPIRED call: that kept it waiting last.",
   no_capacity:
     "The account had as many requests under way as it may, or the delivery no time left.",
   not_checked: "What bears on the call could not be read in time, so nothing was sent.",
@@ -37,6 +38,7 @@ export const reasons = {
   result_contradicted:
     "The provider told another end of the call than before; the first one stands.",
   route_gone: "The dial plan no longer has a route for the agent: the call waits for one.",
+  turn: "The call waits for its turn among the calls of its account.",
 } as const satisfies Record<string, string>;
 
 /**

@@ -1,4 +1,4 @@
-import * as z from "../platform/zod.ts";
+import * as z from "../lib/zod.ts";
 import { type CallResult, resultStatuses } from "./call-result.ts";
 
 const time = z.iso.datetime();

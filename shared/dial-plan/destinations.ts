@@ -1,5 +1,5 @@
-import type { CallRequest } from "../calls/call.ts";
-import { countryOf } from "../numbering/phone-number.ts";
+import type { CallRequest } from "../calls/call-request.ts";
+import { countryOf } from "../telephony/phone-number.ts";
 import type { DialPlan } from "./plan-schema.ts";
 
 /** True if the plan permits calls to this number. */

@@ -1,6 +1,7 @@
-import type { Call } from "../calls/call.ts";
-import { type HoursPreset, presets } from "../schedule/presets.ts";
+import type { Call } from "../calls/call-request.ts";
+import { type HoursPreset, presets } from "../telephony/hours-presets.ts";
 import { type DialPlan, planWithRoutesSchema } from "./plan-schema.ts";
+import { hourMs } from "../lib/units.ts";
 
 /**
  * Parses the plan in force: `override` (the variable DIAL_PLAN, JSON) if it is set, otherwise `bundled`.
@@ -68,5 +69,5 @@ export function hoursOf(
 
 /** Returns the time at which an undialed call expires, in milliseconds since the epoch. */
 export function expiryOf({ acceptedAt }: Pick<Call, "acceptedAt">, plan: DialPlan): number {
-  return Math.round(acceptedAt + plan.expireAfterHours * 3_600_000);
+  return Math.round(acceptedAt + plan.expireAfterHours * hourMs);
 }

@@ -1,20 +1,24 @@
-import { hasNumbers } from "../numbering/phone-number.ts";
-import * as z from "../platform/zod.ts";
-import { httpsUrl } from "../providers/https-url.ts";
-import { parseRoute, type Route, typeNames } from "../providers/index.ts";
-import { dayOf, weeklyHoursSchema } from "../schedule/calling-hours.ts";
-import { frequencyCapSchema } from "../schedule/frequency-cap.ts";
-import { presets } from "../schedule/presets.ts";
-import { isTimeZone } from "../schedule/time-zone.ts";
+import { hasNumbers } from "../telephony/phone-number.ts";
+import * as z from "../lib/zod.ts";
+import { httpsUrl } from "../lib/https-url.ts";
+import { type Route, providerTypes } from "../calls/route.ts";
+import { parseRoute } from "../providers/routes.ts";
+import { dayOf, weeklyHoursSchema } from "../telephony/calling-hours.ts";
+import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
+import { presets } from "../telephony/hours-presets.ts";
+import { isTimeZone } from "../telephony/time-zone.ts";
 import { receiverSchema, receiverSecret } from "./receivers.ts";
+import { dayMs } from "../lib/units.ts";
 
-const typesText = typeNames.join(", ");
+const typesText = providerTypes.join(", ");
 /** Settings of an account at a provider. */
 export const accountSchema = z
   .strictObject({
     /** The kind of provider. Defaults to the account's name. */
     type: z.optional(
-      z.string().check(z.refine((type) => typeNames.includes(type), `must be one of ${typesText}`)),
+      z
+        .string()
+        .check(z.refine((type) => providerTypes.includes(type), `must be one of ${typesText}`)),
     ),
     /** Base URL of the provider's API for this account, such as that of a region. */
     baseUrl: z.optional(
@@ -23,10 +27,10 @@ export const accountSchema = z
         z.overwrite((url) => url.replace(/\/+$/, "")),
       ),
     ),
-    /** Maximum time for the provider's answer; 90 leaves a 120 s function time to record the outcome. */
+    /** Maximum time for the provider's answer; after 90 s the function of the dialer still has time to record it. */
     timeoutSeconds: z._default(z.int().check(z.minimum(1), z.maximum(90)), 30),
-    /** Maximum requests under way at once in one delivery of the queue. */
-    concurrency: z._default(z.int().check(z.minimum(1), z.maximum(100)), 25),
+    /** Maximum requests under way at once in one delivery of the queue. Absent: as many as the platform allows. */
+    concurrency: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
     /** Maximum rate that the carrier accepts; a fraction if it is below one. */
     callsPerSecond: z.optional(z.number().check(z.minimum(0.02), z.maximum(1000))),
     /** Calls that may go at once after a pause. */
@@ -71,7 +75,7 @@ const saysSomething = ({
 const mustSaySomething = "must have callingHours, maxCalls or both";
 
 const isDate = (text: string) =>
-  /^\d{4}-\d\d-\d\d$/.test(text) && new Date(dayOf(text) * 86_400_000).toJSON()?.startsWith(text);
+  /^\d{4}-\d\d-\d\d$/.test(text) && new Date(dayOf(text) * dayMs).toJSON()?.startsWith(text);
 
 const mustBeCountry = "must be a country's two capital letters (ISO 3166-1)";
 const countryCode = z.string().check(z.refine(hasNumbers, mustBeCountry));
@@ -204,7 +208,7 @@ const dialPlanSchema = z
       const isName = (name: string) => isPreset(name) || Object.hasOwn(callingHours, name);
       const presetNames = ["always", ...Object.keys(presets)].join(", ");
       for (const [name, { type }] of Object.entries(providers)) {
-        if (type !== undefined || typeNames.includes(name)) continue;
+        if (type !== undefined || providerTypes.includes(name)) continue;
         refuse(["providers", name], `needs a type: one of ${typesText}`);
       }
       for (const [name, hours] of Object.entries(callingHours)) {
@@ -246,7 +250,7 @@ export const planWithRoutesSchema = z.pipe(
     for (const [name, fields] of Object.entries(plan.agents)) {
       const account = plan.providers[fields.provider];
       const type = account?.type ?? fields.provider;
-      if (!typeNames.includes(type)) {
+      if (!providerTypes.includes(type)) {
         const message = `must be an account of providers, or one of ${typesText}`;
         const path = ["agents", name, "provider"];
         issues.push({ code: "custom", path, message, input: undefined });

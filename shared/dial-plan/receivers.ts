@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { eventTypes } from "../calls/call-event.ts";
-import { signingKeysOf } from "../platform/standard-webhooks.ts";
-import * as z from "../platform/zod.ts";
-import { httpsUrl, isLoopback } from "../providers/https-url.ts";
+import { signingKeysOf } from "../lib/standard-webhooks.ts";
+import * as z from "../lib/zod.ts";
+import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 
 /** An entry of the dial plan's `events`: where a client's events are told. */
 export const receiverSchema = z.strictObject({

@@ -1,5 +1,6 @@
-import { defaultCallsPerSecond, type Route } from "../providers/index.ts";
-import { type Pace, paceOf } from "../schedule/pacing.ts";
+import { type Route } from "../calls/route.ts";
+import { defaultCallsPerSecond } from "../providers/routes.ts";
+import { type Pace, paceOf } from "../telephony/rate.ts";
 import { accountSchema, type DialPlan } from "./plan-schema.ts";
 
 /** Returns the route of an agent: its own, or that of `*`. */
@@ -23,7 +24,7 @@ const defaultAccount = accountSchema.parse({});
 export function accountOf(
   route: Route,
   { providers }: DialPlan,
-): { timeoutSeconds: number; concurrency: number; asksPerSecond: number; pace?: Pace } {
+): { timeoutSeconds: number; concurrency?: number; asksPerSecond: number; pace?: Pace } {
   const {
     timeoutSeconds,
     concurrency,
@@ -31,7 +32,8 @@ export function accountOf(
     burst,
     asksPerSecond,
   } = providers[route.provider] ?? defaultAccount;
-  const account = { timeoutSeconds, concurrency, asksPerSecond };
+  const limited = concurrency === undefined ? {} : { concurrency };
+  const account = { timeoutSeconds, asksPerSecond, ...limited };
   return callsPerSecond === undefined
     ? account
     : { ...account, pace: paceOf(callsPerSecond, burst) };

@@ -1,4 +1,4 @@
-import { roleIn, secretsOf } from "../providers/index.ts";
+import { roleIn, secretsOf } from "../providers/routes.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import { receiverSecrets } from "./receivers.ts";
 

@@ -1,11 +1,3 @@
-import { AwsV4Signer } from "aws4fetch";
-import * as z from "../platform/zod.ts";
-import type { DialOutcome, ProviderAdapter } from "./dialing-provider.ts";
-import { type Answer, outcomeOfJson, post } from "./post.ts";
-import { connectRecord } from "./results/amazon-connect.ts";
-import { readRecord } from "./results/result.ts";
-import { type ConnectRoute, ownAttribute } from "./routes/amazon-connect.ts";
-
 /**
  * Amazon Connect: `PUT /contact/outbound-voice`
  * (https://docs.aws.amazon.com/connect/latest/APIReference/API_StartOutboundVoiceContact.html), signed by AWS
@@ -29,8 +21,79 @@ import { type ConnectRoute, ownAttribute } from "./routes/amazon-connect.ts";
  * Errors are told apart by their names, in `x-amzn-errortype` or `__type`: see `refusedBy`. A flow or instance
  * that is missing is an error of the route.
  */
-export const amazonConnect: ProviderAdapter<ConnectRoute> = {
-  create({ secret, role, fetch, now }) {
+import type { CallRequest } from "../calls/call-request.ts";
+import type { Route } from "../calls/route.ts";
+import { httpsUrl } from "../lib/https-url.ts";
+import * as z from "../lib/zod.ts";
+import { signAwsRequest } from "./aws-signature.ts";
+import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
+import { type Answer, outcomeOfJson, post, type Refusal, tableOf } from "./provider-http.ts";
+import { answerersOf, readRecord, type RecordType, resultOf, wordsOf } from "./provider-records.ts";
+import type { DialOutcome, ReadResult } from "./provider.ts";
+
+export function isConnectRoute(route: Route): route is ConnectRoute {
+  return route.type === "amazon-connect";
+}
+
+/** Maximum size of all attributes of a contact, names and values in UTF-8. */
+const attributeBytesMax = 32_768;
+
+/** Attribute of our own, beside the context's. */
+const ownAttribute = "call_id";
+
+/** Bytes that are reserved for our own attribute: its name, and a call's id of 37 characters. */
+const ownBytesMax = 64;
+
+/** Routes of Amazon Connect, as a dial plan has them. */
+export const amazonConnectRoutes = defineRoute(
+  "amazon-connect",
+  (fields) =>
+    z.strictObject({
+      ...fields,
+      baseUrl: z.optional(httpsUrl),
+      /** AWS region of the instance. */
+      region: z
+        .string()
+        .check(z.regex(/^[a-z]{2}(-[a-z]+)+-\d$/, "must be a region such as us-east-1")),
+      /** Id of the instance. It becomes part of the ARN in the dialer's policy, so nothing but an id may stand here. */
+      instance: z.guid("must be the id of an instance, the last part of its ARN"),
+      /** Id of the flow that takes the answered call. */
+      flow: idText,
+      /** The calling number, claimed for the instance. */
+      from: phoneNumber,
+      /** False: a call of unknown outcome is not sent again under its token, and waits for a person. */
+      idempotent: z._default(z.boolean(), true),
+    }),
+  {
+    // The default quota, of an AWS account in a region. Amazon Connect refuses what is above it and queues nothing.
+    callsPerSecond: 2,
+    secrets: (_route, hasRole) => (hasRole ? [] : ["ACCESS_KEY_ID", "SECRET_ACCESS_KEY"]),
+    contextProblem,
+  },
+);
+export type ConnectRoute = z.infer<typeof amazonConnectRoutes.routeSchema>;
+
+/** Attributes may have names of some characters only, and a size together. */
+function contextProblem({ context = {} }: CallRequest): string | undefined {
+  const names = Object.keys(context);
+  if (!names.every((name) => /^[\w-]+$/.test(name))) {
+    return "must have keys of A–Z, a–z, 0–9, - and _ alone, as the attributes of Amazon Connect";
+  }
+  if (names.includes(ownAttribute)) {
+    return `must not have the key ${ownAttribute}, which is an attribute of our own`;
+  }
+  const bytes = Object.entries(context).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
+    0,
+  );
+  return bytes > attributeBytesMax - ownBytesMax
+    ? `is too large for Amazon Connect, which takes ${attributeBytesMax} bytes of attributes`
+    : undefined;
+}
+
+export const amazonConnect = /* @__PURE__ */ defineProvider(
+  amazonConnectRoutes,
+  ({ secret, role, fetch, now }) => {
     const credentialsOf = (account: string) => {
       const accessKeyId = secret(account, "ACCESS_KEY_ID") ?? "";
       const secretAccessKey = secret(account, "SECRET_ACCESS_KEY") ?? "";
@@ -40,21 +103,12 @@ export const amazonConnect: ProviderAdapter<ConnectRoute> = {
     };
     const baseUrlOf = ({ region, baseUrl }: ConnectRoute) =>
       baseUrl ?? `https://connect.${region}.amazonaws.com`;
-    const signedHeaders = async (
+    const signedHeaders = (
       { provider, region }: ConnectRoute,
       request: { method: string; url: string; headers?: Record<string, string>; body?: string },
-    ) => {
-      const signed = await new AwsV4Signer({
-        ...request,
-        ...credentialsOf(provider),
-        service: "connect",
-        region,
-        datetime: new Date(now()).toISOString().replaceAll(/[:-]|\.\d{3}/g, ""),
-      }).sign();
-      return Object.fromEntries(signed.headers);
-    };
+    ) => signAwsRequest(request, { service: "connect", region, ...credentialsOf(provider) }, now());
     return {
-      async dial({ call: { id, request }, timeoutSeconds }, route) {
+      async dial({ call: { id, request }, timeoutSeconds, ring }, route) {
         const { instance, flow, from } = route;
         const url = `${baseUrlOf(route)}/contact/outbound-voice`;
         const body = JSON.stringify({
@@ -67,7 +121,12 @@ export const amazonConnect: ProviderAdapter<ConnectRoute> = {
         });
         const content = { "content-type": "application/json" };
         const headers = await signedHeaders(route, { method: "PUT", url, headers: content, body });
-        const answer = await post(fetch, url, { method: "PUT", headers, body }, timeoutSeconds);
+        const answer = await post(
+          ring(fetch),
+          url,
+          { method: "PUT", headers, body },
+          timeoutSeconds,
+        );
         return "kind" in answer ? answer : outcomeOf(answer, now());
       },
 
@@ -75,38 +134,37 @@ export const amazonConnect: ProviderAdapter<ConnectRoute> = {
         const path = `contacts/${route.instance}/${encodeURIComponent(placed.providerCallId)}`;
         const url = `${baseUrlOf(route)}/${path}`;
         const headers = await signedHeaders(route, { method: "GET", url });
-        return readRecord(fetch, url, headers, placed, connectRecord);
+        return readRecord(fetch, url, headers, placed, record);
       },
     };
   },
-};
+);
 
-const createdSchema = z.object({ ContactId: z.string().check(z.minLength(1), z.maxLength(256)) });
-const errorSchema = z.object({ __type: z.string() });
+const createdSchema = () =>
+  z.object({ ContactId: z.string().check(z.minLength(1), z.maxLength(256)) });
 
 function callIdIn(body: unknown): string | undefined {
-  return createdSchema.safeParse(body).data?.ContactId;
+  return z.built(createdSchema).safeParse(body).data?.ContactId;
 }
+
+const errorSchema = () => z.object({ __type: z.string() });
+
+/** Statuses that the references give to refusals. Under another one a name says nothing of what was done. */
+const refusing = new Set([400, 401, 402, 403, 404, 422, 429]);
 
 function outcomeOf(answer: Answer, now: number): DialOutcome {
   return outcomeOfJson(answer, now, callIdIn, (status, body) => {
     if (!refusing.has(status)) return undefined;
     const errorType =
-      answer.headers.get("x-amzn-errortype") ?? errorSchema.safeParse(body).data?.["__type"];
+      answer.headers.get("x-amzn-errortype") ??
+      z.built(errorSchema).safeParse(body).data?.["__type"];
     // Either may have more around the name: com.example#NameException, NameException:http://example.com/.
     const name = /^(?:[^:]*#)?(\w+?)(?:Exception)?(?::.*)?$/.exec(errorType ?? "")?.[1] ?? "";
-    return refusedBy.get(name);
+    const refusal = refusedBy.get(name);
+    const words = name.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+    return refusal && { ...refusal, code: `connect_${words}` };
   });
 }
-
-/** Statuses that the references give to refusals. Under another one a name says nothing of what was done. */
-const refusing = new Set([400, 401, 402, 403, 404, 422, 429]);
-
-const named = (names: string, outcome: (code: string) => DialOutcome) =>
-  names.split(" ").map((name) => {
-    const words = name.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
-    return [name, outcome(`connect_${words}`)] as const;
-  });
 
 /**
  * Outcomes by the names of errors, those of the call's own reference and the common ones
@@ -114,20 +172,74 @@ const named = (names: string, outcome: (code: string) => DialOutcome) =>
  * `OutboundContactNotPermitted` the reference says only that the contact is not permitted: a person decides.
  * `RequestAborted` is a 400 too, and leaves open what was done before.
  */
-const refusedBy: ReadonlyMap<string, DialOutcome> = new Map([
-  ...named("LimitExceeded Throttling TooManyRequests", (code) => ({
-    kind: "not_placed",
-    code,
-  })),
-  ...named("DestinationNotAllowed", (code) => ({ kind: "rejected", code, blamesNumber: true })),
-  ...named("InvalidParameter InvalidRequest", (code) => ({ kind: "rejected", code })),
-  ...named("OutboundContactNotPermitted", (code) => ({ kind: "forbidden", code })),
-  ...named("ResourceNotFound UnknownOperation", (code) => ({ kind: "route_refused", code })),
-  ...named("InternalService RequestAborted", (code) => ({ kind: "unknown", code })),
-  ...named(
+const refusedBy = /* @__PURE__ */ tableOf<Refusal>(
+  [{ kind: "not_placed" }, "LimitExceeded Throttling TooManyRequests"],
+  [{ kind: "rejected", blamesNumber: true }, "DestinationNotAllowed"],
+  [{ kind: "rejected" }, "InvalidParameter InvalidRequest"],
+  [{ kind: "forbidden" }, "OutboundContactNotPermitted"],
+  [{ kind: "route_refused" }, "ResourceNotFound UnknownOperation"],
+  [{ kind: "unknown" }, "InternalService RequestAborted"],
+  [
+    { kind: "account_refused" },
     "AccessDenied UnrecognizedClient ExpiredToken InvalidSignature SignatureDoesNotMatch " +
       "IncompleteSignature MissingAuthenticationToken InvalidClientTokenId " +
       "NotAuthorized OptInRequired RequestExpired",
-    (code) => ({ kind: "account_refused", code }),
-  ),
-]);
+  ],
+);
+
+/**
+ * Values of `DisconnectReason` (https://docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html). Who
+ * hung up does not tell that anybody had answered: `ConnectedToSystemTimestamp`, the time of the callee's
+ * answer, does.
+ */
+const words = /* @__PURE__ */ wordsOf(
+  ["live", "live"],
+  ["no_answer", "TELECOM_UNANSWERED TELECOM_TIMEOUT TELECOM_ORIGINATOR_CANCEL"],
+  ["busy", "TELECOM_BUSY"],
+  ["invalid", "TELECOM_NUMBER_INVALID"],
+  ["blocked", "TELECOM_POTENTIAL_BLOCKING"],
+  [
+    "failed",
+    "TELECOM_PROBLEM OUTBOUND_DESTINATION_ENDPOINT_ERROR OUTBOUND_RESOURCE_ERROR " +
+      "OUTBOUND_ATTEMPT_FAILED EXPIRED",
+  ],
+  [
+    "unknown",
+    "CUSTOMER_DISCONNECT AGENT_DISCONNECT THIRD_PARTY_DISCONNECT CONTACT_FLOW_DISCONNECT " +
+      "BARGED OTHER",
+  ],
+);
+
+/** Values of `AnsweringMachineDetectionStatus`, which campaigns have alone. The others tell nothing. */
+const answeredBy = /* @__PURE__ */ answerersOf(
+  "HUMAN_ANSWERED",
+  "VOICEMAIL_BEEP VOICEMAIL_NO_BEEP FAX_MACHINE_DETECTED",
+);
+
+/** Times are in seconds since the epoch. */
+const contactSchema = () =>
+  z.object({
+    Contact: z.object({
+      Id: z.string().check(z.minLength(1), z.maxLength(256)),
+      DisconnectReason: z.nullish(z.string()),
+      ConnectedToSystemTimestamp: z.nullish(z.number()),
+      DisconnectTimestamp: z.nullish(z.number()),
+      AnsweringMachineDetectionStatus: z.nullish(z.string()),
+    }),
+  });
+
+function resultOfContact({ Contact }: z.infer<ReturnType<typeof contactSchema>>): ReadResult {
+  const { DisconnectReason, ConnectedToSystemTimestamp, DisconnectTimestamp } = Contact;
+  const isLive = DisconnectTimestamp == null && !DisconnectReason;
+  return resultOf(words, {
+    word: isLive ? "live" : DisconnectReason,
+    human: answeredBy.get(Contact.AnsweringMachineDetectionStatus ?? ""),
+    answeredAt: (ConnectedToSystemTimestamp ?? Number.NaN) * 1000,
+    endedAt: (DisconnectTimestamp ?? Number.NaN) * 1000,
+  });
+}
+
+const record: RecordType<z.infer<ReturnType<typeof contactSchema>>> = {
+  schema: contactSchema,
+  resultOf: resultOfContact,
+};

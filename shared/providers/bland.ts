@@ -1,10 +1,3 @@
-import * as z from "../platform/zod.ts";
-import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
-import { ask, outcomeOfJson, postJson } from "./post.ts";
-import { detailsSchema, neverStarted, blandRecord } from "./results/bland.ts";
-import { recordReader } from "./results/result.ts";
-import type { BlandRoute } from "./routes/bland.ts";
-
 /**
  * Bland: `POST /v1/calls` (https://docs.bland.ai/api-v1/post/calls), with `authorization` and the account's
  * secret `BLAND_API_KEY`, which stands there alone.
@@ -23,98 +16,120 @@ import type { BlandRoute } from "./routes/bland.ts";
  * the list has no metadata, so each call to the number in that time is read by its id
  * (https://docs.bland.ai/api-v1/get/calls-id), and counts only if its metadata has our id and attempt.
  */
-export const bland: ProviderAdapter<BlandRoute> = {
-  create({ secret, fetch, now }) {
-    const apiOf = ({ provider, baseUrl = "https://api.bland.ai" }: Account) => ({
-      url: `${baseUrl}/v1/calls`,
-      headers: { authorization: secret(provider, "API_KEY") ?? "" },
-    });
-    return {
-      async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
-        const { pathway, task, from } = route;
-        const json = {
-          phone_number: request.phone_number,
-          ...(pathway === undefined ? { task } : { pathway_id: pathway }),
-          ...(from === undefined ? {} : { from }),
-          request_data: request.context ?? {},
-          metadata: { call_id: id, attempt: String(attempt) },
-        };
-        const { url, headers } = apiOf(route);
-        const answer = await postJson(fetch, url, { headers, json }, timeoutSeconds);
-        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
-      },
+import { httpsUrl } from "../lib/https-url.ts";
+import * as z from "../lib/zod.ts";
+import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
+import { ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import {
+  answerersOf,
+  optionalNumber,
+  optionalText,
+  recordReader,
+  type RecordType,
+  resultOf,
+  wordsOf,
+} from "./provider-records.ts";
+import type { DialOutcome, FoundCall, ReadResult } from "./provider.ts";
+import { dayMs } from "../lib/units.ts";
 
-      async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {
-        const { url, headers } = apiOf(route);
-        for (let page = 0; page < pagesMax; page++) {
-          const query = new URLSearchParams({
-            ...(route.from === undefined ? {} : { from_number: route.from }),
-            // The time zone of these days is not said, so a day is added on both sides.
-            start_date: new Date(from - dayMs).toISOString().slice(0, 10),
-            end_date: new Date(until + dayMs).toISOString().slice(0, 10),
-            ascending: "false",
-            from: String(page * pageCalls),
-            limit: String(pageCalls),
-          });
-          const answer = await ask(fetch, `${url}?${query.toString()}`, { headers });
-          const { calls } = listSchema.parse(answer);
-          for (const { call_id, to, created_at } of calls) {
-            const createdAt = Date.parse(created_at);
-            if (createdAt < from - 1000 || createdAt > until) continue;
-            if (!isSameNumber(to, call.request.phone_number)) continue;
-            const details = await ask(fetch, `${url}/${encodeURIComponent(call_id)}`, { headers });
-            const { metadata, queue_status } = detailsSchema.safeParse(details).data ?? {};
-            const isOurs =
-              metadata?.["call_id"] === call.id && metadata["attempt"] === String(attempt);
-            if (isOurs && !neverStarted.has(queue_status ?? "")) {
-              return { by: "id", providerCallId: call_id };
-            }
-          }
-          const isPast = calls.some(({ created_at }) => Date.parse(created_at) < from - 1000);
-          if (isPast || calls.length < pageCalls) return undefined;
-        }
-        return undefined;
-      },
-
-      readResult: recordReader(fetch, apiOf, "/", blandRecord),
-    };
+/** Routes of Bland, as a dial plan has them. */
+export const blandRoutes = defineRoute(
+  "bland",
+  (fields) =>
+    z
+      .strictObject({
+        ...fields,
+        baseUrl: z.optional(httpsUrl),
+        /** Id of the pathway that the agent follows. */
+        pathway: z.optional(idText),
+        /** Instructions for the agent, instead of a pathway. `{{first_name}}` stands for a value of the context. */
+        task: z.optional(z.string().check(z.minLength(1), z.maxLength(20_000))),
+        /** The calling number. Without it, Bland calls from one of its own. */
+        from: z.optional(phoneNumber),
+      })
+      .check(
+        z.refine(({ pathway, task }) => (pathway === undefined) !== (task === undefined), {
+          error: "must have either pathway or task",
+        }),
+      ),
+  {
+    callsPerSecond: 1,
+    secrets: ["API_KEY"],
   },
-};
+);
+export type BlandRoute = z.infer<typeof blandRoutes.routeSchema>;
 
-type Account = Pick<BlandRoute, "provider" | "baseUrl">;
+export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetch, now }) => {
+  const apiOf = ({ provider, baseUrl = "https://api.bland.ai" }: BlandRoute) => ({
+    url: `${baseUrl}/v1/calls`,
+    headers: { authorization: secret(provider, "API_KEY") ?? "" },
+  });
+  return {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, ring }, route) {
+      const { pathway, task, from } = route;
+      const json = {
+        phone_number: request.phone_number,
+        ...(pathway === undefined ? { task } : { pathway_id: pathway }),
+        ...(from === undefined ? {} : { from }),
+        request_data: request.context ?? {},
+        metadata: { call_id: id, attempt: String(attempt) },
+      };
+      const { url, headers } = apiOf(route);
+      const answer = await postJson(ring(fetch), url, { headers, json }, timeoutSeconds);
+      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+    },
 
-const dayMs = 86_400_000;
-/** Calls per page, each with its summary and variables, and maximum pages that are read. */
-const pageCalls = 200;
-const pagesMax = 5;
+    async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {
+      const { url, headers } = apiOf(route);
+      for (let page = 0; page < pagesMax; page++) {
+        const query = new URLSearchParams({
+          ...(route.from === undefined ? {} : { from_number: route.from }),
+          // The time zone of these days is not said, so a day is added on both sides.
+          start_date: new Date(from - dayMs).toISOString().slice(0, 10),
+          end_date: new Date(until + dayMs).toISOString().slice(0, 10),
+          ascending: "false",
+          from: String(page * pageCalls),
+          limit: String(pageCalls),
+        });
+        const answer = await ask(fetch, `${url}?${query.toString()}`, { headers });
+        const { calls } = z.built(listSchema).parse(answer);
+        for (const { call_id, to, created_at } of calls) {
+          const createdAt = Date.parse(created_at);
+          if (createdAt < from - 1000 || createdAt > until) continue;
+          if (!isSameNumber(to, call.request.phone_number)) continue;
+          const one = await ask(fetch, `${url}/${encodeURIComponent(call_id)}`, { headers });
+          const { metadata, queue_status } = z.built(detailsSchema).safeParse(one).data ?? {};
+          const isOurs =
+            metadata?.["call_id"] === call.id && metadata["attempt"] === String(attempt);
+          if (isOurs && !hasNeverStarted(queue_status)) {
+            return { by: "id", providerCallId: call_id };
+          }
+        }
+        const isPast = calls.some(({ created_at }) => Date.parse(created_at) < from - 1000);
+        if (isPast || calls.length < pageCalls) return undefined;
+      }
+      return undefined;
+    },
 
-const createdSchema = z.object({
-  status: z.literal("success"),
-  call_id: z.string().check(z.minLength(1), z.maxLength(200)),
+    readResult: recordReader(fetch, apiOf, "/", record),
+  };
 });
-const listSchema = z.object({
-  calls: z.array(
-    z.object({
-      call_id: z.string().check(z.minLength(1), z.maxLength(200)),
-      to: z.nullish(z.string()),
-      created_at: z.string(),
-    }),
-  ),
-});
-const refusedSchema = z.object({
-  message: z.nullish(z.string()),
-  errors: z.catch(z.nullish(z.array(z.object({ message: z.string() }))), null),
-});
 
-/** Older examples of the list have a number without its country code, so one may be the end of the other. */
-function isSameNumber(listed: string | null | undefined, number: string): boolean {
-  const digits = listed?.replaceAll(/\D/g, "") ?? "";
-  return digits.length >= 7 && number.endsWith(digits);
-}
+const createdSchema = () =>
+  z.object({
+    status: z.literal("success"),
+    call_id: idText,
+  });
 
 function callIdIn(body: unknown): string | undefined {
-  return createdSchema.safeParse(body).data?.call_id;
+  return z.built(createdSchema).safeParse(body).data?.call_id;
 }
+
+const refusedSchema = () =>
+  z.object({
+    message: z.nullish(z.string()),
+    errors: z.catch(z.nullish(z.array(z.object({ message: z.string() }))), null),
+  });
 
 /**
  * Reads the message of a refusal. "Calls can only be sent every 10 seconds to the same number" and a limit of
@@ -122,7 +137,7 @@ function callIdIn(body: unknown): string | undefined {
  * refused for good. Which status an empty balance has is not said, so a 400 about it is the account's.
  */
 function exception(status: number, body: unknown): DialOutcome | undefined {
-  const { message, errors } = refusedSchema.safeParse(body).data ?? {};
+  const { message, errors } = z.built(refusedSchema).safeParse(body).data ?? {};
   const text = [message, ...(errors ?? []).map((error) => error.message)].join("\n");
   if (status === 429 && /blacklist/i.test(text)) {
     const code = "bland_blacklisted";
@@ -131,10 +146,102 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
       : { kind: "forbidden", code };
   }
   if (status === 429 && /same number/i.test(text)) {
-    return { kind: "not_placed", code: "bland_same_number" };
+    return { kind: "not_placed", code: "bland_same_number", blamesNumber: true };
   }
   if (status === 400 && /insufficient (balance|credits?|funds)/i.test(text)) {
     return { kind: "account_refused", code: "bland_balance" };
   }
   return undefined;
 }
+
+/** Calls per page, each with its summary and variables. */
+const pageCalls = 200;
+/** Maximum pages that a look-up reads. */
+const pagesMax = 5;
+
+const listSchema = () =>
+  z.object({
+    calls: z.array(
+      z.object({
+        call_id: idText,
+        to: z.nullish(z.string()),
+        created_at: z.string(),
+      }),
+    ),
+  });
+
+/** Older examples of the list have a number without its country code, so one may be the end of the other. */
+function isSameNumber(listed: string | null | undefined, number: string): boolean {
+  const digits = listed?.replaceAll(/\D/g, "") ?? "";
+  return digits.length >= 7 && number.endsWith(digits);
+}
+
+/** States of a call that Bland took and did not dial: the list contains these too, and a person decides. */
+const neverStarted = "pre_queue_error queue_error";
+
+function hasNeverStarted(state: string | null | undefined): boolean {
+  return neverStarted.split(" ").includes(state ?? "");
+}
+
+/**
+ * Values of `status`, `queue_status` and `answered_by` (https://docs.bland.ai/api-v1/get/calls-id). What
+ * `failed` and `canceled` say of an answer is not told.
+ */
+const words = /* @__PURE__ */ wordsOf(
+  ["live", "new queued allocated started"],
+  ["completed", "completed"],
+  ["no_answer", "no-answer"],
+  ["busy", "busy"],
+  ["failed", neverStarted],
+  ["unknown", "failed canceled unknown complete call_error complete_error"],
+);
+
+/** Values of `answered_by`. The others tell nothing. */
+const answeredBy = /* @__PURE__ */ answerersOf("human", "voicemail");
+
+/** The details of a call. */
+const detailsSchema = () =>
+  z.object({
+    metadata: z.nullish(z.record(z.string(), z.unknown())),
+    completed: z.catch(z.nullish(z.boolean()), null),
+    status: optionalText(),
+    queue_status: z.nullish(z.string()),
+    answered_by: optionalText(),
+    /** Time at which the call was connected. `end_at` is when it would be ended at the latest. */
+    started_at: optionalText(),
+    /** Seconds. */
+    corrected_duration: z.catch(z.nullish(z.union([z.string(), z.number()])), null),
+    /** Minutes. */
+    call_length: optionalNumber(),
+  });
+
+/** The details of a call whose result is read. */
+const callSchema = () => z.extend(detailsSchema(), { call_id: z.string() });
+
+/** `completed` is ahead of `queue_status`. `answered_by` is told where the account has it enabled. */
+function resultOfDetails(call: z.infer<ReturnType<typeof detailsSchema>>): ReadResult {
+  const { completed, status, queue_status, answered_by, started_at } = call;
+  const state = queue_status ?? "";
+  if (completed !== true && (words.get(state) === "live" || (completed === false && !state))) {
+    return resultOf(words, { word: "started" });
+  }
+  const { corrected_duration, call_length } = call;
+  const seconds = corrected_duration ?? (call_length == null ? null : call_length * 60);
+  const isAnswered = Number(seconds ?? 0) > 0;
+  const isUnanswered = answered_by === "no-answer";
+  return resultOf(words, {
+    word: hasNeverStarted(state) ? state : isUnanswered ? answered_by : (status ?? queue_status),
+    human: answeredBy.get(answered_by ?? ""),
+    answeredAt: isAnswered ? started_at : null,
+    endedAt: started_at && Date.parse(started_at) + Number(seconds ?? 0) * 1000,
+    seconds,
+  });
+}
+
+const record: RecordType<z.infer<ReturnType<typeof callSchema>>> = {
+  schema: callSchema,
+  ownIn({ metadata }) {
+    return metadata;
+  },
+  resultOf: resultOfDetails,
+};

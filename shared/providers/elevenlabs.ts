@@ -1,17 +1,3 @@
-import * as z from "../platform/zod.ts";
-import type { DialOutcome, FoundCall, NotPlaced, ProviderAdapter } from "./dialing-provider.ts";
-import { ask, outcomeOfJson, postJson } from "./post.ts";
-import {
-  conversationSchema,
-  resultOfRow,
-  rowSchema,
-  sipWordIn,
-  elevenlabsRecord,
-} from "./results/elevenlabs.ts";
-import { listReader, recordReader } from "./results/result.ts";
-import { outcomeOfSip } from "./sip-status.ts";
-import type { ElevenLabsRoute } from "./routes/elevenlabs.ts";
-
 /**
  * ElevenLabs: `POST /v1/convai/twilio/outbound-call` or `/v1/convai/sip-trunk/outbound-call`
  * (https://elevenlabs.io/docs/eleven-agents/api-reference/twilio/outbound-call), with `xi-api-key` and the
@@ -34,14 +20,56 @@ import type { ElevenLabsRoute } from "./routes/elevenlabs.ts";
  * the rows of the list do not repeat the id, so a filter that was ignored would look like a match. A
  * conversation with `status: failed` may never have become a call: `metadata.error` tells.
  */
-export const elevenlabs: ProviderAdapter<ElevenLabsRoute> = {
-  create({ secret, fetch, now }) {
-    const apiOf = ({ provider, baseUrl = "https://api.elevenlabs.io" }: Account) => ({
+import { httpsUrl } from "../lib/https-url.ts";
+import * as z from "../lib/zod.ts";
+import { defineProvider, defineRoute, idText } from "./define-provider.ts";
+import { ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import {
+  listReader,
+  optionalNumber,
+  optionalText,
+  recordReader,
+  type RecordType,
+  resultOf,
+  wordsOf,
+} from "./provider-records.ts";
+import type { DialOutcome, FoundCall, NotPlaced, ReadResult } from "./provider.ts";
+import { outcomeOfSip } from "./sip-status.ts";
+
+/** Routes of ElevenLabs, as a dial plan has them. */
+export const elevenlabsRoutes = defineRoute(
+  "elevenlabs",
+  (fields) =>
+    z.strictObject({
+      ...fields,
+      baseUrl: z.optional(httpsUrl),
+      /** Id of the agent. */
+      agent: idText,
+      /** Id of the calling phone number. */
+      from: idText,
+      /** Connection of that number. */
+      through: z.enum(["twilio", "sip-trunk"]),
+    }),
+  {
+    callsPerSecond: 1,
+    secrets: ["API_KEY"],
+    contextProblem: ({ context = {} }) =>
+      Object.keys(context).some((key) => key.startsWith("system__"))
+        ? "must not have a key that begins with system__, which ElevenLabs keeps for itself"
+        : undefined,
+  },
+);
+export type ElevenLabsRoute = z.infer<typeof elevenlabsRoutes.routeSchema>;
+
+export const elevenlabs = /* @__PURE__ */ defineProvider(
+  elevenlabsRoutes,
+  ({ secret, fetch, now }) => {
+    const apiOf = ({ provider, baseUrl = "https://api.elevenlabs.io" }: ElevenLabsRoute) => ({
       url: `${baseUrl}/v1/convai`,
       headers: { "xi-api-key": secret(provider, "API_KEY") ?? "" },
     });
     return {
-      async dial({ call: { id, request }, timeoutSeconds }, route) {
+      async dial({ call: { id, request }, timeoutSeconds, ring }, route) {
         const { agent, from, through } = route;
         const json = {
           agent_id: agent,
@@ -57,21 +85,23 @@ export const elevenlabs: ProviderAdapter<ElevenLabsRoute> = {
         };
         const { url, headers } = apiOf(route);
         const callUrl = `${url}/${through}/outbound-call`;
-        const answer = await postJson(fetch, callUrl, { headers, json }, timeoutSeconds);
+        const answer = await postJson(ring(fetch), callUrl, { headers, json }, timeoutSeconds);
         return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
       },
 
       async lookUp({ call, attempt, from }, route): Promise<FoundCall | undefined> {
         const { url, headers } = apiOf(route);
         const query = new URLSearchParams({ user_id: call.id, page_size: "10" });
-        const listed = listSchema.parse(
-          await ask(fetch, `${url}/conversations?${query.toString()}`, { headers }),
-        );
+        const listed = z
+          .built(listSchema)
+          .parse(await ask(fetch, `${url}/conversations?${query.toString()}`, { headers }));
         const notPlaced: (NotPlaced | undefined)[] = [];
         for (const { conversation_id, start_time_unix_secs: startedAt } of listed.conversations) {
           if (startedAt * 1000 < from - 1000) continue; // a call of an earlier attempt
           const address = `${url}/conversations/${encodeURIComponent(conversation_id)}`;
-          const { data } = conversationSchema.safeParse(await ask(fetch, address, { headers }));
+          const { data } = z
+            .built(conversationSchema)
+            .safeParse(await ask(fetch, address, { headers }));
           if (data?.user_id !== call.id) continue;
           const became = outcomeOfConversation(data);
           if (became === "placed") return { by: "id", providerCallId: conversation_id };
@@ -85,7 +115,7 @@ export const elevenlabs: ProviderAdapter<ElevenLabsRoute> = {
           : undefined;
       },
 
-      readResult: recordReader(fetch, apiOf, "/conversations/", elevenlabsRecord),
+      readResult: recordReader(fetch, apiOf, "/conversations/", record),
 
       listResults: listReader(fetch, apiOf, {
         rowsMax: 100,
@@ -98,7 +128,7 @@ export const elevenlabs: ProviderAdapter<ElevenLabsRoute> = {
           return { path: `/conversations?${query.toString()}` };
         },
         read(answer) {
-          const { conversations, next_cursor } = listSchema.parse(answer);
+          const { conversations, next_cursor } = z.built(listSchema).parse(answer);
           return { rows: conversations, next: next_cursor };
         },
         idOf({ conversation_id }) {
@@ -108,40 +138,36 @@ export const elevenlabs: ProviderAdapter<ElevenLabsRoute> = {
       }),
     };
   },
-};
+);
 
 /** Time that the phone may ring so that the answer still comes within the time limit, in seconds. */
 function ringSecondsOf(timeoutSeconds: number): number {
   return Math.max(1, timeoutSeconds - 5);
 }
 
-type Account = Pick<ElevenLabsRoute, "provider" | "baseUrl">;
+const id = () => z.nullish(idText);
+const createdSchema = () =>
+  z.object({ success: z.literal(true), conversation_id: id(), callSid: id(), sip_call_id: id() });
 
-const id = z.nullish(z.string().check(z.minLength(1), z.maxLength(200)));
-const createdSchema = z.object({
-  success: z.literal(true),
-  conversation_id: id,
-  callSid: id,
-  sip_call_id: id,
-});
-const listSchema = z.object({
-  conversations: z.array(rowSchema),
-  has_more: z.nullish(z.boolean()),
-  next_cursor: z.nullish(z.string()),
-});
-/**
- * Returns what became of a conversation. Undefined: it failed, and it is not known whether the phone has rung.
- */
-function outcomeOfConversation({
-  status,
-  metadata,
-}: z.infer<typeof conversationSchema>): "placed" | NotPlaced | undefined {
-  const lasted = (metadata?.call_duration_secs ?? 0) > 0;
-  if (status !== "failed" || lasted) return "placed";
-  const outcome = outcomeOfText(metadata?.error?.reason ?? "");
-  if (outcome?.kind === "placed") return "placed";
-  const isSure = outcome?.kind === "rejected" || outcome?.kind === "account_refused";
-  return isSure ? outcome : undefined;
+function callIdIn(body: unknown): string | undefined {
+  const { conversation_id, callSid, sip_call_id } =
+    z.built(createdSchema).safeParse(body).data ?? {};
+  return conversation_id ?? callSid ?? sip_call_id ?? undefined;
+}
+
+const failedSchema = () =>
+  z.object({
+    success: z.literal(false),
+    message: z.catch(z.string(), ""),
+    conversation_id: z.catch(id(), undefined),
+  });
+
+function exception(status: number, body: unknown): DialOutcome | undefined {
+  const failed = status === 200 ? z.built(failedSchema).safeParse(body).data : undefined;
+  if (failed === undefined) return undefined;
+  const outcome = outcomeOfText(failed.message);
+  if (outcome?.kind !== "placed") return outcome ?? { kind: "unknown", code: "success_false" };
+  return { kind: "placed", providerCallId: failed.conversation_id ?? undefined };
 }
 
 /** Reads the SIP status in a text of ElevenLabs. A phone that nobody answered in time has rung. */
@@ -151,21 +177,122 @@ function outcomeOfText(text: string): DialOutcome | undefined {
   return word === undefined ? undefined : outcomeOfSip(word.slice("sip_".length));
 }
 
-function callIdIn(body: unknown): string | undefined {
-  const { conversation_id, callSid, sip_call_id } = createdSchema.safeParse(body).data ?? {};
-  return conversation_id ?? callSid ?? sip_call_id ?? undefined;
+/** Reads the SIP status in a text of ElevenLabs, as in `INVITE failed: sip status: 486: Busy here (SIP 486)`. */
+function sipWordIn(text: string): string | undefined {
+  const status = /\bINVITE failed: sip status:? (\d{3})\b/i.exec(text)?.[1];
+  if (status !== undefined) return `sip_${status}`;
+  // LiveKit's words for a phone that nobody answered in time (livekit/sip, errors.go).
+  return /\bsip request timed out\b/i.test(text) ? "sip_request_timed_out" : undefined;
 }
 
-const failedSchema = z.object({
-  success: z.literal(false),
-  message: z.catch(z.string(), ""),
-  conversation_id: z.catch(id, undefined),
-});
+const listSchema = () =>
+  z.object({
+    conversations: z.array(rowSchema()),
+    has_more: z.nullish(z.boolean()),
+    next_cursor: z.nullish(z.string()),
+  });
 
-function exception(status: number, body: unknown): DialOutcome | undefined {
-  const failed = status === 200 ? failedSchema.safeParse(body).data : undefined;
-  if (failed === undefined) return undefined;
-  const outcome = outcomeOfText(failed.message);
-  if (outcome?.kind !== "placed") return outcome ?? { kind: "unknown", code: "success_false" };
-  return { kind: "placed", providerCallId: failed.conversation_id ?? undefined };
+/** A row of the list of conversations. */
+const rowSchema = () =>
+  z.object({
+    conversation_id: idText,
+    start_time_unix_secs: z.number(),
+    call_duration_secs: optionalNumber(),
+    status: optionalText(),
+    tool_names: z.catch(z.nullish(z.array(z.string())), null),
+  });
+
+const conversationSchema = () =>
+  z.object({
+    user_id: z.nullish(z.string()),
+    status: z.nullish(z.string()),
+    metadata: z.nullish(
+      z.object({
+        start_time_unix_secs: optionalNumber(),
+        accepted_time_unix_secs: optionalNumber(),
+        call_duration_secs: z.nullish(z.number()),
+        error: z.nullish(z.object({ reason: z.nullish(z.string()) })),
+        features_usage: z.catch(
+          z.nullish(
+            z.object({
+              voicemail_detection: z.nullish(z.object({ used: z.nullish(z.boolean()) })),
+            }),
+          ),
+          null,
+        ),
+      }),
+    ),
+  });
+type Conversation = z.infer<ReturnType<typeof conversationSchema>>;
+
+/** Returns what became of a conversation. Undefined: it failed, and it is not known whether the phone has rung. */
+function outcomeOfConversation(one: Conversation): "placed" | NotPlaced | undefined {
+  const { status, metadata } = one;
+  const lasted = (metadata?.call_duration_secs ?? 0) > 0;
+  if (status !== "failed" || lasted) return "placed";
+  const outcome = outcomeOfText(metadata?.error?.reason ?? "");
+  if (outcome?.kind === "placed") return "placed";
+  const isSure = outcome?.kind === "rejected" || outcome?.kind === "account_refused";
+  return isSure ? outcome : undefined;
 }
+
+/**
+ * Values of `status` (elevenlabs-js, GetConversationResponseModelStatus), and SIP statuses of the callee's
+ * side in the error of a conversation that failed (RFC 3261, section 21; 607: RFC 8197; 608: RFC 8688). While a
+ * conversation is processed, its record is not whole. An exchange answers a 5xx after the phone has rung, too.
+ */
+const words = /* @__PURE__ */ wordsOf(
+  ["live", "initiated in-progress processing"],
+  ["completed", "done"],
+  ["no_answer", "sip_408 sip_480 sip_487 sip_request_timed_out"],
+  ["busy", "sip_486 sip_600"],
+  ["declined", "sip_603"],
+  ["invalid", "sip_404 sip_410 sip_484 sip_604"],
+  ["blocked", "sip_403 sip_607 sip_608"],
+  ["failed", "sip_401 sip_402 sip_407"],
+  ["unknown", "failed sip_488 sip_500 sip_502 sip_503 sip_504"],
+);
+
+/** A conversation whose result is read. */
+const toldSchema = () => z.extend(conversationSchema(), { status: z.string() });
+
+/** A conversation tells that a machine answered only if its agent has the tool that detects mailboxes. */
+function resultOfConversation({ status, metadata }: Conversation): ReadResult {
+  const { start_time_unix_secs, accepted_time_unix_secs, call_duration_secs } = metadata ?? {};
+  const sip = status === "failed" ? sipWordIn(metadata?.error?.reason ?? "") : undefined;
+  return resultOf(words, {
+    word: sip ?? status,
+    human: metadata?.features_usage?.voicemail_detection?.used === true ? false : null,
+    ...timesOf(status, accepted_time_unix_secs ?? start_time_unix_secs, call_duration_secs),
+  });
+}
+
+/** Returns what a row tells, or undefined for one that failed: its record says more. */
+function resultOfRow(row: z.infer<ReturnType<typeof rowSchema>>): ReadResult | undefined {
+  const { status, start_time_unix_secs, call_duration_secs, tool_names } = row;
+  if (status === "failed") return undefined;
+  return resultOf(words, {
+    word: status,
+    human: tool_names?.includes("voicemail_detection") === true ? false : null,
+    ...timesOf(status, start_time_unix_secs, call_duration_secs),
+  });
+}
+
+function timesOf(
+  status: string | null | undefined,
+  from: number | null | undefined,
+  seconds: number | null | undefined,
+) {
+  const began = status === "done" || (seconds ?? 0) > 0;
+  if (!began || from == null) return { seconds };
+  const answeredAt = from * 1000;
+  return { answeredAt, endedAt: answeredAt + (seconds ?? 0) * 1000, seconds };
+}
+
+const record: RecordType<z.infer<ReturnType<typeof toldSchema>>> = {
+  schema: toldSchema,
+  ownIn({ user_id }) {
+    return { call_id: user_id ?? undefined };
+  },
+  resultOf: resultOfConversation,
+};

@@ -1,22 +1,3 @@
-import { SignJWT } from "jose";
-import * as z from "../platform/zod.ts";
-import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
-import { type Answer, ask, outcomeOfJson, postJson } from "./post.ts";
-import { exception } from "./livekit-errors.ts";
-import { toldByLiveKit } from "./results/livekit.ts";
-import type { LiveKitRoute } from "./routes/livekit.ts";
-import type { Send } from "../platform/send.ts";
-
-/** Identity of the callee in the room. */
-const calleeIdentity = "callee";
-/** Validity of a token, which is made for one request. */
-const tokenSeconds = 600;
-
-/** Waits before each look for the agent, in milliseconds. A worker that is there takes a job within some ms. */
-const agentWaitsMs = [0, 250, 500, 750, 1000, 1500];
-/** Maximum time for the look at the agent. */
-const agentSecondsMax = 5;
-
 /**
  * LiveKit, by three requests (https://docs.livekit.io/sip/outbound-calls): the agent is dispatched to a room,
  * seen to have come, and the callee is called into it. The room is named by the call's id and attempt, so that
@@ -37,6 +18,8 @@ const agentSecondsMax = 5;
  * the callee is called only once the dispatch has a job (livekit/protocol, livekit_agent_dispatch.proto) or
  * an agent is in the room. Otherwise nobody was called, and the route's agent is at fault.
  *
+ * Seconds may lie between the first request and the third, so orders, hours and expiry are looked at again before it.
+ *
  * The dispatch may take a quarter of `timeoutSeconds`, the agent a quarter and at most 5 s, the call half. 200
  * with `sip_call_id`: placed. An agent dispatched for a call that was then not placed waits in an empty room,
  * and should leave if nobody joins. LiveKit accepts 64,000 bytes of metadata, more than a context can fill.
@@ -51,134 +34,129 @@ const agentSecondsMax = 5;
  *
  * A look-up reads the participants of the room, which finds a call only while it lasts.
  */
-export const livekit: ProviderAdapter<LiveKitRoute> = {
-  create({ secret, fetch, now }) {
-    const keysOf = (provider: string) => ({
-      apiKey: secret(provider, "API_KEY") ?? "",
-      apiSecret: new TextEncoder().encode(secret(provider, "API_SECRET") ?? ""),
-    });
-    const headersFor = async (provider: string, grants: Record<string, object>) => {
-      const { apiKey, apiSecret } = keysOf(provider);
-      const seconds = Math.floor(now() / 1000);
-      const token = await new SignJWT({ ...grants })
-        .setProtectedHeader({ alg: "HS256", typ: "JWT" })
-        .setIssuer(apiKey)
-        .setNotBefore(seconds - 10)
-        .setExpirationTime(seconds + tokenSeconds)
-        .sign(apiSecret);
-      return { authorization: `Bearer ${token}` };
-    };
-    return {
-      async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
-        const { provider, baseUrl, agent, trunk } = route;
-        const { phone_number, agent_id, context = {} } = request;
-        const room = roomOf(id, attempt);
-        const admin = await headersFor(provider, { video: { roomAdmin: true, room } });
-        const dispatched = await postJson(
-          fetch,
-          `${baseUrl}/twirp/livekit.AgentDispatchService/CreateDispatch`,
-          {
-            headers: { ...admin, [requestIdHeader]: `${room}-dispatch` },
-            json: {
-              agent_name: agent,
-              room,
-              metadata: JSON.stringify({ call_id: id, agent_id, context }),
-            },
-          },
-          timeoutSeconds / 4,
-        );
-        const refused =
-          "kind" in dispatched ? notDispatched(dispatched) : refusalOfDispatch(dispatched, now());
-        if (refused !== undefined) return refused;
-        const absent = await agentAbsent(fetch, baseUrl, admin, room, timeoutSeconds / 4);
-        if (absent !== undefined) return absent;
-        const sip = await headersFor(provider, { sip: { call: true } });
-        const answer = await postJson(
-          fetch,
-          `${baseUrl}/twirp/livekit.SIP/CreateSIPParticipant`,
-          {
-            headers: { ...sip, [requestIdHeader]: `${room}-call` },
-            json: {
-              sip_trunk_id: trunk,
-              sip_call_to: phone_number,
-              room_name: room,
-              participant_identity: calleeIdentity,
-              participant_attributes: { call_id: id },
-              hide_phone_number: true,
-            },
-          },
-          timeoutSeconds / 2,
-        );
-        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
-      },
+import { hash } from "node:crypto";
+import { jwtVerify, SignJWT } from "jose";
+import { httpsUrl } from "../lib/https-url.ts";
+import * as z from "../lib/zod.ts";
+import { defineProvider, defineRoute, idText } from "./define-provider.ts";
+import { agentAbsent, roomSchema } from "./livekit-agent.ts";
+import { type Answer, ask, outcomeOfJson, postJson, tableOf } from "./provider-http.ts";
+import { resultOf, wordsOf } from "./provider-records.ts";
+import type { DialOutcome, FoundCall, SignedCallback, ToldResult } from "./provider.ts";
+import { outcomeOfSip } from "./sip-status.ts";
 
-      readCallback: (signed, { provider }) =>
-        toldByLiveKit(signed, keysOf(provider), calleeIdentity),
-
-      async lookUp({ call, attempt }, { provider, baseUrl }): Promise<FoundCall | undefined> {
-        const room = roomOf(call.id, attempt);
-        const headers = await headersFor(provider, { video: { roomAdmin: true, room } });
-        const url = `${baseUrl}/twirp/livekit.RoomService/ListParticipants`;
-        const answer = await ask(fetch, url, { headers, json: { room } });
-        if (answer === undefined) return undefined; // the room has ended, or never existed
-        const { participants } = roomSchema.parse(answer);
-        const callee = participants.find(({ identity }) => identity === calleeIdentity);
-        if (callee === undefined) return undefined;
-        return { by: "id", providerCallId: callee.attributes?.["sip.callID"] ?? callee.sid };
-      },
-    };
+/** Routes of LiveKit, as a dial plan has them. */
+export const livekitRoutes = defineRoute(
+  "livekit",
+  (fields) =>
+    z.strictObject({
+      ...fields,
+      /** The project's own URL. */
+      baseUrl: z.pipe(z.string("is required: set the account's baseUrl in providers"), httpsUrl),
+      /** Name under which the agent is registered. */
+      agent: idText,
+      /** Id of the outbound SIP trunk. */
+      trunk: idText,
+    }),
+  {
+    callsPerSecond: 1,
+    callbackHeaders: ["authorization"],
+    secrets: ["API_KEY", "API_SECRET"],
   },
-};
+);
+
+export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, fetch, now }) => {
+  const keysOf = (provider: string) => ({
+    apiKey: secret(provider, "API_KEY") ?? "",
+    apiSecret: new TextEncoder().encode(secret(provider, "API_SECRET") ?? ""),
+  });
+  const headersFor = async (provider: string, grants: Record<string, object>) => {
+    const { apiKey, apiSecret } = keysOf(provider);
+    const seconds = Math.floor(now() / 1000);
+    const token = await new SignJWT({ ...grants })
+      .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+      .setIssuer(apiKey)
+      .setNotBefore(seconds - 10)
+      .setExpirationTime(seconds + tokenSeconds)
+      .sign(apiSecret);
+    return { authorization: `Bearer ${token}` };
+  };
+  return {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, ring }, route) {
+      const { provider, baseUrl, agent, trunk } = route;
+      const { phone_number, agent_id, context = {} } = request;
+      const room = roomOf(id, attempt);
+      const admin = await headersFor(provider, { video: { roomAdmin: true, room } });
+      const dispatched = await postJson(
+        fetch,
+        `${baseUrl}/twirp/livekit.AgentDispatchService/CreateDispatch`,
+        {
+          headers: { ...admin, [requestIdHeader]: `${room}-dispatch` },
+          json: {
+            agent_name: agent,
+            room,
+            metadata: JSON.stringify({ call_id: id, agent_id, context }),
+          },
+        },
+        timeoutSeconds / 4,
+      );
+      const refused =
+        "kind" in dispatched ? notDispatched(dispatched) : refusalOfDispatch(dispatched, now());
+      if (refused !== undefined) return refused;
+      const absent = await agentAbsent(fetch, baseUrl, admin, room, timeoutSeconds / 4);
+      if (absent !== undefined) return absent;
+      const sip = await headersFor(provider, { sip: { call: true } });
+      const answer = await postJson(
+        ring(fetch, timeoutSeconds / 2),
+        `${baseUrl}/twirp/livekit.SIP/CreateSIPParticipant`,
+        {
+          headers: { ...sip, [requestIdHeader]: `${room}-call` },
+          json: {
+            sip_trunk_id: trunk,
+            sip_call_to: phone_number,
+            room_name: room,
+            participant_identity: calleeIdentity,
+            participant_attributes: { call_id: id },
+            hide_phone_number: true,
+          },
+        },
+        timeoutSeconds / 2,
+      );
+      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+    },
+
+    readCallback: (signed, { provider }) => toldByLiveKit(signed, keysOf(provider), calleeIdentity),
+
+    async lookUp({ call, attempt }, { provider, baseUrl }): Promise<FoundCall | undefined> {
+      const room = roomOf(call.id, attempt);
+      const headers = await headersFor(provider, { video: { roomAdmin: true, room } });
+      const url = `${baseUrl}/twirp/livekit.RoomService/ListParticipants`;
+      const answer = await ask(fetch, url, { headers, json: { room } });
+      if (answer === undefined) return undefined; // the room has ended, or never existed
+      const { participants } = z.built(roomSchema).parse(answer);
+      const callee = participants.find(({ identity }) => identity === calleeIdentity);
+      if (callee === undefined) return undefined;
+      return { by: "id", providerCallId: callee.attributes?.["sip.callID"] ?? callee.sid };
+    },
+  };
+});
+
+/** Identity of the callee in the room. */
+const calleeIdentity = "callee";
+
+/** Validity of a token, which is made for one request. */
+const tokenSeconds = 600;
+
+const requestIdHeader = "x-livekit-request-id";
 
 function roomOf(callId: string, attempt: number): string {
   return `${callId}-${attempt}`;
 }
 
-const requestIdHeader = "x-livekit-request-id";
+const dispatchSchema = () => z.object({ id: idText });
 
-const id = z.string().check(z.minLength(1), z.maxLength(200));
-const dispatchSchema = z.object({ id });
-/** Answers use either of the two spellings that protocol buffers have in JSON. */
-const createdSchema = z.union([z.object({ sip_call_id: id }), z.object({ sipCallId: id })]);
-const attributesSchema = z.record(z.string(), z.string());
-const roomSchema = z.object({
-  participants: z._default(
-    z.array(
-      z.object({
-        sid: id,
-        identity: z.string(),
-        kind: z.optional(z.union([z.string(), z.number()])),
-        attributes: z.optional(attributesSchema),
-      }),
-    ),
-    [],
-  ),
-});
-const dispatchesSchema = z.array(
-  z.object({
-    state: z.nullish(
-      z.object({
-        jobs: z._default(
-          z.array(
-            z.object({
-              state: z.nullish(z.object({ status: z.optional(z.union([z.string(), z.number()])) })),
-            }),
-          ),
-          [],
-        ),
-      }),
-    ),
-  }),
-);
-const listSchema = z.object({
-  agent_dispatches: z.optional(dispatchesSchema),
-  agentDispatches: z.optional(dispatchesSchema),
-});
-
-/** The second request places the call, so nobody is called if the first one fails. */
-function notDispatched(outcome: DialOutcome): DialOutcome {
-  if (outcome.kind !== "unknown") return outcome;
-  return { kind: "not_placed", code: `dispatch_${outcome.code}` };
+function dispatchIdIn(body: unknown): string | undefined {
+  return z.built(dispatchSchema).safeParse(body).data?.id;
 }
 
 /**
@@ -198,54 +176,125 @@ function refusalOfDispatch(answer: Answer, now: number): DialOutcome | undefined
     : notDispatched(outcome);
 }
 
-/** Statuses of a job that an agent has taken. It may be without one, as JS_PENDING is the default. */
-const underWay = new Set<unknown>([undefined, 0, 1, "JS_PENDING", "JS_RUNNING"]);
-/** Kinds of a participant that is an agent (livekit/protocol, livekit_models.proto). */
-const agentKinds = new Set<unknown>(["AGENT", 4]);
-
-/** Returns the outcome if no agent came to the room in time, undefined if one did. */
-async function agentAbsent(
-  send: Send,
-  baseUrl: string,
-  headers: Record<string, string>,
-  room: string,
-  timeoutSeconds: number,
-): Promise<DialOutcome | undefined> {
-  const endsAt = performance.now() + Math.min(timeoutSeconds, agentSecondsMax) * 1000;
-  const list = (method: string) =>
-    ask(
-      send,
-      `${baseUrl}/twirp/livekit.${method}`,
-      { headers, json: { room } },
-      Math.max(endsAt - performance.now(), 1) / 1000,
-    );
-  let isSeen = false;
-  for (const waitMs of agentWaitsMs) {
-    if (performance.now() + waitMs >= endsAt) break;
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    try {
-      const listed = listSchema.parse(await list("AgentDispatchService/ListDispatch"));
-      const dispatches = listed.agent_dispatches ?? listed.agentDispatches ?? [];
-      const jobs = dispatches.flatMap(({ state }) => state?.jobs ?? []);
-      if (jobs.some(({ state }) => underWay.has(state?.status))) return undefined;
-      const inRoom = roomSchema.parse(await list("RoomService/ListParticipants"));
-      if (inRoom.participants.some(({ kind }) => agentKinds.has(kind))) return undefined;
-      isSeen = true;
-    } catch {
-      isSeen = false; // the next look may succeed; a last one that failed says nothing
-    }
-  }
-  return isSeen
-    ? { kind: "route_refused", code: "agent_absent" }
-    : { kind: "not_placed", code: "agent_unseen" };
+/** The second request places the call, so nobody is called if the first one fails. */
+function notDispatched(outcome: DialOutcome): DialOutcome {
+  if (outcome.kind !== "unknown") return outcome;
+  return { kind: "not_placed", code: `dispatch_${outcome.code}` };
 }
 
-function dispatchIdIn(body: unknown): string | undefined {
-  return dispatchSchema.safeParse(body).data?.id;
-}
+/** Answers use either of the two spellings that protocol buffers have in JSON. */
+const createdSchema = () =>
+  z.union([z.object({ sip_call_id: idText }), z.object({ sipCallId: idText })]);
 
 function callIdIn(body: unknown): string | undefined {
-  const created = createdSchema.safeParse(body).data;
+  const created = z.built(createdSchema).safeParse(body).data;
   if (created === undefined) return undefined;
   return "sipCallId" in created ? created.sipCallId : created.sip_call_id;
+}
+
+const errorSchema = () =>
+  z.object({
+    code: z.string().check(z.regex(/^[a-z_]{1,40}$/)),
+    msg: z._default(z.string(), ""),
+    meta: z.optional(z.object({ sip_status_code: z.optional(z.coerce.string()) })),
+  });
+
+/** Returns the outcome of an error if it says more than its status. */
+function exception(status: number, body: unknown): DialOutcome | undefined {
+  const error = status < 400 ? undefined : z.built(errorSchema).safeParse(body).data;
+  if (error === undefined) return undefined;
+  const sipStatus = error.meta?.sip_status_code;
+  if (sipStatus !== undefined) {
+    const outcome = outcomeOfSip(sipStatus);
+    return outcome.kind === "placed" || status <= 404 ? outcome : { ...outcome, kind: "unknown" };
+  }
+  if (/\bsip status\b/i.test(error.msg)) return { kind: "unknown", code: "sip" };
+  const kind = refusals.get(`${error.code}:${status}`) ?? "unknown";
+  return { kind, code: `livekit_${error.code}` };
+}
+
+/**
+ * Twirp's codes by which a request is refused before it acts, each with its HTTP status (twitchtv/twirp,
+ * errors.go). An unknown trunk is `not_found`. A code under another status was not written by LiveKit. So is a
+ * SIP status that means a refusal: sip.go gives those 400 to 404.
+ */
+const refusals = /* @__PURE__ */ tableOf<
+  "not_placed" | "account_refused" | "rejected" | "route_refused"
+>(
+  ["not_placed", "resource_exhausted:429"],
+  ["account_refused", "unauthenticated:401 permission_denied:403"],
+  ["rejected", "invalid_argument:400 malformed:400 out_of_range:400"],
+  ["route_refused", "not_found:404 bad_route:404"],
+);
+
+/**
+ * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto). A callee who was never connected has one of
+ * the `USER_` reasons, so that one who left was on the phone. The others tell nothing of an answer.
+ */
+const words = /* @__PURE__ */ wordsOf(
+  ["completed", "CLIENT_INITIATED"],
+  ["no_answer", "USER_UNAVAILABLE"],
+  ["declined", "USER_REJECTED"],
+  ["failed", "SIP_TRUNK_FAILURE"],
+  [
+    "unknown",
+    "UNKNOWN_REASON DUPLICATE_IDENTITY SERVER_SHUTDOWN PARTICIPANT_REMOVED ROOM_DELETED STATE_MISMATCH " +
+      "JOIN_FAILURE MIGRATION SIGNAL_CLOSE ROOM_CLOSED CONNECTION_TIMEOUT MEDIA_FAILURE AGENT_ERROR",
+  ],
+);
+
+/** A room is named by the call's id and the attempt. */
+const roomPattern = /^(call_[0-9A-HJKMNP-TV-Z]{26}_\d{5})-(\d{1,6})$/;
+
+/** An event of a project's webhook (https://docs.livekit.io/home/server/webhooks). Times are in seconds. */
+const eventSchema = () =>
+  z.object({
+    event: z.string(),
+    room: z.nullish(z.object({ name: z.string() })),
+    participant: z.nullish(
+      z.object({
+        identity: z.string(),
+        disconnectReason: z.nullish(z.string()),
+        attributes: z.nullish(z.record(z.string(), z.string())),
+      }),
+    ),
+    createdAt: z.nullish(z.coerce.number()),
+  });
+
+/**
+ * Verifies an event of a project's webhook, a JWT under its API secret with the body's hash, and reads the result of
+ * the callee who left the room.
+ *
+ * @param identity identity of the callee in a room
+ */
+export async function toldByLiveKit(
+  { body, headers, receivedAt }: SignedCallback,
+  { apiKey, apiSecret }: { apiKey: string; apiSecret: Uint8Array },
+  identity: string,
+): Promise<ToldResult> {
+  try {
+    const { payload } = await jwtVerify(
+      headers["authorization"]?.replace(/^Bearer /, "") ?? "",
+      apiSecret,
+      {
+        issuer: apiKey,
+        algorithms: ["HS256"],
+        currentDate: new Date(receivedAt),
+        clockTolerance: 60,
+      },
+    );
+    if (payload["sha256"] !== hash("sha256", body, "base64")) return { kind: "unverified" };
+    const { event, room, participant, createdAt } = z.built(eventSchema).parse(JSON.parse(body));
+    const [, id, attempt] = roomPattern.exec(room?.name ?? "") ?? [];
+    const isEnd = event === "participant_left" && participant?.identity === identity;
+    if (!isEnd || id === undefined) return { kind: "other" };
+    const result = resultOf(words, {
+      word: participant.disconnectReason,
+      isAnswered: participant.attributes?.["sip.callStatus"] === "active",
+      endedAt: (createdAt ?? Number.NaN) * 1000,
+    });
+    return { kind: "told", result, call: { id, attempt: Number(attempt) } };
+  } catch {
+    return { kind: "unverified" };
+  }
 }

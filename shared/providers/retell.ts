@@ -1,10 +1,3 @@
-import * as z from "../platform/zod.ts";
-import type { FoundCall, ProviderAdapter } from "./dialing-provider.ts";
-import { ask, outcomeOfJson, postJson } from "./post.ts";
-import { listReader, recordReader } from "./results/result.ts";
-import { callSchema, resultOfCall, retellRecord } from "./results/retell.ts";
-import type { RetellRoute } from "./routes/retell.ts";
-
 /**
  * Retell: `POST /v2/create-phone-call` (https://docs.retellai.com/api-references/create-phone-call), with
  * `Authorization: Bearer` and the account's secret `RETELL_API_KEY`. Retell calls one number a second unless
@@ -19,75 +12,176 @@ import type { RetellRoute } from "./routes/retell.ts";
  * decides. A look-up is `POST /v3/list-calls`, filtered by the call's id in `metadata`. The result is read by
  * `GET /v2/get-call/{call_id}`.
  */
-export const retell: ProviderAdapter<RetellRoute> = {
-  create({ secret, fetch, now }) {
-    const apiOf = ({ provider, baseUrl = "https://api.retellai.com" }: Account) => ({
-      url: baseUrl,
-      headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
-    });
-    return {
-      async dial({ call: { id, request }, attempt, timeoutSeconds, callbackUrl }, route) {
-        const json = {
-          from_number: route.from,
-          to_number: request.phone_number,
-          ...(route.agent === undefined ? {} : { override_agent_id: route.agent }),
-          retell_llm_dynamic_variables: request.context ?? {},
-          metadata: { call_id: id, attempt: String(attempt) },
-          ...(route.callbacks === true && callbackUrl !== undefined
-            ? { agent_override: { agent: { webhook_url: callbackUrl } } }
-            : {}),
-        };
-        const { url, headers } = apiOf(route);
-        const callUrl = `${url}/v2/create-phone-call`;
-        const answer = await postJson(fetch, callUrl, { headers, json }, timeoutSeconds);
-        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn);
-      },
+import { httpsUrl } from "../lib/https-url.ts";
+import * as z from "../lib/zod.ts";
+import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
+import { ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import {
+  listReader,
+  optionalNumber,
+  optionalText,
+  recordReader,
+  type RecordType,
+  resultOf,
+  wordsOf,
+} from "./provider-records.ts";
+import type { FoundCall, ReadResult } from "./provider.ts";
 
-      async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {
-        const { url, headers } = apiOf(route);
-        const ofThisCall = { type: "string", op: "eq", key: "call_id", value: id };
-        const json = { filter_criteria: { metadata: [ofThisCall] }, limit: 10 };
-        const { items } = listSchema.parse(
-          await ask(fetch, `${url}/v3/list-calls`, { headers, json }),
-        );
-        const found = items.find(
-          ({ metadata }) => metadata?.["call_id"] === id && metadata["attempt"] === String(attempt),
-        );
-        return found && { by: "id", providerCallId: found.call_id };
-      },
-
-      readResult: recordReader(fetch, apiOf, "/v2/get-call/", retellRecord),
-
-      listResults: listReader(fetch, apiOf, {
-        rowsMax: 200,
-        ask(value, limit, pagination_key) {
-          const filter_criteria = { start_timestamp: { type: "number", op: "ge", value } };
-          const json = { filter_criteria, sort_order: "ascending", limit, pagination_key };
-          return { path: "/v3/list-calls", json };
-        },
-        read(answer) {
-          const { items, has_more, pagination_key } = listSchema.parse(answer);
-          return { rows: items, next: has_more === true ? pagination_key : null };
-        },
-        idOf({ call_id }) {
-          return call_id;
-        },
-        resultOf: resultOfCall,
-      }),
-    };
+/** Routes of Retell, as a dial plan has them. */
+export const retellRoutes = defineRoute(
+  "retell",
+  (fields) =>
+    z.strictObject({
+      ...fields,
+      baseUrl: z.optional(httpsUrl),
+      /** Id of the agent. Without it, the agent bound to the calling number answers. */
+      agent: z.optional(idText),
+      /** The calling number, E.164, bought from or imported into Retell. */
+      from: phoneNumber,
+      /** True to have a call's events told here, instead of to the webhook of the agent and the account. */
+      callbacks: z.optional(z.boolean()),
+    }),
+  {
+    callsPerSecond: 1,
+    secrets: ["API_KEY"],
   },
-};
+);
+export type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
 
-type Account = Pick<RetellRoute, "provider" | "baseUrl">;
+export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fetch, now }) => {
+  const apiOf = ({ provider, baseUrl = "https://api.retellai.com" }: RetellRoute) => ({
+    url: baseUrl,
+    headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
+  });
+  return {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, callbackUrl }, route) {
+      const json = {
+        from_number: route.from,
+        to_number: request.phone_number,
+        ...(route.agent === undefined ? {} : { override_agent_id: route.agent }),
+        retell_llm_dynamic_variables: request.context ?? {},
+        metadata: { call_id: id, attempt: String(attempt) },
+        ...(route.callbacks === true && callbackUrl !== undefined
+          ? { agent_override: { agent: { webhook_url: callbackUrl } } }
+          : {}),
+      };
+      const { url, headers } = apiOf(route);
+      const callUrl = `${url}/v2/create-phone-call`;
+      const answer = await postJson(ring(fetch), callUrl, { headers, json }, timeoutSeconds);
+      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn);
+    },
 
-const createdSchema = z.object({ call_id: z.string().check(z.minLength(1), z.maxLength(200)) });
-/** The reference requires no field of a list, so an empty one may come without `items`. */
-const listSchema = z.object({
-  items: z._default(z.array(callSchema), []),
-  has_more: z.nullish(z.boolean()),
-  pagination_key: z.nullish(z.string()),
+    async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {
+      const { url, headers } = apiOf(route);
+      const ofThisCall = { type: "string", op: "eq", key: "call_id", value: id };
+      const json = { filter_criteria: { metadata: [ofThisCall] }, limit: 10 };
+      const { items } = z
+        .built(listSchema)
+        .parse(await ask(fetch, `${url}/v3/list-calls`, { headers, json }));
+      const found = items.find(
+        ({ metadata }) => metadata?.["call_id"] === id && metadata["attempt"] === String(attempt),
+      );
+      return found && { by: "id", providerCallId: found.call_id };
+    },
+
+    readResult: recordReader(fetch, apiOf, "/v2/get-call/", record),
+
+    listResults: listReader(fetch, apiOf, {
+      rowsMax: 200,
+      ask(value, limit, pagination_key) {
+        const filter_criteria = { start_timestamp: { type: "number", op: "ge", value } };
+        const json = { filter_criteria, sort_order: "ascending", limit, pagination_key };
+        return { path: "/v3/list-calls", json };
+      },
+      read(answer) {
+        const { items, has_more, pagination_key } = z.built(listSchema).parse(answer);
+        return { rows: items, next: has_more === true ? pagination_key : null };
+      },
+      idOf({ call_id }) {
+        return call_id;
+      },
+      resultOf: resultOfCall,
+    }),
+  };
 });
 
+const createdSchema = () => z.object({ call_id: idText });
+
 function callIdIn(body: unknown): string | undefined {
-  return createdSchema.safeParse(body).data?.call_id;
+  return z.built(createdSchema).safeParse(body).data?.call_id;
 }
+
+/** The reference requires no field of a list, so an empty one may come without `items`. */
+const listSchema = () =>
+  z.object({
+    items: z._default(z.array(callSchema()), []),
+    has_more: z.nullish(z.boolean()),
+    pagination_key: z.nullish(z.string()),
+  });
+
+/** A call as Retell reads and lists it. Times are in milliseconds since the epoch. */
+const callSchema = () =>
+  z.object({
+    call_id: idText,
+    call_status: optionalText(),
+    /** Another application's call may have anything there. */
+    metadata: z.catch(z.nullish(z.record(z.string(), z.unknown())), null),
+    disconnection_reason: optionalText(),
+    start_timestamp: optionalNumber(),
+    end_timestamp: optionalNumber(),
+    duration_ms: optionalNumber(),
+    call_analysis: z.catch(z.nullish(z.object({ in_voicemail: z.nullish(z.boolean()) })), null),
+  });
+
+/** Values of `disconnection_reason` (https://docs.retellai.com/reliability/debug-call-disconnect). */
+const words = /* @__PURE__ */ wordsOf(
+  ["live", "registered ongoing"],
+  [
+    "completed",
+    "user_hangup agent_hangup call_transfer inactivity max_duration_reached " +
+      "transfer_bridged transfer_cancelled call_take_over",
+  ],
+  // A machine answered: a mailbox, or a menu of a switchboard.
+  ["voicemail", "voicemail_reached ivr_reached machine_detected"],
+  ["no_answer", "dial_no_answer"],
+  ["busy", "dial_busy"],
+  ["declined", "user_declined"],
+  ["invalid", "invalid_destination"],
+  ["blocked", "marked_as_spam"],
+  [
+    "failed",
+    "dial_failed telephony_provider_permission_denied telephony_provider_unavailable " +
+      "sip_routing_error concurrency_limit_reached",
+  ],
+  [
+    "unknown",
+    "no_concurrency_fallback no_valid_payment scam_detected manual_stopped " +
+      "registered_call_timeout error_user_not_joined error_llm_websocket_open " +
+      "error_llm_websocket_lost_connection error_llm_websocket_runtime " +
+      "error_llm_websocket_corrupt_payload error_no_audio_received error_asr error_retell " +
+      "error_unknown error_inbound_webhook",
+  ],
+);
+
+/** `call_status` is `not_connected` if nobody answered, and `ended` after a conversation. */
+function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult {
+  const { call_status, disconnection_reason, start_timestamp, duration_ms } = call;
+  const isLive = call_status === "registered" || call_status === "ongoing";
+  const hasEnded = call_status === "ended" || (duration_ms ?? 0) > 0;
+  return resultOf(words, {
+    word: isLive ? call_status : disconnection_reason,
+    human: call.call_analysis?.in_voicemail === true ? false : null,
+    isAnswered: hasEnded,
+    answeredAt: hasEnded || call_status === "ongoing" ? start_timestamp : null,
+    endedAt: call.end_timestamp,
+    seconds: duration_ms == null ? null : duration_ms / 1000,
+  });
+}
+
+const record: RecordType<z.infer<ReturnType<typeof callSchema>>> = {
+  schema: callSchema,
+  ownIn({ metadata }) {
+    return metadata;
+  },
+  resultOf: resultOfCall,
+};

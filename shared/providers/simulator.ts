@@ -1,6 +1,16 @@
-import type { ProviderAdapter } from "./dialing-provider.ts";
-import { resultOf, wordsOf } from "./results/result.ts";
-import type { SimulatorRoute } from "./routes/simulator.ts";
+/**
+ * The simulator dials nobody: it prints each call, its number masked to the last two digits, without context. It
+ * serves `npm start`; a plan that names it is refused unless ALLOW_SIMULATOR=true. Its id of a call tells what becomes of
+ * the call, and the time of the dialing, so that the result needs no memory.
+ */
+import * as z from "../lib/zod.ts";
+import { defineProvider, defineRoute } from "./define-provider.ts";
+import { resultOf, wordsOf } from "./provider-records.ts";
+
+/** Routes of the simulator, as a dial plan has them. */
+export const simulatorRoutes = defineRoute("simulator", (fields) => z.strictObject(fields), {
+  secrets: [],
+});
 
 /** Time for which a simulated phone rings, and for which a simulated conversation lasts. */
 const ringMs = 3_000;
@@ -15,40 +25,33 @@ export function fateOf(number: string): Fate {
   return fates[number.slice(-1)] ?? "completed";
 }
 
-const words = wordsOf(
+export const simulator = /* @__PURE__ */ defineProvider(simulatorRoutes, ({ print, now }) => ({
+  async dial({ call: { id, request } }) {
+    const { phone_number, agent_id } = request;
+    const masked = "•".repeat(phone_number.length - 3) + phone_number.slice(-2);
+    print(`simulator: would dial +${masked} for agent ${agent_id} (${id})`);
+    const fate = fateOf(phone_number);
+    return { kind: "placed", providerCallId: `simulated-${fate}-${now()}-${id}` };
+  },
+
+  async readResult({ id, providerCallId }) {
+    const [, fate = "", at = "", ofId] = providerCallId.split("-");
+    if (ofId !== id) return undefined;
+    const rungAt = Number(at) + ringMs;
+    const isAnswered = fate === "completed" || fate === "voicemail";
+    const endsAt = isAnswered ? rungAt + talkMs : rungAt;
+    const answeredAt = isAnswered && now() >= rungAt ? rungAt : null;
+    return resultOf(
+      words,
+      now() < endsAt ? { word: "live", answeredAt } : { word: fate, answeredAt, endedAt: endsAt },
+    );
+  },
+}));
+
+const words = /* @__PURE__ */ wordsOf(
   ["live", "live"],
   ["completed", "completed"],
   ["voicemail", "voicemail"],
   ["no_answer", "no_answer"],
   ["busy", "busy"],
 );
-
-/**
- * Dials nobody: prints each call, its number masked to the last two digits, without context. Serves `npm
- * start`; a plan that names it is refused unless ALLOW_SIMULATOR=true. Its id of a call tells what becomes of
- * the call, and the time of the dialing, so that the result needs no memory.
- */
-export const simulator: ProviderAdapter<SimulatorRoute> = {
-  create: ({ print, now }) => ({
-    async dial({ call: { id, request } }) {
-      const { phone_number, agent_id } = request;
-      const masked = "•".repeat(phone_number.length - 3) + phone_number.slice(-2);
-      print(`simulator: would dial +${masked} for agent ${agent_id} (${id})`);
-      const fate = fateOf(phone_number);
-      return { kind: "placed", providerCallId: `simulated-${fate}-${now()}-${id}` };
-    },
-
-    async readResult({ id, providerCallId }) {
-      const [, fate = "", at = "", ofId] = providerCallId.split("-");
-      if (ofId !== id) return undefined;
-      const rungAt = Number(at) + ringMs;
-      const isAnswered = fate === "completed" || fate === "voicemail";
-      const endsAt = isAnswered ? rungAt + talkMs : rungAt;
-      const answeredAt = isAnswered && now() >= rungAt ? rungAt : null;
-      return resultOf(
-        words,
-        now() < endsAt ? { word: "live", answeredAt } : { word: fate, answeredAt, endedAt: endsAt },
-      );
-    },
-  }),
-};

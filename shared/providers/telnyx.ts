@@ -1,9 +1,3 @@
-import * as z from "../platform/zod.ts";
-import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
-import { ask, outcomeOfJson, postJson } from "./post.ts";
-import { callIdOfState, payloadsIn, resultOfEvents, resultOfStatus } from "./results/telnyx.ts";
-import type { TelnyxRoute } from "./routes/telnyx.ts";
-
 /**
  * Telnyx Call Control: `POST /v2/calls` (https://developers.telnyx.com/api-reference/call-commands/dial), with
  * `Authorization: Bearer` and the account's secret `TELNYX_API_KEY`.
@@ -30,10 +24,50 @@ import type { TelnyxRoute } from "./routes/telnyx.ts";
  * subject. An error whose `source.pointer` is `from`, `connection_id` or the assistant's id is of the route, as
  * is a 404.
  */
-export const telnyx: ProviderAdapter<TelnyxRoute> = {
-  create: ({ secret, fetch, now }) => ({
-    async dial({ call: { id, request }, attempt, timeoutSeconds, callbackUrl }, route) {
-      const { provider, baseUrl = "https://api.telnyx.com", connection, from, agent } = route;
+import { httpsUrl } from "../lib/https-url.ts";
+import * as z from "../lib/zod.ts";
+import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
+import { ask, outcomeOfJson, postJson, type Refusal, tableOf } from "./provider-http.ts";
+import type { DialOutcome, FoundCall } from "./provider.ts";
+import { callIdOfEvent, resultOfEvents, resultOfStatus } from "./telnyx-events.ts";
+
+/** Routes of Telnyx, as a dial plan has them. */
+export const telnyxRoutes = defineRoute(
+  "telnyx",
+  (fields) =>
+    z.strictObject({
+      ...fields,
+      baseUrl: z.optional(httpsUrl),
+      /** Id of the Call Control application. */
+      connection: idText,
+      /** The calling number. */
+      from: phoneNumber,
+      /** Id of an AI assistant that takes the call. Without it, your own application does. */
+      agent: z.optional(idText),
+      /** Detection of answering machines, in Telnyx's words. Telnyx tells the result by its webhooks. */
+      machineDetection: z.optional(
+        z.enum(["premium", "detect", "detect_beep", "detect_words", "greeting_end"]),
+      ),
+      /** Longest time for which the phone rings. */
+      ringSeconds: z.optional(z.int().check(z.minimum(5), z.maximum(600))),
+      /** True to have a call's end told here, instead of to the connection's own webhook. */
+      callbacks: z.optional(z.boolean()),
+    }),
+  {
+    callsPerSecond: 1,
+    secrets: ["API_KEY"],
+  },
+);
+export type TelnyxRoute = z.infer<typeof telnyxRoutes.routeSchema>;
+
+export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fetch, now }) => {
+  const apiOf = ({ provider, baseUrl = "https://api.telnyx.com" }: TelnyxRoute) => ({
+    url: `${baseUrl}/v2`,
+    headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
+  });
+  return {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, callbackUrl }, route) {
+      const { connection, from, agent } = route;
       const { phone_number, agent_id, context = {} } = request;
       const state = agent === undefined ? { call_id: id, agent_id, context } : { call_id: id };
       const json = {
@@ -52,27 +86,26 @@ export const telnyx: ProviderAdapter<TelnyxRoute> = {
           ? { webhook_urls: { "call.hangup": callbackUrl }, webhook_urls_method: "POST" }
           : {}),
       };
-      const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
-      const url = `${baseUrl}/v2/calls`;
-      const answer = await postJson(fetch, url, { headers, json }, timeoutSeconds);
+      const { url, headers } = apiOf(route);
+      const callUrl = `${url}/calls`;
+      const answer = await postJson(ring(fetch), callUrl, { headers, json }, timeoutSeconds);
       return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
     },
 
     async lookUp({ call: { id }, from }, route): Promise<FoundCall | undefined> {
-      const { provider, baseUrl = "https://api.telnyx.com" } = route;
-      const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
+      const { url, headers } = apiOf(route);
       const list = async (path: string, query: URLSearchParams) =>
-        listSchema.parse(await ask(fetch, `${baseUrl}/v2/${path}?${String(query)}`, { headers }));
+        z.built(listSchema).parse(await ask(fetch, `${url}/${path}?${String(query)}`, { headers }));
       const providerCallId =
         (await idAmongEvents(list, id, route, from)) ?? (await idAmongActive(list, id, route));
       return providerCallId === undefined ? undefined : { by: "id", providerCallId };
     },
 
     async readResult(placed, route) {
-      const { provider, baseUrl = "https://api.telnyx.com", connection, from } = route;
-      const headers = { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` };
-      const url = `${baseUrl}/v2/calls/${encodeURIComponent(placed.providerCallId)}`;
-      const answer = await ask(fetch, url, { headers, isById: true });
+      const { connection, from } = route;
+      const { url, headers } = apiOf(route);
+      const callUrl = `${url}/calls/${encodeURIComponent(placed.providerCallId)}`;
+      const answer = await ask(fetch, callUrl, { headers, isById: true });
       const { result, leg } = answer === undefined ? {} : resultOfStatus(answer, placed);
       if (leg === undefined && answer !== undefined) return result;
       // The status is gone ten minutes after the end. Then the call may be among the latest events.
@@ -84,23 +117,93 @@ export const telnyx: ProviderAdapter<TelnyxRoute> = {
         "page[number]": "1",
         "page[size]": String(rowsPerPage),
       });
-      const listed = await ask(fetch, `${baseUrl}/v2/call_events?${String(events)}`, { headers });
+      const listed = await ask(fetch, `${url}/call_events?${String(events)}`, { headers });
       return listed === undefined
         ? undefined
-        : resultOfEvents(listSchema.parse(listed).data, placed);
+        : resultOfEvents(z.built(listSchema).parse(listed).data, placed);
     },
-  }),
-};
+  };
+});
 
-type List = (path: string, query: URLSearchParams) => Promise<z.infer<typeof listSchema>>;
+const createdSchema = () =>
+  z.object({
+    data: z.object({ call_control_id: z.string().check(z.minLength(1), z.maxLength(500)) }),
+  });
+
+function callIdIn(body: unknown): string | undefined {
+  return z.built(createdSchema).safeParse(body).data?.data.call_control_id;
+}
+
+const errorsSchema = () =>
+  z.object({
+    telnyx_error: z.catch(z.optional(z.object({ error_code: z.string() })), undefined),
+    errors: z
+      .array(
+        z.object({
+          code: z.coerce.string(),
+          title: z.optional(z.string()),
+          detail: z.nullish(z.string()),
+          source: z.nullish(z.object({ pointer: z.optional(z.string()) })),
+        }),
+      )
+      .check(z.minLength(1)),
+  });
+
+function exception(status: number, body: unknown): DialOutcome | undefined {
+  const { errors = [], telnyx_error } = z.built(errorsSchema).safeParse(body).data ?? {};
+  const [first] = errors;
+  if (first === undefined || ![400, 403, 404, 422].includes(status)) return undefined;
+  const code = /^\d{1,6}$/.test(first.code) ? `telnyx_${first.code}` : "telnyx";
+  const isAbout = (pattern: RegExp) =>
+    errors.some(({ title = "", detail }) => pattern.test(`${title} ${detail ?? ""}`));
+  if (channelCodes.has(first.code) || (status === 403 && isAbout(/channels? limit exceeded/i))) {
+    return { kind: "not_placed", code: "concurrency_limit", isFull: true };
+  }
+  if (accountCodes.has(first.code)) return { kind: "account_refused", code };
+  if (status === 403) {
+    const inDetail = /\b(D\d{1,2})\W*$/.exec(first.detail ?? "")?.[1];
+    const dCode = [telnyx_error?.error_code, inDetail].find((one) => dCodes.has(one ?? "")) ?? "";
+    const refusal = dCodes.get(dCode);
+    return refusal && { ...refusal, code: `telnyx_${dCode.toLowerCase()}` };
+  }
+  const pointsAt = (field: RegExp) =>
+    errors.some(({ source }) => field.test(source?.pointer ?? ""));
+  const ofRoute = status === 404 || pointsAt(/(^|\/)(from|connection_id|assistant|assistant\/id)$/);
+  return { kind: ofRoute ? "route_refused" : "rejected", code };
+}
+
+/** Codes by which the account is refused, whatever the call. */
+const accountCodes = new Set(["10009", "10039", "20012", "20013", "20016", "20100"]);
+/** Codes by which all channels of the account, the connection or the profile are in use. */
+const channelCodes = new Set(["90041", "90042", "90043"]);
+
+/**
+ * Subject that each D-code refuses, by Telnyx's runbook of SIP response codes: nothing yet, the number, the
+ * route, the account. By D1 to D3 too many calls are under way at once.
+ */
+const dCodes = /* @__PURE__ */ tableOf<Refusal>(
+  [{ kind: "not_placed", isFull: true }, "D1 D2 D3"],
+  [{ kind: "not_placed" }, "D10 D22"],
+  [{ kind: "rejected", blamesNumber: true }, "D11 D12 D13 D14 D24 D37 D41 D50 D53 D58 D59 D60"],
+  [{ kind: "route_refused" }, "D7 D15 D16 D35 D36 D38 D44 D46 D49 D51 D54 D63 D64"],
+  [{ kind: "account_refused" }, "D9 D17 D19 D25 D26 D27 D28 D29 D39"],
+);
+
+type List = (
+  path: string,
+  query: URLSearchParams,
+) => Promise<z.infer<ReturnType<typeof listSchema>>>;
 
 /** Maximum pages of a list that a look-up reads. A call beyond them is looked up again, and goes to review at last. */
 const pagesMax = 4;
+
 const rowsPerPage = 250;
-const listSchema = z.object({
-  data: z.array(z.record(z.string(), z.unknown())),
-  meta: z.nullish(z.object({ cursors: z.nullish(z.object({ after: z.nullish(z.string()) })) })),
-});
+
+const listSchema = () =>
+  z.object({
+    data: z.array(z.record(z.string(), z.unknown())),
+    meta: z.nullish(z.object({ cursors: z.nullish(z.object({ after: z.nullish(z.string()) })) })),
+  });
 
 /** Returns the provider's id of a call whose webhooks of the last 24 hours carry our id. */
 async function idAmongEvents(
@@ -148,77 +251,4 @@ async function idAmongActive(
     if (!after || data.length === 0) return undefined;
   }
   return undefined;
-}
-
-/** Returns the provider's id of a call if one of its events carries our id. */
-function callIdOfEvent(event: unknown, id: string): string | undefined {
-  const ours = payloadsIn(event).find(({ client_state }) => callIdOfState(client_state) === id);
-  return ours?.call_control_id;
-}
-
-const createdSchema = z.object({
-  data: z.object({ call_control_id: z.string().check(z.minLength(1), z.maxLength(500)) }),
-});
-const errorsSchema = z.object({
-  telnyx_error: z.catch(z.optional(z.object({ error_code: z.string() })), undefined),
-  errors: z
-    .array(
-      z.object({
-        code: z.coerce.string(),
-        title: z.optional(z.string()),
-        detail: z.nullish(z.string()),
-        source: z.nullish(z.object({ pointer: z.optional(z.string()) })),
-      }),
-    )
-    .check(z.minLength(1)),
-});
-
-function callIdIn(body: unknown): string | undefined {
-  return createdSchema.safeParse(body).data?.data.call_control_id;
-}
-
-/**
- * Subject that each D-code refuses, by Telnyx's runbook of SIP response codes: nothing yet, the number, the
- * route, the account.
- */
-const refusedBy = (codes: string, outcome: (code: string) => DialOutcome) =>
-  codes.split(" ").map((number) => [`D${number}`, outcome(`telnyx_d${number}`)] as const);
-const dCodes: ReadonlyMap<string, DialOutcome> = new Map([
-  ...refusedBy("1 2 3 10 22", (code) => ({ kind: "not_placed", code })),
-  ...refusedBy("11 12 13 14 24 37 41 50 53 58 59 60", (code) => ({
-    kind: "rejected",
-    code,
-    blamesNumber: true,
-  })),
-  ...refusedBy("7 15 16 35 36 38 44 46 49 51 54 63 64", (code) => ({
-    kind: "route_refused",
-    code,
-  })),
-  ...refusedBy("9 17 19 25 26 27 28 29 39", (code) => ({ kind: "account_refused", code })),
-]);
-
-/** Codes by which the account is refused, whatever the call. */
-const accountCodes = new Set(["10009", "10039", "20012", "20013", "20016", "20100"]);
-/** Codes by which all channels of the account, the connection or the profile are in use. */
-const channelCodes = new Set(["90041", "90042", "90043"]);
-
-function exception(status: number, body: unknown): DialOutcome | undefined {
-  const { errors = [], telnyx_error } = errorsSchema.safeParse(body).data ?? {};
-  const [first] = errors;
-  if (first === undefined || ![400, 403, 404, 422].includes(status)) return undefined;
-  const code = /^\d{1,6}$/.test(first.code) ? `telnyx_${first.code}` : "telnyx";
-  const isAbout = (pattern: RegExp) =>
-    errors.some(({ title = "", detail }) => pattern.test(`${title} ${detail ?? ""}`));
-  if (channelCodes.has(first.code) || (status === 403 && isAbout(/channels? limit exceeded/i))) {
-    return { kind: "not_placed", code: "concurrency_limit" };
-  }
-  if (accountCodes.has(first.code)) return { kind: "account_refused", code };
-  if (status === 403) {
-    const inDetail = /\b(D\d{1,2})\W*$/.exec(first.detail ?? "")?.[1];
-    return dCodes.get(telnyx_error?.error_code ?? "") ?? dCodes.get(inDetail ?? "");
-  }
-  const pointsAt = (field: RegExp) =>
-    errors.some(({ source }) => field.test(source?.pointer ?? ""));
-  const ofRoute = status === 404 || pointsAt(/(^|\/)(from|connection_id|assistant|assistant\/id)$/);
-  return { kind: ofRoute ? "route_refused" : "rejected", code };
 }

@@ -1,10 +1,3 @@
-import * as z from "../platform/zod.ts";
-import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
-import { ask, outcomeOfJson, postJson } from "./post.ts";
-import { listReader, recordReader } from "./results/result.ts";
-import { callSchema, hasFailedEarly, resultOfCall, ultravoxRecord } from "./results/ultravox.ts";
-import type { UltravoxRoute } from "./routes/ultravox.ts";
-
 /**
  * Ultravox: `POST /api/agents/{agent_id}/calls` (https://docs.ultravox.ai/api-reference/agents/agents-calls-post),
  * with `X-API-Key` and the account's secret `ULTRAVOX_API_KEY`. Ultravox itself has the carrier call the
@@ -25,64 +18,118 @@ import type { UltravoxRoute } from "./routes/ultravox.ts";
  * The rows repeat the metadata, so a filter that was ignored finds nothing. A call that ended by an error
  * before anybody had joined may have failed before the phone rang: it stays unknown, and a person decides.
  */
-export const ultravox: ProviderAdapter<UltravoxRoute> = {
-  create({ secret, fetch, now }) {
-    const apiOf = ({ provider, baseUrl = "https://api.ultravox.ai" }: UltravoxRoute) => ({
-      url: `${baseUrl}/api`,
-      headers: { "x-api-key": secret(provider, "API_KEY") ?? "" },
-    });
-    return {
-      async dial({ call: { id, request }, attempt, timeoutSeconds, callbackUrl }, route) {
-        const password = secret(route.provider, "SIP_PASSWORD");
-        const json = {
-          templateContext: request.context ?? {},
-          metadata: { call_id: id, attempt: String(attempt) },
-          ...(callbackUrl === undefined ? {} : { callbacks: { ended: { url: callbackUrl } } }),
-          medium: { [route.through]: { outgoing: legOf(request.phone_number, route, password) } },
-        };
-        const { url, headers } = apiOf(route);
-        const callUrl = `${url}/agents/${encodeURIComponent(route.agent)}/calls`;
-        const answer = await postJson(fetch, callUrl, { headers, json }, timeoutSeconds);
-        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
-      },
+import { httpsUrl } from "../lib/https-url.ts";
+import * as z from "../lib/zod.ts";
+import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
+import { ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import {
+  listReader,
+  optionalText,
+  recordReader,
+  type RecordType,
+  resultOf,
+  wordsOf,
+} from "./provider-records.ts";
+import type { DialOutcome, FoundCall, ReadResult } from "./provider.ts";
 
-      async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {
-        const { url, headers } = apiOf(route);
-        const query = new URLSearchParams({ "metadata.call_id": id, pageSize: "20" });
-        const { results } = listSchema.parse(
-          await ask(fetch, `${url}/calls?${query.toString()}`, { headers }),
-        );
-        const found = results.find(
-          (one) =>
-            one.metadata?.["call_id"] === id &&
-            one.metadata["attempt"] === String(attempt) &&
-            !hasFailedEarly(one),
-        );
-        return found && { by: "id", providerCallId: found.callId };
-      },
-
-      readResult: recordReader(fetch, apiOf, "/calls/", ultravoxRecord),
-
-      listResults: listReader(fetch, apiOf, {
-        rowsMax: 100,
-        ask(from, limit, cursor) {
-          const fromDate = new Date(from).toISOString();
-          const query = new URLSearchParams({ fromDate, pageSize: String(limit) });
-          if (cursor !== undefined) query.set("cursor", cursor);
-          return { path: `/calls?${query.toString()}` };
-        },
-        read(answer) {
-          const { results, next } = listSchema.parse(answer);
-          return { rows: results, next: next && new URL(next).searchParams.get("cursor") };
-        },
-        idOf({ callId }) {
-          return callId;
-        },
-        resultOf: resultOfCall,
-      }),
-    };
+/** Routes of Ultravox, as a dial plan has them. */
+export const ultravoxRoutes = defineRoute(
+  "ultravox",
+  (fields) =>
+    z
+      .strictObject({
+        ...fields,
+        baseUrl: z.optional(httpsUrl),
+        /** Id of the agent. */
+        agent: idText,
+        /** Carrier that is configured in the Ultravox account, or a SIP trunk. */
+        through: z.enum(["twilio", "telnyx", "plivo", "sip"]),
+        /** The calling number, of that carrier. */
+        from: phoneNumber,
+        /** Host of the SIP trunk, with `through: "sip"`. */
+        sipHost: z.optional(
+          z
+            .string()
+            .check(
+              z.regex(/^[\w.-]+(:\d{1,5})?$/, "must be a host such as example.pstn.twilio.com"),
+            ),
+        ),
+        /** User name at the SIP trunk, if it asks for one. Its password is the secret `SIP_PASSWORD`. */
+        sipUser: z.optional(idText),
+      })
+      .check(
+        z.refine(({ through, sipHost }) => (through === "sip") === (sipHost !== undefined), {
+          path: ["sipHost"],
+          error: 'must stand beside "through": "sip", and there alone',
+        }),
+        z.refine(({ through, sipUser }) => through === "sip" || sipUser === undefined, {
+          path: ["sipUser"],
+          error: 'must stand beside "through": "sip" alone',
+        }),
+      ),
+  {
+    callsPerSecond: 1,
+    secrets: ({ sipUser }) => (sipUser === undefined ? ["API_KEY"] : ["API_KEY", "SIP_PASSWORD"]),
   },
-};
+);
+export type UltravoxRoute = z.infer<typeof ultravoxRoutes.routeSchema>;
+
+export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret, fetch, now }) => {
+  const apiOf = ({ provider, baseUrl = "https://api.ultravox.ai" }: UltravoxRoute) => ({
+    url: `${baseUrl}/api`,
+    headers: { "x-api-key": secret(provider, "API_KEY") ?? "" },
+  });
+  return {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, callbackUrl }, route) {
+      const password = secret(route.provider, "SIP_PASSWORD");
+      const json = {
+        templateContext: request.context ?? {},
+        metadata: { call_id: id, attempt: String(attempt) },
+        ...(callbackUrl === undefined ? {} : { callbacks: { ended: { url: callbackUrl } } }),
+        medium: { [route.through]: { outgoing: legOf(request.phone_number, route, password) } },
+      };
+      const { url, headers } = apiOf(route);
+      const callUrl = `${url}/agents/${encodeURIComponent(route.agent)}/calls`;
+      const answer = await postJson(ring(fetch), callUrl, { headers, json }, timeoutSeconds);
+      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+    },
+
+    async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {
+      const { url, headers } = apiOf(route);
+      const query = new URLSearchParams({ "metadata.call_id": id, pageSize: "20" });
+      const { results } = z
+        .built(listSchema)
+        .parse(await ask(fetch, `${url}/calls?${query.toString()}`, { headers }));
+      const found = results.find(
+        (one) =>
+          one.metadata?.["call_id"] === id &&
+          one.metadata["attempt"] === String(attempt) &&
+          !hasFailedEarly(one),
+      );
+      return found && { by: "id", providerCallId: found.callId };
+    },
+
+    readResult: recordReader(fetch, apiOf, "/calls/", record),
+
+    listResults: listReader(fetch, apiOf, {
+      rowsMax: 100,
+      ask(from, limit, cursor) {
+        const fromDate = new Date(from).toISOString();
+        const query = new URLSearchParams({ fromDate, pageSize: String(limit) });
+        if (cursor !== undefined) query.set("cursor", cursor);
+        return { path: `/calls?${query.toString()}` };
+      },
+      read(answer) {
+        const { results, next } = z.built(listSchema).parse(answer);
+        return { rows: results, next: next && new URL(next).searchParams.get("cursor") };
+      },
+      idOf({ callId }) {
+        return callId;
+      },
+      resultOf: resultOfCall,
+    }),
+  };
+});
 
 /** Returns the two ends of the carrier's call. A SIP trunk takes no numbers, only SIP URIs. */
 function legOf(
@@ -95,15 +142,10 @@ function legOf(
   return username === undefined ? ends : { ...ends, username, password };
 }
 
-const createdSchema = z.object({ callId: z.string().check(z.minLength(1), z.maxLength(200)) });
-const listSchema = z.object({
-  results: z.array(callSchema),
-  /** Address of the next page, of which only its cursor is used. */
-  next: z.nullish(z.url()),
-});
+const createdSchema = () => z.object({ callId: idText });
 
 function callIdIn(body: unknown): string | undefined {
-  return createdSchema.safeParse(body).data?.callId;
+  return z.built(createdSchema).safeParse(body).data?.callId;
 }
 
 function exception(status: number, body: unknown): DialOutcome | undefined {
@@ -112,3 +154,61 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
     ? { kind: "route_refused", code: "ultravox_agent_not_found" }
     : undefined;
 }
+
+const listSchema = () =>
+  z.object({
+    results: z.array(callSchema()),
+    /** Address of the next page, of which only its cursor is used. */
+    next: z.nullish(z.url()),
+  });
+
+/** A call as Ultravox reads and lists it. Times are in the form of ISO 8601. */
+const callSchema = () =>
+  z.object({
+    callId: idText,
+    /** Another application's call may have anything there. */
+    metadata: z.catch(z.nullish(z.record(z.string(), z.unknown())), null),
+    joined: z.nullish(z.string()),
+    ended: optionalText(),
+    endReason: z.nullish(z.string()),
+    sipDetails: z.catch(z.nullish(z.object({ terminationReason: optionalText() })), null),
+  });
+type UltravoxCall = z.infer<ReturnType<typeof callSchema>>;
+
+/** True for a call that an error ended before anybody had joined: the phone may not have rung. */
+function hasFailedEarly({ joined, endReason }: UltravoxCall): boolean {
+  const hasError = endReason === "connection_error" || endReason === "system_error";
+  return hasError && typeof joined !== "string";
+}
+
+/**
+ * Values of `endReason`, and of `sipDetails.terminationReason` of calls through a SIP trunk
+ * (https://docs.ultravox.ai/api-reference/schema/call-definition). Through another carrier, a line that was
+ * busy has not been joined either, and counts as not answered.
+ */
+const words = /* @__PURE__ */ wordsOf(
+  ["live", "live"],
+  ["completed", "hangup agent_hangup"],
+  ["no_answer", "unjoined SIP_TERMINATION_TIMEOUT SIP_TERMINATION_CANCELED"],
+  ["busy", "SIP_TERMINATION_BUSY"],
+  ["declined", "SIP_TERMINATION_REJECTED"],
+  ["invalid", "SIP_TERMINATION_INVALID_NUMBER"],
+  ["failed", "SIP_TERMINATION_DESTINATION_UNAVAILABLE"],
+  ["unknown", "timeout connection_error system_error"],
+);
+
+/** The SIP trunk's reason says more of a call that nobody has joined. */
+function resultOfCall({ joined, ended, endReason, sipDetails }: UltravoxCall): ReadResult {
+  if (!ended && !endReason) return resultOf(words, { word: "live", answeredAt: joined });
+  const sip = sipDetails?.terminationReason ?? "";
+  const word = !joined && words.has(sip) ? sip : endReason;
+  return resultOf(words, { word, answeredAt: joined, endedAt: ended });
+}
+
+const record: RecordType<UltravoxCall> = {
+  schema: callSchema,
+  ownIn({ metadata }) {
+    return metadata;
+  },
+  resultOf: resultOfCall,
+};

@@ -1,20 +1,3 @@
-import * as z from "../platform/zod.ts";
-import type { DialOutcome, FoundCall, ProviderAdapter } from "./dialing-provider.ts";
-import { AnswerTooLong, ask, outcomeOfJson, postJson } from "./post.ts";
-import { listReader, recordReader } from "./results/result.ts";
-import {
-  callSchema,
-  later,
-  notStarted,
-  notStartedFor,
-  ofAccount,
-  ofRoute,
-  resultOfCall,
-  type VapiCall,
-  vapiRecord,
-} from "./results/vapi.ts";
-import type { VapiRoute } from "./routes/vapi.ts";
-
 /**
  * Vapi: `POST /call` (https://docs.vapi.ai/api-reference/calls/create), with `Authorization: Bearer` and the
  * account's secret `VAPI_API_KEY`.
@@ -36,103 +19,168 @@ import type { VapiRoute } from "./routes/vapi.ts";
  * (https://docs.vapi.ai/api-reference/calls/get): only one that has ended for a reason of `notStarted` was not
  * placed. `name` tells the attempt, as an earlier one's record proves nothing about this one.
  */
-export const vapi: ProviderAdapter<VapiRoute> = {
-  create({ secret, fetch, now }) {
-    const apiOf = ({ provider, baseUrl = "https://api.vapi.ai" }: Account) => ({
-      url: `${baseUrl}/call`,
-      headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
-    });
-    return {
-      async dial({ call: { id, request }, attempt, timeoutSeconds }, route) {
-        const json = {
-          assistantId: route.agent,
-          phoneNumberId: route.from,
-          name: nameOf(attempt),
-          customer: { number: request.phone_number, externalId: id },
-          assistantOverrides: { variableValues: request.context ?? {} },
-        };
-        const { url, headers } = apiOf(route);
-        const answer = await postJson(fetch, url, { headers, json }, timeoutSeconds);
-        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
-      },
+import { httpsUrl } from "../lib/https-url.ts";
+import * as z from "../lib/zod.ts";
+import { defineProvider, defineRoute, idText } from "./define-provider.ts";
+import { AnswerTooLong, ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import {
+  listReader,
+  optionalText,
+  recordReader,
+  type RecordType,
+  resultOf,
+  wordsOf,
+} from "./provider-records.ts";
+import type { DialOutcome, FoundCall, NotPlaced, ReadResult } from "./provider.ts";
 
-      async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {
-        const { url, headers } = apiOf(route);
-        const get = (address: string) => ask(fetch, address, { headers });
-        const undecided: VapiCall[] = [];
-        let latest: Record<string, string> = { createdAtLe: new Date(until).toISOString() };
-        let limit = pageCallsMax;
-        for (let pages = 0; pages < pagesMax; pages++) {
-          const query = new URLSearchParams({
-            phoneNumberId: route.from,
-            createdAtGe: new Date(from).toISOString(),
-            ...latest,
-            limit: String(limit),
-          });
-          let calls: VapiCall[];
-          try {
-            calls = listSchema.parse(await get(`${url}?${query.toString()}`));
-          } catch (error) {
-            if (!(error instanceof AnswerTooLong) || limit === 1) throw error;
-            limit = Math.ceil(limit / 4); // each call comes with its transcript
-            continue;
-          }
-          const ours = calls.filter((one) => one.customer?.externalId === call.id);
-          const found = ours.find((one) => !isInDoubt(one));
-          if (found !== undefined) return { by: "id", providerCallId: found.id };
-          undecided.push(...ours.filter(({ name }) => name === nameOf(attempt)));
-          const [earliest] = calls.map(({ createdAt }) => createdAt).toSorted();
-          if (earliest === undefined || calls.length < limit) break;
-          latest = { createdAtLt: earliest };
-        }
-        const [only, ...others] = undecided;
-        if (only === undefined || others.length > 0) return undefined;
-        return outcomeOfCall(callSchema.parse(await get(`${url}/${encodeURIComponent(only.id)}`)));
-      },
-
-      readResult: recordReader(fetch, apiOf, "/", vapiRecord),
-
-      listResults: listReader(fetch, apiOf, {
-        rowsMax: pageCallsMax,
-        ask(from, limit, before) {
-          const createdAtGe = new Date(from).toISOString();
-          const period =
-            before === undefined ? { createdAtGe } : { createdAtGe, createdAtLt: before };
-          return {
-            path: `?${new URLSearchParams({ ...period, limit: String(limit) }).toString()}`,
-          };
-        },
-        read(answer, limit) {
-          const rows = listSchema.parse(answer);
-          const [earliest] = rows.map(({ createdAt }) => createdAt).toSorted();
-          return { rows, next: rows.length < limit ? null : earliest };
-        },
-        idOf({ id }) {
-          return id;
-        },
-        resultOf: resultOfCall,
-      }),
-    };
+/** Routes of Vapi, as a dial plan has them. */
+export const vapiRoutes = defineRoute(
+  "vapi",
+  (fields) =>
+    z.strictObject({
+      ...fields,
+      baseUrl: z.optional(httpsUrl),
+      /** Id of the assistant. */
+      agent: idText,
+      /** Id of the calling phone number. */
+      from: idText,
+    }),
+  {
+    callsPerSecond: 1,
+    secrets: ["API_KEY"],
   },
-};
+);
+export type VapiRoute = z.infer<typeof vapiRoutes.routeSchema>;
 
-/** Maximum calls per page, each with its transcript, and maximum requests for pages. */
-const pageCallsMax = 50;
-const pagesMax = 10;
+export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch, now }) => {
+  const apiOf = ({ provider, baseUrl = "https://api.vapi.ai" }: VapiRoute) => ({
+    url: `${baseUrl}/call`,
+    headers: { authorization: `Bearer ${secret(provider, "API_KEY") ?? ""}` },
+  });
+  return {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, ring }, route) {
+      const json = {
+        assistantId: route.agent,
+        phoneNumberId: route.from,
+        name: nameOf(attempt),
+        customer: { number: request.phone_number, externalId: id },
+        assistantOverrides: { variableValues: request.context ?? {} },
+      };
+      const { url, headers } = apiOf(route);
+      const answer = await postJson(ring(fetch), url, { headers, json }, timeoutSeconds);
+      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+    },
+
+    async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {
+      const { url, headers } = apiOf(route);
+      const get = (address: string) => ask(fetch, address, { headers });
+      const undecided: VapiCall[] = [];
+      let latest: Record<string, string> = { createdAtLe: new Date(until).toISOString() };
+      let limit = pageCallsMax;
+      for (let pages = 0; pages < pagesMax; pages++) {
+        const query = new URLSearchParams({
+          phoneNumberId: route.from,
+          createdAtGe: new Date(from).toISOString(),
+          ...latest,
+          limit: String(limit),
+        });
+        let calls: VapiCall[];
+        try {
+          calls = z.built(listSchema).parse(await get(`${url}?${query.toString()}`));
+        } catch (error) {
+          if (!(error instanceof AnswerTooLong) || limit === 1) throw error;
+          limit = Math.ceil(limit / 4); // each call comes with its transcript
+          continue;
+        }
+        const ours = calls.filter((one) => one.customer?.externalId === call.id);
+        const found = ours.find((one) => !isInDoubt(one));
+        if (found !== undefined) return { by: "id", providerCallId: found.id };
+        undecided.push(...ours.filter(({ name }) => name === nameOf(attempt)));
+        const [earliest] = calls.map(({ createdAt }) => createdAt).toSorted();
+        if (earliest === undefined || calls.length < limit) break;
+        latest = { createdAtLt: earliest };
+      }
+      const [only, ...others] = undecided;
+      if (only === undefined || others.length > 0) return undefined;
+      const answer = await get(`${url}/${encodeURIComponent(only.id)}`);
+      return outcomeOfCall(z.built(callSchema).parse(answer));
+    },
+
+    readResult: recordReader(fetch, apiOf, "/", record),
+
+    listResults: listReader(fetch, apiOf, {
+      rowsMax: pageCallsMax,
+      ask(from, limit, before) {
+        const query = new URLSearchParams({
+          createdAtGe: new Date(from).toISOString(),
+          ...(before === undefined ? {} : { createdAtLt: before }),
+          limit: String(limit),
+        });
+        return { path: `?${query.toString()}` };
+      },
+      read(answer, limit) {
+        const rows = z.built(listSchema).parse(answer);
+        const [earliest] = rows.map(({ createdAt }) => createdAt).toSorted();
+        return { rows, next: rows.length < limit ? null : earliest };
+      },
+      idOf({ id }) {
+        return id;
+      },
+      resultOf: resultOfCall,
+    }),
+  };
+});
 
 /** Tells an attempt in a call's `name`, which Vapi keeps for our own reference. */
 function nameOf(attempt: number): string {
   return `attempt ${attempt}`;
 }
 
-type Account = Pick<VapiRoute, "provider" | "baseUrl">;
+const createdSchema = () => z.object({ id: idText });
 
-const createdSchema = z.object({ id: z.string().check(z.minLength(1), z.maxLength(200)) });
-const blockedSchema = z.object({
-  subscriptionLimits: z.object({ concurrencyBlocked: z.literal(true) }),
-});
-const listSchema = z.array(callSchema);
-const refusedSchema = z.object({ message: z.string() });
+function callIdIn(body: unknown): string | undefined {
+  return z.built(createdSchema).safeParse(body).data?.id;
+}
+
+const blockedSchema = () =>
+  z.object({ subscriptionLimits: z.object({ concurrencyBlocked: z.literal(true) }) });
+
+const refusedSchema = () => z.object({ message: z.string() });
+
+function exception(status: number, body: unknown): DialOutcome | undefined {
+  if (status < 300 && z.built(blockedSchema).safeParse(body).success) {
+    return { kind: "unknown", code: "concurrency_blocked" };
+  }
+  const message = z.built(refusedSchema).safeParse(body).data?.message;
+  if (status !== 400 || message === undefined) return undefined;
+  if (/concurrency limit/i.test(message)) return later("concurrency_limit");
+  if (/daily outbound call limit/i.test(message)) return ofRoute("number_daily_limit");
+  if (/wallet|credits|subscription|frozen|payment/i.test(message)) {
+    return ofAccount("account_limit");
+  }
+  return { kind: "forbidden", code: "http_400" };
+}
+
+/** Maximum calls per page, each with its transcript, and maximum requests for pages. */
+const pageCallsMax = 50;
+const pagesMax = 10;
+
+/** A call as Vapi reads and lists it. */
+const callSchema = () =>
+  z.object({
+    id: idText,
+    createdAt: z.string(),
+    name: z.nullish(z.string()),
+    status: z.nullish(z.string()),
+    customer: z.nullish(z.object({ externalId: z.nullish(z.string()) })),
+    endedReason: z.nullish(z.string()),
+    startedAt: optionalText(),
+    endedAt: optionalText(),
+    subscriptionLimits: z.optional(z.unknown()),
+  });
+type VapiCall = z.infer<ReturnType<typeof callSchema>>;
+
+const listSchema = () => z.array(callSchema());
 
 /** Statuses of a call for which Vapi has found a line (VapiAI/server-sdk, CallStatus). */
 const underWay = new Set<unknown>(["ringing", "in-progress", "forwarding"]);
@@ -140,7 +188,8 @@ const underWay = new Set<unknown>(["ringing", "in-progress", "forwarding"]);
 /** True for a call that was blocked, or that Vapi took and may not have started. */
 function isInDoubt(call: VapiCall): boolean {
   const reason = call.endedReason ?? "";
-  if (reason === "" && blockedSchema.safeParse(call).success) return !underWay.has(call.status);
+  const isBlocked = reason === "" && z.built(blockedSchema).safeParse(call).success;
+  if (isBlocked) return !underWay.has(call.status);
   return reason.startsWith("call.start.") || notStarted.has(reason);
 }
 
@@ -151,20 +200,101 @@ function outcomeOfCall(call: VapiCall): FoundCall | undefined {
   return call.status === "ended" && notPlaced !== undefined ? { by: "id", notPlaced } : undefined;
 }
 
-function callIdIn(body: unknown): string | undefined {
-  return createdSchema.safeParse(body).data?.id;
+/** Beginnings of reasons. */
+const start = "call.start.error-";
+const version = "call.start.assistant-version-";
+const inProgress = "call.in-progress.error-";
+const sip = "call.in-progress.error-providerfault-outbound-sip-";
+
+const later = (code: string): NotPlaced => ({ kind: "not_placed", code });
+const ofAccount = (code: string): NotPlaced => ({ kind: "account_refused", code });
+const ofRoute = (code: string): NotPlaced => ({ kind: "route_refused", code });
+
+/**
+ * Reasons for which a call has ended before anybody was phoned, and what they are about (VapiAI/server-sdk,
+ * CallEndedReason). `call.start.error-get-transport` is not among them: it is what the carrier answered to
+ * Vapi's own request for the call, whatever that was. Nor are those that do not tell whose fault it was.
+ */
+const notStarted = /* @__PURE__ */ (() =>
+  new Map<string, NotPlaced>([
+    [`${start}subscription-concurrency-limit-reached`, later("concurrency_limit")],
+    [`${start}vapifault-database-error`, later("vapi_fault")],
+    [`${start}vapifault-get-org`, later("vapi_fault")],
+    [`${start}vapifault-get-subscription`, later("vapi_fault")],
+    [`${start}subscription-frozen`, ofAccount("account_limit")],
+    [`${start}subscription-insufficient-credits`, ofAccount("account_limit")],
+    [`${start}subscription-upgrade-failed`, ofAccount("account_limit")],
+    [`${start}subscription-wallet-does-not-exist`, ofAccount("account_limit")],
+    [`${start}vapi-number-outbound-daily-limit`, ofRoute("number_daily_limit")],
+    [`${start}get-phone-number`, ofRoute("phone_number_not_found")],
+    [`${start}get-assistant`, ofRoute("assistant_not_found")],
+    ["assistant-not-found", ofRoute("assistant_not_found")],
+    ["call-start-error-neither-assistant-nor-server-set", ofRoute("assistant_not_found")],
+    [`${start}vapi-number-international`, { kind: "rejected", code: "number_international" }],
+  ]))();
+
+/** Returns what a reason proves of a call that nobody was phoned for, or undefined. */
+function notStartedFor(reason: string): NotPlaced | undefined {
+  return reason.startsWith(version) ? ofRoute("assistant_version") : notStarted.get(reason);
 }
 
-function exception(status: number, body: unknown): DialOutcome | undefined {
-  if (status < 300 && blockedSchema.safeParse(body).success) {
-    return { kind: "unknown", code: "concurrency_blocked" };
-  }
-  const message = refusedSchema.safeParse(body).data?.message;
-  if (status !== 400 || message === undefined) return undefined;
-  if (/concurrency limit/i.test(message)) return later("concurrency_limit");
-  if (/daily outbound call limit/i.test(message)) return ofRoute("number_daily_limit");
-  if (/wallet|credits|subscription|frozen|payment/i.test(message)) {
-    return ofAccount("account_limit");
-  }
-  return { kind: "forbidden", code: "http_400" };
+/**
+ * Values of `status`, and of `endedReason` (https://docs.vapi.ai/calls/call-ended-reason). The page counts SIP
+ * 408 and 480 among the calls that rang and were not answered. Hundreds of reasons blame a model, a voice or a
+ * transcriber: they are known by their beginnings alone, which is all that a result repeats of them.
+ */
+const words = /* @__PURE__ */ (() =>
+  wordsOf(
+    ["live", "scheduled queued ringing in-progress forwarding"],
+    [
+      "completed",
+      "customer-ended-call assistant-ended-call assistant-ended-call-after-message-spoken " +
+        "assistant-ended-call-with-hangup-task assistant-said-end-call-phrase " +
+        "assistant-forwarded-call exceeded-max-duration silence-timed-out " +
+        "customer-ended-call-before-warm-transfer customer-ended-call-after-warm-transfer-attempt " +
+        "customer-ended-call-during-transfer",
+    ],
+    ["voicemail", "voicemail"],
+    [
+      "no_answer",
+      `customer-did-not-answer ${sip}408-request-timeout ${sip}480-temporarily-unavailable`,
+    ],
+    ["busy", "customer-busy"],
+    ["invalid", "twilio-reported-customer-misdialed"],
+    ["blocked", `vonage-rejected ${sip}403-forbidden ${start}fraud-check-failed`],
+    [
+      "failed",
+      `${[...notStarted.keys()].join(" ")} ${version} ${start}get-transport ${start}get-customer ` +
+        `${start}get-resources-validation twilio-failed-to-connect-call ` +
+        `vonage-failed-to-connect-call ${inProgress}sip-outbound-call-failed-to-connect ` +
+        `${inProgress}vapifault-transport-never-connected ` +
+        `${inProgress}providerfault-transport-never-connected ` +
+        `${sip}407-proxy-authentication-required ${sip}503-service-unavailable`,
+    ],
+    [
+      "unknown",
+      "manually-canceled call-deleted worker-shutdown assistant-join-timed-out vonage-disconnected " +
+        "vonage-completed call.in-progress.twilio-completed-call call.in-progress.sip-completed-call " +
+        `phone-call-provider-closed-websocket ${inProgress} pipeline-`,
+    ],
+  ))();
+
+/** Beginnings that stand for all reasons that have them. A word of the table comes before them. */
+const families = [version, inProgress, "pipeline-"];
+
+/** `startedAt` is taken for the time of the answer where the reason does not say that there was none. */
+function resultOfCall({ status, endedReason, startedAt, endedAt }: VapiCall): ReadResult {
+  if (status !== "ended") return resultOf(words, { word: status });
+  const reason = endedReason ?? "";
+  const family = families.find((beginning) => reason.startsWith(beginning));
+  const word = words.has(reason) ? reason : (family ?? reason);
+  return resultOf(words, { word, answeredAt: startedAt, endedAt });
 }
+
+/** Returns what a call repeats of our own. Its name may have been changed to anything. */
+function ownIn({ customer, name }: VapiCall): Record<string, unknown> {
+  const attempt = /^attempt (\d+)$/.exec(name ?? "")?.[1];
+  return { call_id: customer?.externalId ?? undefined, attempt };
+}
+
+const record: RecordType<VapiCall> = { schema: callSchema, ownIn, resultOf: resultOfCall };

@@ -1,13 +1,5 @@
-import type { Call } from "../calls/call.ts";
-import { signatureHeaders, signingKeyOf } from "../platform/standard-webhooks.ts";
-import * as z from "../platform/zod.ts";
-import type { DialOutcome, ProviderAdapter } from "./dialing-provider.ts";
-import { toldByWebhook } from "./results/webhook.ts";
-import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./post.ts";
-import type { WebhookRoute } from "./routes/webhook.ts";
-
 /**
- * Posts each call to a URL of the user's own, signed by the Standard Webhooks specification
+ * Webhook: posts each call to a URL of the user's own, signed by the Standard Webhooks specification
  * (https://www.standardwebhooks.com): `webhook-id` is the call's id, the same on any resend,
  * `webhook-signature` is `v1,` and the HMAC-SHA256 of `id.timestamp.body` under the account's secret,
  * `WEBHOOK_SECRET`.
@@ -22,8 +14,41 @@ import type { WebhookRoute } from "./routes/webhook.ts";
  * 2xx: placed, and a JSON `id` of the answer is kept as the provider's id of the call. 503 with
  * `Retry-After`: surely not placed, sent again later. Other answers are handled by `outcomeOfStatus`.
  */
-export const webhook: ProviderAdapter<WebhookRoute> = {
-  create({ secret, fetch, now }, routes) {
+import type { KeyObject } from "node:crypto";
+import type { Call } from "../calls/call-request.ts";
+import { resultStatuses } from "../calls/call-result.ts";
+import { httpsUrl, isLoopback } from "../lib/https-url.ts";
+import {
+  signatureHeaders,
+  signatureProblem,
+  type SignatureProblem,
+  signingKeyOf,
+} from "../lib/standard-webhooks.ts";
+import * as z from "../lib/zod.ts";
+import { defineProvider, defineRoute, idText } from "./define-provider.ts";
+import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./provider-http.ts";
+import type { DialOutcome, SignedCallback, ToldResult } from "./provider.ts";
+
+/** Routes of a webhook, as a dial plan has them. */
+export const webhookRoutes = defineRoute(
+  "webhook",
+  (fields) =>
+    z.strictObject({
+      ...fields,
+      /** URL to which calls are posted. */
+      url: httpsUrl,
+      /** True if the receiver drops a `webhook-id` that it has seen, so that a call of unknown outcome may be resent. */
+      idempotent: z.optional(z.boolean()),
+    }),
+  {
+    secrets: ({ url }) => (isLoopback(url) ? [] : ["SECRET"]),
+    callbackHeaders: ["webhook-id", "webhook-timestamp", "webhook-signature"],
+  },
+);
+
+export const webhook = /* @__PURE__ */ defineProvider(
+  webhookRoutes,
+  ({ secret, fetch, now }, routes) => {
     const keyFor = (account: string) => {
       const text = secret(account, "SECRET");
       return text === undefined || text === ""
@@ -32,7 +57,7 @@ export const webhook: ProviderAdapter<WebhookRoute> = {
     };
     const keys = new Map(routes.map(({ provider }) => [provider, keyFor(provider)]));
     return {
-      async dial({ call, timeoutSeconds, callbackUrl }, route) {
+      async dial({ call, timeoutSeconds, ring, callbackUrl }, route) {
         const key = keys.get(route.provider) ?? keyFor(route.provider);
         const body = JSON.stringify(bodyOf(call, callbackUrl));
         const headers = {
@@ -40,16 +65,19 @@ export const webhook: ProviderAdapter<WebhookRoute> = {
           "user-agent": "outbound-calls",
           ...signatureHeaders(call.id, body, key === undefined ? [] : [key], now()),
         };
-        const answer = await post(fetch, route.url, { headers, body }, timeoutSeconds);
+        const answer = await post(ring(fetch), route.url, { headers, body }, timeoutSeconds);
         return "kind" in answer ? answer : outcomeOf(answer, now());
       },
 
-      async readCallback(signed, { provider }, callId) {
-        return toldByWebhook(signed, keys.get(provider) ?? keyFor(provider), callId);
+      async readCallback(signed, { provider, url }, callId) {
+        const key = keys.get(provider) ?? keyFor(provider);
+        // The account may have left the plan and its secret the environment: then nothing proves who has sent it.
+        if (key === undefined && !isLoopback(url)) return { kind: "unverified" };
+        return toldByWebhook(signed, key, callId);
       },
     };
   },
-};
+);
 
 function bodyOf({ id, requestId, acceptedAt, request }: Call, callbackUrl: string | undefined) {
   return {
@@ -75,12 +103,125 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
   return outcomeOfStatus(answer, now);
 }
 
-const answerSchema = z.object({ id: z.string().check(z.minLength(1), z.maxLength(200)) });
+const answerSchema = () => z.object({ id: idText });
 
 function idIn(text: string | undefined): string | undefined {
   try {
-    return answerSchema.parse(JSON.parse(text ?? "")).id;
+    return z.built(answerSchema).parse(JSON.parse(text ?? "")).id;
   } catch {
     return undefined; // an answer without an id is fine: the status said that the call is placed
+  }
+}
+
+/** Maximum time by which a clock that tells of a call may be ahead: as much as a signature's. */
+const aheadMsMax = 300_000;
+
+/** The body in which a receiver tells what became of a call. A field that is not here is left out of account. */
+export const toldSchema = /* @__PURE__ */ z.lazy(() => {
+  const time = z.nullish(
+    z.iso.datetime({ offset: true, error: "must be an instant such as 2026-11-21T09:00:00Z" }),
+  );
+  return z.object(
+    {
+      status: z.enum(resultStatuses, `must be one of ${resultStatuses.join(", ")}`),
+      seconds: z.nullish(
+        z
+          .number("must be a number")
+          .check(
+            z.minimum(0, "must not be negative"),
+            z.maximum(604_800, "must be at most 604800"),
+          ),
+      ),
+      answered_at: time,
+      ended_at: time,
+      human: z.nullish(z.boolean("must be true, false or null")),
+      /** True if the callee asked not to be called again. */
+      opt_out: z.nullish(z.boolean("must be true, false or null")),
+    },
+    "must be an object",
+  );
+});
+
+/** Result of reading a webhook's callback. Errors are in our words alone, as its sender is told them. */
+export type ToldByWebhook =
+  | Extract<ToldResult, { kind: "told" }>
+  | { kind: "unverified"; error: SignatureProblem }
+  | { kind: "malformed"; errors: BodyProblem[] };
+
+/** The place of an error in a callback's body, as a JSON Pointer, and its description. */
+interface BodyProblem {
+  pointer: string;
+  detail: string;
+}
+
+/**
+ * Verifies a callback by Standard Webhooks, and reads its result. Its `webhook-id` begins with the call's id, so that
+ * nobody can post to one call's address what was signed for another.
+ *
+ * @param key undefined for a loopback host without a secret, whose callbacks need no signature
+ */
+export function toldByWebhook(
+  signed: SignedCallback,
+  key: KeyObject | undefined,
+  callId: string | undefined,
+): ToldByWebhook {
+  const { body, headers, receivedAt } = signed;
+  if (key !== undefined) {
+    const isOfCall = callId !== undefined && headers["webhook-id"]?.startsWith(callId) === true;
+    const error = isOfCall ? signatureProblem(key, signed) : ofAnotherCall;
+    if (error !== undefined) return { kind: "unverified", error };
+  }
+  const json = parsed(body);
+  if (json === undefined) return malformed([{ pointer: "", detail: "must be JSON" }]);
+  const { data, error } = toldSchema.safeParse(json);
+  const wrong = (error?.issues ?? []).map(({ path, message }) => ({
+    pointer: path.map((step) => `/${String(step)}`).join(""),
+    detail: message,
+  }));
+  const errors = [...wrong, ...wrongTimes(Object(json), receivedAt)];
+  if (data === undefined || errors.length > 0) return malformed(errors);
+  const { status, seconds = null, answered_at, ended_at, human = null, opt_out } = data;
+  const timeIn = (text: string | null | undefined) => (text ? Date.parse(text) : null);
+  const times = { answeredAt: timeIn(answered_at), endedAt: timeIn(ended_at) };
+  const result = { status, human, word: status, seconds, ...times };
+  return { kind: "told", result, ...(opt_out === true ? { optedOut: true } : {}) };
+}
+
+const malformed = (errors: BodyProblem[]): ToldByWebhook => ({ kind: "malformed", errors });
+
+const ofAnotherCall: SignatureProblem = {
+  header: "webhook-id",
+  detail: "must be, or begin with, the id of this address's call",
+};
+
+/** Returns the errors of times that cannot be. A value that is no time is the schema's to refuse. */
+function wrongTimes(
+  { answered_at, ended_at }: { answered_at?: unknown; ended_at?: unknown },
+  receivedAt: number,
+): BodyProblem[] {
+  const [answeredAt, endedAt] = [millisecondsOf(answered_at), millisecondsOf(ended_at)];
+  const latest = receivedAt + aheadMsMax;
+  return [
+    ...(answeredAt > latest ? [{ pointer: "/answered_at", detail: inFuture }] : []),
+    ...(endedAt > latest ? [{ pointer: "/ended_at", detail: inFuture }] : []),
+    ...(endedAt < answeredAt
+      ? [{ pointer: "/ended_at", detail: "must not be before answered_at" }]
+      : []),
+  ];
+}
+
+const inFuture = "must not be in the future";
+
+/** NaN, which is neither before nor after any time, for what is no text of a time. */
+function millisecondsOf(value: unknown): number {
+  return typeof value === "string" ? Date.parse(value) : Number.NaN;
+}
+
+/** Undefined is no value of JSON. */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
   }
 }

@@ -6,7 +6,7 @@ import { Template } from "aws-cdk-lib/assertions";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { functionNames } from "../../infra/aws/bundle.ts";
 import { OutboundCallsStack } from "../../infra/aws/stack.ts";
-import { lambdaLog } from "../../shared/platform/lambda-log.ts";
+import { lambdaLog } from "../../shared/aws/log.ts";
 
 const bundles = mkdtempSync(join(tmpdir(), "outbound-calls-"));
 for (const name of functionNames) {
@@ -67,11 +67,10 @@ function linesOf(act: () => void): string[] {
 }
 afterEach(() => vi.restoreAllMocks());
 
-const metricsOf = (lines: string[]) =>
-  filters
-    .filter(({ pattern }) => lines.some((line) => matches(pattern, line)))
-    .map(({ metric }) => metric)
-    .toSorted();
+const metricsOf = (lines: string[]) => {
+  const counting = filters.filter(({ pattern }) => lines.some((line) => matches(pattern, line)));
+  return [...new Set(counting.map(({ metric }) => metric))].toSorted();
+};
 
 describe("the metric filters of the AWS stack", () => {
   it("count events through the real log of the functions, each of them in its own metric", () => {
@@ -137,9 +136,19 @@ describe("the metric filters of the AWS stack", () => {
       ({ Properties }): { LogFormat: string; LogGroup: { Ref: string } } =>
         Object(Properties).LoggingConfig,
     );
-    expect(functions.map(({ LogFormat }) => LogFormat)).toEqual(["JSON", "JSON"]);
+    expect(functions.map(({ LogFormat }) => LogFormat)).toEqual(["JSON", "JSON", "JSON"]);
     const groups = new Set(functions.map(({ LogGroup }) => LogGroup.Ref));
+    expect(groups.size).toBe(3);
     for (const { logGroup } of filters) expect(groups).toContain(logGroup);
+  });
+
+  it("count what the dispatcher decides and raises as if the dialer had, each line once", () => {
+    const countedIn = (start: string) =>
+      filters.filter(({ logGroup }) => logGroup.startsWith(start)).map(({ metric }) => metric);
+    const ofDispatcher = countedIn("dispatcherlog");
+    expect(ofDispatcher.toSorted()).toEqual(["call.rejected", "call.waiting", "dialer.alarm"]);
+    expect(countedIn("dialerlog")).toEqual(expect.arrayContaining(ofDispatcher));
+    expect(new Set(filters.map((one) => JSON.stringify(one))).size).toBe(filters.length);
   });
 });
 

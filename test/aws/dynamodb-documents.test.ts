@@ -6,9 +6,9 @@ import {
   localRegion,
   startAwsEngines,
 } from "../../infra/local/aws-engines.ts";
-import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
-import { randomId } from "../../shared/platform/random-id.ts";
-import { paceOf } from "../../shared/schedule/pacing.ts";
+import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
+import { randomId } from "../../shared/lib/random.ts";
+import { paceOf } from "../../shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";
 

@@ -9,16 +9,16 @@ import {
 } from "../../infra/local/aws-engines.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId, firstCallIdAt } from "../../shared/calls/ids.ts";
-import { withEvents, withTold } from "../../shared/calls/events.ts";
+import { withEvents, withTold } from "../../shared/events/outbox-rows.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
-import { resulted } from "../../shared/calls/resulted.ts";
-import { claimed, decided, settled, type Settlement } from "../../shared/calls/state-machine.ts";
+import { resulted } from "../../shared/calls/record-result.ts";
+import { claimed, decided, settled, type Settlement } from "../../shared/calls/transitions.ts";
 import type { Receiver } from "../../shared/dial-plan/receivers.ts";
-import { attentionStates } from "../../shared/ledger/attention-states.ts";
-import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { itemOf } from "../../shared/ledger/dynamodb-rows.ts";
-import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
-import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
+import { attentionStates } from "../../shared/calls/states.ts";
+import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
+import { itemOf } from "../../shared/aws/dynamodb-rows.ts";
+import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
+import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
 import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { startAwsEngines } from "../../infra/local/aws-engines.ts";
 import { mendIndexes } from "../../infra/local/mend-indexes.ts";
-import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
+import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { aRow, changed, idsOf, suiteNow } from "../support/call-rows.ts";
 import { makeStateDirectory } from "../support/service.ts";
 

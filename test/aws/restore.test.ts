@@ -1,11 +1,11 @@
 import { PutItemCommand, ScanCommand, DeleteItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
-import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
-import { createS3EpochStore } from "../../shared/documents/s3-epoch-store.ts";
-import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
+import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
+import { createS3EpochStore } from "../../shared/aws/s3-epoch-store.ts";
+import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
+import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
 import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";
 

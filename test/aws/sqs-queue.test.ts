@@ -1,14 +1,10 @@
 import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
-import type { Delivered } from "../../shared/queue/call-queue.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import { type Message, messageOf } from "../../shared/queue/messages.ts";
-import {
-  createS3DeadLetters,
-  createSqsQueue,
-  deliveredBySqs,
-} from "../../shared/queue/sqs-queue.ts";
+import type { Delivered } from "../../shared/ports/queue.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { type Message, messageOf } from "../../shared/ports/call-messages.ts";
+import { createS3DeadLetters, createSqsQueue, deliveredBySqs } from "../../shared/aws/sqs-queue.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { aCall } from "../support/calls.ts";
 

@@ -7,6 +7,11 @@ const { templateOf, expectNoObjection } = useStacks();
 const template = templateOf({ stage: "prod", basePath: "/phone" });
 const resources = (type: string) => propertiesOf(template, type);
 
+const statementsOf = (stack: Template, role: string): unknown[] =>
+  Object.values(stack.findResources("AWS::IAM::Policy"))
+    .filter((policy) => JSON.stringify(policy).includes(`"Ref":"${role}`))
+    .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement);
+
 describe("the rights that the AWS stack gives", () => {
   it("gives nobody a wildcard action, and reaches nothing but its own resources", () => {
     const statements = resources("AWS::IAM::Policy").flatMap(
@@ -48,10 +53,6 @@ describe("the rights that the AWS stack gives", () => {
       c: connect(instances[1], "eu-central-1"),
       d: { provider: "webhook", url: "https://example.com/dial" },
     });
-    const statementsOf = (stack: Template, role: string): unknown[] =>
-      Object.values(stack.findResources("AWS::IAM::Policy"))
-        .filter((policy) => JSON.stringify(policy).includes(`"Ref":"${role}`))
-        .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement);
     const isOfConnect = (statement: unknown) => JSON.stringify(statement).includes("connect:");
 
     it("lets the dialer start contacts of those instances alone, and the API none", () => {
@@ -111,14 +112,14 @@ describe("the rights that the AWS stack gives", () => {
   ])(
     "lets the API do for clients what $clientRights takes, and no more",
     ({ clientRights, actions }) => {
-      const statementsOf = (one: Template): string[] =>
+      const statementsOfApi = (one: Template): string[] =>
         Object.values(one.findResources("AWS::IAM::Policy"))
           .filter((policy) => JSON.stringify(policy).includes('"Ref":"apirole'))
           .flatMap(({ Properties }) => Object(Properties).PolicyDocument.Statement)
           .map((statement) => JSON.stringify(statement));
-      const without = statementsOf(template);
+      const without = statementsOfApi(template);
       const other = templateOf({ clientRights: [...clientRights] });
-      const added = statementsOf(other).filter((one) => !without.includes(one));
+      const added = statementsOfApi(other).filter((one) => !without.includes(one));
       expect(added).toHaveLength(2);
       for (const { Action, Resource, Condition } of added.map((one) => Object(JSON.parse(one)))) {
         for (const action of [Action].flat()) expect(action).toMatch(actions);
@@ -137,13 +138,64 @@ describe("the rights that the AWS stack gives", () => {
     },
   );
 
-  it("lets the API reach idempotency keys alone, and no provider's secret", () => {
+  it("lets the API reach idempotency keys alone, and no secret but what it shares with the dialer", () => {
     const policies = resources("AWS::IAM::Policy").map((policy) => JSON.stringify(policy));
     const api = policies.filter((policy) => policy.includes('"Ref":"apirole'));
     expect(api).toHaveLength(1);
     expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#idempotency-key#*"]');
     expect(api[0]).not.toContain("ProviderSecrets");
     expect(api[0]).not.toMatch(/UpdateItem|DeleteItem|Query|GetObject/);
-    expect(policies.filter((policy) => policy.includes("ProviderSecrets"))).toHaveLength(1);
+    // The dialer and the dispatcher, which read the same settings.
+    expect(policies.filter((policy) => policy.includes("ProviderSecrets"))).toHaveLength(2);
+  });
+
+  it("lets the dispatcher send to the queues, read and write rows and read the epoch, and no more", () => {
+    const actions = statementsOf(template, "dispatcherrole").flatMap(
+      (statement): string[] => Object(statement).Action,
+    );
+    expect([...new Set(actions)].toSorted()).toEqual([
+      "dynamodb:BatchGetItem",
+      "dynamodb:GetItem",
+      "dynamodb:PutItem",
+      "dynamodb:Query",
+      "dynamodb:UpdateItem",
+      "lambda:InvokeFunction",
+      "logs:CreateLogStream",
+      "logs:PutLogEvents",
+      "s3:ListBucket",
+      "secretsmanager:DescribeSecret",
+      "secretsmanager:GetSecretValue",
+      "sqs:GetQueueAttributes",
+      "sqs:GetQueueUrl",
+      "sqs:SendMessage",
+    ]);
+    const rights = JSON.stringify(statementsOf(template, "dispatcherrole"));
+    expect(rights).toContain("/index/due");
+    expect(rights).not.toMatch(/\/index\/(events|number|attention|hour)/);
+  });
+
+  it("lets dialer and dispatcher invoke the dispatcher's function, and nobody anything else", () => {
+    const policies = resources("AWS::IAM::Policy").filter((policy) =>
+      JSON.stringify(policy).includes("lambda:InvokeFunction"),
+    );
+    const invocations = policies.flatMap(({ PolicyDocument, Roles }) =>
+      Object(PolicyDocument).Statement.flatMap(
+        (statement: { Action: unknown; Resource: unknown }) =>
+          statement.Action === "lambda:InvokeFunction"
+            ? [
+                [
+                  Object(Roles)[0].Ref.replace(/[0-9A-F]{8}$/, ""),
+                  JSON.stringify(statement.Resource),
+                ],
+              ]
+            : [],
+      ),
+    );
+    const [[, arn]] = invocations;
+    expect(arn).toMatch(/:function:OutboundCalls-dispatcher"\]\]\}$/);
+    expect(invocations).toEqual([
+      ["dialerrole", arn],
+      ["dispatcherrole", arn],
+    ]);
   });
 });

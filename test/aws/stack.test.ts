@@ -19,8 +19,33 @@ describe("the AWS stack", () => {
     }
   });
 
+  it("delivers the messages of calls one by one, so that quick calls share no delivery with slow ones", () => {
+    const sizes = resources("AWS::Lambda::EventSourceMapping").map(
+      ({ EventSourceArn, BatchSize }) => [
+        JSON.stringify(EventSourceArn).replace(/.*"([A-Za-z]+?)[0-9A-F]{8}".*/, "$1"),
+        BatchSize,
+      ],
+    );
+    expect(Object.fromEntries(sizes)).toEqual({
+      Calls: 1,
+      DeadCalls: 1,
+      Events: 10,
+      DeadEvents: 10,
+    });
+  });
+
   it("hides a message for six times as long as the dialer may run, and keeps it for 14 days", () => {
-    const timeouts = resources("AWS::Lambda::Function").map(({ Timeout }) => Number(Timeout));
+    // The dispatcher is delivered none.
+    const consumers = new Set(
+      resources("AWS::Lambda::EventSourceMapping").map(
+        ({ FunctionName }): string => Object(FunctionName).Ref,
+      ),
+    );
+    const functions = Object.entries(template.findResources("AWS::Lambda::Function"));
+    const timeouts = functions.flatMap(([id, { Properties }]) =>
+      consumers.has(id) ? Number(Object(Properties).Timeout) : [],
+    );
+    expect(timeouts).toHaveLength(1);
     const queues = resources("AWS::SQS::Queue");
     expect(queues).toHaveLength(4);
     for (const queue of queues) {
@@ -43,14 +68,14 @@ describe("the AWS stack", () => {
   });
 
   it("leaves invocations for the sweep and the purge, of those that are reserved to the dialer", () => {
-    const other = templateOf({ dialerConcurrency: 12 });
-    other.hasResourceProperties("AWS::Lambda::Function", { ReservedConcurrentExecutions: 12 });
+    const other = templateOf({ dialerConcurrency: 16 });
+    other.hasResourceProperties("AWS::Lambda::Function", { ReservedConcurrentExecutions: 16 });
     const most = Object.values(other.findResources("AWS::Lambda::EventSourceMapping")).map(
       ({ Properties }): number => Object(Properties).ScalingConfig.MaximumConcurrency,
     );
-    expect(most.reduce((sum, one) => sum + one, 0)).toBe(12 - 2);
-    for (const wrong of [9, 11.5, Number.NaN]) {
-      expect(() => templateOf({ dialerConcurrency: wrong })).toThrow(/at least 10/);
+    expect(most.reduce((sum, one) => sum + one, 0)).toBe(16 - 2);
+    for (const wrong of [13, 15.5, Number.NaN]) {
+      expect(() => templateOf({ dialerConcurrency: wrong })).toThrow(/at least 14/);
     }
   });
 
@@ -70,13 +95,13 @@ describe("the AWS stack", () => {
     ]);
   });
 
-  it("traces the invocations of both functions only where that is asked for", () => {
+  it("traces the invocations of the functions only where that is asked for", () => {
     const modesOf = (one: Template) =>
       Object.values(one.findResources("AWS::Lambda::Function")).flatMap(
         ({ Properties }) => Object(Properties).TracingConfig?.Mode ?? [],
       );
     expect(modesOf(template)).toEqual([]);
-    expect(modesOf(templateOf({ xray: true }))).toEqual(["Active", "Active"]);
+    expect(modesOf(templateOf({ xray: true }))).toEqual(["Active", "Active", "Active"]);
     expectNoObjection({ xray: true });
   });
 
@@ -88,7 +113,7 @@ describe("the AWS stack", () => {
     const tables = functions.map(
       ({ Properties }) => Object(Properties).Environment?.Variables?.TABLE,
     );
-    expect(tables.filter((name) => name !== undefined)).toEqual([ledgerTable, ledgerTable]);
+    expect(tables).toEqual([ledgerTable, ledgerTable, ledgerTable]);
     const policies = JSON.stringify(other.findResources("AWS::IAM::Policy"));
     expect(policies).toContain(`:table/${ledgerTable}"`);
     expect(policies).toContain(`:table/${ledgerTable}/index/`);
@@ -131,9 +156,10 @@ describe("the AWS stack", () => {
     });
   });
 
-  it("sweeps every minute and purges every hour, beside the queue and without repeating either", () => {
+  it("sweeps and dispatches every minute and purges every hour, beside the queue and without repeating any", () => {
     for (const [ScheduleExpression, Input] of [
       ["rate(1 minute)", '{"scheduled":"sweep"}'],
+      ["rate(1 minute)", '{"scheduled":"dispatch"}'],
       ["rate(1 hour)", '{"scheduled":"purge"}'],
     ]) {
       template.hasResourceProperties("AWS::Events::Rule", {
@@ -146,10 +172,33 @@ describe("the AWS stack", () => {
         ],
       });
     }
-    template.hasResourceProperties("AWS::Lambda::EventInvokeConfig", {
+    template.allResourcesProperties("AWS::Lambda::EventInvokeConfig", {
       MaximumEventAgeInSeconds: 60,
       MaximumRetryAttempts: 0,
     });
+    template.resourceCountIs("AWS::Lambda::EventInvokeConfig", 2);
+  });
+
+  it("runs the dispatcher for a quarter of an hour, under a name that the dialer knows, outside its reservation", () => {
+    const staging = templateOf({ dialerConcurrency: 30 }, "OutboundCalls-staging");
+    const [dispatcher, ...others] = propertiesOf(staging, "AWS::Lambda::Function").filter(
+      ({ FunctionName }) => FunctionName !== undefined,
+    );
+    expect(others).toEqual([]);
+    expect(dispatcher).toMatchObject({
+      FunctionName: "OutboundCalls-staging-dispatcher",
+      Timeout: 900,
+      Environment: { Variables: { CONSUMERS: "18" } },
+    });
+    expect(dispatcher).not.toHaveProperty("ReservedConcurrentExecutions");
+    const variables = propertiesOf(staging, "AWS::Lambda::Function").map(
+      ({ Environment }): Record<string, string> => Object(Environment).Variables,
+    );
+    expect(variables.map((one) => [one["DISPATCHER_FUNCTION"], one["CONSUMERS"]])).toEqual([
+      [undefined, undefined],
+      ["OutboundCalls-staging-dispatcher", "18"],
+      ["OutboundCalls-staging-dispatcher", "18"],
+    ]);
   });
 
   it("raises an alarm without full sweeps: missing data is breaching", () => {
@@ -161,14 +210,20 @@ describe("the AWS stack", () => {
     });
   });
 
-  it("runs both functions on Node 24, arm64, and holds no secret", () => {
-    for (const { Runtime, Architectures, Environment } of resources("AWS::Lambda::Function")) {
-      expect([Runtime, Architectures]).toEqual(["nodejs24.x", ["arm64"]]);
-      const names = Object.keys(Object(Environment).Variables).toSorted();
-      expect(names.join()).toBe(
-        "BASE_PATH,BUCKET,DEAD_EVENTS_QUEUE_URL,DEAD_QUEUE_URL,EVENTS_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE",
-      );
-    }
+  it("runs all functions on Node 24, arm64, and holds no secret", () => {
+    const names = resources("AWS::Lambda::Function").map(
+      ({ Runtime, Architectures, Environment }) => {
+        expect([Runtime, Architectures]).toEqual(["nodejs24.x", ["arm64"]]);
+        return Object.keys(Object(Environment).Variables).toSorted().join();
+      },
+    );
+    const dialing =
+      "BASE_PATH,BUCKET,CONSUMERS,DEAD_EVENTS_QUEUE_URL,DEAD_QUEUE_URL,DISPATCHER_FUNCTION,EVENTS_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE";
+    expect(names).toEqual([
+      "BASE_PATH,BUCKET,DEAD_EVENTS_QUEUE_URL,DEAD_QUEUE_URL,EVENTS_QUEUE_URL,QUEUE_URL,SECRET_IDS,TABLE",
+      dialing,
+      dialing,
+    ]);
     const [secret] = resources("AWS::SecretsManager::Secret");
     expect(secret).not.toHaveProperty("SecretString");
   });
@@ -227,7 +282,8 @@ describe("the AWS stack", () => {
       /in trouble/,
       /decision/,
       /dialer's function/,
-      /dialer's log/,
+      /dispatcher's function/,
+      /dialer's log or the dispatcher's/,
       /API's log/,
       /5XX/,
     ]) {

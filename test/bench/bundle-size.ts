@@ -2,18 +2,18 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build, type Plugin } from "esbuild";
-import { typeNames } from "../../shared/providers/index.ts";
+import { providerTypes } from "../../shared/calls/route.ts";
 import { report } from "./report.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 /** All adapters except those of the smallest dialer: the webhook, and the simulator of `npm start`. */
-const adapters = typeNames.filter((name) => name !== "webhook" && name !== "simulator");
+const adapters = providerTypes.filter((name) => name !== "webhook" && name !== "simulator");
 
-/** Omits the adapters, the forms of their routes, and the modules that they alone import. */
+/** Omits the adapters' files, with the forms of their routes, and the modules that they alone import. */
 const withoutAdapters: Plugin = {
   name: "without-adapters",
   setup({ onLoad }) {
-    const filter = new RegExp(`shared/providers/(?:routes/)?(${adapters.join("|")})\\.ts$`);
+    const filter = new RegExp(`shared/providers/(${adapters.join("|")})\\.ts$`);
     onLoad({ filter }, ({ path }) => {
       const [, name = ""] = filter.exec(path) ?? [];
       const exported = name.replaceAll(/-[a-z]/g, (part) => part.slice(1).toUpperCase());
@@ -23,11 +23,11 @@ const withoutAdapters: Plugin = {
   },
 };
 
-/** Returns the gzipped size of a function's Worker in bytes, bundled like wrangler does. */
-export async function workerBytes(
+/** Returns a function's Worker, bundled like wrangler does. */
+export async function workerText(
   entryPoint: string,
   { plugins = [] }: { plugins?: Plugin[] } = {},
-): Promise<number> {
+): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [resolve(root, entryPoint)],
     bundle: true,
@@ -41,7 +41,15 @@ export async function workerBytes(
     logLevel: "error",
     plugins,
   });
-  return gzipSync(outputFiles[0]?.contents ?? "").byteLength;
+  return outputFiles[0]?.text ?? "";
+}
+
+/** Returns the gzipped size of a function's Worker in bytes. */
+export async function workerBytes(
+  entryPoint: string,
+  options: { plugins?: Plugin[] } = {},
+): Promise<number> {
+  return gzipSync(await workerText(entryPoint, options)).byteLength;
 }
 
 /** Returns the gzipped size of the dialer's Worker in bytes, with and without all adapters. */

@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { routeOf } from "../../shared/dial-plan/routes.ts";
-import { type CallHours, isOpen, nextOpening } from "../../shared/schedule/calling-hours.ts";
-import { presets } from "../../shared/schedule/presets.ts";
-import { createSchedule } from "../../shared/schedule/schedule.ts";
-import { zoneOf } from "../../shared/schedule/time-zone.ts";
+import { type CallHours, isOpen, nextOpening } from "../../shared/telephony/calling-hours.ts";
+import { presets } from "../../shared/telephony/hours-presets.ts";
+import { createSchedule } from "../../shared/dial-plan/schedule.ts";
+import { zoneOf } from "../../shared/telephony/time-zone.ts";
 import { cpuOf, inTurns } from "./measure.ts";
 import { report, table, times } from "./report.ts";
 
@@ -64,7 +64,7 @@ const [bare, ...others] = await inTurns(
 if (bare === undefined || kept === undefined) throw new Error("nothing was measured");
 
 const sizes: [string, number, number][] = [];
-for (const name of ["schedule/time-zones.json", "numbering/zones-of-prefixes.json"]) {
+for (const name of ["telephony/time-zones.json", "telephony/zones-of-prefixes.json"]) {
   const text = await readFile(join(import.meta.dirname, "../../shared", name), "utf8");
   const minified = JSON.stringify(JSON.parse(text)); // in the form of a bundle
   sizes.push([name, minified.length, gzipSync(minified, { level: 9 }).length]);

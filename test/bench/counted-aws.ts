@@ -1,12 +1,12 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
-import type { Item } from "../../shared/ledger/dynamodb-items.ts";
-import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
-import { dynamoTable } from "../../shared/ledger/dynamodb-table.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import type { Message } from "../../shared/queue/messages.ts";
-import { createSqsQueue, deliveredBySqs } from "../../shared/queue/sqs-queue.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
+import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
+import type { Item } from "../../shared/aws/dynamodb-items.ts";
+import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
+import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import type { Message } from "../../shared/ports/call-messages.ts";
+import { createSqsQueue, deliveredBySqs } from "../../shared/aws/sqs-queue.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
 import {
   type AwsEngines,
   localCredentials,
@@ -70,8 +70,10 @@ export async function startAws(meter: Meter): Promise<CountedPlatform> {
 
   return {
     name: "AWS",
-    deliverySize: 4, // as in infra/aws/stack.ts
+    deliverySize: 1, // as in infra/aws/limits.ts
     concurrency: 25, // as in functions/dialer/lambda.ts
+    consumers: 20,
+    dispatcher: { lifeMs: 780_000, queriesMax: Infinity, headsPerLook: 200, endsIdle: true },
     clock,
     ledger: createDynamoLedger(client, table, retentionMs, clock.now),
     documents: createDynamoDocuments(client, table, clock.now, randomVersion),

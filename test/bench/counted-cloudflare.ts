@@ -2,15 +2,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
-import { createD1Documents } from "../../shared/documents/d1-documents.ts";
-import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import {
-  createCloudflareQueue,
-  deliveredByCloudflare,
-} from "../../shared/queue/cloudflare-queue.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import type { Message as CallMessage } from "../../shared/queue/messages.ts";
+import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import { createCloudflareQueue, deliveredByCloudflare } from "../../shared/cloudflare/queue.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import type { Message as CallMessage } from "../../shared/ports/call-messages.ts";
 import { type Meter, type Sent, takeReady, unitsOf } from "./meter.ts";
 import { type Clock, type CountedPlatform, type CountedQueue, createClock } from "./service.ts";
 
@@ -130,8 +127,10 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
   if (pid === undefined) throw new Error("workerd does not run");
   return {
     name: "Cloudflare",
-    deliverySize: 4, // as in functions/dialer/wrangler.toml
+    deliverySize: 1, // as in functions/dialer/wrangler.toml
     concurrency: 5, // as in functions/dialer/cloudflare.ts
+    consumers: 50,
+    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
     clock,
     database,
     pid,

@@ -4,33 +4,35 @@
  * default the client that Lambda has, with a connection for each request), and TABLE, in the DynamoDB at AWS_ENDPOINT_URL_DYNAMODB, if the ledger is not in
  * memory.
  */
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { randomBytes } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import type { DialerDeps } from "../../functions/dialer/context.ts";
+import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { connect, createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
-import { handleMessages } from "../../functions/dialer/handle-messages.ts";
+import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
-import { createDynamoDocuments } from "../../shared/documents/dynamodb-documents.ts";
+import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
-import { createDynamoLedger } from "../../shared/ledger/dynamodb-ledger.ts";
+import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { consoleLog as log } from "../../shared/platform/log.ts";
-import type { Delivered } from "../../shared/queue/call-queue.ts";
+import { consoleLog as log } from "../../shared/lib/log.ts";
+import type { Delivered } from "../../shared/ports/queue.ts";
 import { createMemoryQueue } from "../support/memory-queue.ts";
-import { type CallsMessage, messageCallsMax } from "../../shared/queue/messages.ts";
-import { sendByNode } from "../../shared/platform/node-send.ts";
-import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
-import { readDialerSettings, valueOf } from "../../shared/platform/settings.ts";
+import { type CallsMessage, messageCallsMax } from "../../shared/ports/call-messages.ts";
+import { sendByNode } from "../../shared/aws/node-client.ts";
+import { accountNameOf } from "../../shared/calls/route.ts";
+import { randomId, randomVersion } from "../../shared/lib/random.ts";
+import { readDialerSettings, valueOf } from "../../shared/settings/settings.ts";
 import { callRequest } from "./competitors/payload.ts";
 import { answer, ready } from "./competitors/side.ts";
 import { cpuOf } from "./measure.ts";
 
 /** Messages per delivery, each with 25 calls. */
-const deliverySize = 4;
 const invocationMs = 600_000;
 const { PROVIDER_URL, CALLS, CONCURRENCY, CLIENT, TABLE } = process.env;
+/** Fresh calls of one delivery: those that go at once. */
+const freshCalls = Math.min(messageCallsMax, Number(CONCURRENCY));
 
 const plan = {
   agents: { "*": { provider: "webhook", url: PROVIDER_URL } },
@@ -71,6 +73,8 @@ const deps: DialerDeps = {
   clock: systemClock,
   random: { version: randomVersion, fraction: Math.random },
   concurrency: Number(CONCURRENCY),
+  consumers: 1,
+  dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: true },
   sweepSeconds: 60,
   log,
   memory: createDialerMemory(),
@@ -88,12 +92,25 @@ function messageOfFresh(count: number): CallsMessage {
   };
 }
 
+/** Makes the account known as quick: calls of one that has never answered wait for a dispatcher. */
+async function knowAccount(): Promise<void> {
+  const [route] = Object.values(deps.settings.plan.agents);
+  if (route === undefined) throw new Error("the plan has no agent");
+  const key = accountNameOf(route);
+  const value = { busy: false, quick: true };
+  const next = { kind: "account" as const, key, value, expiresAt: null, version: randomVersion() };
+  const { documents } = deps;
+  const seen = (await documents.read([next])).get("account", key)?.version ?? null;
+  await documents.write([{ next, seen }]);
+}
+
 answer({
   /** Puts a round's calls onto the queue. */
   async prepare() {
     Object.assign(deps, newPorts());
-    for (let left = Number(CALLS); left > 0; left -= messageCallsMax) {
-      await queue.send(messageOfFresh(Math.min(left, messageCallsMax)));
+    await knowAccount();
+    for (let left = Number(CALLS); left > 0; left -= freshCalls) {
+      await queue.send(messageOfFresh(Math.min(left, freshCalls)));
     }
     waiting = queue.take();
   },
@@ -102,7 +119,7 @@ answer({
     const start = performance.now();
     const cpuUs = await cpuOf(async () => {
       while (waiting.length > 0) {
-        const delivery = waiting.splice(0, deliverySize);
+        const delivery = waiting.splice(0, 1);
         const answers = await handleMessages(delivery, deps, now() + invocationMs);
         if (answers.some((one) => one !== "ack")) throw new Error("calls were handed back");
       }

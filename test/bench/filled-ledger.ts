@@ -2,7 +2,7 @@
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
+import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { rowIn } from "../support/rows.ts";
 import type { CountedCloudflare } from "./counted-cloudflare.ts";
 import { type CountedPlatform, requestOf } from "./service.ts";
@@ -124,9 +124,7 @@ export async function makeSweepable(platform: CountedPlatform): Promise<void> {
     client,
     agentId,
     usedAt: startAt,
-    nextDueAt: startAt,
-    visitedAt: startAt,
-    marks: [],
+    answers: "quick" as const,
   };
   const document = { kind: "backlog" as const, key: backlog, value, expiresAt: null };
   await platform.documents.write([{ next: { ...document, version: randomVersion() }, seen: null }]);

@@ -1,10 +1,10 @@
 /** Measures the cost per call for requests with more and more calls. */
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { createCloudflareQueue } from "../../shared/queue/cloudflare-queue.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import type { Message } from "../../shared/queue/messages.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
+import { createCloudflareQueue } from "../../shared/cloudflare/queue.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import type { Message } from "../../shared/ports/call-messages.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
 import { ends, inWords, isFalling, short, touchedOf, tripsOf } from "./growth-counts.ts";
 import { cpuOf, type Costs, inTurns } from "./measure.ts";
 import { createMeter, type Meter, sumOf } from "./meter.ts";
@@ -13,8 +13,8 @@ import { type CountedPlatform, createClock, createService } from "./service.ts";
 import { requestsOf } from "./shapes.ts";
 
 const requestSizes = [1, 10, 100, 1000, 10_000];
-/** Maximum messages of a request that are delivered: each delivery is like the others. */
-const messagesMax = 40;
+/** Maximum calls of a request that is dialed: each delivery is like the others. */
+const dialedMax = 1000;
 const messageCalls = 25;
 
 /**
@@ -26,6 +26,8 @@ export async function growRequests(
   meter: Meter,
 ): Promise<{ text: string; targets: Target[] }> {
   const service = createService(platform, meter);
+  await service.know();
+  meter.take();
   const rows: string[][] = [];
   const accepts: number[] = [];
   const trips: number[] = [];
@@ -37,13 +39,16 @@ export async function growRequests(
     accepts.push(tripsOf(sumOf(meter.take().values())));
     if (size > messageCalls) await service.split();
     const split = tripsOf(sumOf(meter.take().values())) / size;
-    const dialed = Math.min(size, messagesMax * messageCalls);
-    await service.deliverAll(platform.deliverySize, messagesMax);
-    const dialing = sumOf(meter.take().values());
-    platform.deliver(platform.waiting());
-    meter.take();
-    trips.push(split + tripsOf(dialing) / dialed);
-    touched.push(touchedOf(dialing) / dialed);
+    if (size > dialedMax) {
+      rows.push([short(accepts.at(-1) ?? 0), `${short(split)}, split alone`, ""]);
+      continue;
+    }
+    await service.handOut();
+    const stages = meter.take();
+    stages.delete("dispatch"); // a dispatcher's looks are by time, not by calls
+    const dialing = sumOf(stages.values());
+    trips.push(split + tripsOf(dialing) / size);
+    touched.push(touchedOf(dialing) / size);
     rows.push([accepts, trips, touched].map((all) => short(all.at(-1) ?? 0)));
   }
   const what = platform.name === "AWS" ? "units consumed" : "rows touched";
@@ -55,7 +60,7 @@ export async function growRequests(
       met: accepts.every((one) => one <= 2),
     },
     {
-      what: `growth: round trips and ${what} per call, ${platform.name}, 1 to 10,000 calls a request`,
+      what: `growth: round trips and ${what} per call, ${platform.name}, 1 to 1,000 calls a request`,
       target: "does not grow",
       measured: `${ends(trips)}, ${ends(touched)}`,
       met: isFalling(trips) && isFalling(touched),
@@ -93,8 +98,10 @@ export async function acceptCpu(count: number): Promise<Costs[]> {
       queue: queueOf<Message>(),
       events: { ...nothing, queue: queueOf<EventMessage>() },
       clock,
-      deliverySize: 4,
+      deliverySize: 1,
       concurrency: 5,
+      consumers: 50,
+      dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: true },
       stored: () => ({ all: 0, table: 0 }),
       stop: async () => undefined,
     },

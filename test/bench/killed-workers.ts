@@ -1,5 +1,5 @@
 /** Counts calls per person while the process that dials is repeatedly killed with SIGKILL. */
-import { createToken } from "../../shared/platform/tokens.ts";
+import { createToken } from "../../shared/settings/tokens.ts";
 import { aws } from "../support/platforms.ts";
 import { functionProcesses } from "../support/processes.ts";
 import { startReceiver } from "../support/receiver.ts";

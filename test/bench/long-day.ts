@@ -5,8 +5,8 @@
  */
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { callIdOf } from "../../shared/calls/ids.ts";
-import { createD1Documents } from "../../shared/documents/d1-documents.ts";
-import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
+import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { request } from "../support/dialer-calls.ts";

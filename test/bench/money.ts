@@ -76,7 +76,7 @@ const byVolume = table(
 );
 
 /** Goals, in dollars per million calls without monthly fixed costs. */
-const goals = { cloudflare: { nothing: 7, event: 20 }, aws: { nothing: 6, event: 20 } } as const;
+const goals = { cloudflare: { nothing: 10, event: 20 }, aws: { nothing: 10, event: 20 } } as const;
 const platforms = ["cloudflare", "aws"] as const;
 const withEvent = "results and an event";
 
@@ -135,8 +135,8 @@ report({
     `Invocations of the dialer are counted as requests, though Cloudflare's page names only inbound ones. From 1 December 2026 logs are paid by the byte: the lines of a lone call then cost ${inDollars(logsByByte)} per million, not ${inDollars(logsByEvent)}.`,
     "### AWS",
     itemised(ours.aws.items),
-    "A lone call is alone in its request and in its delivery, as at small volumes: what the ledger is asked once a delivery comes with every call. By the month: 2 secrets, 10 alarms, 8 metrics, a dashboard, the polling of two idle queues, and on both platforms a sweep a minute that finds nothing to do.",
-    `${assumptions} Left out: sweeps that find something to do, objects of batches (less than a cent), traffic to the internet (the same for BullMQ; Cloudflare charges none), taxes, support, a person's time. Prices that could not be confirmed: ${unconfirmed.join(", ") || "none"}.`,
+    "A lone call is alone in its request and in its delivery, as at small volumes: what the ledger is asked once a delivery comes with every call. By the month: 2 secrets, 10 alarms, 8 metrics, a dashboard, the polling of two idle queues, and on both platforms a sweep and a dispatcher a minute that find nothing to do. A dispatcher that hands out runs on: on Lambda it takes half a gigabyte of memory as long as calls wait.",
+    `${assumptions} Left out: sweeps and dispatchers that find something to do beyond the batches counted, objects of batches (less than a cent), traffic to the internet (the same for BullMQ; Cloudflare charges none), taxes, support, a person's time. Prices that could not be confirmed: ${unconfirmed.join(", ") || "none"}.`,
   ].join("\n\n"),
   targets,
 });

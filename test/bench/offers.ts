@@ -47,15 +47,15 @@ export function counted(name: string): number {
   return count;
 }
 
-const memoryMb = await numberIn("infra/aws/functions.ts", /memorySize: (\d+)/);
+const memoryMb = await numberIn("infra/aws/lambda-function.ts", /memorySize: (\d+)/);
 const concurrency = await numberIn("functions/dialer/lambda.ts", /concurrency: (\d+)/);
 /** Maximum wait of a write in a large delivery for others to share its round trip. */
 const shareMs = await numberIn(
-  "functions/dialer/delivery/shared-writes.ts",
+  "functions/dialer/record/batch-writer.ts",
   /const shareMsMax = ([\d_]+)/,
 );
 const sharedFrom = await numberIn(
-  "functions/dialer/delivery/shared-writes.ts",
+  "functions/dialer/record/batch-writer.ts",
   /const manyCalls = (\d+)/,
 );
 /** Time on Lambda for one event, at the pace of a receiver whose entry names none. */
@@ -63,7 +63,7 @@ const eventMs =
   1000 /
   (await numberIn(
     "shared/dial-plan/receivers.ts",
-    /requestsPerSecond: z\.number\(\).*\.default\((\d+)\)/,
+    /requestsPerSecond: z\._default\(z\.number\(\).*, (\d+)\)/,
   ));
 const retentionDays = await numberIn("infra/dial-plan.json", /"retentionDays": (\d+)/);
 /** Lambda gives a whole vCPU with 1,769 MB. */
@@ -203,11 +203,13 @@ function bullmq(shape: Shape): Item[] {
 }
 
 const sweepsByMonth = 60 * hoursPerMonth;
-/** Duration of a sweep on Lambda that finds nothing to do. */
+/** Duration on Lambda of a sweep, or of a dispatcher, that finds nothing to do. */
 const sweepMs = 200;
+/** A sweep and a dispatcher. */
+const functionsByMinute = 2;
 /**
- * Monthly items of infra/aws/stack.ts; the two queues, polled by five pollers every 20 s; and a sweep per
- * minute that finds nothing to do.
+ * Monthly items of infra/aws/stack.ts; the two queues, polled by five pollers every 20 s; and a sweep and a
+ * dispatcher per minute that find nothing to do.
  */
 const awsByMonth: [PriceName, number][] = [
   ["aws.secrets", 2],
@@ -215,19 +217,25 @@ const awsByMonth: [PriceName, number][] = [
   ["aws.customMetrics", 8],
   ["aws.dashboards", 1],
   ["aws.sqsRequests", 2 * 5 * 3 * 60 * hoursPerMonth],
-  ["aws.lambdaRequests", sweepsByMonth],
-  ["aws.lambdaGbSecondsArm64", (sweepsByMonth * memoryMb * sweepMs) / 1024 / 1000],
-  ["aws.dynamoWriteUnits", sweepsByMonth * counted("aws.sweep.dynamoWriteUnits")],
-  ["aws.dynamoReadUnits", sweepsByMonth * counted("aws.sweep.dynamoReadUnits")],
-  ["aws.logBytes", sweepsByMonth * (counted("aws.sweep.logBytes") + platformLogBytes)],
+  ["aws.lambdaRequests", functionsByMinute * sweepsByMonth],
+  [
+    "aws.lambdaGbSecondsArm64",
+    (functionsByMinute * sweepsByMonth * memoryMb * sweepMs) / 1024 / 1000,
+  ],
+  ["aws.dynamoWriteUnits", sweepsByMonth * counted("aws.idleMinute.dynamoWriteUnits")],
+  ["aws.dynamoReadUnits", sweepsByMonth * counted("aws.idleMinute.dynamoReadUnits")],
+  ["aws.logBytes", sweepsByMonth * (counted("aws.idleMinute.logBytes") + platformLogBytes)],
 ];
-/** The plan, and a sweep per minute. */
+/** The plan, and a sweep and a dispatcher per minute. */
 const cloudflareByMonth: [PriceName, number][] = [
   ["cloudflare.plan", 1],
-  ["cloudflare.requests", sweepsByMonth],
-  ["cloudflare.d1RowsWritten", sweepsByMonth * counted("cloudflare.sweep.d1RowsWritten")],
-  ["cloudflare.d1RowsRead", sweepsByMonth * counted("cloudflare.sweep.d1RowsRead")],
-  ["cloudflare.logEvents", sweepsByMonth * (1 + counted("cloudflare.sweep.logLines"))],
+  ["cloudflare.requests", functionsByMinute * sweepsByMonth],
+  ["cloudflare.d1RowsWritten", sweepsByMonth * counted("cloudflare.idleMinute.d1RowsWritten")],
+  ["cloudflare.d1RowsRead", sweepsByMonth * counted("cloudflare.idleMinute.d1RowsRead")],
+  [
+    "cloudflare.logEvents",
+    sweepsByMonth * (functionsByMinute + counted("cloudflare.idleMinute.logLines")),
+  ],
 ];
 
 const containers = 2;
@@ -274,7 +282,7 @@ const cpuFrom = (name: string) =>
 
 export const assumptions = [
   "Assumed:",
-  `a provider answers in ${providerMs} ms; a round trip to the ledger takes ${tripMs} ms, a claim or a settlement waits ${shareMs} ms more in a delivery of ${sharedFrom} calls or more, a request waits ${queueMs} ms for the queue; an idle sweep takes ${sweepMs} ms;`,
+  `a provider answers in ${providerMs} ms; a round trip to the ledger takes ${tripMs} ms, a claim or a settlement waits ${shareMs} ms more in a delivery of ${sharedFrom} calls or more, a request waits ${queueMs} ms for the queue; an idle sweep or dispatcher takes ${sweepMs} ms;`,
   `CPU of a call ${inCount(acceptCpuMs)} ms to accept (${cpuFrom("accept")}; in a batch it is less) and ${inCount(dialingCpuMs)} ms to dial (${cpuFrom("dialing")}), ${inCount(dynamoDialingCpuMs)} ms with DynamoDB's SDK;`,
   `Lambda has ${memoryMb} MB, ${concurrency} requests at once and ${vcpuShare.toFixed(2)} of a vCPU;`,
   `${platformLogBytes} B of log more for each invocation and request on AWS;`,

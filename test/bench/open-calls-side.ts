@@ -2,13 +2,13 @@
  * Asks about ten thousand calls that stay open for four hours, in a process of its own. They are placed within an hour,
  * as a pace of three a second does. Minutes pass at once, and so do the waits between asks.
  */
-import { nextAskAt } from "../../functions/dialer/results/ask-times.ts";
+import { nextAskAt } from "../../functions/dialer/record/poll-times.ts";
 import { type CallRow, resultsBacklogOf } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { claimed, settled } from "../../shared/calls/state-machine.ts";
-import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
-import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
-import type { Route } from "../../shared/providers/index.ts";
+import { claimed, settled } from "../../shared/calls/transitions.ts";
+import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import { randomId, randomVersion } from "../../shared/lib/random.ts";
+import type { Route } from "../../shared/calls/route.ts";
 import { apiEnvironment } from "../support/environment.ts";
 import { startAws } from "./counted-aws.ts";
 import { startCloudflare } from "./counted-cloudflare.ts";

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { createApp } from "../../functions/api/app.ts";
-import type { Log } from "../../shared/platform/log.ts";
-import type { CallQueue } from "../../shared/queue/call-queue.ts";
-import { jsonOf } from "../../shared/queue/message-text.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import type { Message } from "../../shared/queue/messages.ts";
+import type { Log } from "../../shared/lib/log.ts";
+import type { CallQueue } from "../../shared/ports/queue.ts";
+import { jsonOf } from "../../shared/ports/request-message.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import type { Message } from "../../shared/ports/call-messages.ts";
 import { createTestApi } from "../support/api.ts";
 import dialPlan from "../../infra/dial-plan.json" with { type: "json" };
 

@@ -33,7 +33,11 @@ async function countTold(
   const expected = told === "results and an event" ? calls : 0;
   if (heard !== expected) throw new Error(`${heard} of ${expected} events were told`);
   const { placed } = bench.standIn.calls;
-  if (placed.length !== calls) throw new Error("not every call was placed once");
+  if (placed.length !== calls) {
+    throw new Error(
+      `${placed.length} of ${calls} calls were placed: ${platform.name}, ${account}, ${told}`,
+    );
+  }
   await bench.stop();
   await platform.stop();
   const written = platform.name === "AWS" ? "dynamoWriteUnits" : "d1RowsWritten";

@@ -5,7 +5,7 @@ import { type Counted, createMeter, type Meter, sumOf } from "./meter.ts";
 import { report, table, type Target } from "./report.ts";
 import { type CountedPlatform, createService, requestOf } from "./service.ts";
 import {
-  countIdleSweep,
+  countIdleMinute,
   countShape,
   countWait,
   requestsOf,
@@ -50,12 +50,12 @@ const alsoBilled = ["logLines", "logBytes", "storedBytes", "storedTableBytes"] a
 /** Unit costs of writes and messages, and the maximum of both per call. */
 const priced = {
   Cloudflare: {
-    write: { name: "d1RowsWritten", title: "rows written", most: 5 },
+    write: { name: "d1RowsWritten", title: "rows written", most: 6 },
     documents: "d1RowsWritten",
     queue: { name: "queueOperations", title: "queue operations" },
   },
   AWS: {
-    write: { name: "dynamoWriteUnits", title: "write units", most: 6.1 },
+    write: { name: "dynamoWriteUnits", title: "write units", most: 9.1 },
     documents: "dynamoWrites",
     queue: { name: "sqsRequests", title: "SQS requests" },
   },
@@ -146,22 +146,22 @@ function told(name: CountedPlatform["name"], counted: ReadonlyMap<Shape, Stages>
 async function measure(start: (meter: Meter) => Promise<CountedPlatform>): Promise<string> {
   const meter = createMeter();
   const platform = await start(meter);
-  const { name, deliverySize, concurrency } = platform;
+  const { name, concurrency } = platform;
   try {
     const large = await countLargeBatch(platform, meter);
     const counted = new Map<Shape, Stages>();
     for (const shape of shapeNames) counted.set(shape, await countShape(platform, meter, shape));
     const all = (shape: Shape) => sumOf(counted.get(shape)?.values() ?? []);
-    const idle = await countIdleSweep(platform, meter);
+    const idle = await countIdleMinute(platform, meter);
     const waits = {
-      single: await countWait(platform, meter, "single", all("single")),
+      lone: await countWait(platform, meter, "lone", all("lone")),
       batch: await countWait(platform, meter, "batch1000", all("batch1000")),
     };
     const columns = shown[name];
     const prefix = name === "AWS" ? "aws" : "cloudflare";
     for (const what of [...columns.map(([one]) => one), ...alsoBilled]) {
       for (const shape of shapeNames) counts[`${prefix}.${shape}.${what}`] = all(shape)[what] ?? 0;
-      counts[`${prefix}.sweep.${what}`] = idle[what] ?? 0;
+      counts[`${prefix}.idleMinute.${what}`] = idle[what] ?? 0;
     }
     const row = (stage: string, one: Counted) => [
       stage,
@@ -169,24 +169,32 @@ async function measure(start: (meter: Meter) => Promise<CountedPlatform>): Promi
     ];
     const stageOf = (shape: Shape, stage: string) => counted.get(shape)?.get(stage) ?? {};
     const rows = [
-      row("accept, posted singly", stageOf("single", "accept")),
+      row("accept, posted singly", stageOf("lone", "accept")),
       row("accept, in a batch of 1,000", stageOf("batch1000", "accept")),
       row("split", stageOf("batch1000", "split")),
-      ...["deliver", "read", "claim", "settle", "claim and settle", "documents"].flatMap((stage) =>
+      ...[
+        "dispatch",
+        "deliver",
+        "read",
+        "claim",
+        "settle",
+        "claim and settle",
+        "documents",
+      ].flatMap((stage) =>
         counted.get("batch1000")?.has(stage) === true
           ? [row(`${stage}, in a batch of 1,000`, stageOf("batch1000", stage))]
           : [],
       ),
       ...shapeNames.map((shape) => row(`**all, ${shapes[shape].told}**`, all(shape))),
-      row("wait for its hours, posted singly, on top", waits.single),
+      row("wait for its hours, posted singly, on top", waits.lone),
       row("wait for its hours, in a batch of 1,000, on top", waits.batch),
-      row("a sweep that finds nothing to do", idle),
+      row("a minute in which nothing is due: a sweep and a dispatcher", idle),
     ];
     return [
       `### ${name}`,
       told(name, counted),
-      `Per call, in deliveries of ${deliverySize} messages of up to 25 calls, as where many wait, ${concurrency} requests ` +
-        "under way at once:",
+      `Per call, ${concurrency} requests of a delivery under way at once. A batch is split into rows, which a dispatcher ` +
+        "hands out; its looks are by time, not by calls:",
       table(["", ...columns.map(([, title]) => title)], rows),
       large,
     ].join("\n\n");
@@ -202,8 +210,8 @@ report({
   text: [
     `A call is ${bytes} B of JSON. What is billed is counted as the platforms bill it: queue operations and SQS requests ` +
       "by started 64 KB, to write, read and delete; SQS hands out and deletes ten messages a request; D1's rows as its " +
-      "`meta` has them; DynamoDB's units by the sizes of items and of their entries in indexes. A minute's sweep, and " +
-      "what a queue is polled for in vain, is nobody's.",
+      "`meta` has them; DynamoDB's units by the sizes of items and of their entries in indexes. A minute's sweep and dispatcher, and " +
+      "what a queue is polled for in vain, are nobody's.",
     ...parts,
   ].join("\n\n"),
   targets,

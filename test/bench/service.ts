@@ -1,23 +1,34 @@
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "../../functions/api/app.ts";
-import type { DialerDeps, DialerSettings } from "../../functions/dialer/context.ts";
-import { handleEvents } from "../../functions/dialer/handle-events.ts";
+import type {
+  DialerDeps,
+  DialerSettings,
+  DispatcherTraits,
+} from "../../functions/dialer/runtime/context.ts";
+import { handleEvents } from "../../functions/dialer/consume/consume-events.ts";
 import { createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
-import { handleMessages } from "../../functions/dialer/handle-messages.ts";
-import { sweep } from "../../functions/dialer/sweep.ts";
-import type { CallRequest } from "../../shared/calls/call.ts";
+import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
+import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
+import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import type { CallRequest } from "../../shared/calls/call-request.ts";
+import { backlogOf } from "../../shared/calls/call-row.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import type { Documents } from "../../shared/documents/documents.ts";
-import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import type { Log } from "../../shared/platform/log.ts";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import { type CallsMessage, type Message, messageCallsMax } from "../../shared/queue/messages.ts";
-import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
-import { createSchedule } from "../../shared/schedule/schedule.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { CallLedger } from "../../shared/ports/ledger.ts";
+import type { Log } from "../../shared/lib/log.ts";
+import type { DialOutcome } from "../../shared/providers/provider.ts";
+import type { CallQueue, Delivered } from "../../shared/ports/queue.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import {
+  type CallsMessage,
+  type Message,
+  messageCallsMax,
+} from "../../shared/ports/call-messages.ts";
+import { randomId, randomVersion } from "../../shared/lib/random.ts";
+import { accountNameOf } from "../../shared/calls/route.ts";
+import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { createTestApi } from "../support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "../support/environment.ts";
 import { type Answers, createAnswerTimes } from "./answers.ts";
@@ -66,11 +77,19 @@ export interface CountedPlatform extends CountedQueue<Message> {
   deliverySize: number;
   /** Requests of one delivery under way at once. */
   concurrency: number;
+  /** Deliveries at once. */
+  consumers: number;
+  /** Limits of dispatchers, as on the platform. */
+  dispatcher: DispatcherTraits;
   stored(): Stored;
   stop(): Promise<void>;
 }
 
 const togetherMs = 5;
+/** Time after which a dispatcher of a bench ends, whatever is left. */
+const handOutMsMax = 300_000;
+/** Maximum deliveries in which what is on the events queue ends. */
+const eventDeliveriesMax = 10_000;
 
 /** Returns the n-th of many calls, with the context of an ordinary one. */
 export function requestOf(n: number): CallRequest {
@@ -122,7 +141,7 @@ type Connected = Partial<Pick<DialerSettings, "providerOf" | "postEvent" | "publ
 
 /**
  * Creates the API and the dialer over a platform, in this process, under a clock that can be set. Their
- * requests are counted by stage: `accept`, `split`, `deliver`, and for the dialer's ports `read`, `claim`,
+ * requests are counted by stage: `accept`, `split`, `dispatch`, `deliver`, and for the dialer's ports `read`, `claim`,
  * `settle`, `decide` and `documents`.
  */
 export function createService(
@@ -131,10 +150,13 @@ export function createService(
   {
     plan: changes = {},
     connected = {},
+    secrets = {},
     wait = systemClock.sleep,
   }: {
     plan?: object;
     connected?: Connected;
+    /** Secrets of accounts, by which the API verifies callbacks. */
+    secrets?: Record<string, string>;
     wait?: DialerDeps["clock"]["sleep"] | undefined;
   } = {},
 ) {
@@ -146,7 +168,8 @@ export function createService(
     meter.add("logBytes", line.length);
     if (level === "alarm") lastAlarm = line;
   };
-  const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...changes }) };
+  const DIAL_PLAN = JSON.stringify({ ...testPlan, ...changes });
+  const environment = { ...apiEnvironment, ...secrets, DIAL_PLAN };
   const { ledger, documents } = platform;
   const api = createTestApi({ environment, ledger, documents, now: clock.now });
   const eventsQueue = countedMessages(platform.events.queue, meter);
@@ -170,6 +193,8 @@ export function createService(
     clock: { now: clock.now, sleep: wait },
     random: { version: randomVersion, fraction: Math.random },
     concurrency: platform.concurrency,
+    consumers: platform.consumers,
+    dispatcher: platform.dispatcher,
     sweepSeconds: 60,
     log,
     memory: createDialerMemory(),
@@ -209,17 +234,71 @@ export function createService(
         if (status !== 204) throw new Error(`a callback was answered ${status}`);
       });
     },
-    /** Delivers what is on the events queue now, ten messages at once. Counts these deliveries as `eventInvocations`. */
+    /**
+     * Delivers what is on the events queue now, ten messages at once, and what comes again when its time has come. Counts
+     * these deliveries as `eventInvocations`.
+     */
     async deliverEvents(): Promise<void> {
       const { events } = platform;
-      while (events.nextAt() <= clock.now()) {
-        const some = events.deliver(10, clock.now());
+      let held: { one: Delivered; at: number }[] = [];
+      for (let deliveries = 0; ; deliveries++) {
+        const nextAt = Math.min(events.nextAt(), ...held.map(({ at }) => at));
+        const isOver = held.length === 0 && nextAt > clock.now();
+        if (isOver) return;
+        if (deliveries > eventDeliveriesMax) throw new Error(`events come again: ${lastAlarm}`);
+        clock.set(Math.max(clock.now(), nextAt));
+        const now = clock.now();
+        const again = held.filter(({ at }) => at <= now).slice(0, 10);
+        held = held.filter((one) => !again.includes(one));
+        const some = [...again.map(({ one }) => one), ...events.deliver(10 - again.length, now)];
         meter.add("eventInvocations");
-        const answers = await meter.at("events", () =>
-          handleEvents(some, deps, clock.now() + 120_000),
-        );
-        if (answers.some((one) => one !== "ack"))
-          throw new Error(`events come again: ${lastAlarm}`);
+        const answers = await meter.at("events", () => handleEvents(some, deps, now + 120_000));
+        for (const [index, one] of some.entries()) {
+          const answer = answers[index];
+          if (answer === undefined || answer === "ack") continue;
+          const at = clock.now() + answer.retryAfterSeconds * 1000;
+          held.push({ one: { ...one, attempt: one.attempt + 1 }, at });
+        }
+      }
+    },
+    /** Makes the plan's accounts known as quick, as they are once they have answered. */
+    async know(): Promise<void> {
+      const accounts = new Set(Object.values(plan.agents).map(accountNameOf));
+      for (const key of accounts) {
+        const account = { kind: "account" as const, key };
+        const current = (await platform.documents.read([account])).get("account", key);
+        const value = { busy: false, quick: true };
+        const next = { ...account, value, expiresAt: null, version: randomVersion() };
+        await platform.documents.write([{ next, seen: current?.version ?? null }]);
+      }
+    },
+    /** Hands out the rows of calls that wait, in full messages. */
+    async dispatchAll(count: number): Promise<void> {
+      const [route] = Object.values(plan.agents);
+      const key = backlogOf({ client: "crm", agentId: requestOf(0).agent_id });
+      const due = { backlogs: [{ key }], until: Number.MAX_SAFE_INTEGER, each: count };
+      const [rows = []] = await platform.ledger.due(due);
+      if (route === undefined || rows.length !== count) throw new Error("not every call waits");
+      const account = accountNameOf(route);
+      for (let start = 0; start < count; start += messageCallsMax) {
+        const some = rows.slice(start, start + messageCallsMax).map(({ id }) => ({ id, account }));
+        await platform.queue.send({ kind: "dispatch", rows: some });
+      }
+    },
+    /** Runs a dispatcher for this long, at most. */
+    dispatch: (ms: number, traits?: Partial<DispatcherTraits>): Promise<void> =>
+      meter.at("dispatch", () => {
+        const dispatcher = { ...deps.dispatcher, ...traits };
+        // Its trips are its own, without the stages of deliveries.
+        return dispatch({ ...deps, ledger, documents, dispatcher }, clock.now() + ms);
+      }),
+    /** Runs a dispatcher until nothing is due, and delivers what it hands out at once. */
+    async handOut(): Promise<void> {
+      const traits = { queriesMax: Infinity, endsIdle: true };
+      const over = this.dispatch(handOutMsMax, traits).then(() => true);
+      for (;;) {
+        if (platform.nextAt() <= clock.now()) await this.deliverAll();
+        else if (await Promise.race([over, sleep(togetherMs, false)])) return;
       }
     },
     sweep: (): Promise<void> => meter.at("sweep", () => sweep(deps, clock.now() + 120_000)),
@@ -278,5 +357,5 @@ function deliveredCalls(count: number, from: number, acceptedAt: number): Delive
     })),
   };
   const body = JSON.stringify(message);
-  return { attempt: 1, id: message.requestId, large: false, open: async () => body };
+  return { attempt: 1, id: message.requestId, open: async () => body };
 }

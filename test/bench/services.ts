@@ -2,7 +2,7 @@
  * Measures the whole service of each platform over its local engines: calls a second of a batch, and the time
  * from the acceptance of a lone call to the provider's receipt of its request.
  */
-import { createToken } from "../../shared/platform/tokens.ts";
+import { createToken } from "../../shared/settings/tokens.ts";
 import { aws, cloudflare } from "../support/platforms.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {

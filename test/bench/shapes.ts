@@ -1,17 +1,17 @@
 /** The shapes in which calls arrive, and a call's requests to a platform's services for each shape. */
+import { dispatcherKey } from "../../shared/policy/dispatcher.ts";
 import { combined, type Counted, type Meter, sumOf } from "./meter.ts";
 import { type CountedPlatform, createService, requestOf } from "./service.ts";
 
-export type Shape = "lone" | "single" | "batch100" | "batch1000";
+export type Shape = "lone" | "batch100" | "batch1000";
 
 /** Number of calls counted, calls per request, and whether deliveries are full. */
 export const shapes: Record<Shape, { told: string; calls: number; perRequest: number }> = {
-  lone: { told: "lone: one a delivery", calls: 200, perRequest: 1 },
-  single: { told: "posted singly, four a delivery", calls: 400, perRequest: 1 },
+  lone: { told: "posted singly", calls: 200, perRequest: 1 },
   batch100: { told: "in batches of 100", calls: 1000, perRequest: 100 },
   batch1000: { told: "in batches of 1,000", calls: 1000, perRequest: 1000 },
 };
-export const shapeNames: readonly Shape[] = ["lone", "single", "batch100", "batch1000"];
+export const shapeNames: readonly Shape[] = ["lone", "batch100", "batch1000"];
 
 /** Counts of one call of a shape, by stage. */
 export type Stages = Map<string, Counted>;
@@ -30,14 +30,13 @@ async function post(service: Service, perRequest: number, from: number): Promise
 }
 
 /** Posts the requests of a shape, and delivers the resulting messages. */
-async function postAll(service: Service, platform: CountedPlatform, shape: Shape): Promise<void> {
+async function postAll(service: Service, shape: Shape): Promise<void> {
   const { calls, perRequest } = shapes[shape];
-  const size = shape === "lone" ? 1 : platform.deliverySize;
   for (let posted = 0; posted < calls; posted += perRequest) {
     await post(service, perRequest, posted);
-    const isLast = posted + perRequest >= calls;
-    if (isLast || platform.waiting() >= size) await service.deliverAll(size);
+    if (perRequest === 1) await service.deliverAll();
   }
+  if (perRequest > 1) await service.handOut();
 }
 
 /**
@@ -51,8 +50,10 @@ export async function countShape(
 ): Promise<Stages> {
   const { calls } = shapes[shape];
   const service = createService(platform, meter);
+  await service.know();
+  meter.take();
   const before = platform.stored();
-  await postAll(service, platform, shape);
+  await postAll(service, shape);
   const stages = meter.take();
   const after = platform.stored();
   stages.set("stored", {
@@ -64,7 +65,7 @@ export async function countShape(
 
 /**
  * Counts the extra cost of a call that arrives at night and must wait for its hours: it is written as a row,
- * and called up by a sweep.
+ * and handed out by a dispatcher.
  *
  * @param straight counts of a call of this shape that goes at once
  */
@@ -79,11 +80,9 @@ export async function countWait(
   const service = createService(platform, meter, { plan: hours });
   const { clock } = platform;
   clock.set(Date.parse("2026-06-02T07:00:00Z")); // 3 a.m. in New York
-  await postAll(service, platform, shape);
-  clock.set(Date.parse("2026-06-02T12:58:50Z")); // a sweep looks 75 s ahead
-  await service.sweep();
+  await postAll(service, shape);
   clock.set(Date.parse("2026-06-02T13:00:03Z"));
-  await service.deliverAll();
+  await service.handOut();
   const counted = divided(sumOf(meter.take().values()), calls);
   clock.set(Date.now());
   await forgetSweeps(platform);
@@ -92,20 +91,28 @@ export async function countWait(
   return combined(counted, straight, (a, b) => Math.max(0, a - b));
 }
 
-/** Counts the cost of a sweep that finds nothing to do. */
-export async function countIdleSweep(platform: CountedPlatform, meter: Meter): Promise<Counted> {
+/** Counts the cost of a minute in which nothing is due: a sweep and a dispatcher. */
+export async function countIdleMinute(platform: CountedPlatform, meter: Meter): Promise<Counted> {
   await forgetSweeps(platform);
-  const service = createService(platform, meter);
-  await service.sweep();
-  meter.take();
-  await service.sweep();
+  const { clock } = platform;
+  const wait = async (ms: number) => clock.set(clock.now() + Math.max(0, ms));
+  const service = createService(platform, meter, { wait });
+  for (let minute = 0; minute < 2; minute++) {
+    meter.take();
+    await service.sweep();
+    await service.dispatch(60_000);
+  }
+  clock.set(Date.now());
   return sumOf(meter.take().values());
 }
 
-/** Removes the documents of earlier sweeps. */
+/** Removes the documents of earlier sweeps and dispatchers. */
 export async function forgetSweeps({ documents }: CountedPlatform): Promise<void> {
   const found = await Promise.all(
-    (["sweep", "account", "backlog"] as const).map((kind) => documents.list(kind, { limit: 100 })),
+    (["sweep", "backlog"] as const).map((kind) => documents.list(kind, { limit: 100 })),
   );
-  await documents.remove(found.flat());
+  const { kind, key } = dispatcherKey;
+  const dispatcher = (await documents.read([dispatcherKey])).get(kind, key);
+  const all = [...found.flat(), ...(dispatcher === undefined ? [] : [dispatcher])];
+  await documents.remove(all.map((one) => ({ ...one, seen: one.version })));
 }

@@ -3,19 +3,20 @@
  * busy this machine is, a round trip takes its set duration.
  */
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { messageCallsMax, messageOf } from "../../shared/queue/messages.ts";
 import type * as support from "../support/dialer.ts";
+import { dispatchOf, putIn } from "../support/dialer-calls.ts";
 import { createAnswerTimes, makespan } from "./answers.ts";
 import { requestOf } from "./service.ts";
 import { numberIn } from "./source.ts";
 import { importWith } from "./with-constant.ts";
 
-const messages = 4;
+/** Calls of the delivery. */
+const count = 100;
 /** Seeds of the provider's response times. */
 const seeds = Array.from({ length: 10 }, (_, seed) => seed + 1);
 /** Values of `shareMsMax` to try. */
 const sharesMs = [0, 10, 25, 40, 60];
-const share = { path: "functions/dialer/delivery/shared-writes.ts", name: "shareMsMax" };
+const share = { path: "functions/dialer/record/batch-writer.ts", name: "shareMsMax" };
 
 /** Requests at once in one delivery, and the assumed duration of a round trip to the ledger, in milliseconds. */
 const settings = [
@@ -30,21 +31,18 @@ const mean = (numbers: readonly number[]) =>
 
 type Bench = ReturnType<typeof support.createDialerBench>;
 
-/** Puts a hundred fresh calls onto the queue. */
+/** Puts a hundred rows into the ledger, and hands them out. */
 async function send(bench: Bench, requestId: string): Promise<void> {
-  for (let index = 0; index < messages; index++) {
-    const callOf = (n: number) => ({
-      id: callIdOf(requestId, n),
-      requestId,
-      batchCalls: messages * messageCallsMax,
-      client: "crm",
-      acceptedAt: bench.now(),
-      request: requestOf(n),
-    });
-    const from = index * messageCallsMax;
-    const others = Array.from({ length: messageCallsMax - 1 }, (_, n) => callOf(from + n + 1));
-    await bench.send(messageOf([callOf(from), ...others]));
-  }
+  const calls = Array.from({ length: count }, (_, n) => ({
+    id: callIdOf(requestId, n),
+    requestId,
+    batchCalls: count,
+    client: "crm",
+    acceptedAt: bench.now(),
+    request: requestOf(n),
+  }));
+  for (const call of calls) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+  await bench.send(dispatchOf(calls));
 }
 
 interface Taken {
@@ -67,35 +65,43 @@ async function deliver(
     return work();
   };
   const { rows, documents } = bench;
-  bench.breakLedger({
-    read: (ids) => trip(() => rows.read(ids)),
-    write: (changes) => trip(() => rows.write(changes)),
-  });
-  bench.breakDocuments({
-    read: (keys) => trip(() => documents.read(keys)),
-    write: (changes) => trip(() => documents.write(changes)),
-    add: (key, counters, expiresAt) => trip(() => documents.add(key, counters, expiresAt)),
-  });
+  const slowDown = () => {
+    bench.breakLedger({
+      read: (ids) => trip(() => rows.read(ids)),
+      write: (changes) => trip(() => rows.write(changes)),
+    });
+    bench.breakDocuments({
+      read: (keys) => trip(() => documents.read(keys)),
+      write: (changes) => trip(() => documents.write(changes)),
+      add: (key, counters, expiresAt) => trip(() => documents.add(key, counters, expiresAt)),
+    });
+  };
+  /** Hands a hundred rows out, which takes no time. */
+  const sendAll = async (name: string) => {
+    bench.mendLedger();
+    await send(bench, createRequestId(bench.now(), name.repeat(32)));
+    slowDown();
+  };
   const answerMs: number[] = [];
   const next = createAnswerTimes(seed);
-  const isOpen = { window: false };
+  const isMeasured = { now: false };
   bench.answer = async () => {
-    if (isOpen.window) {
+    if (isMeasured.now) {
       const ms = next();
       answerMs.push(ms);
       await bench.sleep(ms);
     }
     return { kind: "placed" };
   };
-  // The first delivery opens the process's window.
-  await send(bench, createRequestId(bench.now(), "0".repeat(32)));
+  // The process's first delivery knows no round trips yet.
+  await sendAll("0");
   await bench.deliver();
-  isOpen.window = true;
-  await send(bench, createRequestId(bench.now(), "1".repeat(32)));
+  isMeasured.now = true;
+  await sendAll("1");
   trips = 0;
   const startAt = bench.now();
   await bench.deliver();
-  if (answerMs.length !== messages * messageCallsMax) throw new Error("not every call was dialed");
+  if (answerMs.length !== count) throw new Error("not every call was dialed");
   return { trips, ms: bench.now() - startAt, idealMs: makespan(answerMs, concurrency) };
 }
 

@@ -1,13 +1,13 @@
 /** The service over a platform's engines, with a provider and a receiver of events that are reached by HTTP. */
-import { createPostEvent } from "../../functions/dialer/events/post-event.ts";
-import type { DialerDeps } from "../../functions/dialer/context.ts";
+import { createPostEvent } from "../../functions/dialer/runtime/post-event.ts";
+import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
 import { twilio } from "../../infra/stand-ins/twilio.ts";
 import { webhook } from "../../infra/stand-ins/webhook.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { signatureHeaders, signingKeyOf } from "../../shared/platform/standard-webhooks.ts";
-import { createProviders } from "../../shared/providers/create-providers.ts";
-import { messageCallsMax } from "../../shared/queue/messages.ts";
+import { signatureHeaders, signingKeyOf } from "../../shared/lib/standard-webhooks.ts";
+import { createProviders } from "../../shared/providers/providers.ts";
+import { messageCallsMax } from "../../shared/ports/call-messages.ts";
 import { apiEnvironment, testPlan } from "../support/environment.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { environmentOf, routeFields } from "../support/stand-ins.ts";
@@ -78,7 +78,12 @@ export async function startTold(
     postEvent: createPostEvent(environment, fetch, clock.now, plan),
     publicUrl: account === "unpaced" ? apiEnvironment.PUBLIC_URL : undefined,
   };
-  const service = createService(platform, meter, { plan: changes, connected, wait });
+  const service = createService(platform, meter, {
+    plan: changes,
+    connected,
+    secrets: environment,
+    wait,
+  });
 
   /** Has the receiver of calls tell the end of each, as docs/results.md says. */
   async function tellEnds(): Promise<void> {
@@ -105,10 +110,7 @@ export async function startTold(
         await service.accept(
           Array.from({ length: Math.min(perRequest, count - from) }, (_, n) => requestOf(from + n)),
         );
-        const isLast = from + perRequest >= count;
-        const isDelivery =
-          perRequest > messageCallsMax || platform.waiting() >= platform.deliverySize;
-        if (isLast || isDelivery) await service.deliverInTime();
+        await service.handOut();
       }
     },
     /** Lets minutes pass, in each of which results are asked for or told, and events told. */

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import {
   createCloudflareDeadLetters,
   createCloudflareQueue,
-} from "../../shared/queue/cloudflare-queue.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import { messageOf } from "../../shared/queue/messages.ts";
+} from "../../shared/cloudflare/queue.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { messageOf } from "../../shared/ports/call-messages.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { aCall } from "../support/calls.ts";
 import { testEnv } from "./env.ts";

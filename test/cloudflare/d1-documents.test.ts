@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createD1Documents } from "../../shared/documents/d1-documents.ts";
-import { randomId } from "../../shared/platform/random-id.ts";
-import { paceOf } from "../../shared/schedule/pacing.ts";
+import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { randomId } from "../../shared/lib/random.ts";
+import { paceOf } from "../../shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";
 import { aDocument, anew } from "../support/documents.ts";
@@ -55,7 +55,7 @@ describe("D1 as documents: D1's bill", () => {
         await cost(() =>
           documents.takePermits({ kind: "pace", key: "a" }, paceOf(9, 1), 1, window),
         ),
-        await cost(() => documents.remove([{ kind: "cap", key: "none" }])),
+        await cost(() => documents.remove([{ kind: "cap", key: "none", seen: "none" }])),
       ];
       return costs.map(({ read }) => read);
     };

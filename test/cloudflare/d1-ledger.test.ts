@@ -1,14 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { type CallRow, callStates } from "../../shared/calls/call-row.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import { statesWhere } from "../../shared/calls/states.ts";
 import { firstCallIdAt } from "../../shared/calls/ids.ts";
-import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
+import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
-import { aRow, aRowIn, changed, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
+import {
+  aRow,
+  aRowIn,
+  changed,
+  dialingBacklog,
+  rowsOfOneRequest,
+  suiteNow,
+} from "../support/call-rows.ts";
 import { countingD1 } from "./counting-d1.ts";
 import { testEnv } from "./env.ts";
 
 const { LEDGER } = testEnv;
-const told = callStates.filter((state) => state !== "WAITING" && state !== "DIALING");
+const told = statesWhere(({ purge }) => purge !== "never");
 
 async function createLedger(database = LEDGER) {
   await LEDGER.prepare("DELETE FROM calls").run();
@@ -38,7 +46,11 @@ describe("D1 as a call ledger: D1's bill", () => {
     expect(await write(changed(settled), claim.version)).toBe(0);
 
     const waiting = aRow();
-    const dialing = changed(waiting, { state: "DIALING", backlog: "watch", dueAt: suiteNow + 1 });
+    const dialing = changed(waiting, {
+      state: "DIALING",
+      backlog: dialingBacklog,
+      dueAt: suiteNow + 1,
+    });
     expect(await write(waiting, null)).toBe(3);
     expect(await write(dialing, waiting.version)).toBe(2);
     expect(await write(placed(dialing), dialing.version)).toBe(1);
@@ -50,7 +62,7 @@ describe("D1 as a call ledger: D1's bill", () => {
   it("is a statement for each 400 kB of one kind of write, and as many rows as each alone", async () => {
     const { database, cost } = countingD1(LEDGER);
     const ledger = await createLedger(database);
-    const rows = rowsOfOneRequest(500, { backlog: "watch", state: "DIALING" });
+    const rows = rowsOfOneRequest(500, { backlog: dialingBacklog, state: "DIALING" });
     const first = await cost(() => ledger.write(rows.map((next) => ({ next, seen: null }))));
     expect(first).toMatchObject({ written: 1500, statements: 1 });
     const settlements = rows.map((row) => ({ next: placed(row), seen: row.version }));

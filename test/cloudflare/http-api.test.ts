@@ -1,11 +1,11 @@
 import { createExecutionContext } from "cloudflare:test";
 import { expect } from "vitest";
-import type { Delivered } from "../../shared/queue/call-queue.ts";
-import { messageSchema } from "../../shared/queue/messages.ts";
-import { eventMessageSchema } from "../../shared/queue/event-messages.ts";
-import { createD1Documents } from "../../shared/documents/d1-documents.ts";
-import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
+import type { Delivered } from "../../shared/ports/queue.ts";
+import { messageSchema } from "../../shared/ports/call-messages.ts";
+import { eventMessageSchema } from "../../shared/ports/event-messages.ts";
+import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";

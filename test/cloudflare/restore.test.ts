@@ -1,8 +1,8 @@
-import { createD1Documents } from "../../shared/documents/d1-documents.ts";
-import { createR2EpochStore } from "../../shared/documents/r2-epoch-store.ts";
-import { epochPrefix } from "../../shared/documents/restore.ts";
-import { createD1Ledger } from "../../shared/ledger/d1-ledger.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
+import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
+import { createR2EpochStore } from "../../shared/cloudflare/r2-epoch-store.ts";
+import { epochPrefix } from "../../shared/policy/restore.ts";
+import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
 import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";
 import { testEnv } from "./env.ts";

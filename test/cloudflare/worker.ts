@@ -1,6 +1,6 @@
 import api, { type ApiWorkerEnv } from "../../functions/api/cloudflare.ts";
-import { deliveredByCloudflare } from "../../shared/queue/cloudflare-queue.ts";
-import type { Delivered } from "../../shared/queue/call-queue.ts";
+import { deliveredByCloudflare } from "../../shared/cloudflare/queue.ts";
+import type { Delivered } from "../../shared/ports/queue.ts";
 
 /** Messages that the queue has delivered and no test has taken. */
 export const delivered: Delivered[] = [];

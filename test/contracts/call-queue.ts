@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type EventMessage, eventMessageSchema } from "../../shared/queue/event-messages.ts";
-import { type Message, messageOf, messageSchema } from "../../shared/queue/messages.ts";
-import { requestMessage } from "../../shared/queue/message-text.ts";
-import type { CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
+import { type EventMessage, eventMessageSchema } from "../../shared/ports/event-messages.ts";
+import { type Message, messageOf, messageSchema } from "../../shared/ports/call-messages.ts";
+import { requestMessage } from "../../shared/ports/request-message.ts";
+import type { CallQueue, Delivered } from "../../shared/ports/queue.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 
 interface QueueUnderTest<Sent = Message> {
@@ -10,6 +10,11 @@ interface QueueUnderTest<Sent = Message> {
   /** Removes and returns the messages delivered since the last call. */
   take(): Delivered[] | Promise<Delivered[]>;
 }
+
+const dispatchOf = (id: string): Message => ({
+  kind: "dispatch",
+  rows: [{ id, account: "webhook" }],
+});
 
 /** Describes the behaviour of every call queue, on any transport. */
 export function describeCallQueue(
@@ -84,12 +89,10 @@ export function describeCallQueue(
     it("keeps a delayed message back until its time", async () => {
       const under = await create();
       const sentAt = Date.now();
-      await under.queue.send({ kind: "due", ids: ["call_late"] }, 2);
-      expect(await under.queue.sendMany([{ message: { kind: "due", ids: ["call_early"] } }])).toBe(
-        1,
-      );
-      expect(await receive(under, 1)).toEqual([{ kind: "due", ids: ["call_early"] }]);
-      expect(await receive(under, 1)).toEqual([{ kind: "due", ids: ["call_late"] }]);
+      await under.queue.send(dispatchOf("call_late"), 2);
+      expect(await under.queue.sendMany([{ message: dispatchOf("call_early") }])).toBe(1);
+      expect(await receive(under, 1)).toEqual([dispatchOf("call_early")]);
+      expect(await receive(under, 1)).toEqual([dispatchOf("call_late")]);
       expect(Date.now() - sentAt).toBeGreaterThanOrEqual(1900);
     });
   });

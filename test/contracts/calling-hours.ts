@@ -63,7 +63,8 @@ export function describeCallingHours(platform: PlatformUnderTest): void {
       // from the number.
       let rows = await platform.rows(bench.service);
       const isDecided = () =>
-        rows.length === callees.length * 2 + 3 && rows.every(({ state }) => state !== "DIALING");
+        rows.length === callees.length * 2 + 3 &&
+        rows.every(({ state, reason }) => state !== "DIALING" && reason !== "turn");
       await until(async () => {
         if (!isDecided()) rows = await platform.rows(bench.service);
         return isDecided();

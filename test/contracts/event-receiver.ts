@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPostEvent } from "../../functions/dialer/events/post-event.ts";
+import { createPostEvent } from "../../functions/dialer/runtime/post-event.ts";
 import { receiverOf, receiverSchema } from "../../shared/dial-plan/receivers.ts";
 import { freePort } from "../support/service.ts";
 

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callIdOf } from "../../shared/calls/ids.ts";
-import { createToken } from "../../shared/platform/tokens.ts";
+import { createToken } from "../../shared/settings/tokens.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
   freePort,
@@ -14,8 +15,21 @@ import {
   startService,
   until,
 } from "../support/service.ts";
+import {
+  callBack,
+  forgeCallbacks,
+  forgedStatuses,
+  type ReceivedCall,
+  sharedSecret,
+  verifiedCall,
+} from "../support/webhook-callbacks.ts";
 
 const { token, sha256 } = createToken();
+/** Clients whose receivers are well, hang, or are told of a big backlog, each with its token. */
+const others = { small: createToken(), ill: createToken(), big: createToken() };
+type Other = keyof typeof others;
+const backlog = 600;
+const delayMsMax = 3_000;
 const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
 const script = join(import.meta.dirname, "../support/event-receiver.ts");
 const count = 80;
@@ -39,6 +53,8 @@ export function describeEvents(platform: PlatformUnderTest): void {
     let receiver: ChildProcess | undefined;
     let port: number;
     let file: string;
+    /** Receivers of the other clients' events. */
+    const told: Partial<Record<Other, Awaited<ReturnType<typeof startReceiver>>>> = {};
     const startOne = async () => {
       receiver = spawn(process.execPath, [script, String(port), file, secret], {
         stdio: ["ignore", "pipe", "inherit"],
@@ -49,6 +65,27 @@ export function describeEvents(platform: PlatformUnderTest): void {
       receiver?.kill("SIGKILL");
       if (receiver?.exitCode === null && receiver.signalCode === null) await once(receiver, "exit");
     };
+    const spoken = { status: "completed", seconds: 3, human: true };
+    /** Statuses of callbacks that are right, and of wrong ones in the order of `forgedStatuses`. */
+    const answered = { right: new Set<number>(), wrong: new Set<string>() };
+    /**
+     * Tells the end of a call twice, of every fourth one also before its own answer, and of every eighth one with wrong
+     * callbacks in between.
+     */
+    async function tellEnd(call: ReceivedCall, answer: () => void): Promise<void> {
+      const number = Number(call.phone_number.slice(-4));
+      const tell = async () => answered.right.add(await callBack(call, spoken));
+      if (number % 4 === 0) await tell();
+      answer();
+      await new Promise((next) => setTimeout(next, 500));
+      if (number % 8 === 0) {
+        const other = call.id.replace(/\d{5}$/, number === 8 ? "00000" : "00008");
+        const statuses = await forgeCallbacks(call, other, { status: "busy" });
+        answered.wrong.add(statuses.join());
+      }
+      await tell();
+      await tell();
+    }
     const noted = (): Noted[] =>
       existsSync(file)
         ? readFileSync(file, "utf8")
@@ -62,23 +99,40 @@ export function describeEvents(platform: PlatformUnderTest): void {
       file = join(directory.path, "events.jsonl");
       await startOne();
       // Each call is placed, and soon its provider tells that it was spoken.
-      dialed = await startReceiver(({ text }, response) => {
-        response.writeHead(200).end("{}");
-        const { callback_url } = Object(JSON.parse(text));
-        setTimeout(() => {
-          const body = JSON.stringify({ status: "completed", seconds: 3, human: true });
-          void fetch(String(callback_url), { method: "POST", body }).catch(() => undefined);
-        }, 500);
+      dialed = await startReceiver((request, response) => {
+        const call = verifiedCall(request, response);
+        if (call === undefined) return;
+        void tellEnd(call, () => response.writeHead(200).end("{}"));
       });
+      const taking = (_request: unknown, response: ServerResponse) =>
+        void response.writeHead(204).end();
+      told.small = await startReceiver(taking);
+      told.big = await startReceiver(taking);
+      told.ill = await startReceiver(() => undefined);
+      const receiverOf = (client: Other) => ({ url: told[client]?.url });
       service = await startService(
         platform,
         {
-          API_TOKENS: JSON.stringify([{ id: "crm", sha256 }]),
+          API_TOKENS: JSON.stringify([
+            { id: "crm", sha256 },
+            ...Object.entries(others).map(([id, { sha256: hash }]) => ({
+              id,
+              sha256: hash,
+              rights: ["call", "cancel"],
+            })),
+          ]),
           EVENTS_CRM_SECRET: secret,
+          WEBHOOK_SECRET: sharedSecret,
           SWEEP_SECONDS: "10",
           DIAL_PLAN: JSON.stringify({
-            agents: { "*": { provider: "webhook", url: `${dialed.url}/dial` } },
-            providers: { webhook: { callsPerSecond: 4 } },
+            agents: {
+              "*": { provider: "webhook", url: `${dialed.url}/dial` },
+              later: { provider: "rare", url: `${dialed.url}/later` },
+            },
+            providers: {
+              webhook: { callsPerSecond: 4 },
+              rare: { type: "webhook", callsPerSecond: 0.02 },
+            },
             callingHours: { default: "always" },
             destinations: { allow: ["US"] },
             results: {},
@@ -89,6 +143,9 @@ export function describeEvents(platform: PlatformUnderTest): void {
                 echo: ["lead_id"],
                 requestsPerSecond: 100,
               },
+              small: receiverOf("small"),
+              big: receiverOf("big"),
+              ill: receiverOf("ill"),
             },
           }),
         },
@@ -99,6 +156,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
       await endOne();
       await service.end("SIGTERM");
       await dialed.close();
+      await Promise.all(Object.values(told).map((one) => one.close()));
       await directory.remove();
     });
 
@@ -151,6 +209,51 @@ export function describeEvents(platform: PlatformUnderTest): void {
       expect([...bodies.values()].join()).not.toMatch(/303555|Confidential/);
       expect(service.output()).not.toMatch(/303555|Confidential|lead-\d/);
       expect(dialed.received).toHaveLength(count);
-    }, 240_000);
+      expect([[...answered.right], [...answered.wrong]]).toEqual([[204], [forgedStatuses.join()]]);
+      expect(service.output()).not.toMatch(/result\.contradicted|call\.placed_late/);
+    }, 480_000);
+
+    it("tells a client within three seconds, beside one that hangs and another's backlog of hundreds", async () => {
+      const post = (client: Other, path: string, body?: unknown) =>
+        fetch(service.address + path, {
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${others[client].token}`,
+            "content-type": "application/json",
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+      const aCall = (n: number, agent_id = "agent") => ({
+        phone_number: `+1303556${String(n).padStart(4, "0")}`,
+        agent_id,
+      });
+      const postedTo = (client: Other) => told[client]?.received ?? [];
+      for (let n = 0; n < 4; n++) await post("ill", "/v1/calls", aCall(9_000 + n));
+      const calls = Array.from({ length: backlog }, (_, n) => aCall(n, "later"));
+      const accepted = await post("big", "/v1/calls/batch", calls);
+      const requestId = accepted.headers.get("x-request-id") ?? "";
+      await until(() => postedTo("ill").length > 0, 30_000);
+      const cancelled = await post("big", `/v1/requests/${requestId}/cancel`);
+      expect(cancelled.status).toBe(200);
+      await until(() => postedTo("big").length > 0, 30_000);
+      const delays: number[] = [];
+      for (let n = 0; n < 8; n++) {
+        const response = await post("small", "/v1/calls", aCall(8_000 + n));
+        const id = callIdOf(response.headers.get("x-request-id") ?? "", 0);
+        const placed = () => dialed.received.find((one) => one.id === id);
+        const event = () =>
+          postedTo("small").find(({ text }) => text.includes("call.placed") && text.includes(id));
+        await until(() => event() !== undefined, 60_000, 20);
+        delays.push((event()?.at ?? Infinity) - (placed()?.at ?? 0));
+        await new Promise((next) => setTimeout(next, 1_000));
+      }
+      const ended = () => postedTo("small").filter(({ text }) => text.includes("call.ended"));
+      await until(() => ended().length === 8, 15_000);
+      // The others are still where they were.
+      expect(postedTo("big").length).toBeLessThan(backlog);
+      expect(Math.max(...delays), `delays of ${delays.join(", ")} ms`).toBeLessThanOrEqual(
+        delayMsMax,
+      );
+    }, 120_000);
   });
 }

@@ -3,7 +3,7 @@ import type { StandInRequest } from "../../infra/stand-ins/endpoint.ts";
 import type { Failure } from "../../infra/stand-ins/failures.ts";
 import { standInTypes } from "../../infra/stand-ins/index.ts";
 import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
-import { createToken } from "../../shared/platform/tokens.ts";
+import { createToken } from "../../shared/settings/tokens.ts";
 import { environmentOf } from "../support/stand-ins.ts";
 import {
   makeStateDirectory,
@@ -33,14 +33,14 @@ function start(type: string): Promise<StandIn> {
   return startStandIn(imitation);
 }
 
-/** Starts a provider that answers 429 to the first two requests of a call, and refuses numbers that end in 7. */
+/** Starts a provider that answers 429 to the first two requests of every third call, and refuses numbers that end in 7. */
 async function startVapi(): Promise<StandIn> {
   const vapi = await start("vapi");
   const body = { message: ["customer.number must be …"], statusCode: 400 };
   const endsIn7 = to((number) => number.endsWith("7"));
   vapi.play({ how: "answer", status: 400, body }, { times: Infinity, when: endsIn7 });
   const headers = { "retry-after": "1" };
-  for (let index = 0; index < count; index++) {
+  for (let index = 0; index < count; index += 3) {
     const when = to((number) => `+${number}` === numberOf(index));
     vapi.play({ how: "answer", status: 429, body: {}, headers }, { times: 2, when });
   }

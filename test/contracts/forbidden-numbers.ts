@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { telnyx } from "../../infra/stand-ins/telnyx.ts";
 import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
-import { createToken } from "../../shared/platform/tokens.ts";
+import { createToken } from "../../shared/settings/tokens.ts";
 import { environmentOf, forbiddenNumber, routeFields } from "../support/stand-ins.ts";
 import {
   makeStateDirectory,

@@ -45,13 +45,15 @@ export function describePace(platform: PlatformUnderTest): void {
       await until(() => bench.received.length >= 501, 90_000);
       expect(new Set(bench.received.map(({ id }) => id)).size).toBe(501);
       const times = bench.receivedBy("backlog").map(({ at }) => at);
-      const seconds = (Math.max(...times) - Math.min(...times)) / 1000;
-      expect(501 / seconds).toBeGreaterThanOrEqual(20 * 0.9);
+      // Five calls of an agent that was never answered go first, and the others from the next look on.
+      const later = times.toSorted((a, b) => a - b).slice(20);
+      const seconds = (Math.max(...later) - Math.min(...later)) / 1000;
+      expect(later.length / seconds).toBeGreaterThanOrEqual(20 * 0.9);
       expect(peakOf(times)).toBeLessThanOrEqual(21 + 6); // on busy cores a request arrives late
       const number = callsTo("backlog", 501).at(500)?.phone_number ?? "";
-      const later = bench.received.find(({ text }) => text.includes(number));
-      const before = times.filter((at) => at < (later?.at ?? 0)).length;
-      // A call is called up four seconds ahead of its time, and takes the first free permit then.
+      const last = bench.received.find(({ text }) => text.includes(number));
+      const before = times.filter((at) => at < (last?.at ?? 0)).length;
+      // A call is handed out some seconds ahead of its time, and takes the first free permit then.
       expect(before).toBeGreaterThanOrEqual(500 - 4 * 20);
     });
   });

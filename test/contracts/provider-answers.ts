@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { expect, it } from "vitest";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import type { DialOutcome } from "../../shared/providers/provider.ts";
 import type { ProviderBench } from "./provider-bench.ts";
 
 /** Describes how an adapter reads answers: documented ones, those by status alone, and broken ones. */

@@ -1,16 +1,17 @@
 import { expect } from "vitest";
-import type { Call } from "../../shared/calls/call.ts";
+import type { Call } from "../../shared/calls/call-request.ts";
 import type {
   DialingProvider,
   DialOutcome,
   FoundCall,
   PlacedCall,
   ReadResult,
-} from "../../shared/providers/dialing-provider.ts";
-import { createProviders } from "../../shared/providers/create-providers.ts";
-import { sendByNode } from "../../shared/platform/node-send.ts";
-import type { Send } from "../../shared/platform/send.ts";
-import { parseRoute, type Route } from "../../shared/providers/index.ts";
+} from "../../shared/providers/provider.ts";
+import { createProviders } from "../../shared/providers/providers.ts";
+import { sendByNode } from "../../shared/aws/node-client.ts";
+import { type Send, Withheld } from "../../shared/lib/http-client.ts";
+import { type Route } from "../../shared/calls/route.ts";
+import { parseRoute } from "../../shared/providers/routes.ts";
 import { aCall } from "../support/calls.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 
@@ -126,8 +127,13 @@ export function createProviderBench(provider: ProviderUnderTest) {
     const options = { environment: secrets, fetch: send, now: Date.now, print: () => undefined };
     return createProviders(options, [routeAt(baseUrl)])(routeAt(baseUrl));
   };
-  const dialAt = (baseUrl: string, call = aCall(), send: Send = sendByNode): Promise<DialOutcome> =>
-    providerAt(baseUrl, send).dial({ call, attempt: 1, timeoutSeconds: 1 }, routeAt(baseUrl));
+  const dialAt = (
+    baseUrl: string,
+    call = aCall(),
+    send: Send = sendByNode,
+    ring: (own: Send) => Send = (own) => own,
+  ): Promise<DialOutcome> =>
+    providerAt(baseUrl, send).dial({ call, attempt: 1, timeoutSeconds: 1, ring }, routeAt(baseUrl));
 
   return {
     provider,
@@ -149,6 +155,23 @@ export function createProviderBench(provider: ProviderUnderTest) {
       });
       closing.push(receiver.close);
       return { outcome: await dialAt(receiver.url, call), received: receiver.received };
+    },
+
+    /** Dials where the last look withholds the request. Resolves to the error, the looks, and the requests received. */
+    async dialWithheld() {
+      const receiver = await startReceiver((_request, response) => {
+        response.end(JSON.stringify(provider.firstAnswer));
+      });
+      closing.push(receiver.close);
+      let looks = 0;
+      const ring = () => async () => {
+        looks += 1;
+        throw new Withheld("not any more");
+      };
+      const error: unknown = await dialAt(receiver.url, aCall(), sendByNode, ring).catch(
+        (thrown: unknown) => thrown,
+      );
+      return { error, looks, received: receiver.received };
     },
 
     /** Dials through a fetch that gives this last answer, without a network. */

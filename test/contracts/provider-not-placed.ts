@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { type AnswerFixture, type ProviderBench, saysNotPlaced } from "./provider-bench.ts";
 
 /** Statuses by which a request is refused before it acts, and the outcome that they have by themselves. */

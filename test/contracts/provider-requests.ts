@@ -1,11 +1,19 @@
 import { expect, it } from "vitest";
-import { contextProblem } from "../../shared/providers/index.ts";
+import { Withheld } from "../../shared/lib/http-client.ts";
+import { contextProblem } from "../../shared/providers/routes.ts";
 import { aCall } from "../support/calls.ts";
 import type { ProviderBench } from "./provider-bench.ts";
 
 /** Describes what an adapter sends. */
 export function describeRequests(bench: ProviderBench): void {
   const { provider, dial, routeAt, expectRequests, requestsMax } = bench;
+
+  it("sends the request by which the phone rings through the last look alone, as its last one", async () => {
+    const { error, looks, received } = await bench.dialWithheld();
+    expect(error).toBeInstanceOf(Withheld);
+    expect(looks).toBe(1);
+    expect(received).toHaveLength(requestsMax - 1);
+  });
 
   it("makes the requests that the reference has, and no other", async () => {
     const call = aCall({ request: { ...aCall().request, context: {} } });

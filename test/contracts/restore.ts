@@ -1,17 +1,20 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { DialerDeps } from "../../functions/dialer/context.ts";
-import { handleMessages } from "../../functions/dialer/handle-messages.ts";
-import { sweep } from "../../functions/dialer/sweep.ts";
+import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
+import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
+import { slowMs } from "../../functions/dialer/dial/answer-times.ts";
+import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import type { Call } from "../../shared/calls/call.ts";
+import type { Call } from "../../shared/calls/call-request.ts";
+import { routeOf } from "../../shared/dial-plan/routes.ts";
+import { accountNameOf } from "../../shared/calls/route.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import type { Documents } from "../../shared/documents/documents.ts";
-import type { EpochStore } from "../../shared/documents/restore.ts";
-import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
-import type { SoughtCall } from "../../shared/providers/dialing-provider.ts";
-import { createSchedule } from "../../shared/schedule/schedule.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { EpochStore } from "../../shared/policy/restore.ts";
+import type { CallLedger } from "../../shared/ports/ledger.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
+import type { SoughtCall } from "../../shared/providers/provider.ts";
+import { createSchedule } from "../../shared/dial-plan/schedule.ts";
 import { aCall } from "../support/calls.ts";
 import { testPlan } from "../support/environment.ts";
 import { message } from "../support/dialer-calls.ts";
@@ -117,6 +120,7 @@ export function describeRestore(
       }
       bench.provider.isBusy = false;
       await bench.deliver([call]);
+      await bench.pass(2 * minute); // until the breaker that the busy provider has opened is probed
       expect(bench.rung).toContain(call.id);
       expect(bench.alarms()).toEqual([]);
     });
@@ -190,23 +194,24 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     },
     clock: {
       now: () => now,
-      async sleep(ms) {
+      // A request that is under way for two seconds is watched meanwhile; here each is answered at once.
+      sleep(ms) {
+        if (ms === slowMs) return new Promise(() => undefined);
         if (ms > 0) now += ms;
+        return Promise.resolve();
       },
     },
     random: { version: randomVersion, fraction: () => 0.5 },
     concurrency: 5,
+    consumers: 10,
+    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
     sweepSeconds: 60,
     log,
     memory: createDialerMemory(),
   };
-  const ids: string[] = [];
+  const calls: Call[] = [];
   const deliverText = (text: string) =>
-    handleMessages(
-      [{ attempt: 1, id: "message", large: false, open: async () => text }],
-      deps,
-      now + 900_000,
-    );
+    handleMessages([{ attempt: 1, id: "message", open: async () => text }], deps, now + 900_000);
   const bench = {
     rung,
     sought,
@@ -215,24 +220,33 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     now: () => now,
     alarms: () => events.filter(({ level }) => level === "alarm").map(({ event }) => event),
     call(agent_id: string, more: { timezone?: string } = {}): Call {
-      const phone_number = `+1202555${String(1000 + ids.length)}`;
+      const phone_number = `+1202555${String(1000 + calls.length)}`;
       const request = { phone_number, agent_id, timezone: "UTC", ...more };
       const call = aCall({ acceptedAt: now, request });
-      ids.push(call.id);
+      calls.push(call);
       return call;
     },
     row: async ({ id }: Call): Promise<CallRow | undefined> =>
       (await ledger.read([id])).rows.get(id),
     /** Delivers each call's own message, as often as it is called. */
-    async deliver(calls: Call[]) {
-      for (const call of calls) await deliverText(JSON.stringify(message(call)));
+    async deliver(some: Call[]) {
+      for (const call of some) await deliverText(JSON.stringify(message(call)));
+      await bench.dispatch(some);
+    },
+    /** Delivers a dispatch of these calls, as often as it is called. */
+    async dispatch(waiting: readonly { id: string; request: { agent_id: string } }[]) {
+      for (const { id, request } of waiting) {
+        const route = routeOf(request.agent_id, plan);
+        const account = route === undefined ? "" : accountNameOf(route);
+        await deliverText(JSON.stringify({ kind: "dispatch", rows: [{ id, account }] }));
+      }
     },
     sweep: () => sweep(deps, now + 120_000),
-    /** Lets time pass, with a sweep and a hint for every call a minute. */
+    /** Lets time pass, with a sweep and a dispatch of every call a minute. */
     async pass(ms: number) {
       for (const endAt = now + ms; now < endAt; now += minute) {
         await bench.sweep();
-        if (ids.length > 0) await deliverText(JSON.stringify({ kind: "due", ids }));
+        await bench.dispatch(calls);
       }
     },
     /** Starts a new process. */

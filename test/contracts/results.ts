@@ -4,7 +4,7 @@ import { twilio } from "../../infra/stand-ins/twilio.ts";
 import { ultravox } from "../../infra/stand-ins/ultravox.ts";
 import type { ResultStatus } from "../../shared/calls/call-result.ts";
 import { callIdOf } from "../../shared/calls/ids.ts";
-import { createToken } from "../../shared/platform/tokens.ts";
+import { createToken } from "../../shared/settings/tokens.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
   makeStateDirectory,
@@ -14,6 +14,14 @@ import {
   until,
 } from "../support/service.ts";
 import { environmentOf, routeFields } from "../support/stand-ins.ts";
+import {
+  callBack,
+  forgeCallbacks,
+  forgedStatuses,
+  type ReceivedCall,
+  sharedSecret,
+  verifiedCall,
+} from "../support/webhook-callbacks.ts";
 
 const { token, sha256 } = createToken();
 /** The ends of calls to numbers with these last digits, as the stand-ins have them. */
@@ -42,12 +50,24 @@ export function describeResults(platform: PlatformUnderTest): void {
     let receiver: Awaited<ReturnType<typeof startReceiver>>;
     let service: RunningService;
     let directory: Awaited<ReturnType<typeof makeStateDirectory>>;
+    /** Calls whose signature the webhook has verified. */
+    const taken: ReceivedCall[] = [];
+    /** Statuses of callbacks that came before the webhook's own answer. */
+    const early: number[] = [];
     beforeAll(async () => {
       directory = await makeStateDirectory();
       standIns = await Promise.all([startStandIn(twilio), startStandIn(ultravox)]);
       for (const { settings } of standIns)
         Object.assign(settings, { ringSeconds: 0, talkSeconds: 1 });
-      receiver = await startReceiver((_request, response) => response.writeHead(200).end("{}"));
+      receiver = await startReceiver((request, response) => {
+        const call = verifiedCall(request, response);
+        if (call === undefined) return;
+        taken.push(call);
+        const answer = () => setTimeout(() => response.writeHead(200).end("{}"), 300);
+        void callBack(call, { status: endOf(call), human: null })
+          .then((status) => early.push(status))
+          .finally(answer);
+      });
       const [ofTwilio, ofUltravox] = standIns;
       const pace = { callsPerSecond: 20 };
       service = await startService(
@@ -56,6 +76,7 @@ export function describeResults(platform: PlatformUnderTest): void {
           API_TOKENS: JSON.stringify([{ id: "test", sha256, rights: ["call", "read"] }]),
           ...environmentOf("twilio", twilio.secrets),
           ...environmentOf("ultravox", ultravox.secrets),
+          WEBHOOK_SECRET: sharedSecret,
           DIAL_PLAN: JSON.stringify({
             agents: {
               of_twilio: {
@@ -107,25 +128,44 @@ export function describeResults(platform: PlatformUnderTest): void {
       await until(() => hints().length === 8 && receiver.received.length === 4, 60_000);
       await new Promise((next) => setTimeout(next, 1500)); // the stand-ins' calls end
 
-      const tell = async ({ url, phone_number }: { url: string; phone_number: string }) => {
-        const body = JSON.stringify({ status: endOf({ phone_number }) });
-        return post(url, body); // to and from this machine, nothing need be signed
-      };
-      const told = addressesIn(receiver.received);
-      expect(told).toHaveLength(4);
-      for (const { url } of [...hints(), ...told].toReversed()) {
+      expect(taken).toHaveLength(4);
+      for (const { url } of [...hints(), ...addressesIn(receiver.received)].toReversed()) {
         expect(await post(`${url.slice(0, -1)}${url.endsWith("A") ? "B" : "A"}`, "")).toBe(404);
       }
       for (const { url } of [...hints(), ...hints().toReversed()]) {
         expect(await post(url, "CallStatus=completed&To=none")).toBe(204);
       }
-      for (const one of [...told, ...told.toReversed()]) expect(await tell(one)).toBe(204);
-
+      const forgeAll = async () => {
+        for (const [index, call] of taken.entries()) {
+          const other = taken[(index + 1) % taken.length]?.id ?? "";
+          expect(await forgeCallbacks(call, other, { status: "declined" })).toEqual(forgedStatuses);
+        }
+      };
+      const tell = async (some: readonly ReceivedCall[]) => {
+        for (const call of [...some, ...some.toReversed()]) {
+          const result = { status: endOf(call), more: "is left out of account" };
+          expect(await callBack(call, result, { of: `${call.id}.end` })).toBe(204);
+        }
+      };
       const read = async () => {
         const asked = { headers: { authorization: `Bearer ${token}` } };
         return Object(await (await fetch(`${service.address}/v1/requests/${id}`, asked)).json());
       };
+      const told = async () =>
+        (await read()).calls.flatMap((one: { id: string; result: unknown }) =>
+          one.result === null ? [] : [one.id],
+        );
+      await forgeAll();
+      // Two of the webhook's calls have been told before its answer alone.
+      const toldOnce = new Set(taken.slice(2).map((call) => call.id));
+      const countTold = async () =>
+        (await told()).filter((one: string) => toldOnce.has(one)).length;
+      await until(async () => (await countTold()) === toldOnce.size, 5_000, 250);
+      await tell(taken.slice(0, 2));
       await until(async () => (await read()).finished === true, 60_000, 500);
+      await forgeAll();
+      await tell(taken); // late, and told already
+      expect(early).toEqual([204, 204, 204, 204]);
       const shown = await read();
       expect(shown.counts).toEqual({
         by_state: { PLACED: 12 },
@@ -140,6 +180,16 @@ export function describeResults(platform: PlatformUnderTest): void {
       expect(receiver.received).toHaveLength(4);
       expect(standIns.flatMap(({ problems }) => problems)).toEqual([]);
       expect(service.output()).not.toMatch(/303555|result\.contradicted|call\.placed_late/);
+      for (const [event, count] of [
+        ["callback.unverified", 4],
+        ["callback.malformed", 2],
+      ] as const) {
+        const lines = service.output().split("\n");
+        for (const call of taken) {
+          const ofCall = lines.filter((line) => line.includes(event) && line.includes(call.id));
+          expect([event, ofCall.length]).toEqual([event, 2 * count]);
+        }
+      }
     });
   });
 }

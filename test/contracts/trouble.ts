@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createToken } from "../../shared/platform/tokens.ts";
+import { createToken } from "../../shared/settings/tokens.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import {
   makeStateDirectory,
@@ -19,6 +19,8 @@ const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
 const callsTo = (agent_id: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({ phone_number: numberOf(index), agent_id }));
 const seconds = (count: number) => count * 1000;
+/** Duration of the outage. The simulation has one of 90 s, and of up to 5,000 calls. */
+const outageSeconds = 30;
 
 /**
  * Waits until it is a scenario's turn to begin. Thousands of calls accepted at one moment by eight services on two
@@ -34,6 +36,7 @@ async function startBench(
   platform: PlatformUnderTest,
   planOf: (url: string) => object,
   answer: Answer = (_request, response) => response.writeHead(200).end("{}"),
+  more: Record<string, string> = {},
 ) {
   const receiver = await startReceiver(answer);
   const directory = await makeStateDirectory();
@@ -41,6 +44,7 @@ async function startBench(
   const service = await startService(
     platform,
     {
+      ...more,
       API_TOKENS: JSON.stringify(entries),
       DIAL_PLAN: JSON.stringify({
         callingHours: { default: "always" },
@@ -100,7 +104,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
   // The tests run concurrently, each with a service of its own, as they mostly wait.
   describe.concurrent(`${platform.script} with trouble`, () => {
     it("dials 120 calls of one host in time, while another hangs on 2,000", async () => {
-      await startAfter(16, platform);
+      await startAfter(4, platform);
       const bench = await startBench(
         platform,
         (url) => ({
@@ -109,7 +113,6 @@ export function describeTrouble(platform: PlatformUnderTest): void {
             works: { provider: "paced", url: `${url}/dial` },
           },
           providers: {
-            // A local queue delivers to one consumer at a time, which waits for its requests under way.
             hanging: { type: "webhook", timeoutSeconds: 5 },
             paced: { type: "webhook", callsPerSecond: 2 },
           },
@@ -128,24 +131,62 @@ export function describeTrouble(platform: PlatformUnderTest): void {
       expect(Math.max(...times)).toBeLessThan(seconds(90));
     }, 300_000);
 
-    it("dials the good calls of another agent at once, beside a list that is refused", async () => {
-      await startAfter(64, platform);
+    it("dials another client's calls on the same account, beside 200 that are answered 500", async () => {
+      await startAfter(46, platform);
+      const bench = await startBench(
+        platform,
+        (url) => ({
+          agents: {
+            bad: { provider: "vapi", agent: "assistant-bad", from: "number-1" },
+            good: { provider: "vapi", agent: "assistant-good", from: "number-1" },
+          },
+          providers: { vapi: { baseUrl: url, callsPerSecond: 5, timeoutSeconds: 5 } },
+        }),
+        (request, response) => {
+          if (request.text.includes("assistant-bad")) response.writeHead(500).end("{}");
+          else response.writeHead(201).end(JSON.stringify({ id: `call-${Math.random()}` }));
+        },
+        { VAPI_API_KEY: "key" },
+      );
+      const of = (assistant: string) =>
+        bench.received.filter(({ path, text }) => path === "/call" && text.includes(assistant));
+      await bench.post(callsTo("bad", 200), "big");
+      const postedAt = await bench.post(callsTo("good", 60), "small");
+      await until(() => of("assistant-good").length === 60, seconds(60)).catch(() => {});
+      const times = of("assistant-good").map(({ at }) => at - postedAt);
+      await bench.end();
+      expect(times).toHaveLength(60);
+      // At five a second 60 calls take twelve seconds. The promise itself is kept in simulated time: here a busy machine
+      // may take as long again.
+      expect(Math.max(...times)).toBeLessThan(seconds(40));
+    }, 300_000);
+
+    it("fills the five lines of a receiver that answers 429 while they are busy", async () => {
+      await startAfter(20, platform);
+      let busy = 0;
+      const taken = new Set<string>();
       const bench = await startBench(
         platform,
         (url) => ({ agents: { "*": { provider: "webhook", url: `${url}/dial` } } }),
         (request, response) => {
-          if (request.text.includes('"agent_id":"bad"')) response.writeHead(422).end("{}");
-          else response.writeHead(200).end("{}");
+          if (busy >= 5) {
+            response.writeHead(429).end("{}");
+            return;
+          }
+          busy += 1;
+          setTimeout(() => (busy -= 1), seconds(1));
+          taken.add(request.id);
+          response.writeHead(200).end("{}");
         },
       );
-      await bench.post(callsTo("bad", 300));
-      await until(() => bench.receivedBy("bad").length >= 20, seconds(30));
-      const postedAt = await bench.post(callsTo("good", 20));
-      await until(() => bench.receivedBy("good").length === 20, seconds(60)).catch(() => {});
-      const times = bench.receivedBy("good").map(({ at }) => at - postedAt);
+      const postedAt = await bench.post(callsTo("campaign", 60));
+      await until(() => taken.size === 60, seconds(120)).catch(() => {});
+      const tookMs = Date.now() - postedAt;
+      const refused = bench.received.length - taken.size;
       await bench.end();
-      expect(times).toHaveLength(20);
-      expect(Math.max(...times)).toBeLessThan(seconds(30));
+      expect(taken.size).toBe(60);
+      expect(tookMs).toBeLessThan(seconds(90));
+      expect(refused).toBeLessThan(90);
     }, 300_000);
 
     it("sends few of 500 calls into an outage, and the others soon after it", async () => {
@@ -162,7 +203,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
         },
       );
       await bench.post(callsTo("campaign", 500));
-      await new Promise((next) => setTimeout(next, seconds(90)));
+      await new Promise((next) => setTimeout(next, seconds(outageSeconds)));
       isOut = false;
       const recoveredAt = Date.now();
       const isDone = () => answered.failed.size + answered.placed.size >= 500;
@@ -176,7 +217,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
     }, 500_000);
 
     it("dials one client's single call in time, beside another's 3,000 at five a second", async () => {
-      await startAfter(48, platform);
+      await startAfter(34, platform);
       const bench = await startBench(platform, (url) => ({
         agents: { "*": { provider: "webhook", url: `${url}/dial` } },
         providers: { webhook: { callsPerSecond: 5 } },
@@ -187,7 +228,8 @@ export function describeTrouble(platform: PlatformUnderTest): void {
       await until(() => bench.receivedBy("single").length === 1, seconds(150)).catch(() => {});
       const [single] = bench.receivedBy("single");
       await bench.end();
-      expect((single?.at ?? Infinity) - postedAt).toBeLessThan(seconds(90));
+      // The moments of the next eight seconds are given out when it comes.
+      expect((single?.at ?? Infinity) - postedAt).toBeLessThan(seconds(30));
     }, 300_000);
   });
 }

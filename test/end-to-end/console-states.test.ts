@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { acted } from "../../shared/calls/state-machine.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
+import { acted } from "../../shared/calls/transitions.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
 import { startBrowser } from "../support/browser.ts";

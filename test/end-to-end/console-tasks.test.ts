@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
-import { paceOf } from "../../shared/schedule/pacing.ts";
+import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import { paceOf } from "../../shared/telephony/rate.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -108,7 +108,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await page.getByRole("dialog").waitFor();
     expect(await flawsOf(page)).toEqual([]);
     await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.locator("dialog").waitFor({ state: "detached" }); // closed, it has no role any more
     expect(await inState("REDIALED")).toEqual([]);
     await page.keyboard.press("a");
     await press(page, button("Call again"));
@@ -206,7 +206,8 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     const pace = { kind: "pace", key: "vapi" } as const;
     await server.api.documents.takePermits(pace, paceOf(2, 1), 400, window);
     const since = { openedAt: window.notBefore, probeAt: window.notAfter, intervalMs: 60_000 };
-    const value = { ...since, state: "open", code: "http_410", closedAt: 0 } as const;
+    const of = { state: "open", cause: "receiver", code: "http_410", room: 0 } as const;
+    const value = { ...since, ...of, blamed: [] };
     const gone = { kind: "breaker", key: "receiver:crm", version: "gone", value } as const;
     await server.api.documents.write([{ next: { ...gone, expiresAt: null }, seen: null }]);
     await open("Accounts and agents");

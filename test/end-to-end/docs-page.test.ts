@@ -7,11 +7,12 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import document from "../../functions/api/generated/served/openapi.json" with { type: "json" };
 import { callIdOf } from "../../shared/calls/ids.ts";
+import { callbackAddress } from "../../shared/settings/callback-url.ts";
 import { createTestApi } from "../support/api.ts";
 import { axeFindings } from "../support/axe.ts";
 import { startBrowser } from "../support/browser.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
-import { tokens } from "../support/environment.ts";
+import { apiEnvironment, tokens, webhookSecret } from "../support/environment.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { rowIn, writeRows } from "../support/rows.ts";
 
@@ -68,13 +69,25 @@ describe("the page for readers", () => {
       ["createCalls", tokens.crm],
       ["showRequest", tokens.crmDesk],
       ["cancelRequest", tokens.crmDesk],
+      ["showHealth", ""],
     ] as const) {
       const command = await page.locator(`#operation-${id} pre`).innerText();
-      expect(command).toContain(`${server.url}${base}/v1/`);
+      expect(command).toContain(`${server.url}${base}/${id === "showHealth" ? "healthz" : "v1/"}`);
       const env = { ...process.env, TOKEN, REQUEST_ID: requestId };
       const { stdout } = await promisify(execFile)("sh", ["-c", command], { env });
       statuses[id] = stdout.split(" ")[1] ?? "";
     }
+    const account = { account: "webhook", hashKey: apiEnvironment.HASH_KEY };
+    const told = { ...account, call: { id: call.id, claim: "0123456789abcdef0123" } };
+    const command = await page.locator("#operation-tellResult pre").innerText();
+    const env = {
+      ...process.env,
+      CALL_ID: call.id,
+      CALLBACK_URL: callbackAddress(server.url + base, told),
+      WEBHOOK_SECRET: webhookSecret,
+    };
+    const { stdout } = await promisify(execFile)("sh", ["-c", command], { env });
+    statuses["tellResult"] = stdout.split(" ")[1] ?? "";
     const operations = await page.locator('section[id^="operation-"]').count();
     expect(operations).toBe(Object.keys(statuses).length);
     expect(statuses).toEqual({
@@ -82,6 +95,8 @@ describe("the page for readers", () => {
       createCalls: "201",
       showRequest: "200",
       cancelRequest: "200",
+      tellResult: "204",
+      showHealth: "200",
     });
     expect(api.queue.take()).toHaveLength(2);
     const { rows } = await api.ledger.read([call.id]);

@@ -1,6 +1,7 @@
-import { backlogOf, callStates, storedRow } from "../../shared/calls/call-row.ts";
-import { countsKeyOf } from "../../shared/documents/counts.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
+import { backlogOf, storedRow } from "../../shared/calls/call-row.ts";
+import { callStates } from "../../shared/calls/states.ts";
+import { countsKeyOf } from "../../shared/policy/state-counts.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 import { rowIn } from "../support/rows.ts";
 
@@ -13,9 +14,12 @@ export const requestIds = Object.fromEntries(
   callStates.map((state) => [state, aRequestId(Date.now())]),
 );
 
+/** Key of the breaker that is open. */
+const refusedBacklog = 'backlog:["crm","agent_2"]';
+
 /**
- * Returns SQL that adds calls in every state, their counts, the backlogs of waiting calls and an agent's open
- * breaker.
+ * Returns SQL that adds calls in every state, their counts, the backlogs of waiting calls and the open breaker
+ * of one of them.
  */
 export function seeds(): string {
   const now = Date.now();
@@ -63,25 +67,20 @@ export function seeds(): string {
         row: JSON.stringify(storedRow(row)),
       }),
     ),
-    document("breaker", "agent:agent_2", {
+    document("breaker", refusedBacklog, {
       state: "open",
       code: "http_404",
       openedAt: now,
       probeAt: now + 8000,
       intervalMs: 8000,
-      closedAt: 0,
+      cause: "calls_refused",
+      room: 0,
+      blamed: [],
     }),
-    document("failures", "agent:agent_2", { http_404: 20 }),
+    document("failures", `${refusedBacklog} refusals`, { http_404: 20 }),
     ...[...counts].map(([key, value]) => document("counts", key, value)),
     ...[...backlogs].map(([key, { client, agentId }]) =>
-      document("backlog", key, {
-        client,
-        agentId,
-        usedAt: now,
-        nextDueAt: now + 10 * hourMs,
-        visitedAt: now,
-        marks: [],
-      }),
+      document("backlog", key, { client, agentId, usedAt: now, answers: null }),
     ),
   ].join("\n");
 }

@@ -1,13 +1,10 @@
-import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createToken } from "../../shared/platform/tokens.ts";
+import { createToken } from "../../shared/settings/tokens.ts";
 import { startBrowser } from "../support/browser.ts";
 import { flawsOf } from "../support/axe.ts";
 import { cloudflare } from "../support/platforms.ts";
+import { openLocalD1 } from "../support/local-d1.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
   makeStateDirectory,
@@ -46,14 +43,8 @@ describe("the operator's page", () => {
       },
       directory.path,
     );
-    const file = join(directory.path, "seeds.sql");
-    await writeFile(file, seeds());
-    const words = ["wrangler", "d1", "execute", "LEDGER", "--local", "--yes", "--persist-to"];
-    const fill = () =>
-      promisify(execFile)("npx", [...words, directory.path, "--file", file], {
-        env: { ...process.env, CI: "1" },
-      });
-    await fill().catch(fill).catch(fill);
+    using database = await openLocalD1(directory.path);
+    database.exec(seeds());
     browser = await startBrowser();
     const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
     page = await context.newPage();
@@ -107,7 +98,9 @@ describe("the operator's page", () => {
     await open("accounts");
     const waiting = page.getByRole("region", { name: "Backlogs" });
     await waiting.getByRole("row", { name: /^agent_1 crm .* 10 in 10 hours/ }).waitFor();
-    await waiting.getByRole("row", { name: /^agent_2 .* breaker agent:agent_2/ }).waitFor();
+    await waiting
+      .getByRole("row", { name: /^agent_2 crm .* breaker backlog:\["crm","agent_2"\]/ })
+      .waitFor();
     await open("calls?state=NEEDS_REVIEW");
     await rows(45);
     expect(await page.content()).not.toMatch(/303555\d{4}|Ada/);
@@ -186,10 +179,10 @@ describe("the operator's page", () => {
   it("shows what opened a circuit breaker, and closes it", async () => {
     const paused = page.getByRole("region", { name: "Paused" });
     const text =
-      /of the agent agent_2 is open since .* http_404, 20 refusals with http_404 in a row/;
+      /of the calls of crm to the agent agent_2 is open since .* http_404, 20 refusals with http_404 in a row/;
     await paused.getByText(text).waitFor();
-    await button("Resume agent:agent_2").click();
-    await hasSaid(/^Resumed: agent:agent_2/);
+    await button('Resume backlog:["crm","agent_2"]').click();
+    await hasSaid(/^Resumed: backlog:\["crm","agent_2"\]/);
     await paused.getByText("Nothing is paused.").waitFor();
     await page.getByText("No call waits.").waitFor({ timeout: 20_000 });
   });

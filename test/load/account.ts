@@ -1,10 +1,10 @@
-import { type CallState, callStates } from "../../shared/calls/call-row.ts";
+import { type CallState, callStates, statesWhere } from "../../shared/calls/states.ts";
 import { callIdOf } from "../../shared/calls/ids.ts";
 import type { LedgerReader, RowView } from "./ledger.ts";
 import type { Receipts } from "./provider.ts";
 import type { AcceptedRequest } from "./stream.ts";
 
-const openStates: ReadonlySet<CallState> = new Set<CallState>(["WAITING", "DIALING", "UNKNOWN"]);
+const openStates = statesWhere(({ open }) => open);
 
 /** Returns the ids of the accepted calls of the stream. */
 function idsOf(accepted: readonly AcceptedRequest[]): string[] {
@@ -95,5 +95,5 @@ export async function settleAccount(
 }
 
 function isOpen({ state }: RowView): boolean {
-  return openStates.has(state);
+  return openStates.includes(state);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CallState } from "../../shared/calls/call-row.ts";
+import type { CallState } from "../../shared/calls/states.ts";
 import { timeOfId } from "../../shared/calls/ids.ts";
 
 const attemptsMax = 5;

@@ -1,5 +1,7 @@
+import { signatureHeaders, signingKeyOf } from "../../shared/lib/standard-webhooks.ts";
 import type { Requesting } from "./clients.ts";
 import type { CallingBack, Placement } from "./placement.ts";
+import { webhookSecret } from "./plan.ts";
 import type { World } from "./world.ts";
 
 /** A provider's callback, or a forged one, and its answer. */
@@ -12,8 +14,13 @@ export interface CalledBack {
   /** Undefined: there was no answer. */
   status: number | undefined;
   /** The status that a forged callback must be answered with. */
-  mustBe?: 404 | 405;
+  mustBe?: 401 | 404 | 405;
 }
+
+/** The webhook's key, and that of somebody who has seen an address. */
+const [ownKey, otherKey] = [webhookSecret, `whsec_${Buffer.alloc(32, 11).toString("base64")}`].map(
+  (secret) => signingKeyOf(secret, "the secret of the simulation"),
+);
 
 const hourMs = 3_600_000;
 /** Maximum times that a callback is sent which was not taken. */
@@ -31,14 +38,30 @@ export function createCallbacks(
   const given = new Set<string>();
   const sent: CalledBack[] = [];
 
+  /** Composes what a provider sends to an address; a webhook's is signed, now and then by somebody else. */
+  function composed(
+    path: string,
+    placement: Placement | undefined,
+  ): { body: string; headers?: Record<string, string>; mustBe?: 401 } {
+    const id = placement?.providerCallId ?? "none";
+    const [, , account, callId = ""] = path.split("/");
+    if (account !== "webhook") {
+      const isForm = placement?.route.type === "twilio";
+      return { body: isForm ? `CallSid=${id}&CallStatus=busy` : JSON.stringify({ id }) };
+    }
+    const isForged = world.chance(0.2);
+    const keys = [isForged ? otherKey : ownKey].filter((key) => key !== undefined);
+    const body = JSON.stringify({ status: "busy" });
+    const headers = signatureHeaders(callId, body, keys, world.now());
+    return { body, headers, ...(isForged ? { mustBe: 401 } : {}) };
+  }
+
   async function send(path: string, placement: Placement | undefined): Promise<void> {
     for (let tries = 0; tries < triesMax; tries++) {
       const at = world.now();
-      const { type } = placement?.route ?? {};
-      const id = placement?.providerCallId ?? "none";
-      const body = type === "twilio" ? `CallSid=${id}&CallStatus=busy` : JSON.stringify({ id });
-      const status = (await request(path, { method: "POST", body }))?.status;
-      sent.push({ placement, path, at, status });
+      const { mustBe, ...sending } = composed(path, placement);
+      const status = (await request(path, { method: "POST", ...sending }))?.status;
+      sent.push({ placement, path, at, status, ...(mustBe === undefined ? {} : { mustBe }) });
       if (status === 204 || world.chance(0.5)) return;
       await world.wait(world.between(1_000, 60_000), "a provider calls back again");
     }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
-import { randomId } from "../../shared/platform/random-id.ts";
+import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import { randomId } from "../../shared/lib/random.ts";
 import { aRowIn, changed } from "../support/call-rows.ts";
-import { agents, benchOf, placed, post, waitingRows } from "./rules-bench.ts";
+import { agents, benchOf, hostAccount, placed, post, waitingRows } from "./rules-bench.ts";
 
 /** Rules about the checks under a claim, which random scenarios break too seldom. */
 
@@ -41,12 +41,12 @@ describe("a number's cap", () => {
     });
     await bench.rows.write([{ next: row, seen: null }]);
     await count(bench, { call: "another", claim: "other", at: bench.now() - 3_600_000 });
-    await bench.send({ kind: "due", ids: [row.id] });
+    await bench.send({ kind: "dispatch", rows: [{ id: row.id, account: hostAccount }] });
     await bench.deliver();
     expect(bench.dialed).toHaveLength(0);
     await count(bench, { call: row.id, claim: "first", at: bench.now() - 60_000 });
     bench.advance(60_000);
-    await bench.send({ kind: "due", ids: [row.id] });
+    await bench.send({ kind: "dispatch", rows: [{ id: row.id, account: hostAccount }] });
     await bench.deliver();
     expect(bench.dialed).toHaveLength(1);
   });
@@ -174,7 +174,7 @@ describe("a settlement", () => {
     if (stored === undefined) throw new Error("no row");
     const json = stored.json.replace("{", '{"ringsLeft":3,');
     bench.stored.set(id, { ...stored, json });
-    await bench.send({ kind: "due", ids: [id] });
+    await bench.send({ kind: "dispatch", rows: [{ id, account: hostAccount }] });
     await bench.deliver();
     expect((await bench.row(id))?.state).toBe("PLACED");
     expect(bench.stored.get(id)?.json).toContain("ringsLeft");

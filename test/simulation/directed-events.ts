@@ -9,7 +9,7 @@ const steps = [
   "decide",
   "events: sendMany",
   "documents",
-  "permits pace",
+  "write receiver",
   "post",
   "write told-request",
   "remove",
@@ -38,7 +38,8 @@ export function* told(): Generator<Directed> {
   let seed = 0;
   for (const step of steps) {
     for (let times = 1; times <= 2; times++) {
-      for (const seconds of pauseSeconds) {
+      // Crashes at the second turn are left out to save time, and so are not tried here.
+      for (const seconds of times === 1 ? pauseSeconds : pauseSeconds.slice(0, 1)) {
         seed += 1;
         const where = times === 1 ? step : `${step} #${times}`;
         const weather = seed % 3 === 0 ? { ...calmWeather, rejected: 0.5 } : calmWeather;

@@ -1,4 +1,4 @@
-import { call, type Directed, post, quiet } from "./directed.ts";
+import { call, type Directed, person, post, quiet } from "./directed.ts";
 import { agents, calmWeather } from "./scenario.ts";
 
 /** Writes and sends that take effect after the caller has given them up. */
@@ -23,6 +23,72 @@ export function* landingLate(): Generator<Directed> {
             pauses: {},
             delays: { [`${step}${times}`]: seconds * 1000 },
             answersFirst: true,
+          };
+        }
+      }
+    }
+  }
+}
+
+/** A pause whose removal lands after the operator has paused again. */
+export function* removalLandingLate(): Generator<Directed> {
+  let seed = 0;
+  for (const act of ["pause agent", "pause account"] as const) {
+    for (const lateSeconds of [40, 65, 130, 400]) {
+      seed += 1;
+      const which = act === "pause agent" ? agents.indexOf("plain") : 0;
+      const paused = { act, which, errs: false };
+      yield {
+        where: `${act}, ${lateSeconds} s late, seed ${seed}`,
+        scenario: {
+          ...quiet,
+          seed,
+          posts: [post(100, "plain"), post(600, "plain")],
+          acts: [
+            { ...paused, atSeconds: 5, seconds: 30 },
+            { ...paused, atSeconds: 60, seconds: 1800 },
+          ],
+        },
+        pauses: {},
+        delays: { remove: lateSeconds * 1000 },
+        answersFirst: false,
+      };
+    }
+  }
+}
+
+/** Steps of dialing at which a process may be stopped, by agent: `office` makes a request before the one that rings. */
+const dialingSteps = {
+  plain: ["a connection"],
+  office: ["an agent is dispatched", "a connection"],
+} as const;
+/** The opening and the closing of `office`, in minutes after the plan's start. */
+const officeOpens = 65;
+const officeCloses = 5 * 60;
+
+/** A process that stands still in the midst of dialing, while an operator acts, the claim lapses, or hours close. */
+export function* dialingInSteps(): Generator<Directed> {
+  let seed = 0;
+  for (const agent of ["plain", "office"] as const) {
+    for (const step of dialingSteps[agent]) {
+      for (const act of ["redial", "cancel agent", "pause agent", "do not call", "none"] as const) {
+        for (const seconds of [45, 1500]) {
+          seed += 1;
+          const which = act === "do not call" ? person : agents.indexOf(agent);
+          const atSeconds = act === "redial" ? 900 : 5;
+          const done = { act, atSeconds, which: act === "redial" ? 0 : which, seconds: 1200 };
+          const isClosing = act === "none" && agent === "office";
+          yield {
+            where: `${act}, ${agent}, ${seconds} s at ${step}, seed ${seed}`,
+            scenario: {
+              ...quiet,
+              seed,
+              startMinutes: isClosing ? officeCloses - 5 : officeOpens,
+              posts: [post(0, agent)],
+              acts: done.act === "none" ? [] : [{ ...done, act: done.act, errs: false }],
+            },
+            pauses: { [step]: seconds * 1000 },
+            answersFirst: seed % 2 === 0,
           };
         }
       }

@@ -11,7 +11,7 @@ export interface Directed {
 }
 
 /** The callee, who lives at UTC, so that calling hours equal the clock's. */
-const person = 7;
+export const person = 7;
 const minutesToClosing = 8 * 60;
 export const call = (agent: PostedCall["agent"]): PostedCall => ({ agent, person, bad: false });
 
@@ -28,6 +28,9 @@ export const quiet: Scenario = {
   lateSeconds: 0,
   sweepLost: 0,
   lagSeconds: 0,
+  clocks: "same",
+  isKnown: true,
+  endsIdle: true,
   expireHours: 30,
   oldPlanSeconds: 0,
   later: 0,
@@ -53,6 +56,9 @@ const steps = ["read", "documents", "write cap", "permits pace", "claim", "settl
 const agents = ["plain", "again", "command", "listed"] as const;
 /** Pauses longer than a claim's age, its deadline, the review time, and an operator's action after that. */
 const pauseSeconds = [12, 70, 400, 1500];
+
+/** Returns what every third or fifth schedule has otherwise: its accounts are new, and a dispatcher runs at all times. */
+const traitsOf = (seed: number) => ({ seed, isKnown: seed % 3 > 0, endsIdle: seed % 5 > 0 });
 
 /** Actions of an operator while a function stands still. */
 export const meanwhile = {
@@ -85,7 +91,7 @@ export function* standingStill(
           const posts = [post(0, agent), post(40, "plain"), post(41, "plain")];
           yield {
             where: `${agent}, ${seconds} s at ${step}, answers first: ${answersFirst}, seed ${seed}`,
-            scenario: { ...quiet, seed, capped: true, posts, acts: [done] },
+            scenario: { ...quiet, ...traitsOf(seed), capped: true, posts, acts: [done] },
             pauses: { [step]: seconds * 1000 },
             answersFirst,
           };

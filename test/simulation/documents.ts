@@ -1,16 +1,37 @@
-import type { Documents } from "../../shared/documents/documents.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { Kind } from "../../shared/ports/document-kinds.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
-import type { StoredText } from "../../shared/documents/stored-text.ts";
+import type { StoredText } from "../../shared/ports/stored-document.ts";
 import { ask, askEach, type Faults } from "./outside.ts";
 import type { World } from "./world.ts";
+
+/** A document as it was once written. `json` is null where it was removed. */
+export interface DocumentVersion {
+  kind: Kind;
+  key: string;
+  at: number;
+  json: string | null;
+  expiresAt: number | null;
+}
+
+/** Kinds whose versions are kept for the rules that they decide. */
+const keptKinds: ReadonlySet<Kind> = new Set(["breaker", "pause"]);
 
 /** The documents of the simulated world, in memory. */
 export function createSimulatedDocuments(world: World) {
   const stored = new Map<string, StoredText>();
   const memory = createMemoryDocuments(world.now, world.version, stored);
+  /** Every version of every document of these kinds, oldest first. */
+  const versions: DocumentVersion[] = [];
+  const keep = (kind: Kind, key: string) => {
+    if (!keptKinds.has(kind)) return;
+    const { json = null, expiresAt = null } = stored.get(`${kind} ${key}`) ?? {};
+    versions.push({ kind, key, at: world.now(), json, expiresAt });
+  };
   return {
     stored,
     memory,
+    versions,
     /** Returns the documents as a function reaches them, with faults. */
     reach(faults: () => Faults): Documents {
       const one = <Result>(what: string, effect: () => Promise<Result>) =>
@@ -21,13 +42,18 @@ export function createSimulatedDocuments(world: World) {
           askEach(world, faults(), `write ${changes[0]?.next.kind}`, changes, async (change) => {
             const [isWritten] = await memory.write([change]);
             const { kind, key, value } = change.next;
+            if (isWritten === true) keep(kind, key);
             world.note(`write ${isWritten} ${kind} ${key.slice(0, 40)} ${JSON.stringify(value)}`);
             return isWritten === true;
           }),
         add: (document, counters, expiresAt) =>
           one("add", () => memory.add(document, counters, expiresAt)),
         list: (kind, query) => one("list documents", () => memory.list(kind, query)),
-        remove: (keys) => one("remove", () => memory.remove(keys)),
+        remove: (keys) =>
+          one("remove", async () => {
+            await memory.remove(keys);
+            for (const { kind, key } of keys) keep(kind, key);
+          }),
         takePermits: (document, pace, count, window) =>
           one(`permits ${document.kind}`, () => memory.takePermits(document, pace, count, window)),
         purge: () => one("purge documents", () => memory.purge()),

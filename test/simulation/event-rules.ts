@@ -1,6 +1,6 @@
-import type { Call } from "../../shared/calls/call.ts";
+import type { Call } from "../../shared/calls/call-request.ts";
 import { type CallRow, parseRow } from "../../shared/calls/call-row.ts";
-import type { EventBody } from "../../shared/calls/events.ts";
+import type { EventBody } from "../../shared/events/outbox-rows.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";
 import type { RowVersion } from "./ledger.ts";
 import { someTypes } from "./plan.ts";
@@ -29,16 +29,19 @@ const triesMax = 10;
 const stillMsMax = 2_700_000;
 /** Maximum duration of a delivery that tells events. */
 const deliveryMsMax = 90_000;
+/** Maximum time that the sweep takes to count a request's calls, and to write what it has counted. */
+const countMsMax = 30_000;
+/** Maximum requests to one receiver under way, of one delivery alone. */
+const atOnceMax = 3;
 /** Maximum delay of a request after its permit's time. */
 const momentMsMax = 50;
 /** Time for which a receiver's answer may delay the next request to it. */
 const answerMsMax = 5_000;
 /**
- * Maximum time from a write to the request that tells it, where its own receiver is well. A delivery may be held by
- * another receiver that hangs for 45 s, so that the message is dropped at the age of a minute; the event then counts
- * as due for a sweep at the age of half a minute, a sweep comes within a minute, and its message waits for as long.
+ * Maximum time from a write to the request that tells it, where its own receiver is well. Another receiver that begins to
+ * hang may hold the only delivery until its first time-out.
  */
-const lateMsMax = 240_000;
+const lateMsMax = 60_000;
 
 /** Returns the receiver of a client's events. */
 function receiverOf({ client }: Pick<CallRow, "client">, all: readonly Receiving[]) {
@@ -64,8 +67,12 @@ export function eventViolations(happened: EventsHappened): string[] {
     ...requestsUnfinished(happened),
     ...toldTooFast(happened),
     ...toldLate(happened),
+    ...toldAtOnce(happened),
   ];
 }
+
+/** Maximum difference of two processes' clocks. */
+const differenceMsMax = { same: 0, apart: 4_000, stepping: 3_604_000 };
 
 /** Checks that each event was taken or its tries are used up. */
 function eventsLeft({ rows, posts }: EventsHappened): string[] {
@@ -194,6 +201,8 @@ function triedTooOften(happened: EventsHappened): string[] {
   const byId = versionsById(happened);
   const isDown = (name: string) =>
     scenario.receivers.some((one) => one.name === name && one.downSeconds > 0);
+  // By its own clock the poster may be ahead of the one that wrote the time.
+  const differenceMs = differenceMsMax[scenario.clocks];
   const early = posts.flatMap(({ id, at }) => {
     const [call = "", sequence] = id.split(".");
     if (sequence === "finished") return [];
@@ -205,7 +214,9 @@ function triedTooOften(happened: EventsHappened): string[] {
       return one.at <= at && isRecent;
     });
     const isDue = stood.some(({ row }) =>
-      row.events.some((one) => String(one.sequence) === sequence && (one.dueAt ?? Infinity) <= at),
+      row.events.some(
+        (one) => String(one.sequence) === sequence && (one.dueAt ?? Infinity) <= at + differenceMs,
+      ),
     );
     return isDue ? [] : [`event: ${id} is told when it is not due`];
   });
@@ -247,26 +258,32 @@ function requestsUnfinished(happened: EventsHappened): string[] {
     const last = told.findLast((one) => one.isTaken);
     if (!isOver) return last === undefined ? [] : [`request: ${requestId} is not finished`];
     if (last === undefined) return [`request: ${requestId} is finished, and not told`];
-    return countsWrong(
-      requestId,
-      last,
-      own.map(({ id }) => byId.get(id) ?? []),
-    );
+    const versions = own.map(({ id }) => byId.get(id) ?? []);
+    return countsWrong(requestId, last, versions, happened);
   });
   return [...strange, ...broken];
 }
 
-/** Checks the counts of a finished request: each call counts once, as it stood at some time when it was over. */
+/** Checks the counts of a finished request: each call counts once, as it stood when the sweep finished the request. */
 function countsWrong(
   requestId: string,
-  { body, at }: PostSeen,
+  { body }: PostSeen,
   calls: readonly (readonly CallRowVersion[])[],
+  { calmFrom, scenario }: Pick<EventsHappened, "calmFrom" | "scenario">,
 ): string[] {
-  const { data }: { data: { total: number; counts: { by_state: Counts; by_result: Counts } } } =
-    JSON.parse(body);
+  const { data, timestamp }: FinishedBody = JSON.parse(body);
+  const differenceMs = differenceMsMax[scenario.clocks];
+  const until = Date.parse(timestamp) + differenceMs;
+  const since =
+    until - 2 * differenceMs - (until < calmFrom + stillMsMax ? stillMsMax : countMsMax);
   const { by_state, by_result } = data.counts;
   const over = calls.map((versions) =>
-    versions.filter((one) => one.at <= at && !openStates.has(one.row.state)).map(({ row }) => row),
+    versions
+      .filter(({ at, row }, index) => {
+        const stoodUntil = versions[index + 1]?.at ?? Infinity;
+        return at <= until && stoodUntil >= since && !openStates.has(row.state);
+      })
+      .map(({ row }) => row),
   );
   const sum = Object.values(by_state).reduce((one, other) => one + other, 0);
   const fits = (counts: Counts, nameOf: (row: CallRow) => string | undefined) => {
@@ -291,6 +308,11 @@ function countsWrong(
 }
 type Counts = Record<string, number>;
 
+interface FinishedBody {
+  timestamp: string;
+  data: { total: number; counts: { by_state: Counts; by_result: Counts } };
+}
+
 /**
  * Checks the pace of each receiver, by the generic cell rate algorithm. A request may be some seconds late behind one
  * that is answered slowly, or behind a function that stood still.
@@ -309,6 +331,25 @@ function toldTooFast({ posts, scenario, calmFrom }: EventsHappened): string[] {
       return isEarly ? [`event: ${id} is told too soon after another one`] : [];
     });
   });
+}
+
+/** Checks that one delivery at a time tells a receiver, and a receiver that hangs gets one request at a time. */
+function toldAtOnce({ posts, calmFrom }: EventsHappened): string[] {
+  const calm = posts.filter(({ at }) => at > calmFrom + stillMsMax);
+  return [...Map.groupBy(calm, ({ receiver }) => receiver)].flatMap(([name, own]) =>
+    own.flatMap(({ id, at }, index) => {
+      const before = own.slice(0, index);
+      const underWay = before.filter(({ until }) => until > at).length;
+      const last = before
+        .filter(({ until }) => until <= at)
+        .toSorted((a, b) => b.until - a.until)[0];
+      const isHanging = last !== undefined && last.until - last.at > answerMsMax;
+      const most = isHanging ? 1 : atOnceMax;
+      return underWay < most
+        ? []
+        : [`event: ${id} is one of ${underWay + 1} on the way to ${name}`];
+    }),
+  );
 }
 
 /** Checks that receivers that are well are told at once, whatever others do. */

@@ -1,35 +1,24 @@
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
-import type { DialerDeps } from "../../functions/dialer/context.ts";
+import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import { handleMessages } from "../../functions/dialer/handle-messages.ts";
-import { sweep } from "../../functions/dialer/sweep.ts";
+import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
+import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import type { Route } from "../../shared/providers/index.ts";
-import type { MessageText } from "../../shared/queue/message-text.ts";
-import type { Message } from "../../shared/queue/messages.ts";
-import { readDialerSettings } from "../../shared/platform/settings.ts";
+import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import type { DialOutcome } from "../../shared/providers/provider.ts";
+import { routeOf } from "../../shared/dial-plan/routes.ts";
+import { accountNameOf, type Route } from "../../shared/calls/route.ts";
+import { rowIn } from "../support/rows.ts";
+import type { MessageText } from "../../shared/ports/request-message.ts";
+import { type CallsMessage, callsOf, type Message } from "../../shared/ports/call-messages.ts";
+import { readDialerSettings } from "../../shared/settings/settings.ts";
 import { OutsideError } from "./outside.ts";
 import { environment } from "./plan.ts";
-import type { agents } from "./scenario.ts";
+import type { Exploration } from "./explorations.ts";
 import { renamed, toTell } from "./situation.ts";
 import { type Happening, World } from "./world.ts";
-
-/** One exploration: a call along one route, and the faults that may occur. */
-export interface Exploration {
-  agent: (typeof agents)[number];
-  /** True if each dialer has a different call to the same person, who may be called once more today. */
-  capped?: boolean;
-  /** Maximum number of killed functions. */
-  kills: number;
-  /** Maximum number of jumps in time, during which every running function stands still. */
-  jumps: number;
-  /** Maximum number of failed writes of the ledger or of a cap, with or without effect. */
-  faults: number;
-}
 
 /** Longer than a claim's age and deadline, and than the review time of an unknown outcome. */
 const jumpMs = 301_000;
@@ -57,20 +46,6 @@ const [uncappedSettings, cappedSettings] = [settingsOf(false), settingsOf(true)]
 
 const requestId = createRequestId(startAt, "1".repeat(32));
 const number = "+12125550100";
-
-const routes = ["plain", "again", "known"] as const;
-/** All explorations of the full run: each route, with each kind of fault once. */
-export const explorations: readonly Exploration[] = [
-  ...routes.map((agent) => ({ agent, kills: 1, jumps: 0, faults: 0 })),
-  ...routes.map((agent) => ({ agent, kills: 0, jumps: 0, faults: 1 })),
-  ...routes.map((agent) => ({ agent, kills: 0, jumps: 1, faults: 0 })),
-  { agent: "plain", capped: true, kills: 0, jumps: 0, faults: 1 },
-  { agent: "plain", capped: true, kills: 1, jumps: 0, faults: 0 },
-  { agent: "plain", kills: 1, jumps: 1, faults: 0 },
-];
-
-/** True if trying all orders takes seconds, not minutes. */
-export const isShort = ({ capped = false, jumps }: Exploration) => jumps === 0 && !capped;
 
 export interface Explored {
   /** Number of different situations reached. */
@@ -106,7 +81,7 @@ export async function explore(exploration: Exploration): Promise<Explored> {
 
 /** Plays one order: the given choices, then the first option of each further choice. */
 async function play(
-  { agent, capped = false, kills, jumps, faults }: Exploration,
+  { agent, capped = false, isRow = false, kills, jumps, faults }: Exploration,
   choices: readonly number[],
   endings: Set<string>,
   isNew: (situation: string, options: number, path: number[]) => boolean,
@@ -144,6 +119,29 @@ async function play(
     const entries = [{ call: "of this morning", claim: "", at: startAt - 3_600_000 }];
     const next = { ...capKey, version: version(), value: { entries }, expiresAt: null };
     await kept.write([{ next, seen: null }]);
+  }
+  const requestOf = (index: number): CallsMessage => {
+    const request = { phone_number: number, agent_id: agent, timezone: "UTC" };
+    const calls = [{ index, request }];
+    return { kind: "calls", requestId, client: "crm", acceptedAt: startAt, calls };
+  };
+  const routed = routeOf(agent, settings.plan);
+  if (routed === undefined) throw new Error("the agent has no route");
+  const account = accountNameOf(routed);
+  const dispatchOf = (rows: readonly string[]): Message => ({
+    kind: "dispatch",
+    rows: rows.map((id) => ({ id, account })),
+  });
+  // Fresh calls of an account that answers quickly are dialed by their own delivery.
+  const quick = { kind: "account" as const, key: account, value: { quick: true, busy: false } };
+  await kept.write([{ next: { ...quick, version: version(), expiresAt: null }, seen: null }]);
+  if (isRow) {
+    const rows = callsOf(requestOf(0)).map((call) => ({
+      ...rowIn("WAITING", call, { at: startAt, dueAt: startAt, reason: "turn" }),
+      version: version(),
+      numberHash,
+    }));
+    await memory.write(rows.map((next) => ({ next, seen: null })));
   }
   /** Settlements that the ledger did not accept at the time. */
   const outcomes: Message[] = [];
@@ -195,6 +193,7 @@ async function play(
     ...memory,
     read: (wanted) => step("read", () => memory.read(wanted)),
     due: (query) => step("due", () => memory.due(query)),
+    dialing: (limit) => step("dialing", () => memory.dialing(limit)),
     write: (changes) => write("write", () => memory.write(changes)),
   };
   // Caps are the only documents that other functions share here.
@@ -273,13 +272,15 @@ async function play(
     },
     random: { version, fraction: () => 0 },
     concurrency: 2,
+    consumers: 10,
+    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: false },
     sweepSeconds: 60,
     log,
     memory: createDialerMemory(),
   });
   const deliver = async (message: Message, acknowledged: () => void = () => undefined) => {
     const open = async () => JSON.stringify(message);
-    const delivered = { attempt: 1, id: "message", large: false, open };
+    const delivered = { attempt: 1, id: "message", open };
     const deadline = world.now() + lifeMs;
     const work = () => handleMessages([delivered], depsOf(), deadline);
     const [answer] = (await world.invoke("dialer", work, 100 * lifeMs)) ?? [];
@@ -288,18 +289,8 @@ async function play(
   };
   const sweepOnce = () =>
     world.invoke("sweep", () => sweep(depsOf(), world.now() + lifeMs), 100 * lifeMs);
-  const dialer = (copy: (typeof messages)[number]) => {
-    const request = { phone_number: number, agent_id: agent, timezone: "UTC" };
-    const calls = [{ index: copy.index, request }];
-    const message: Message = {
-      kind: "calls",
-      requestId,
-      client: "crm",
-      acceptedAt: startAt,
-      calls,
-    };
-    return deliver(message, () => (copy.acknowledged = true));
-  };
+  const dialer = (copy: (typeof messages)[number]) =>
+    deliver(isRow ? dispatchOf(ids) : requestOf(copy.index), () => (copy.acknowledged = true));
   const begin = (what: string, happen: () => void) => world.after(0, what, happen);
   for (const copy of messages) begin("dialer", () => void dialer(copy));
   begin("sweep", () => void sweepOnce());
@@ -372,7 +363,7 @@ async function play(
     const outcome = outcomes.shift();
     if (outcome !== undefined) void deliver(outcome);
     await world.run(world.now() + 1000);
-    void deliver({ kind: "due", ids });
+    void deliver(dispatchOf(ids));
     await world.run(world.now() + 60_000);
   }
   const { rows } = await memory.read(ids);

@@ -1,7 +1,8 @@
-import { purge } from "../../functions/dialer/purge.ts";
-import { sweep } from "../../functions/dialer/sweep.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import type { Message } from "../../shared/queue/messages.ts";
+import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
+import { purge } from "../../functions/dialer/sweep/purge.ts";
+import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import type { Message } from "../../shared/ports/call-messages.ts";
 import type { Processes } from "./processes.ts";
 import type { createSimulatedProvider } from "./provider.ts";
 import type { createSimulatedQueue } from "./queue.ts";
@@ -41,6 +42,7 @@ export async function weeksLater(
     for (const hint of hints) events.repeat(hint);
     for (let minute = 0; minute < 10; minute++) {
       void processes.run("sweep", 900_000, sweep);
+      void processes.run("dispatch", 55_000, dispatch);
       await world.run(world.now() + 60_000);
     }
   }

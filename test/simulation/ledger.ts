@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { parseRow } from "../../shared/calls/call-row.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import type { CallLedger, Change, Page } from "../../shared/ledger/call-ledger.ts";
+import type { CallLedger, Change, Page } from "../../shared/ports/ledger.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";
 import { ask, askEach, type Faults } from "./outside.ts";
 import type { World } from "./world.ts";
@@ -25,7 +25,7 @@ export interface RowVersion {
 }
 
 /**
- * Creates the ledger of the simulated world, in memory. Its indexes, by which rows are listed and called up,
+ * Creates the ledger of the simulated world, in memory. Its indexes, by which rows are listed and dispatched,
  * lag behind: the rows that they name are read as they stand now, as with DynamoDB.
  *
  * @param lagMs returns the lag of an index behind a write, in milliseconds
@@ -123,6 +123,7 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
     },
     violations,
     versions,
+    hidden,
     /** Returns all rows as they stand. */
     rows: () =>
       [...stored.values()].flatMap(
@@ -142,6 +143,8 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
         ask(world, faults(), what, effect);
       return {
         read: (ids) => one("read", () => memory.read(ids)),
+        readWithoutContext: (ids) => one("read", () => memory.readWithoutContext(ids)),
+        dialing: (limit) => one("dialing", () => index.dialing(limit)),
         write: (changes) =>
           askEach(world, faults(), stepOf(changes, stored), changes, (change) =>
             write(change, isLater),

@@ -59,8 +59,8 @@ export const eventMutants = [
     ],
     [
       "an operator's decision is told as such",
-      "return type === undefined ? { at } : { type, at };",
-      "return type === undefined || by !== undefined ? { at } : { type, at };",
+      "return type === null ? { at } : { type, at };",
+      "return type === null || by !== undefined ? { at } : { type, at };",
     ],
     [
       "a step that leaves the state as it is tells nothing",
@@ -123,27 +123,30 @@ export const eventMutants = [
   ...mutantsOf(told, [
     [
       "a message that the next sweep has replaced is dropped",
-      "if (receiver === undefined || ageMs > sweepSeconds * 1000) return;",
-      "if (receiver === undefined) return;",
+      "const isOld = ({ sentAt }: TellMessage) => clock.now() - sentAt > sweepSeconds * 1000;",
+      "const isOld = ({ sentAt }: TellMessage) => sentAt < 0 && sweepSeconds > 0;",
     ],
-    ["a slow receiver is told by sweeps alone", "if (isSlow && !message.swept) return;", ""],
-    ["a slow receiver ends its turn", "telling.endAt = Math.min(telling.endAt, clock.now());", ""],
+    [
+      "a slow receiver is told by sweeps alone",
+      "fresh.filter(({ message }) => message.swept || !lease.isSlow);",
+      "fresh;",
+    ],
     [
       "what is left waits once the breaker is open",
-      "|| (breaker.isOpen && !telling.isProbe)) return;",
-      ") return;",
+      "|| (breaker.isOpen && !telling.isProbe);",
+      ";",
     ],
     ["a probe that fails leaves its event's tries", 'if (isProbe) return { kind: "put_off" };', ""],
     [
       "late permits make no burst",
-      "const startAt = Math.max(at, telling.nextAt, clock.now());",
-      "const startAt = at;",
+      "telling.nextAt = startAt + 1000 / receiver.requestsPerSecond;",
+      "telling.nextAt += 1000 / receiver.requestsPerSecond;",
     ],
     ["a receiver is told at its pace", "await clock.sleep(startAt - clock.now());", ""],
     [
-      "a receiver holds a third of the requests",
-      "const atOnce = Math.max(1, Math.floor(concurrency / 3));",
-      "const atOnce = concurrency;",
+      "a receiver holds two thirds of the requests",
+      "const atOnce = isSlow ? 1 : concurrency - Math.floor(concurrency / 3);",
+      "const atOnce = isSlow ? 1 : concurrency;",
     ],
     ["what became of a try is written", "await writeTold(told, receiver, deps);", ""],
   ]),
@@ -177,7 +180,7 @@ export const eventMutants = [
   ...mutantsOf(told, [
     [
       "failures that open a breaker are in a row",
-      'await forgetFailures(key, await documents.read([{ kind: "failures", key }]), deps);',
+      "if (current !== undefined) await writeFailures(current, {}, deps);",
       "",
     ],
     [
@@ -192,8 +195,8 @@ export const eventMutants = [
     ],
     [
       "a probe that is taken closes the breaker",
-      "if (isProbing) await closeBreaker(key, read, deps);",
-      "if (isProbing) void closeBreaker;",
+      "await answerBreaker(standing, { isPlaced: true, sentAt }, deps);",
+      "void answerBreaker; void sentAt;",
     ],
     [
       "an answer that is no success is none",
@@ -216,18 +219,42 @@ export const eventMutants = [
   ...mutantsOf(told, [
     [
       "a request is finished once all of its calls are over",
-      "const isFinished = value.over === value.calls;",
+      "const isFinished = over === value.calls;",
       "const isFinished = true;",
     ],
     [
       "a call that is not over ends the count",
-      "if (row === undefined || !isOver(row, clock.now())) break;",
-      "if (row === undefined) break;",
+      "if (row === undefined || !isOver(row, clock.now())) return counted;",
+      "if (row === undefined) return counted;",
     ],
     [
       "a request is told though it was noted anew",
-      "if (standing.value.over === 0 && (await isToldAlready(standing, deps))) {",
-      "if (standing.value.over < 0 && (await isToldAlready(standing, deps))) {",
+      "if (value.over === 0 && (await isToldAlready(request, deps))) {",
+      "if (value.over < 0 && (await isToldAlready(request, deps))) {",
+    ],
+    [
+      "a finished request is counted as its calls are then",
+      "const counted = isWhole ? passed : await countOver(request, 0, deps);",
+      "const counted = passed;",
+    ],
+    [
+      "a request waits for a call that is not over any more",
+      "const isFinished = over === value.calls;",
+      "const isFinished = isAtEnd;",
+    ],
+    [
+      "a sweep counts few calls",
+      "if (time.isOver() || calls >= callsMax) return last;",
+      "if (time.isOver()) return last;",
+    ],
+    [
+      "a sweep goes on behind the request that the former one counted last",
+      "calls += await carryOn(request, deps); last = request.key;",
+      "calls += await carryOn(request, deps);",
+      [
+        "if (time.isOver() || calls >= callsMax) return last;",
+        "if (time.isOver() || calls >= callsMax) return page.at(-1)?.key ?? null;",
+      ],
     ],
     [
       "a receiver is told of its own clients alone",
@@ -239,7 +266,7 @@ export const eventMutants = [
       "if (changes.length > 0) await ledger.write(changes); } /** True if an event may be told",
       "} /** True if an event may be told",
     ],
-    ["a finished request ends some day", "(standing.expiresAt ?? now) + untoldKeptMs", "null"],
+    ["a finished request ends some day", "(expiresAt ?? now) + untoldKeptMs", "null"],
     [
       "a finished request that was not told is told by the next sweep",
       "await eventsQueue.sendMany(tellsOf(name, { requests, swept: true }, now));",
@@ -254,6 +281,72 @@ export const eventMutants = [
       "a try to tell a finished request is noted",
       "const [isWritten] = await documents.write([{ next, seen: standing.version }]); if (isWritten === true) return value;",
       "return value;",
+    ],
+  ]),
+  ...mutantsOf(unit("event-turns"), [
+    [
+      "one delivery at a time tells a receiver",
+      "if (lease.isHeld) return { ids: idsOf(messages) };",
+      "",
+      ["if (!(await lease.take())) return { ids: idsOf(messages) };", "await lease.take();"],
+    ],
+    [
+      "a lease that was taken meanwhile is another delivery's",
+      "const [isWritten] = await documents.write([{ next, seen }]); seen = version; return isWritten === true;",
+      "await documents.write([{ next, seen }]); seen = version; return true;",
+    ],
+    ["a delivery ends its lease", "await lease.release({ nextAt, isSlow });", ""],
+    [
+      "a lease of a delivery that died lapses",
+      "isHeld: heldUntil > clock.now(),",
+      "isHeld: heldUntil > 0,",
+    ],
+    ["a turn is short", "const turnMs = 1_000;", "const turnMs = 45_000;"],
+    [
+      "a message whose receiver another delivery tells comes again",
+      'if (![...calls, ...requests].some((id) => ids.has(id))) return "ack";',
+      'if (left.afterSeconds === undefined || ![...calls, ...requests].some((id) => ids.has(id))) return "ack";',
+    ],
+    [
+      "a turn goes on with what others had no time for",
+      "while (messages.some(({ attempt, message }) => attempt > 1 || message.isAgain === true)) {",
+      "while (messages.some(({ attempt }) => attempt > 1000)) {",
+    ],
+    [
+      "a receiver that hangs gets one request at a time",
+      "const atOnce = isSlow ? 1 : concurrency - Math.floor(concurrency / 3);",
+      "const atOnce = isSlow ? 4 : concurrency - Math.floor(concurrency / 3);",
+    ],
+    [
+      "the next delivery knows a receiver that hangs",
+      "const { nextAt, isSlow = lease.isSlow } = telling;",
+      "const { nextAt } = telling; const isSlow = false;",
+    ],
+    ["a receiver that answers again is slow no more", "telling.isSlow ??= false;", ""],
+    [
+      "the next delivery keeps to a receiver's pace",
+      "telling = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false };",
+      "telling = { ...turn, endAt, nextAt: 0, isProbe: false };",
+    ],
+    [
+      "a message waits a second for what hangs in its delivery",
+      "waitMsMax: placeMsMax,",
+      "waitMsMax: Infinity,",
+    ],
+    [
+      "a message comes again though something holds its delivery",
+      "left > 0 && isSoon(result) ? await sendAnew(message, result, ready) : result;",
+      "result; void sendAnew;",
+    ],
+    [
+      "a receiver that hangs has to wait for the next sweep",
+      "if (breaker.isOpen || telling.isHanging === true) return",
+      "if (breaker.isOpen) return",
+    ],
+    [
+      "a sweep has a slow receiver told of few events",
+      'if (read.get("receiver", name)?.value.isSlow === true) return slowEventsMax;',
+      "",
     ],
   ]),
   ...mutantsOf(unit("replayed-events"), [
@@ -282,6 +375,33 @@ export const eventMutants = [
       "a receiver that has left the plan is not forgotten",
       "return { receivers, strandedAt: now };",
       "return { receivers: present, strandedAt: now };",
+    ],
+  ]),
+  ...mutantsOf(unit("dead-events"), [
+    [
+      "a signed callback that failed each time is followed once more",
+      '(await followCallback(message, attempt, withPortLimits(deps))) === "ack"',
+      "(void followCallback, void withPortLimits, false)",
+    ],
+    [
+      "a signed callback that failed each time is stored or handed back",
+      "if (message !== undefined && isHint(message)) {",
+      "if (message !== undefined) {",
+    ],
+    [
+      "what no version can read of the events is kept",
+      "if (message !== undefined && isHint(message)) {",
+      "if (message === undefined || isHint(message)) {",
+    ],
+    [
+      "a signed callback is no hint",
+      'message.kind !== "callback" || message.signed === undefined;',
+      "true || message.kind;",
+    ],
+    [
+      "an operator learns of a signed callback that failed each time",
+      'log("alarm", "message.dead", { message_kind, provider, attempt, ...ofCall });',
+      "void [message_kind, provider, ofCall];",
     ],
   ]),
   ...mutantsOf(unit("opt-out"), [

@@ -1,6 +1,6 @@
 import { mutantsOf, type Mutant } from "./mutant.ts";
 
-const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
+const rules = ["claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
 
 /** Rules about rows as they are read, and about the ports' adapters. */
 export const portMutants: readonly Mutant[] = [
@@ -20,7 +20,7 @@ export const portMutants: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    ["test/unit/memory-ledger.test.ts"],
+    ["test/unit/ports/memory-ledger.test.ts"],
     [
       [
         "a row is written only where it has the version that was read",
@@ -40,18 +40,18 @@ export const portMutants: readonly Mutant[] = [
       ["what is due first comes first", "return one.dueAt - other.dueAt || (", "return ("],
       [
         "what is due comes in its order",
-        ".toSorted(comparePlaces)\n          .slice(0, each),",
-        ".toSorted((a, b) => comparePlaces(b, a))\n          .slice(0, each),",
+        ".toSorted(comparePlaces);\n        list.added = [];",
+        ".toSorted((a, b) => comparePlaces(b, a));\n        list.added = [];",
       ],
       [
         "what waits or is under way is not purged",
-        '.filter(({ state }) => state !== "WAITING" && state !== "DIALING")',
+        '.filter(({ state }) => states[state].purge !== "never")',
         '.filter(({ state }) => state !== "PLACED")',
       ],
     ],
   ),
   ...mutantsOf(
-    ["test/unit/memory-documents.test.ts"],
+    ["test/unit/ports/memory-documents.test.ts"],
     [
       [
         "a document is written only where it has the version that was read",

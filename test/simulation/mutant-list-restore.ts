@@ -2,7 +2,7 @@ import { mutantsOf } from "./mutant.ts";
 
 /** Mutants of the code that keeps a restore of the ledger from having somebody phoned twice. */
 export const restoreMutants = mutantsOf(
-  ["test/unit/dialer/restore.test.ts", "test/unit/memory-restore.test.ts"],
+  ["test/unit/dialer/restore.test.ts", "test/unit/ports/memory-restore.test.ts"],
   [
     [
       "nothing is decided while the ledger is held",
@@ -16,8 +16,13 @@ export const restoreMutants = mutantsOf(
     ],
     [
       "a call whose row was lost goes to review",
-      "if (row === undefined) return call.acceptedAt <= restore.since;",
+      "if (row === undefined) return mayHaveHadRow(call, restore.since);",
       "if (row === undefined) return false;",
+    ],
+    [
+      "a call counts as accepted before the restore, though by a fast clock",
+      "return acceptedAt <= since + restoreMarginMs;",
+      "return acceptedAt <= since;",
     ],
     [
       "a row that appears late goes to review",
@@ -31,8 +36,8 @@ export const restoreMutants = mutantsOf(
     ],
     [
       "claims and unknown outcomes of the copy count",
-      'if (row.state === "DIALING" || row.state === "UNKNOWN") return true;',
-      'if (row.state === "DIALING" || row.state === "UNKNOWN") return false;',
+      'if (placed !== "no") return true;',
+      'if (placed !== "no") return false;',
     ],
     [
       "a confirmed restore holds until it is done",

@@ -1,4 +1,5 @@
 import { mutantsOf } from "./mutant.ts";
+import { callbackMutants } from "./mutant-list-callbacks.ts";
 
 const results = ["results", "results-kept", "provider-callbacks"].map(
   (name) => `test/unit/dialer/${name}.test.ts`,
@@ -88,7 +89,7 @@ export const resultMutants = [
     ],
     [
       "an account is asked once a delivery, and not for an old message",
-      'if (isOld || asked.has(account)) return "ack";',
+      'if (isOld || known.isAsked) return "ack";',
       "",
     ],
     [
@@ -121,13 +122,23 @@ export const resultMutants = [
     ],
     [
       "a callback is followed for a call that is left to a person",
-      'new Set([\n  "UNKNOWN",\n  "NEEDS_REVIEW",\n  "CANCELLED",',
-      'new Set([\n  "UNKNOWN",\n  "CANCELLED",',
+      'if (placed === "perhaps") {',
+      'if (placed === "perhaps" && row.state !== "NEEDS_REVIEW") {',
     ],
     [
       "a callback leaves a call that is being dialed to its holder",
-      'if (row.state === "DIALING") return { retryAfterSeconds: heldSeconds };\n  if (perhapsPlaced.has(row.state)) {',
-      'if (perhapsPlaced.has(row.state) || row.state === "DIALING") {',
+      'if (placed === "now") return awaitHolder(attempt);\n  if (placed === "perhaps") {',
+      'if (placed === "perhaps" || placed === "now") {',
+    ],
+    [
+      "a callback that comes before its call's answer comes again soon after it",
+      "const attemptsPerSecond = 40;",
+      "const attemptsPerSecond = 4;",
+    ],
+    [
+      "a callback that comes before its call's answer outlasts the call's claim",
+      "const attemptsPerSecond = 40;",
+      "const attemptsPerSecond = 100;",
     ],
     [
       "a callback has a placed call's record read",
@@ -156,13 +167,13 @@ export const resultMutants = [
     ],
     [
       "a callback does not have a result read that is told",
-      "if (open === undefined || hasEnded(row.result) || isFresh) return;",
-      "if (open === undefined || isFresh) return;",
+      "if (open?.providerCallId == null || hasEnded(row.result) || isFresh) return;",
+      "if (open?.providerCallId == null || isFresh) return;",
     ],
     [
       "a callback does not have a record read that was read just now",
-      "if (open === undefined || hasEnded(row.result) || isFresh) return;",
-      "if (open === undefined || hasEnded(row.result)) return;",
+      "if (open?.providerCallId == null || hasEnded(row.result) || isFresh) return;",
+      "if (open?.providerCallId == null || hasEnded(row.result)) return;",
     ],
     [
       "a callback changes nothing where no record tells results",
@@ -170,64 +181,5 @@ export const resultMutants = [
       "await askOne(open, deps);",
     ],
   ]),
-  ...mutantsOf(
-    ["test/unit/dialer/signed-callbacks.test.ts"],
-    [
-      [
-        "a signed result is written again where another write came first",
-        'if (await writeResults(results, deps.clock.now(), deps)) return "ack";',
-        'await writeResults(results, deps.clock.now(), deps);\n    return "ack";',
-      ],
-      [
-        "a signed result of another claim is dropped",
-        'if (call !== undefined && named?.claims.includes(call.claim) !== true) return "ack";',
-        "",
-      ],
-    ],
-  ),
-  ...mutantsOf(
-    ["test/unit/providers/signed-results.test.ts"],
-    [
-      [
-        "a webhook's signed result is of the call of its address",
-        'const isOfCall = callId !== undefined && headers["webhook-id"]?.startsWith(callId) === true;',
-        "const isOfCall = true;",
-      ],
-      [
-        "a webhook's signed result is of these minutes",
-        "if (Math.abs(receivedAt / 1000 - Number(timestamp)) > ageSecondsMax) return false;",
-        "",
-      ],
-    ],
-  ),
-  ...mutantsOf(
-    ["test/unit/callbacks.test.ts"],
-    [
-      [
-        "the code of a callback's address is compared",
-        "return given.length === right.length && timingSafeEqual(given, right);",
-        "return given.length === right.length;",
-      ],
-      [
-        "the door takes no callback with a wrong code",
-        "if (address === undefined || !isRight(address)) return c.body(null, 404);",
-        "if (address === undefined) return c.body(null, 404);",
-      ],
-      [
-        "the code of a callback's address is of one claim",
-        'JSON.stringify(["callback", ...partsOf(subject)])',
-        'JSON.stringify(["callback", ...partsOf(subject).slice(0, 2)])',
-      ],
-      [
-        "a callback that the queue did not take is answered 503",
-        'return again("The queue did not take the callback.");',
-        "return c.body(null, 204);",
-      ],
-      [
-        "a resend carries the callback's address of the first request",
-        "const call = { id: row.id, claim: row.claims[0] ?? claim };",
-        "const call = { id: row.id, claim };",
-      ],
-    ],
-  ),
+  ...callbackMutants,
 ];

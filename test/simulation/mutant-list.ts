@@ -1,11 +1,17 @@
+import { breakerMutants } from "./mutant-list-breakers.ts";
+import { claimMutants } from "./mutant-list-claims.ts";
+import { dispatchMutants } from "./mutant-list-dispatch.ts";
 import { eventMutants } from "./mutant-list-events.ts";
+import { orderMutants } from "./mutant-list-orders.ts";
 import { resultMutants } from "./mutant-list-results.ts";
 import { restoreMutants } from "./mutant-list-restore.ts";
+import { lastLookMutants } from "./mutant-list-last-look.ts";
 import { portMutants } from "./mutant-list-ports.ts";
+import { turnMutants } from "./mutant-list-turns.ts";
 import { waitingMutants } from "./mutant-list-waiting.ts";
 import { mutantsOf, type Mutant } from "./mutant.ts";
 
-const rules = ["breakers", "claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
+const rules = ["claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
 const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
 
 const ofRows = mutantsOf(unit("state-machine", "claims"), [
@@ -36,14 +42,14 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "a claim lapses no sooner than its holder can have settled",
-    "dueAt: at + claimAgeMsMax + timeoutSeconds * 1000 + settleMs,",
-    "dueAt: at + claimAgeMsMax,",
+    "return claimAgeMsMax + timeoutSeconds * 1000 + settleMs;",
+    "return claimAgeMsMax + timeoutSeconds;",
   ],
   ["a resend is told from a first request", "resent: before.resent || isResend,", "resent: false,"],
   [
     "a resend goes to the account that the first request went to",
-    "route: isResend ? before.route : route,",
-    "route,",
+    "const along = (isResend ? before.route : null) ?? route;",
+    "const along = route;",
   ],
   [
     "a settlement needs a claim of the row",
@@ -62,8 +68,8 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "what is placed keeps nothing of whom it was to",
-    "return { ...placed, request: null, providerCallId",
-    "return { ...placed, providerCallId",
+    "request: erasesPayload ? null : row.request,",
+    "",
   ],
   [
     "all but a success is taken under the last claim alone",
@@ -77,13 +83,13 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "a settlement leaves the states that it may leave",
-    "if (!fromStates.includes(row.state)) return undefined;",
+    'if (!states[row.state].settlesTo.includes(isUnknown ? "UNKNOWN" : state)) return undefined;',
     "",
   ],
   [
     "an answer that comes after the lapse is taken",
-    'WAITING: ["DIALING", "UNKNOWN"],',
-    'WAITING: ["DIALING"],',
+    'settlesTo: ["WAITING", "REJECTED"],',
+    'settlesTo: ["REJECTED"],',
   ],
   [
     "a claim does not lapse before its time",
@@ -102,7 +108,7 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "an operator takes a call out of the states that are named",
-    "if (!actedFrom[act.to].includes(row.state)) return undefined;",
+    "if (!states[row.state].actions.some((action) => actionsTo[act.to].includes(action))) { return undefined; }",
     "",
   ],
   [
@@ -173,7 +179,7 @@ const ofDialing = [
       ],
       [
         "what is paused waits",
-        'if (isPaused(agent, route, documents)) return { because: "paused" };',
+        'if (isPaused(of.agentId, route, documents)) return "paused";',
         "",
         [
           'return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;',
@@ -190,11 +196,6 @@ const ofDialing = [
         'if (isOver) return { kind: "review", row };',
         "",
       ],
-      [
-        "a fresh call does not overtake those that wait",
-        'return rowsRemain || calledUpTo(account, documents) > soon ? { because: "pace" } : undefined;',
-        "return undefined;",
-      ],
     ],
   ),
   ...mutantsOf(
@@ -207,7 +208,7 @@ const ofDialing = [
       ],
       [
         "a holder who stood still does not dial on an old claim",
-        'if (age > claimAgeMsMax || age < -clockStepMs) return waiting("claim_too_old", held);',
+        'if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return waiting("claim_too_old", held);',
         "void age;",
       ],
       [
@@ -222,12 +223,12 @@ const ofDialing = [
       ],
       [
         "a call is not made again that was placed after all",
-        'if (states.has("PLACED")) {',
-        'if (states.has("CANCELLED") && states.has("PLACED")) {',
+        'if (ancestorFacts.some(({ placed }) => placed === "yes")) {',
+        'if (ancestorFacts.includes(states.CANCELLED) && ancestorFacts.some(({ placed }) => placed === "yes")) {',
       ],
       [
         "a call is not made again while the one before may be under way",
-        'if (unreadable.size > 0 || states.has("DIALING") || states.has("UNKNOWN")) {',
+        "if (unreadable.size > 0 || isUnderWay) {",
         "if (unreadable.size > 0) {",
       ],
       [
@@ -263,7 +264,7 @@ const ofDialing = [
     ],
   ),
   ...mutantsOf(
-    [...unit("settlement", "unknown", "claims"), ...rules],
+    [...unit("settlement", "unknown", "claims", "breakers"), ...rules],
     [
       [
         "an unknown outcome is not sent again",
@@ -291,9 +292,9 @@ const ofDialing = [
         "",
       ],
       [
-        "a Retry-After is honoured",
-        "if (retryAfterSeconds !== undefined) {",
-        "if (retryAfterSeconds !== undefined && now < 0) {",
+        "a Retry-After about one number delays its row",
+        "const askedMs = blamesNumber === true ? Math.min(retryAfterSeconds * 1000, retryAfterMsMax) : 0;",
+        "const askedMs = 0;",
       ],
       [
         "a placement that comes after a redial is said",
@@ -307,8 +308,8 @@ const ofDialing = [
     [
       [
         "a number's entries are written on the version",
-        "if (await write(row.numberHash, next, standing)) return { isCounted: true };",
-        "await write(row.numberHash, next, standing);\n          return { isCounted: true };",
+        "if (await write(key, next, standing)) return { isCounted: true };",
+        "await write(key, next, standing);\n          return { isCounted: true };",
       ],
       [
         "a resend that was not counted needs a place",
@@ -327,7 +328,7 @@ const ofDialing = [
       ],
       [
         "what surely was not placed frees its place",
-        "if (await write(row.numberHash, others, standing)) return;",
+        "if (await write(key, others, standing)) return;",
         "return;",
       ],
     ],
@@ -355,11 +356,17 @@ const ofClients = mutantsOf(unit("client-cancellations", "split"), [
 /** Each rule of the core that somebody could be phoned twice, at night or never without, and what breaks it. */
 export const mutants: readonly Mutant[] = [
   ...ofRows,
+  ...lastLookMutants,
+  ...claimMutants,
   ...portMutants,
   ...restoreMutants,
   ...ofDialing,
   ...ofClients,
+  ...orderMutants,
   ...waitingMutants,
+  ...dispatchMutants,
+  ...turnMutants,
+  ...breakerMutants,
   ...resultMutants,
   ...eventMutants,
 ];

@@ -25,7 +25,14 @@ export function mutantsOf(tests: readonly string[], rows: readonly Row[]): Mutan
   }));
 }
 
-const folders = ["functions/dialer", "functions/api/callbacks", "shared", "test/support"];
+const folders = [
+  "functions/dialer",
+  "functions/api/actions",
+  "functions/api/callbacks",
+  "functions/api/operator",
+  "shared",
+  "test/support",
+];
 /** True for core files. In test/support only the ports in memory count, which follow the rules of the engines' adapters. */
 const isCore = (file: string) => !file.startsWith("test/") || file.includes("/memory-");
 
@@ -63,11 +70,17 @@ export function searchIn(root: string): (code: string) => FoundCode {
     });
   return (code) => {
     const found = sources.flatMap((source) => placesOf(compact(code).text, source));
-    const [one, ...others] = found;
+    const [one, ...others] = found.map((place) => withComma(code, place));
     if (one === undefined) throw new Error(`nowhere in the core: ${code}`);
     if (others.length === 0) return one;
     throw new Error(`in ${found.map(({ file }) => file).join(" and ")}: ${code}`);
   };
+}
+
+/** Includes the comma at the end of the code, which `compact` may leave out. */
+function withComma(code: string, place: FoundCode): FoundCode {
+  const isLeftOut = code.trimEnd().endsWith(",") && place.text[place.end] === ",";
+  return isLeftOut ? { ...place, end: place.end + 1 } : place;
 }
 
 function placesOf(sought: string, { file, text, compacted }: Source): FoundCode[] {

@@ -1,7 +1,8 @@
 /**
  * `npm run mutants [-- --only "claim|cap" --seeds 100 --quick]`: breaks one load-bearing piece of code at a time, in a
  * copy of the project, and runs its unit tests, then simulations, directed schedules and explorations on the
- * copy. One of them must fail; exits with 1 if a mutant survives.
+ * copy. One of them must fail. A test that exceeds its time limit shows nothing: such mutants have a list of their own.
+ * Runs the same on an unbroken copy first, and ends if it fails. Exits with 1 unless every mutant is killed.
  *
  * The list is our own and not Stryker's: each of these lines must bear its load, whereas most changes of a
  * mutation tool break no promise.
@@ -24,9 +25,13 @@ const { values } = parseArgs({
     quick: { type: "boolean", default: false },
   },
 });
-const minutesMax = 6;
+/** Maximum time of one run of a copy: first of the unbroken one, then by the time that this has taken. */
+let runMsMax = 30 * 60_000;
+const runMsMin = 2 * 60_000;
+/** Time limit of a test in a copy: long, as a slow test must not pass for one that notices. */
+const testMsMax = 60_000;
 
-const parts = ["functions", "shared", "infra", "test", "package.json", "tsconfig.json"];
+const parts = [".config", "functions", "shared", "infra", "test", "package.json", "tsconfig.json"];
 
 /** Copies the parts of the project that are run, as they stand in `from`. */
 async function copyOf(from: string): Promise<string> {
@@ -45,8 +50,9 @@ const first = await copyOf(root);
 /** Returns a copy with some lines broken. */
 async function copyWith(edits: Mutant["edits"]): Promise<string> {
   const copy = await copyOf(first);
-  const config = 'export default { test: { include: ["test/**/*.test.ts"] } };\n';
-  await writeFile(join(copy, "vitest.config.js"), config);
+  const limits = { testTimeout: testMsMax, hookTimeout: testMsMax };
+  const config = { test: { include: ["test/**/*.test.ts"], ...limits } };
+  await writeFile(join(copy, "vitest.config.mjs"), `export default ${JSON.stringify(config)};\n`);
   for (const { code, becomes } of edits) {
     // Two edits may be of one file.
     const { file, text, start, end } = searchIn(copy)(code);
@@ -55,51 +61,98 @@ async function copyWith(edits: Mutant["edits"]): Promise<string> {
   return copy;
 }
 
+/** A run that has ended; `code` is undefined if it was killed after its time. */
+interface Ran {
+  code: number | undefined;
+  text: string;
+}
+
+/** Process groups of the runs under way, which would outlive this process. */
+const groups = new Set<number>();
+process.once("exit", () => groups.forEach(killGroup));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
 /** Runs a Node script in a copy. */
-async function run(copy: string, args: string[]): Promise<{ code: number; text: string }> {
-  const child = spawn(process.execPath, args, { cwd: copy, stdio: ["ignore", "pipe", "pipe"] });
+async function run(copy: string, args: string[]): Promise<Ran> {
+  const child = spawn(process.execPath, args, {
+    cwd: copy,
+    detached: true, // a test that loops would outlive the process that waits for it
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const { pid = 0 } = child;
+  groups.add(pid);
   const printed: string[] = [];
   child.stdout.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
-  const timer = setTimeout(() => child.kill("SIGKILL"), minutesMax * 60_000);
+  const timer = setTimeout(() => killGroup(pid), runMsMax);
   const code = await new Promise<number | null>((ended) => child.on("close", ended));
   clearTimeout(timer);
-  return { code: code ?? 1, text: printed.join("") };
+  groups.delete(pid);
+  return { code: code ?? undefined, text: printed.join("") };
 }
 
-const runTests = (copy: string, tests: readonly string[]) =>
-  run(copy, [
-    "node_modules/vitest/vitest.mjs",
-    "run",
-    "--bail",
-    "1",
-    "--reporter",
-    "tap-flat",
-    ...tests,
-  ]);
+const runTests = (copy: string, tests: readonly string[], ...more: string[]) =>
+  run(copy, ["node_modules/vitest/vitest.mjs", "run", "--reporter", "tap-flat", ...more, ...tests]);
+
+const runSimulations = (copy: string) =>
+  run(copy, ["test/simulation/run.ts", "--unshrunk", "--mutant", "--seeds", values.seeds]);
+
+/** A failed check. */
+interface Failure {
+  told: string;
+  isTimeout: boolean;
+}
+
+/** Returns the failed tests of a run, by their files. */
+function failedIn(text: string): (Failure & { file: string })[] {
+  return text
+    .split(/^(?=(?:not )?ok )/m)
+    .filter((part) => /^not ok .* > /.test(part))
+    .map((part) => {
+      const [line = ""] = part.split("\n");
+      const told = line.replace(/^not ok \d+ - /, "").replace(/ # time.*/, "");
+      const isTimeout = /^ *message: "(?:Test|Hook) timed out in /m.test(part);
+      return { told, isTimeout, file: told.split(" > ", 1)[0] ?? "" };
+    });
+}
+
+const timedOut = (): Failure => ({ told: `not done within ${runMsMax} ms`, isTimeout: true });
+
+/** Returns the failed test, or undefined if all passed. @throws if the tests cannot run */
+async function failedTest(copy: string, tests: readonly string[]): Promise<Failure | undefined> {
+  if (tests.length === 0) return undefined;
+  const quickly = await runTests(copy, tests, "--bail", "1");
+  if (quickly.code === 0) return undefined;
+  if (quickly.code === undefined) return timedOut();
+  const files = [...new Set(failedIn(quickly.text).map(({ file }) => file))];
+  // A mutant that cannot run at all shows nothing.
+  if (files.length === 0) throw new Error(quickly.text.slice(0, 2000));
+  // A failure is repeated once, as a test may measure time, which a busy machine makes longer.
+  const again = await runTests(copy, files);
+  if (again.code === undefined) return timedOut();
+  const failed = failedIn(again.text);
+  return failed.find(({ isTimeout }) => !isTimeout) ?? failed[0];
+}
 
 /** Returns the failed check, or undefined if all passed. */
-async function failureIn(copy: string, tests: readonly string[]): Promise<string | undefined> {
-  if (tests.length > 0) {
-    const { code, text } = await runTests(copy, tests);
-    // A failure is repeated once, as a test may exceed its time limit on a busy machine.
-    const again = code === 0 ? code : (await runTests(copy, tests)).code;
-    const failed =
-      again === 0 ? undefined : text.split("\n").find((line) => /^not ok .* > /.test(line));
-    if (failed !== undefined) return failed.replace(/^not ok \d+ - /, "").replace(/ # time.*/, "");
-    // A mutant that cannot run at all shows nothing.
-    if (again !== 0) throw new Error(text.slice(0, 2000));
-  }
-  if (values.quick) return undefined;
-  const args = ["test/simulation/run.ts", "--unshrunk", "--mutant", "--seeds", values.seeds];
-  const { code, text } = await run(copy, args);
-  if (code === 0) return undefined;
+async function failureIn(copy: string, tests: readonly string[]): Promise<Failure | undefined> {
+  const failed = await failedTest(copy, tests);
+  if (values.quick || (failed !== undefined && !failed.isTimeout)) return failed;
+  const { code, text } = await runSimulations(copy);
+  if (code === undefined) return failed ?? timedOut();
+  if (code === 0) return failed;
   const lines = text.split("\n");
   const seed = lines.findIndex((line) => line.startsWith("Seed"));
-  return (
-    (seed < 0 ? lines.find((line) => line.startsWith("broken: ")) : lines[seed + 1]) ??
-    text.slice(0, 500)
-  );
+  const told = seed < 0 ? lines.find((line) => line.startsWith("broken: ")) : lines[seed + 1];
+  return { told: told ?? text.slice(0, 500), isTimeout: false };
 }
 
 async function twoAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>) {
@@ -110,19 +163,41 @@ async function twoAtOnce<Item>(items: readonly Item[], work: (item: Item) => Pro
   await Promise.all([worker(), worker()]);
 }
 
-/** Returns the tests that pass without a mutant. A test that fails anyway shows nothing. */
-async function passing(): Promise<ReadonlySet<string>> {
+type Outcome = "KILLED" | "SURVIVED" | "TIMED OUT" | "DOES NOT RUN";
+
+/** Breaks a copy, and returns what has noticed. */
+async function outcomeOf({ edits, tests }: Mutant): Promise<{ outcome: Outcome; told: string }> {
+  const copy = await copyWith(edits);
+  try {
+    const failed = await failureIn(copy, tests);
+    if (failed === undefined) return { outcome: "SURVIVED", told: "" };
+    return { outcome: failed.isTimeout ? "TIMED OUT" : "KILLED", told: failed.told };
+  } catch (error) {
+    return { outcome: "DOES NOT RUN", told: String(error) };
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Ends the process if the checks fail without a mutant, as then they would show nothing. Otherwise their time limits that of
+ * each mutant's runs.
+ */
+async function checkUnbroken(): Promise<void> {
   const tests = [...new Set(chosen.flatMap((mutant) => mutant.tests))];
+  const missing = tests.filter((test) => !existsSync(join(first, test)));
   const copy = await copyWith([]);
-  const passed = new Set<string>();
-  await twoAtOnce(tests, async (test) => {
-    const isThere = existsSync(join(first, test));
-    const { code } = isThere ? await runTests(copy, [test]) : { code: 1 };
-    if (code === 0) passed.add(test);
-    else console.log(`not used, as it fails without a mutant: ${test}`);
-  });
+  const startedAt = Date.now();
+  const failed =
+    missing.length > 0
+      ? { told: `there is no ${missing.join(", ")}` }
+      : await failureIn(copy, tests).catch((error: unknown) => ({ told: String(error) }));
   await rm(copy, { recursive: true, force: true });
-  return passed;
+  runMsMax = Math.max(runMsMin, 5 * (Date.now() - startedAt));
+  if (failed === undefined) return;
+  await rm(first, { recursive: true, force: true });
+  console.error(`Without a mutant it fails, so nothing can be shown:\n    ${failed.told}`);
+  process.exit(1);
 }
 
 const only = new RegExp(values.only);
@@ -132,28 +207,33 @@ const chosen = mutants.filter(
   ({ breaks, edits }) =>
     edits.map(({ code }) => search(code)).some(({ file }) => only.test(file)) || only.test(breaks),
 );
-const passed = await passing();
-const survivors: string[] = [];
+if (chosen.length === 0) {
+  console.error("There is no such mutant.");
+  process.exit(1);
+}
+await checkUnbroken();
+const lists: Record<Outcome, string[]> = {
+  KILLED: [],
+  SURVIVED: [],
+  "TIMED OUT": [],
+  "DOES NOT RUN": [],
+};
 await twoAtOnce(chosen, async (mutant) => {
-  const copy = await copyWith(mutant.edits);
   const startedAt = Date.now();
-  try {
-    const tests = mutant.tests.filter((test) => passed.has(test));
-    const told = await failureIn(copy, tests);
-    const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
-    console.log(`${told === undefined ? "SURVIVED" : "killed"} (${seconds} s): ${mutant.breaks}`);
-    if (told === undefined) survivors.push(mutant.breaks);
-    else console.log(`    ${told.slice(0, 150)}`);
-  } catch (error) {
-    survivors.push(mutant.breaks);
-    console.log(`DOES NOT RUN: ${mutant.breaks}\n${String(error).slice(0, 1500)}`);
-  } finally {
-    await rm(copy, { recursive: true, force: true });
-  }
+  const { outcome, told } = await outcomeOf(mutant);
+  const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
+  console.log(`${outcome} (${seconds} s): ${mutant.breaks}`);
+  if (told !== "") console.log(`    ${told.slice(0, 500)}`);
+  lists[outcome].push(mutant.breaks);
 });
 await rm(first, { recursive: true, force: true });
-console.log(
-  `${chosen.length - survivors.length} of ${chosen.length} were killed, ${survivors.length} survived.`,
-);
-for (const breaks of survivors) console.log(`SURVIVED: ${breaks}`);
-process.exit(survivors.length === 0 ? 0 : 1);
+console.log(`${lists.KILLED.length} of ${chosen.length} were killed.`);
+const hints = [
+  ["SURVIVED", "nothing has noticed it"],
+  ["TIMED OUT", "neither killed nor survived, as only time limits have failed"],
+  ["DOES NOT RUN", "shows nothing"],
+] as const;
+for (const [outcome, hint] of hints) {
+  for (const breaks of lists[outcome]) console.log(`${outcome}, ${hint}: ${breaks}`);
+}
+process.exit(lists.KILLED.length === chosen.length ? 0 : 1);

@@ -1,5 +1,5 @@
 import { callIdOf } from "../../shared/calls/ids.ts";
-import { type StoredText, storedDocument } from "../../shared/documents/stored-text.ts";
+import { type StoredText, storedDocument } from "../../shared/ports/stored-document.ts";
 import { openStates } from "./event-rules.ts";
 
 /**

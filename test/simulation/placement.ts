@@ -1,11 +1,15 @@
-import type { Route } from "../../shared/providers/index.ts";
+import type { Route } from "../../shared/calls/route.ts";
 
 /** A request of ours for one call, as received by the provider. */
 export interface Requested {
   id: string;
   account: string;
   route: Route;
+  /** Time at which its adapter was asked to dial, by its permit. */
   at: number;
+  /** Time at which the request by which the phone rings has left. */
+  leftAt: number;
+  /** Time limit of that request. */
   timeoutMs: number;
 }
 

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import { accountNameOf } from "../../shared/calls/route.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Tokens in the clear, as held by a client and an operator. */
@@ -53,7 +55,7 @@ function planJson(traits: PlanTraits, isOld: boolean) {
     command: { provider: "telnyx", connection: "c", from },
     listed: { provider: "twilio", from, stream: "wss://audio.example/stream" },
     known: { provider: "vapi", agent: "assistant", from: "number-id" },
-    office: { provider: "webhook", url: "https://plain.example/office", callingHours: "office" },
+    office: { provider: "livekit", agent: "caller", trunk: "ST_1", callingHours: "office" },
   };
   const { [newAgent]: _, ...agentsBefore } = agents;
   return {
@@ -64,6 +66,7 @@ function planJson(traits: PlanTraits, isOld: boolean) {
       telnyx: { timeoutSeconds: 10, callsPerSecond: 0.5 },
       twilio: { timeoutSeconds: 10, callsPerSecond: 1, burst: 3 },
       vapi: { timeoutSeconds: 20 },
+      livekit: { baseUrl: "https://rooms.example", timeoutSeconds: 20 },
     },
     callingHours: {
       default: hours ? { "mon-sun": ["09:00-20:00"] } : "always",
@@ -79,6 +82,9 @@ function planJson(traits: PlanTraits, isOld: boolean) {
   };
 }
 
+/** The secret by which the webhook signs its callbacks. */
+export const webhookSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+
 /** Returns the variables of both functions. */
 export function environment(traits: PlanTraits, isOld = false): Record<string, string> {
   return {
@@ -90,12 +96,14 @@ export function environment(traits: PlanTraits, isOld = false): Record<string, s
     ]),
     OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
     HASH_KEY: "5f".repeat(32),
-    WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString("base64")}`,
+    WEBHOOK_SECRET: webhookSecret,
     FORMER_SECRET: `whsec_${Buffer.alloc(32, 8).toString("base64")}`,
     TELNYX_API_KEY: "telnyx-key",
     TWILIO_ACCOUNT_SID: "AC00000000000000000000000000000000",
     TWILIO_AUTH_TOKEN: "twilio-token",
     VAPI_API_KEY: "vapi-key",
+    LIVEKIT_API_KEY: "livekit-key",
+    LIVEKIT_API_SECRET: "livekit-secret",
     EVENTS_SECRET: `whsec_${Buffer.alloc(32, 9).toString("base64")}`,
     EVENTS_SECOND_SECRET: `whsec_${Buffer.alloc(32, 10).toString("base64")}`,
     ...(traits.results ? { PUBLIC_URL: "https://calls.example.com" } : {}),
@@ -104,4 +112,19 @@ export function environment(traits: PlanTraits, isOld = false): Record<string, s
 
 export function planOf(scenario: Scenario): DialPlan {
   return parseDialPlan(planJson(scenario, false), {});
+}
+
+/** Notes that the accounts of a plan have answered quickly. */
+export async function knowAccounts(
+  plan: DialPlan,
+  documents: Documents,
+  version: () => string,
+): Promise<void> {
+  const names = new Set(Object.values(plan.agents).map(accountNameOf));
+  const value = { quick: true, busy: false };
+  const changes = [...names].map((key) => ({
+    next: { kind: "account" as const, key, version: version(), value, expiresAt: null },
+    seen: null,
+  }));
+  await documents.write(changes);
 }

@@ -1,5 +1,6 @@
-import type { DialerDeps, DialerMemory } from "../../functions/dialer/context.ts";
+import type { DialerDeps, DialerMemory } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
+import type { Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 
 /** A process that runs dialers. It keeps its memory between them until it is killed. */
@@ -10,12 +11,33 @@ export interface Process {
   /** True if it runs a later version of the code, which knows more fields and states of a row. */
   isLater: boolean;
   underWay: number;
+  /** The time by its own clock. */
+  now(): number;
+}
+
+/** Maximum difference of a clock that is set by NTP, and a step of one that was set wrongly. */
+const apartMs = 2_000;
+const stepMs = 3_600_000;
+
+/** Creates the clock of one process: it differs from the others', or is an hour off for some minutes. */
+export function createOwnClock(world: World, clocks: Scenario["clocks"]): () => number {
+  if (clocks === "same") return world.now;
+  const offsetMs = Math.round((2 * world.random() - 1) * apartMs);
+  const stepsAt = world.now() + world.between(1_000, 600_000);
+  const stepsBackAt = stepsAt + world.between(1_000, 600_000);
+  const ofStepMs = clocks === "stepping" && world.chance(0.5) ? stepMs : 0;
+  const directed = world.chance(0.5) ? ofStepMs : -ofStepMs;
+  return () => {
+    const now = world.now();
+    return now + offsetMs + (now >= stepsAt && now < stepsBackAt ? directed : 0);
+  };
 }
 
 /** Creates the processes of a dialer. A free one is reused, and now and then a busy one, like a Worker's isolate. */
 export function createProcesses(
   world: World,
   traits: () => { isOld: boolean; isLater: boolean },
+  clocks: Scenario["clocks"],
   depsOf: (process: Process) => DialerDeps,
 ) {
   let processes: Process[] = [];
@@ -28,7 +50,8 @@ export function createProcesses(
     );
     const found = fits[Math.floor(world.random() * fits.length)];
     if (found !== undefined) return found;
-    const made = { memory: createDialerMemory(), isOld, isLater, underWay: 0 };
+    const now = createOwnClock(world, clocks);
+    const made = { memory: createDialerMemory(), isOld, isLater, underWay: 0, now };
     processes.push(made);
     return made;
   };
@@ -42,7 +65,7 @@ export function createProcesses(
     ): Promise<Result | undefined> {
       const process = take();
       process.underWay += 1;
-      const deadline = world.now() + lifeMs;
+      const deadline = process.now() + lifeMs;
       const ended = await world.invoke(
         name,
         async () => ({ result: await work(depsOf(process), deadline) }),

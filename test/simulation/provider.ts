@@ -1,12 +1,9 @@
-import type {
-  DialingProvider,
-  DialOutcome,
-  FoundCall,
-} from "../../shared/providers/dialing-provider.ts";
-import { accountNameOf, type Route } from "../../shared/providers/index.ts";
+import type { DialingProvider, DialOutcome, FoundCall } from "../../shared/providers/provider.ts";
+import { accountNameOf, type Route } from "../../shared/calls/route.ts";
 import { createRecords, isTelling, lifeFrom, listLagMs } from "./lives.ts";
 import { OutsideError } from "./outside.ts";
 import type { CallingBack, Placement, Requested } from "./placement.ts";
+import { type Send, Withheld } from "../../shared/lib/http-client.ts";
 import type { World } from "./world.ts";
 
 /** Possible fates of a request, by their frequency, beside being placed and answered. */
@@ -65,15 +62,42 @@ export function createSimulatedProvider(
     return "placed";
   };
 
+  /** Dials in steps, at each of which the process may stand still: earlier requests, the connection, the request. */
   async function dial(
-    { call, attempt, timeoutSeconds, callbackUrl }: Parameters<DialingProvider<Route>["dial"]>[0],
+    request: Parameters<DialingProvider<Route>["dial"]>[0],
     route: Route,
+  ): Promise<DialOutcome> {
+    const at = world.now();
+    const { timeoutSeconds, ring } = request;
+    const isLater = route.type === "livekit";
+    if (isLater) {
+      world.mayStop("an agent is dispatched");
+      await world.wait(world.between(5, (timeoutSeconds * 1000) / 4), "an agent is dispatched");
+    }
+    const ringSeconds = isLater ? timeoutSeconds / 2 : timeoutSeconds;
+    let outcome: Promise<DialOutcome> | undefined;
+    const send: Send = async (_url, { mayLeave }) => {
+      world.mayStop("a connection");
+      await world.wait(world.between(1, 300), "a connection");
+      if (mayLeave?.() === false) throw new Withheld("not any more");
+      outcome = answered(request, route, { at, timeoutMs: ringSeconds * 1000 });
+      return new Response();
+    };
+    const { signal } = new AbortController();
+    const sent = { headers: {}, redirect: "manual", signal } as const;
+    await ring(send, ringSeconds)("https://provider.example", sent);
+    return outcome ?? { kind: "unknown", code: "nothing_sent" };
+  }
+
+  async function answered(
+    { call, attempt, callbackUrl }: Parameters<DialingProvider<Route>["dial"]>[0],
+    route: Route,
+    { at, timeoutMs }: { at: number; timeoutMs: number },
   ): Promise<DialOutcome> {
     world.note(`request ${call.id} attempt ${attempt} to ${accountNameOf(route)}`);
     const account = accountNameOf(route);
-    const at = world.now();
-    const timeoutMs = timeoutSeconds * 1000;
-    const request = { id: call.id, account, route, at, timeoutMs };
+    const leftAt = world.now();
+    const request = { id: call.id, account, route, at, leftAt, timeoutMs };
     requests.push(request);
     if (callbackUrl !== undefined) callbacks().offer(callbackUrl);
     const key = keyOf(call.id, attempt, route);
@@ -83,14 +107,14 @@ export function createSimulatedProvider(
       return outcome;
     };
     const known = key === undefined ? undefined : remembered.get(key);
-    if (known !== undefined && known.until > at) {
+    if (known !== undefined && known.until > leftAt) {
       stats.suppressed += 1;
       return answer(100, { kind: "placed", providerCallId: known.providerCallId });
     }
     const place = (afterMs: number): string => {
       doomed.add(call.id);
       const providerCallId = `provider_${world.hex()}`;
-      const until = at + (route.type === "telnyx" ? commandMemoryMs : Infinity);
+      const until = leftAt + (route.type === "telnyx" ? commandMemoryMs : Infinity);
       if (key !== undefined) remembered.set(key, { providerCallId, until });
       world.after(afterMs, "a phone rings", () => {
         world.note(`placed ${call.id}`);

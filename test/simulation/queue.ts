@@ -1,12 +1,13 @@
-import type { DialerDeps } from "../../functions/dialer/context.ts";
-import { handleDeadLetters } from "../../functions/dialer/dead-letters.ts";
-import { handleMessages } from "../../functions/dialer/handle-messages.ts";
-import { acknowledgeDeadEvents, handleEvents } from "../../functions/dialer/handle-events.ts";
-import type * as z from "../../shared/platform/zod.ts";
-import type { AckOrRetry, CallQueue, Delivered } from "../../shared/queue/call-queue.ts";
-import { type EventMessage, eventMessageSchema } from "../../shared/queue/event-messages.ts";
-import { jsonOf, type MessageText } from "../../shared/queue/message-text.ts";
-import { type Message, messageSchema } from "../../shared/queue/messages.ts";
+import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
+import { handleDeadLetters } from "../../functions/dialer/consume/consume-dead-letters.ts";
+import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
+import { handleDeadEvents } from "../../functions/dialer/consume/dead-events.ts";
+import { handleEvents } from "../../functions/dialer/consume/consume-events.ts";
+import type * as z from "../../shared/lib/zod.ts";
+import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
+import { type EventMessage, eventMessageSchema } from "../../shared/ports/event-messages.ts";
+import { jsonOf, type MessageText } from "../../shared/ports/request-message.ts";
+import { type Message, messageSchema } from "../../shared/ports/call-messages.ts";
 import { ask, type Faults } from "./outside.ts";
 import type { Processes } from "./processes.ts";
 import type { World } from "./world.ts";
@@ -57,7 +58,7 @@ export const eventsUse: QueueUse<EventMessage> = {
   prefix: "events: ",
   schema: eventMessageSchema,
   handle: handleEvents,
-  bury: async (delivered, deps) => acknowledgeDeadEvents(delivered, deps),
+  bury: handleDeadEvents,
 };
 
 /** Size above which bodies lie in object storage. */
@@ -79,13 +80,15 @@ export function createSimulatedQueue<Sent>(
   let running = 0;
   let sent = 0;
   const stats = { again: 0, doubled: 0 };
-  /** All messages that were ever taken. */
+  /** All messages that were ever taken, and when. */
   const seen: Sent[] = [];
+  const seenAt: number[] = [];
   const thrown: string[] = [];
 
   const put = (message: Sent | MessageText, delaySeconds: number) => {
     const json = jsonOf(message);
     seen.push(schema.parse(JSON.parse(json)));
+    seenAt.push(world.now());
     const copies = world.chance(traits().double) ? 2 : 1;
     stats.doubled += copies - 1;
     for (let copy = 0; copy < copies; copy++) {
@@ -105,7 +108,6 @@ export function createSimulatedQueue<Sent>(
   const deliveredOf = ({ id, json, attempt }: Queued): Delivered => ({
     attempt,
     id,
-    large: json.length > inlineBytesMax,
     open: () => opened(json),
   });
 
@@ -210,6 +212,7 @@ export function createSimulatedQueue<Sent>(
     queue,
     stats,
     seen,
+    seenAt,
     thrown,
     /** Delivers a message again that was delivered before. */
     repeat: (message: Sent) => put(message, 0),

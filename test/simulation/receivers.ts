@@ -1,4 +1,4 @@
-import type { EventAnswer, PostEvent } from "../../functions/dialer/events/post-event.ts";
+import type { EventAnswer, PostEvent } from "../../functions/dialer/runtime/post-event.ts";
 import type { Habits, Receiving, Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 
@@ -9,6 +9,8 @@ export interface PostSeen {
   /** JSON. */
   body: string;
   at: number;
+  /** Time at which its function has the answer. Infinity: it died, or stands still. */
+  until: number;
   isTaken: boolean;
 }
 
@@ -47,12 +49,14 @@ export function createReceivers(world: World, { receivers }: Scenario, isStormy:
     await world.wait(0, "post");
     const fate = chosen(one);
     const isTaken = fate === "taking" || fate === "breakingOff";
-    seen.push({ receiver: name, id, body, at: world.now(), isTaken });
+    const post: PostSeen = { receiver: name, id, body, at: world.now(), until: Infinity, isTaken };
+    seen.push(post);
     world.note(`post ${id} to ${name}: ${fate}`);
     const answer = async (ms: number, told: EventAnswer): Promise<EventAnswer> => {
       await world.wait(ms, "a receiver");
       world.mayStop("a receiver answers");
       await world.wait(0, "a receiver answers");
+      post.until = world.now();
       return told;
     };
     const quickMs = world.between(5, 1000);

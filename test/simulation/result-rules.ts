@@ -1,6 +1,6 @@
 import type { CallResult } from "../../shared/calls/call-result.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import type { CalledBack } from "./callbacks.ts";
 import type { Answer } from "./clients.ts";
 import { isTelling, listLagMs } from "./lives.ts";
@@ -27,7 +27,7 @@ export interface ResultsHappened {
 const waitMs = waitMinutes * 60_000;
 /** Maximum time for which a dialer of the previous plan may still be at work, or stand still. */
 const oldLifeMs = 2_400_000;
-const doorStatuses = new Set([204, 404, 405, 503]);
+const doorStatuses = new Set([204, 401, 404, 405, 503]);
 
 /** True if a result tells how a call ended. */
 export function isEnd(result: CallResult | null): boolean {

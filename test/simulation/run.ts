@@ -7,7 +7,8 @@
  */
 import { parseArgs } from "node:util";
 import { runDirected } from "./directed.ts";
-import { explorations, explore, isShort } from "./interleavings.ts";
+import { explorations, isShort } from "./explorations.ts";
+import { explore } from "./interleavings.ts";
 import { longSchedules, quickSchedules } from "./schedules.ts";
 import { restoredScenarios } from "./restores.ts";
 import { runSeeds, textOf } from "./seeds.ts";
@@ -44,7 +45,7 @@ async function runTroubled(count: number): Promise<void> {
   if (count > 0) console.log(`${count} simulations of trouble: 0 violations.`);
 }
 
-async function runSchedules(schedules: typeof quickSchedules): Promise<void> {
+async function runSchedules(schedules: typeof longSchedules): Promise<void> {
   for (const [name, all] of Object.entries(schedules)) {
     const { runs, frozen, broken } = await runDirected(all());
     console.log(`${name}: ${runs} schedules, in which ${frozen} functions stood still`);

@@ -32,6 +32,12 @@ export interface Scenario {
   sweepLost: number;
   /** Maximum lag of the ledger's indexes. */
   lagSeconds: number;
+  /** The clocks of processes: the same, up to 2 s apart, or besides an hour off for some minutes. */
+  clocks: "same" | "apart" | "stepping";
+  /** True if every account has answered quickly before, so that fresh calls need no dispatcher. */
+  isKnown: boolean;
+  /** True if a dispatcher ends where nothing is due soon, and is woken. */
+  endsIdle: boolean;
   /** Lifetime of a call. */
   expireHours: number;
   /** Time for which some dialers run the previous plan, which lacks an agent and has another's account wrong. */
@@ -163,6 +169,11 @@ const calm: Weather = {
 };
 export const calmWeather: Weather = calm;
 
+/** True if nothing fails in a scenario but functions that it makes stand still. */
+export function isCalm({ weather, outages, later, oldPlanSeconds }: Scenario): boolean {
+  return weather === calmWeather && outages.length === 0 && later === 0 && oldPlanSeconds === 0;
+}
+
 const chance = (most: number) =>
   // Whole numbers are used, as shrunk fractions are nearly always close to zero.
   fc.oneof(
@@ -268,6 +279,9 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   lateSeconds: fc.constantFrom(0, 5, 90),
   sweepLost: chance(0.3),
   lagSeconds: fc.constantFrom(0, 1, 5),
+  clocks: fc.constantFrom("same", "same", "apart", "stepping"),
+  isKnown: fc.boolean(),
+  endsIdle: fc.boolean(),
   expireHours: fc.constantFrom(30, 30, 3),
   oldPlanSeconds: fc.constantFrom(0, 0, 600, 3600),
   later: chance(0.6),

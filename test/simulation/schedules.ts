@@ -9,10 +9,19 @@ import {
 } from "./directed.ts";
 import { downForDays, told } from "./directed-events.ts";
 import { askedAbout, calledBackLate } from "./directed-results.ts";
-import { landingLate, oldPlan, overTheCap, redialedAgain, repeatedLate } from "./directed-more.ts";
+import { dispatcherStandingStill } from "./directed-dispatchers.ts";
+import {
+  dialingInSteps,
+  removalLandingLate,
+  landingLate,
+  oldPlan,
+  overTheCap,
+  redialedAgain,
+  repeatedLate,
+} from "./directed-more.ts";
 
 /** Schedules that random simulation would seldom find, by their content. The quick ones take some seconds each. */
-export const quickSchedules: Record<string, () => Iterable<Directed>> = {
+export const schedulesOfCalls: Record<string, () => Iterable<Directed>> = {
   "hours close while calls wait for a place": closing,
   "a call is sent once more": sentOnceMore,
   "a moment of the pace is waited for": waitingForPace,
@@ -21,11 +30,20 @@ export const quickSchedules: Record<string, () => Iterable<Directed>> = {
   "one delivery brings more calls to a person than may be made": overTheCap,
   "a request is repeated once its calls' time is over": repeatedLate,
   "a dialer runs the plan before": oldPlan,
+  "a pause is removed late": removalLandingLate,
+  "a process stands still in the midst of dialing": dialingInSteps,
+  "a dispatcher stands still": dispatcherStandingStill,
+};
+
+/** As quick ones of what becomes of calls, and of how it is told. */
+export const schedulesOfEnds: Record<string, () => Iterable<Directed>> = {
   "a call's result is asked for": askedAbout,
   "a provider calls back late": calledBackLate,
   "events are told": told,
   "a receiver is down for three days": downForDays,
 };
+
+export const quickSchedules = { ...schedulesOfCalls, ...schedulesOfEnds };
 
 export const longSchedules: Record<string, () => Iterable<Directed>> = {
   "what was given up lands late": landingLate,

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { searchIn } from "./mutant.ts";
 import { mutants } from "./mutant-list.ts";
@@ -30,5 +31,11 @@ describe("the list of mutants", () => {
     for (const { code } of mutants.flatMap(({ edits }) => edits)) {
       expect(search(code).start).toBeGreaterThan(0);
     }
+  });
+
+  it("names tests that there are", () => {
+    const tests = new Set(mutants.flatMap((mutant) => mutant.tests));
+    expect([...tests].filter((test) => !existsSync(test))).toEqual([]);
+    expect(tests.size).toBeGreaterThan(20);
   });
 });

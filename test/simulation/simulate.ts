@@ -1,36 +1,36 @@
 import { createApp } from "../../functions/api/app.ts";
 import { bundledParts } from "../../functions/api/parts.ts";
-import { purge } from "../../functions/dialer/purge.ts";
-import { sweep } from "../../functions/dialer/sweep.ts";
-import type { Log, LogFields } from "../../shared/platform/log.ts";
-import { callsOf } from "../../shared/queue/messages.ts";
+import type { Log, LogFields } from "../../shared/lib/log.ts";
+import { callsOf } from "../../shared/ports/call-messages.ts";
 import {
   readApiSettings,
   readDialerSettings,
   readOperators,
   readTokens,
   valueOf,
-} from "../../shared/platform/settings.ts";
+} from "../../shared/settings/settings.ts";
 import { createCallbacks } from "./callbacks.ts";
 import { type Answer, createClients } from "./clients.ts";
 import { createSimulatedDocuments } from "./documents.ts";
+import { breakerViolations } from "./breaker-rules.ts";
+import { createClock } from "./clock.ts";
 import { violationsOf } from "./invariants.ts";
 import { createSimulatedLedger } from "./ledger.ts";
 import { createOperatorActs } from "./operator-acts.ts";
 import { weeksLater } from "./later.ts";
-import { environment, planOf } from "./plan.ts";
-import type { EpochStore } from "../../shared/documents/restore.ts";
+import { environment, knowAccounts, planOf } from "./plan.ts";
+import type { EpochStore } from "../../shared/policy/restore.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { ask, type Faults } from "./outside.ts";
-import { createProcesses } from "./processes.ts";
+import { createOwnClock, createProcesses } from "./processes.ts";
 import { createSimulatedProvider } from "./provider.ts";
 import { createReceivers } from "./receivers.ts";
 import { eventViolations } from "./event-rules.ts";
-import { nextWorkAt } from "./next-work.ts";
 import { createRestores } from "./restores.ts";
 import { isEnd, resultViolations } from "./result-rules.ts";
 import { callsUse, createSimulatedQueue, eventsUse, type QueueTraits } from "./queue.ts";
-import { calmWeather, type Scenario } from "./scenario.ts";
+import { calmWeather, isCalm, type Scenario } from "./scenario.ts";
+import { turnViolations } from "./turn-rules.ts";
 import { noStops, World } from "./world.ts";
 
 const hourMs = 3_600_000;
@@ -38,6 +38,8 @@ const hourMs = 3_600_000;
 const firstStart = Date.parse("2026-10-22T12:00:00Z");
 /** Time at which faults end. The remaining work must be done without them. */
 const stormMs = 1.2 * hourMs;
+/** Time after the storm in which what is under way ends: late messages, requests that take long, and their claims. */
+const afterStormMs = 150_000;
 /** Maximum duration of an API invocation. */
 const apiLifeMs = 30_000;
 
@@ -153,7 +155,8 @@ export async function simulate(
       isOld: world.now() < startAt + scenario.oldPlanSeconds * 1000 && world.chance(0.5),
       isLater: isStormy() && world.chance(scenario.later),
     }),
-    ({ memory, isOld, isLater }) => ({
+    scenario.clocks,
+    ({ memory, isOld, isLater, now }) => ({
       queue: queue.queue,
       eventsQueue: events.queue,
       ledger: ledger.reach(faultsOf("ledger"), isLater),
@@ -165,9 +168,12 @@ export async function simulate(
         },
       },
       settings: isOld ? oldSettings : settings,
-      clock: { now: world.now, sleep },
+      clock: { now, sleep },
       random: { version: world.version, fraction: world.random },
       concurrency: 4,
+      consumers: scenario.consumers,
+      dispatcher: clock.traits,
+      ...(scenario.endsIdle ? { wakeDispatcher: clock.wakeDispatcher } : {}),
       sweepSeconds: 60,
       log,
       memory,
@@ -186,6 +192,14 @@ export async function simulate(
   });
   const queue = createSimulatedQueue(world, faultsOf("queue"), queueTraits, processes, callsUse);
   const events = createSimulatedQueue(world, faultsOf("queue"), queueTraits, processes, eventsUse);
+  const clock = createClock(world, scenario, processes, {
+    ledger,
+    documents,
+    queues: [queue, events],
+    isStormy,
+    thrown: queue.thrown,
+  });
+  if (scenario.isKnown) await knowAccounts(plan, documents.memory, world.version);
   const app = createApp({
     queue: queue.queue,
     eventsQueue: events.queue,
@@ -196,7 +210,7 @@ export async function simulate(
     operatorOf: readOperators(variables, log),
     parts: bundledParts,
     readServed: () => Promise.reject(new Error("no simulated operator opens the page")),
-    clock: { now: world.now },
+    clock: { now: createOwnClock(world, scenario.clocks === "same" ? "same" : "apart") },
     randomId: world.hex,
     log,
   });
@@ -230,27 +244,8 @@ export async function simulate(
     world.stops = noStops;
   });
 
-  /** The schedule's interval is a minute, and longer once calls only wait. */
   const downMs = Math.max(0, ...scenario.receivers.map(({ downSeconds }) => downSeconds * 1000));
   const endAt = startAt + (30 + 3) * hourMs + downMs;
-  const invoke = (name: "sweep" | "purge") => {
-    const run = name === "sweep" ? sweep : purge;
-    void processes
-      .run(name, scenario.lifeSeconds * 1000, run)
-      .catch((error: unknown) => queue.thrown.push(`thrown: by the ${name}, ${String(error)}`));
-  };
-  const tick = () => {
-    const waits = nextWorkAt(ledger.stored, documents.stored) - world.now() - 100_000;
-    const isQuiet = !isStormy() && queue.isQuiet() && events.isQuiet() && waits > 60_000;
-    if (!isStormy() || !world.chance(scenario.sweepLost)) invoke("sweep");
-    world.after(isQuiet ? Math.min(waits, 6 * hourMs) : 60_000, "the clock's minute", () => {
-      if (world.now() < endAt) tick();
-    });
-  };
-  const hourly = () => {
-    invoke("purge");
-    if (world.now() < endAt) world.after(hourMs, "the clock's hour", hourly);
-  };
   const takeRows = () => {
     ledger.takeOne();
     world.after(world.between(20_000, 600_000), "a later version takes a row", () => {
@@ -258,10 +253,23 @@ export async function simulate(
     });
   };
   if (scenario.later > 0.3) world.after(60_000, "a later version takes a row", takeRows);
-  world.after(world.random() * 60_000, "the clock's minute", tick);
-  world.after(world.random() * hourMs, "the clock's hour", hourly);
+  clock.begin(endAt);
 
   await world.run(endAt);
+  const rules = {
+    plan,
+    rows: [...ledger.versions],
+    hidden: ledger.hidden,
+    documents: [...documents.versions],
+    dispatches: queue.seen.flatMap((message, index) =>
+      message.kind === "dispatch" ? [{ message, at: queue.seenAt[index] ?? 0 }] : [],
+    ),
+    requests: [...provider.requests],
+    calmFrom: isCalm(scenario)
+      ? world.frozenUntil
+      : Math.max(stormEnd, world.frozenUntil) + afterStormMs,
+    endAt,
+  };
   const seen = await operator.everything();
   const calls = queue.seen.flatMap((message) => (message.kind === "calls" ? callsOf(message) : []));
   const repeated = queue.stats.again + queue.stats.doubled + clients.repeats();
@@ -310,7 +318,11 @@ export async function simulate(
       ...ledger.violations,
       ...ledger.dialedUnseen(provider.requests),
       ...violationsOf(happened),
-      ...resultViolations(results),
+      ...(scenario.restore === undefined && scenario.clocks === "same"
+        ? [...turnViolations(rules), ...breakerViolations({ ...rules, calls })]
+        : []),
+      // By a clock that is an hour ahead the wait for a result is over too soon.
+      ...(scenario.clocks === "stepping" ? [] : resultViolations(results)),
       ...eventViolations(told),
       ...(scenario.seed % 4 === 0 && scenario.restore === undefined
         ? await weeksLater(world, { queue, events, processes, provider })

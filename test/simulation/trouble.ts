@@ -1,16 +1,16 @@
-import type { DialerDeps } from "../../functions/dialer/context.ts";
+import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import type { Call } from "../../shared/calls/call.ts";
+import type { Call } from "../../shared/calls/call-request.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
+import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { type Bench, numberOf, pause, request } from "../support/dialer-calls.ts";
 import { peakOf } from "./rates.ts";
 
 /**
  * Several clients and agents whose accounts are in all kinds of trouble for minutes, beside some that are
- * well. Functions share nothing but ledger and queue, their clocks differ by up to two seconds, and sweeps
- * die half-way or overlap.
+ * well. Functions share nothing but ledger and queue, their clocks differ by up to two seconds, and sweeps and
+ * dispatchers die half-way or overlap.
  */
 
 const minuteMs = 60_000;
@@ -23,8 +23,11 @@ const agents = {
   paced: host("paced"),
   hangs: host("hangs"),
   fails: host("fails"),
-  /** Both use one account: the list of one is refused. */
+  /** They use one account: the list of one is refused, others hang, are busy and are denied, and one is well. */
   refused: host("shared"),
+  stuck: host("shared"),
+  busy: host("shared"),
+  denied: host("shared"),
   beside: host("shared"),
   /** Half of its numbers are forbidden. */
   forbidden: host("forbidden"),
@@ -38,10 +41,14 @@ const { gone: _gone, ...withoutGone } = agents;
 const healthy: readonly Agent[] = ["well", "paced", "beside", "forbidden"];
 const clients = ["crm", "shop", "clinic"];
 /** Maximum delay of a healthy agent's call. */
-const lateMsMax = 3 * minuteMs;
+const lateMsMax = 1.5 * minuteMs;
 const expireAfterHours = 1;
-/** Minimum interval of an open breaker's probes, less the difference of clocks. */
-const probeMsMin = 10_000;
+/** Agents whose calls are surely not placed at first, and are sent again. */
+const sentAgain: readonly Agent[] = ["fails", "busy", "denied"];
+/** Interval from which on the requests of a backlog are probes: later ones come every two minutes. */
+const probeMsMin = 60_000;
+/** Number of deliveries at once, each in a process of its own. */
+const consumers = 8;
 
 /** Returns a generator of numbers between 0 and 1 from a seed (mulberry32). */
 function randomOf(seed: number): () => number {
@@ -66,20 +73,22 @@ export async function simulateTrouble(seed: number): Promise<string[]> {
     ]),
   );
   const plan = { agents, providers, expireAfterHours, reviewAfterSeconds: 600 };
-  const bench = createDialerBench({ plan, startAt: "2026-06-01T10:00Z" });
+  const bench = createDialerBench({ plan, consumers, startAt: "2026-06-01T10:00Z", isNew: true });
   const startedAt = bench.now();
   bench.deps.random.fraction = random;
   bench.answer = (call) => answerOf(call, bench, bench.now() - startedAt < troubledMs, random);
-  const processes = Array.from({ length: 8 }, () => ({
+  const processOf = () => ({
     memory: createDialerMemory(),
     clock: { now: offClock(bench, between(-2000, 2000)), sleep: bench.sleep },
-  }));
-  const sweeper = () => dyingSweeper(bench, random, between(5, 60));
+  });
+  const processes = Array.from({ length: consumers }, processOf);
+  const sweeper = () => dying(bench, random, between(5, 60));
+  const dispatcher = () => ({ ...processOf(), ...dying(bench, random, between(5, 200)) });
   const accepted: Call[] = [];
   let nextSweepAt = startedAt;
   const simulate = async (seconds: number) => {
     const firstSweepSeconds = (nextSweepAt - bench.now()) / 1000;
-    await bench.simulate(seconds, { consumers: 8, processes, sweeper, firstSweepSeconds });
+    await bench.simulate(seconds, { consumers, processes, sweeper, dispatcher, firstSweepSeconds });
     while (nextSweepAt <= bench.now()) nextSweepAt += minuteMs;
   };
   for (let step = 0; step < 60; step++) {
@@ -100,13 +109,13 @@ function offClock(bench: Bench, offsetMs: number): () => number {
 }
 
 /**
- * Returns a sweeper whose reads and writes sometimes go unanswered from some time on: it has died, and its
- * lease stands.
+ * Returns the ports of a function whose reads and writes sometimes go unanswered from some time on: it has died, and
+ * its lease or its last beat stands.
  */
-function dyingSweeper(bench: Bench, random: () => number, callsLeft: number): Partial<DialerDeps> {
+function dying(bench: Bench, random: () => number, callsLeft: number): Partial<DialerDeps> {
   if (random() < 0.7) return {};
   let left = callsLeft;
-  const dying = <Port extends object>(port: Port): Port =>
+  const failing = <Port extends object>(port: Port): Port =>
     new Proxy(port, {
       get(target, name, receiver) {
         const method: unknown = Reflect.get(target, name, receiver);
@@ -117,7 +126,7 @@ function dyingSweeper(bench: Bench, random: () => number, callsLeft: number): Pa
             : new Promise(() => undefined);
       },
     });
-  return { ledger: dying(bench.rows), documents: dying(bench.documents) };
+  return { ledger: failing(bench.rows), documents: failing(bench.documents) };
 }
 
 /** Returns the calls accepted within ten seconds: for healthy accounts no more than they can take. */
@@ -128,6 +137,9 @@ function arrivalsOf(bench: Bench, random: () => number, callsPerSecond: number):
     hangs: 120,
     fails: 60,
     refused: 60,
+    stuck: 60,
+    busy: 60,
+    denied: 30,
     beside: 10,
     forbidden: 10,
     gone: 5,
@@ -160,7 +172,7 @@ async function answerOf(
   random: () => number,
 ): Promise<DialOutcome> {
   const agent = call.request.agent_id;
-  if (agent === "hangs" && isTroubled) {
+  if ((agent === "hangs" || agent === "stuck") && isTroubled) {
     await bench.sleep(10_000);
     return { kind: "unknown", code: "time_out" };
   }
@@ -168,6 +180,10 @@ async function answerOf(
   if (agent === "fails" && isTroubled) {
     return { kind: "not_placed", code: "http_503", unanswered: true };
   }
+  if (agent === "busy" && isTroubled) {
+    return { kind: "not_placed", code: "http_429", retryAfterSeconds: Math.floor(random() * 60) };
+  }
+  if (agent === "denied" && isTroubled) return { kind: "account_refused", code: "http_401" };
   if (agent === "refused") return { kind: "rejected", code: "http_422" };
   if (agent === "forbidden" && isForbidden(call)) {
     return { kind: "rejected", code: "telnyx_d13", blamesNumber: true };
@@ -186,12 +202,14 @@ async function violationsOf(
     dialedAt.set(call.id, [...(dialedAt.get(call.id) ?? []), at]);
   }
   const isHealthy = new Set<string>(healthy);
+  const isSentAgain = new Set<string>(sentAgain);
   const turns = turnsOf(accepted, callsPerSecond);
   for (const call of accepted) {
     const agent = call.request.agent_id;
     const [at, ...again] = dialedAt.get(call.id) ?? [];
     const { state } = (await bench.row(call.id)) ?? {};
-    if (again.length > 0 && agent !== "fails") violations.push(`${call.id} of ${agent} sent twice`);
+    if (again.length > 0 && !isSentAgain.has(agent))
+      violations.push(`${call.id} of ${agent} sent twice`);
     if (state === undefined || state === "WAITING" || state === "DIALING") {
       violations.push(`${call.id} of ${agent} was left ${state ?? "without a row"}`);
     }
@@ -222,19 +240,22 @@ function turnsOf(accepted: readonly Call[], callsPerSecond: number): Map<string,
 }
 
 /**
- * Checks that probes of the failing account rotate. Requests this far apart are probes, and a call must not
- * be probed with twice in a row while others wait.
+ * Checks that the probes of a failing backlog rotate. Requests this far apart are probes, and a call must not be probed with
+ * twice in a row while others wait.
  */
 function probesOf(bench: Bench): string[] {
   const failing = bench.dialed.filter(({ call }) => call.request.agent_id === "fails");
-  const probedAgain = failing.filter(({ call, at }, index) => {
-    const [earlier, before] = [failing[index - 2], failing[index - 1]];
-    if (earlier === undefined || before === undefined || before.call.id !== call.id) return false;
-    if (before.at - earlier.at <= probeMsMin) return false; // not a probe yet
-    const others = failing
-      .slice(index)
-      .some((one) => one.call.id !== call.id && one.call.acceptedAt < before.at);
-    return others && at - before.at > probeMsMin;
+  const backlogs = Map.groupBy(failing, ({ call }) => call.client);
+  return [...backlogs.values()].flatMap((own) => {
+    const probedAgain = own.filter(({ call, at }, index) => {
+      const [earlier, before] = [own[index - 2], own[index - 1]];
+      if (earlier === undefined || before === undefined || before.call.id !== call.id) return false;
+      if (before.at - earlier.at <= probeMsMin) return false; // not a probe yet
+      const others = own
+        .slice(index)
+        .some((one) => one.call.id !== call.id && one.call.acceptedAt < before.at);
+      return others && at - before.at > probeMsMin;
+    });
+    return probedAgain.map(({ call }) => `${call.id} was probed with twice in a row`);
   });
-  return probedAgain.map(({ call }) => `${call.id} was probed with twice in a row`);
 }

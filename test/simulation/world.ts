@@ -29,6 +29,8 @@ export interface Stops {
 
 export const noStops: Stops = { kill: 0, freeze: 0 };
 
+/** Name of the invocations of dispatchers. */
+const dispatcherName = "dispatch";
 /** Time for which an invocation that stood still past its deadline still runs. */
 const graceMs = 3_000;
 
@@ -88,6 +90,8 @@ export class World {
   answersFirst = false;
   killed = 0;
   frozen = 0;
+  /** Time at which the last function that stands still goes on, but for dispatchers, which others follow. */
+  frozenUntil = 0;
   /** Events, newest last, for the report of a failure. */
   readonly trace: string[] = [];
   traced = false;
@@ -185,13 +189,13 @@ export class World {
   mayStop(step: string): void {
     const invocation = this.whoAsks();
     if (invocation === undefined || invocation.state !== "running") return;
-    const times = (this.#taken.get(step) ?? 0) + 1;
-    this.#taken.set(step, times);
-    const pause = this.pauses.get(times === 1 ? step : `${step} #${times}`);
+    const pause = this.pauses.get(nameOfTurn(this.#taken, stepOf(invocation, step)));
     if (pause === undefined && this.chance(this.stops.kill)) this.kill(invocation);
     else if (pause !== undefined || this.chance(this.stops.freeze)) {
       const ms = pause ?? this.between(500, 1_500_000);
       invocation.frozenUntil = this.#now + ms;
+      if (invocation.name !== dispatcherName)
+        this.frozenUntil = Math.max(this.frozenUntil, invocation.frozenUntil);
       this.frozen += 1;
       this.note(`${invocation.name} stands still for ${ms} ms at ${step}`);
     }
@@ -199,9 +203,7 @@ export class World {
 
   /** Returns the duration of a request, if set by `delays`. */
   delayOf(step: string): number | undefined {
-    const times = (this.#sent.get(step) ?? 0) + 1;
-    this.#sent.set(step, times);
-    return this.delays.get(times === 1 ? step : `${step} #${times}`);
+    return this.delays.get(nameOfTurn(this.#sent, stepOf(this.whoAsks(), step)));
   }
 
   kill(invocation: Invocation): void {
@@ -318,4 +320,16 @@ export class World {
     }
     throw new Error("an invocation waits for nothing that could ever happen");
   }
+}
+
+/** Names a step. A dispatcher's steps have names of their own, as it takes them every two seconds. */
+function stepOf(invocation: Invocation | undefined, step: string): string {
+  return invocation?.name === dispatcherName ? `dispatch: ${step}` : step;
+}
+
+/** Counts a step, and returns its name with its number from the second one on. */
+function nameOfTurn(counts: Map<string, number>, step: string): string {
+  const times = (counts.get(step) ?? 0) + 1;
+  counts.set(step, times);
+  return times === 1 ? step : `${step} #${times}`;
 }

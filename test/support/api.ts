@@ -1,21 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createApp } from "../../functions/api/app.ts";
-import type { UncheckedApiDeps } from "../../functions/api/context.ts";
+import type { UncheckedApiDeps } from "../../functions/api/http/context.ts";
 import { bundledParts } from "../../functions/api/parts.ts";
-import type { Documents } from "../../shared/documents/documents.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
-import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import {
   readApiSettings,
   readClientRights,
   readOperators,
   readTokens,
-} from "../../shared/platform/settings.ts";
+} from "../../shared/settings/settings.ts";
 import { apiEnvironment } from "./environment.ts";
 
 /** Reads a served file as the build has made it. */

@@ -18,9 +18,10 @@ export function useStacks() {
   }
   afterAll(() => rmSync(bundles, { recursive: true }));
 
-  const stackOf = (props: Partial<OutboundCallsProps>, app = new App()) =>
-    new OutboundCallsStack(app, "OutboundCalls", { bundles, ...props });
-  const templateOf = (props: Partial<OutboundCallsProps>) => Template.fromStack(stackOf(props));
+  const stackOf = (props: Partial<OutboundCallsProps>, app = new App(), name = "OutboundCalls") =>
+    new OutboundCallsStack(app, name, { bundles, ...props });
+  const templateOf = (props: Partial<OutboundCallsProps>, name?: string) =>
+    Template.fromStack(stackOf(props, new App(), name));
 
   /** Expects that cdk-nag has nothing to object to in a stack with these settings. */
   function expectNoObjection(props: Partial<OutboundCallsProps>): void {

@@ -1,14 +1,15 @@
-import type { Call } from "../../shared/calls/call.ts";
+import type { Call } from "../../shared/calls/call-request.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
-import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import type { CallState } from "../../shared/calls/states.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { routeOf } from "../../shared/dial-plan/routes.ts";
-import { countsKeyOf } from "../../shared/documents/counts.ts";
-import type { Documents } from "../../shared/documents/documents.ts";
-import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
-import { pauseKeyOf } from "../../shared/documents/orders.ts";
-import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import { countsKeyOf } from "../../shared/policy/state-counts.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
+import { pauseKeyOf } from "../../shared/policy/controls.ts";
+import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { rowIn, writeRows } from "./rows.ts";
 
 const minuteMs = 60_000;
@@ -215,6 +216,7 @@ export async function fillWithADay(
     roundBeganAt: now - 24_000,
     watchAfter: null,
     backlogsAfter: null,
+    visitedAt: now - 24_000,
     requestsAfter: null,
   });
   await put("breaker", "account:retell", {
@@ -223,14 +225,22 @@ export async function fillWithADay(
     openedAt: now - 58 * minuteMs,
     probeAt: now + 4 * minuteMs,
     intervalMs: 8 * minuteMs,
-    closedAt: 0,
+    cause: "silence" as const,
+    room: 0,
+    blamed: [],
   });
   await put("failures", "account:retell", { unanswered: 0, inRow: 12 });
   const paused = pauseKeyOf({ agent: "agent_paris" });
   const at = now - 18 * minuteMs;
   await put(paused.kind, paused.key, { of: { agent: "agent_paris" }, at, by: "ada" });
   await put("pace", "vapi", { arrivalUs: (now + 2500) * 1000 });
-  await put("called-up", "vapi", { arrivalUs: (now + 40_000) * 1000 });
+  const served = { client: "", agents: {}, completed: [4, 4], sent: [], allowance: 8 };
+  await put("dispatcher", "dispatcher", {
+    holder: "day",
+    since: now - 20_000,
+    beatAt: now - 1000,
+    accounts: { vapi: { ...served, why: "pace" }, retell: { ...served, why: "breaker_open" } },
+  });
   for (const [minutes, act, target, count] of acts) {
     const time = now - minutes * minuteMs;
     const counted = count === undefined ? {} : { count };

@@ -1,6 +1,8 @@
 import { env } from "node:process";
 import { type Browser, chromium } from "playwright-core";
 
+const launchTries = 30;
+
 /**
  * Starts a headless Chromium: that of CHROMIUM_PATH, or on Linux the one of the packages, with the libraries
  * that a bare machine lacks.
@@ -19,9 +21,16 @@ export async function startBrowser(): Promise<Browser> {
   const libraries = env["LD_LIBRARY_PATH"] ?? "";
   for (const name of Object.keys(env)) if (!(name in before)) delete env[name];
   Object.assign(env, before);
-  return chromium.launch({
-    executablePath,
-    args: args.split(" "),
-    env: { ...before, LD_LIBRARY_PATH: libraries },
-  });
+  const options = { executablePath, args: args.split(" ") };
+  const launch = () =>
+    chromium.launch({ ...options, env: { ...before, LD_LIBRARY_PATH: libraries } });
+  for (let tries = 1; ; tries++) {
+    try {
+      return await launch();
+    } catch (error) {
+      // Another test may still unpack the same file.
+      if (tries === launchTries || !String(error).includes("ETXTBSY")) throw error;
+      await new Promise((next) => setTimeout(next, 1000));
+    }
+  }
 }

@@ -1,6 +1,7 @@
-import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
+import { type CallRow, dialingBacklogOf, watchBacklog } from "../../shared/calls/call-row.ts";
+import type { CallState } from "../../shared/calls/states.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { randomId } from "../../shared/platform/random-id.ts";
+import { randomId } from "../../shared/lib/random.ts";
 
 /** Time of the suites whose adapters have a clock, in milliseconds since the epoch. */
 export const suiteNow = Date.UTC(2026, 10, 20, 12, 30);
@@ -48,11 +49,19 @@ export function aRow(more: Partial<CallRow> = {}): CallRow {
   };
 }
 
-/** Returns a row as state-machine.ts leaves it in this state: without a backlog unless it waits or is watched. */
+/** Backlog of a call under way of `aRow`, at a webhook's account. */
+export const dialingBacklog = dialingBacklogOf({
+  account: "webhook:http://127.0.0.1:9",
+  client: "crm",
+  agentId: "agent_sales",
+});
+
+/** Returns a row as transitions.ts leaves it in this state: without a backlog unless it waits or is watched. */
 export function aRowIn(state: CallState, more: Partial<CallRow> = {}): CallRow {
   if (state === "WAITING") return aRow(more);
   const isWatched = state === "DIALING" || state === "UNKNOWN";
-  const place = isWatched ? { backlog: "watch", dueAt: suiteNow } : { backlog: null, dueAt: null };
+  const backlog = state === "DIALING" ? dialingBacklog : watchBacklog;
+  const place = isWatched ? { backlog, dueAt: suiteNow } : { backlog: null, dueAt: null };
   return aRow({ ...place, state, reason: "test", ...more });
 }
 

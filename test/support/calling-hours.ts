@@ -3,8 +3,8 @@ import {
   type HoursRule,
   nextOpening,
   weeklyHoursSchema,
-} from "../../shared/schedule/calling-hours.ts";
-import { zoneOf } from "../../shared/schedule/time-zone.ts";
+} from "../../shared/telephony/calling-hours.ts";
+import { zoneOf } from "../../shared/telephony/time-zone.ts";
 
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;

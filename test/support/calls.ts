@@ -1,6 +1,6 @@
-import type { Call } from "../../shared/calls/call.ts";
+import type { Call } from "../../shared/calls/call-request.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { randomId } from "../../shared/platform/random-id.ts";
+import { randomId } from "../../shared/lib/random.ts";
 
 let madeOfGivenRequests = 0;
 

@@ -1,10 +1,11 @@
-import { useBacklogs } from "../../functions/dialer/waiting/backlogs.ts";
-import { withPortLimits } from "../../functions/dialer/wiring.ts";
-import type { Call } from "../../shared/calls/call.ts";
-import type { CallRow, CallState } from "../../shared/calls/call-row.ts";
+import { ensureBacklogs } from "../../functions/dialer/record/open-backlogs.ts";
+import { withPortLimits } from "../../functions/dialer/runtime/time-limits.ts";
+import type { Call } from "../../shared/calls/call-request.ts";
+import type { CallRow } from "../../shared/calls/call-row.ts";
+import type { CallState } from "../../shared/calls/states.ts";
 import { callIdOf } from "../../shared/calls/ids.ts";
-import type { DocumentKey, StoredDocument } from "../../shared/documents/documents.ts";
-import type { CancellationOrder, Kind, ValueOf } from "../../shared/documents/kinds.ts";
+import type { DocumentKey, StoredDocument } from "../../shared/ports/documents.ts";
+import type { CancellationOrder, Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
 import {
   type Cancellable,
   cancellationKeyOf,
@@ -12,15 +13,17 @@ import {
   listMarks,
   type Pausable,
   pauseKeyOf,
-} from "../../shared/documents/orders.ts";
-import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
-import type { DialOutcome } from "../../shared/providers/dialing-provider.ts";
-import type { Route } from "../../shared/providers/index.ts";
-import type { CallQueue } from "../../shared/queue/call-queue.ts";
-import { type CallsMessage, type Message, messageOf } from "../../shared/queue/messages.ts";
+} from "../../shared/policy/controls.ts";
+import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import type { DialOutcome } from "../../shared/providers/provider.ts";
+import { routeOf } from "../../shared/dial-plan/routes.ts";
+import { accountNameOf, type Route } from "../../shared/calls/route.ts";
+import type { CallQueue } from "../../shared/ports/queue.ts";
+import { type CallsMessage, type Message, messageOf } from "../../shared/ports/call-messages.ts";
 import { aCall, aRequestId } from "./calls.ts";
 import type { createDialerBench } from "./dialer.ts";
 import { rowIn } from "./rows.ts";
+import { removeStanding } from "./documents.ts";
 
 export type Bench = ReturnType<typeof createDialerBench>;
 
@@ -29,6 +32,9 @@ export const hashKey = "5f".repeat(32);
 /** The route of `agent_sales` in the bench's plan. */
 export const webhook = { provider: "webhook", url: "http://127.0.0.1:9/dial" } as const;
 export const unknown: DialOutcome = { kind: "unknown", code: "time_out" };
+
+/** The account of `webhook`. */
+export const ownAccount = "webhook:http://127.0.0.1:9";
 
 /** A method of a port that is down. */
 export const boom = async (): Promise<never> => {
@@ -48,10 +54,12 @@ export function request(calls: readonly Call[]): CallsMessage {
   return { ...messageOf([first, ...rest]), batchCalls: calls.length };
 }
 
-export const due = (...calls: { id: string }[]): Message => ({
-  kind: "due",
-  ids: calls.map(({ id }) => id),
+/** Composes a dispatch of rows of an account, that of `agent_sales` unless another one is named. */
+export const dispatchOf = (calls: readonly { id: string }[], account = ownAccount): Message => ({
+  kind: "dispatch",
+  rows: calls.map(({ id }) => ({ id, account })),
 });
+export const due = (...calls: { id: string }[]): Message => dispatchOf(calls);
 
 /** Sends the calls of one request, in the order of their ids. */
 export async function sendRequest(
@@ -69,9 +77,21 @@ export async function sendRequest(
   return calls;
 }
 
-/** Sends each call in a message of its own. */
+/**
+ * Sends each call in a message of its own; of more calls than an account may have dialed at once as they come, all stand
+ * as rows and are dispatched.
+ */
 export async function sendEach(bench: Bench, ...calls: Call[]): Promise<void> {
-  await bench.send(...calls.map(message));
+  if (calls.length <= bench.deps.concurrency) {
+    await bench.send(...calls.map(message));
+    return;
+  }
+  for (const call of calls)
+    await putIn(bench, "WAITING", call, { reason: "turn", dueAt: bench.now() });
+  for (const call of calls) {
+    const route = routeOf(call.request.agent_id, bench.deps.settings.plan);
+    await bench.send(dispatchOf([call], route === undefined ? ownAccount : accountNameOf(route)));
+  }
 }
 
 /** Returns a number that no other index has. */
@@ -127,7 +147,7 @@ export const rowsIn = async (bench: Bench, state: CallState): Promise<CallRow[]>
 /** Puts rows into the ledger, over existing ones, with the documents of the backlogs that they wait in. */
 export async function put(bench: Bench, ...rows: CallRow[]): Promise<void> {
   const waiting = rows.filter(({ state }) => state === "WAITING");
-  await useBacklogs(waiting, withPortLimits(bench.deps));
+  await ensureBacklogs(waiting, withPortLimits(bench.deps));
   const { rows: standing } = await bench.rows.read(rows.map(({ id }) => id));
   await bench.rows.write(
     rows.map((next) => ({ next, seen: standing.get(next.id)?.version ?? null })),
@@ -165,7 +185,8 @@ export async function putDocument<K extends Kind>(
 
 export const pause = (bench: Bench, what: Pausable) =>
   putDocument(bench, pauseKeyOf(what), { of: what, at: bench.now(), by: "ops" });
-export const resume = (bench: Bench, what: Pausable) => bench.documents.remove([pauseKeyOf(what)]);
+export const resume = (bench: Bench, what: Pausable) =>
+  removeStanding(bench.documents, pauseKeyOf(what));
 export const cancel = (bench: Bench, what: Cancellable, more: Partial<CancellationOrder> = {}) =>
   putDocument(bench, cancellationKeyOf(what), {
     of: what,
@@ -198,16 +219,18 @@ export async function putWaiting(
   return calls;
 }
 
-/** Returns the ids of the hints on the queue, including delayed ones. */
-export const idsHinted = (bench: Bench) =>
-  bench.queued().flatMap((one) => (one.kind === "due" ? one.ids : []));
+/** Returns the ids of the dispatched rows on the queue, including delayed ones. */
+export const idsDispatched = (bench: Bench) =>
+  bench.queued().flatMap((one) => (one.kind === "dispatch" ? one.rows.map(({ id }) => id) : []));
 
-/** Makes the queue accept hints and lose them, until `mend` is called. */
-export function loseHints(bench: Bench): { lost: string[]; mend(): void } {
+/** Makes the queue accept dispatches and lose them, until `mend` is called. */
+export function loseDispatches(bench: Bench): { lost: string[]; mend(): void } {
   const { queue } = bench.deps;
   const lost: string[] = [];
   const sendMany: CallQueue["sendMany"] = async (messages) => {
-    for (const one of messages) if (one.message.kind === "due") lost.push(...one.message.ids);
+    for (const { message: one } of messages) {
+      if (one.kind === "dispatch") lost.push(...one.rows.map(({ id }) => id));
+    }
     return messages.length;
   };
   bench.deps.queue = { ...queue, sendMany };
@@ -217,14 +240,4 @@ export function loseHints(bench: Bench): { lost: string[]; mend(): void } {
       bench.deps.queue = queue;
     },
   };
-}
-
-/**
- * Opens the process's window for the account, as if it had answered, so that it gets as many requests at once
- * as it may.
- */
-export function openWindow(bench: Bench): void {
-  for (let doubled = 0; doubled < 7; doubled++) {
-    bench.deps.memory.windows.adjust("webhook:http://127.0.0.1:9", true, 100);
-  }
 }

@@ -1,23 +1,25 @@
-import type { DialerDeps, DialerSettings } from "../../functions/dialer/context.ts";
+import type { DialerDeps, DialerSettings } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import { handleMessages } from "../../functions/dialer/handle-messages.ts";
-import { handleEvents } from "../../functions/dialer/handle-events.ts";
-import { sweep } from "../../functions/dialer/sweep.ts";
-import type { Call } from "../../shared/calls/call.ts";
+import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
+import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
+import { handleEvents } from "../../functions/dialer/consume/consume-events.ts";
+import { sweep } from "../../functions/dialer/sweep/sweep.ts";
+import type { Call } from "../../shared/calls/call-request.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import type { Documents } from "../../shared/documents/documents.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
 import { createMemoryEpochStore } from "./memory-epoch-store.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
-import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
+import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { createMemoryLedger } from "./memory-ledger.ts";
-import type { Log, LogFields } from "../../shared/platform/log.ts";
-import type { EventMessage } from "../../shared/queue/event-messages.ts";
-import { jsonOf } from "../../shared/queue/message-text.ts";
-import { type Message, messageSchema } from "../../shared/queue/messages.ts";
+import type { Log, LogFields } from "../../shared/lib/log.ts";
+import { type Send, Withheld } from "../../shared/lib/http-client.ts";
+import type { EventMessage } from "../../shared/ports/event-messages.ts";
+import { jsonOf } from "../../shared/ports/request-message.ts";
+import { type Message, messageSchema } from "../../shared/ports/call-messages.ts";
 import type {
   DialOutcome,
   FoundCall,
@@ -25,12 +27,12 @@ import type {
   SignedCallback,
   SoughtCall,
   ToldResult,
-} from "../../shared/providers/dialing-provider.ts";
-import type { Route } from "../../shared/providers/index.ts";
-import type { EventBody } from "../../shared/calls/events.ts";
-import type { EventAnswer } from "../../functions/dialer/events/post-event.ts";
-import { createSchedule } from "../../shared/schedule/schedule.ts";
-import type { AckOrRetry, CallQueue } from "../../shared/queue/call-queue.ts";
+} from "../../shared/providers/provider.ts";
+import { accountNameOf, type Route } from "../../shared/calls/route.ts";
+import type { EventBody } from "../../shared/events/outbox-rows.ts";
+import type { EventAnswer } from "../../functions/dialer/runtime/post-event.ts";
+import { createSchedule } from "../../shared/dial-plan/schedule.ts";
+import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
 import { testPlan } from "./environment.ts";
 
 /** True if providers of this type support look-ups here. */
@@ -55,7 +57,14 @@ interface Waiting {
  * queue.
  */
 export function createDialerBench(
-  more: { plan?: object; concurrency?: number; startAt?: string } = {},
+  more: {
+    plan?: object;
+    concurrency?: number;
+    consumers?: number;
+    startAt?: string;
+    /** True if no account has answered yet, so that fresh calls wait for a dispatcher. */
+    isNew?: boolean;
+  } = {},
 ) {
   let now = more.startAt === undefined ? 1_000_000 : Date.parse(more.startAt);
   let timers: { at: number; wake: () => void }[] = [];
@@ -64,8 +73,13 @@ export function createDialerBench(
   let sent = 0;
   const noDelay = (): number => 0;
   let delayOf = noDelay;
+  /** Time at which the simulation starts the next dispatcher. */
+  let dispatchAt = 0;
+  let isSimulating = false;
+  let dispatcherOf: () => Partial<DialerDeps> = () => ({});
   /** Deliveries that the simulation has begun. */
   const underWay = new Set<Promise<unknown>>();
+  const eventsUnderWay = new Set<Promise<unknown>>();
   const events: LoggedEvent[] = [];
   const dialed: { call: Call; route: Route; at: number }[] = [];
   const callbackUrls: (string | undefined)[] = [];
@@ -79,8 +93,25 @@ export function createDialerBench(
   /** Messages stored whole in the object store, by name. */
   const kept = new Map<string, string>();
   const log: Log = (level, event, fields) => events.push({ level, event, ...fields });
+  /** Notes that the accounts of a plan have answered quickly, as a service that has dialed before knows. */
+  const knowAccounts = ({ agents }: DialPlan) => {
+    const names = new Set(Object.values(agents).map(accountNameOf));
+    void documents.write(
+      [...names].map((key) => ({
+        next: {
+          kind: "account" as const,
+          key,
+          version: version(),
+          value: { quick: true, busy: false },
+          expiresAt: null,
+        },
+        seen: null,
+      })),
+    );
+  };
   const settingsFor = (planChanges: object): DialerSettings => {
     const plan: DialPlan = parseDialPlan({ ...testPlan, ...planChanges }, {});
+    if (more.isNew !== true) knowAccounts(plan);
     return {
       plan,
       schedule: createSchedule(plan, log),
@@ -90,8 +121,17 @@ export function createDialerBench(
         return bench.receive(receiver.name, id);
       },
       providerOf: (route) => ({
-        async dial({ call, attempt, timeoutSeconds, callbackUrl }) {
-          dialed.push({ call, route, at: now });
+        async dial({ call, attempt, timeoutSeconds, callbackUrl, ring }) {
+          await bench.prepare(call);
+          const send: Send = async (_url, { mayLeave }) => {
+            await bench.connect(call);
+            if (bench.tellsConnection && mayLeave?.() === false) throw new Withheld("not any more");
+            dialed.push({ call, route, at: now });
+            return new Response();
+          };
+          const { signal } = new AbortController();
+          const request = { headers: {}, redirect: "manual", signal } as const;
+          await ring(send, bench.ringSeconds ?? timeoutSeconds)("https://example.com", request);
           callbackUrls.push(callbackUrl);
           return bench.answer(call, route, attempt, timeoutSeconds);
         },
@@ -134,7 +174,6 @@ export function createDialerBench(
       messages.map(({ json, attempt }, index) => ({
         attempt,
         id: `message-${index}`,
-        large: json.length > 1_000_000,
         open: async () => json,
       })),
       { ...bench.deps, ...own },
@@ -145,6 +184,16 @@ export function createDialerBench(
       if (answer === undefined || answer === "ack") continue;
       const visibleAt = now + answer.retryAfterSeconds * 1000;
       waiting.push({ json, attempt: attempt + 1, visibleAt });
+    }
+    return answers;
+  }
+
+  /** Hands messages of the events queue to the dialer. Those that it hands back come again. */
+  async function handleSome(delivered: Delivered[], deadlineMs: number): Promise<AckOrRetry[]> {
+    const answers = await handleEvents(delivered, bench.deps, now + deadlineMs);
+    for (const [index, one] of delivered.entries()) {
+      const answer = answers[index] ?? "ack";
+      if (answer !== "ack") eventsQueue.putBack(one, answer);
     }
     return answers;
   }
@@ -176,6 +225,14 @@ export function createDialerBench(
     stored,
     eventsQueue,
     kept,
+    /** Requests of an adapter before the one by which the phone rings; a test sets them. */
+    prepare: async (_call: Call): Promise<void> => undefined,
+    /** The setting up of the connection for that request; a test sets it. */
+    connect: async (_call: Call): Promise<void> => undefined,
+    /** False on a platform that does not tell that a connection stands. */
+    tellsConnection: true,
+    /** Time limit of that request, where the adapter has made others before. */
+    ringSeconds: undefined as number | undefined,
     /** The provider's answer; a test sets it. */
     answer: async (
       _call: Call,
@@ -227,26 +284,56 @@ export function createDialerBench(
     },
     /** Delivers everything on the events queue in one delivery. */
     async deliverEvents(deadlineMs = 120_000): Promise<AckOrRetry[]> {
-      return run(handleEvents(eventsQueue.take(), bench.deps, now + deadlineMs));
+      return run(handleSome(eventsQueue.take(), deadlineMs));
+    },
+    /**
+     * Delivers what comes onto the events queue for some time, `batchSize` messages at a time and as many deliveries at
+     * once as there are consumers. The clock moves from event to event.
+     */
+    async simulateEvents(seconds: number, { consumers = 4, batchSize = 10 } = {}): Promise<void> {
+      const until = now + seconds * 1000;
+      for (;;) {
+        await idle();
+        const some = eventsUnderWay.size < consumers ? eventsQueue.take(batchSize) : [];
+        if (some.length > 0) {
+          const work: Promise<unknown> = handleSome(some, 120_000).finally(() =>
+            eventsUnderWay.delete(work),
+          );
+          eventsUnderWay.add(work);
+          continue;
+        }
+        const arrival = eventsUnderWay.size < consumers ? eventsQueue.nextAt() : Infinity;
+        const next = Math.min(arrival, ...timers.map(({ at }) => at));
+        if (next > until) break;
+        if (timers.some(({ at }) => at <= next)) wakeNext();
+        else now = Math.max(now, next);
+      }
+      now = until;
     },
     /** Runs one sweep, like the schedule. */
     async sweep() {
       await run(sweep(bench.deps, now + 120_000));
     },
+    /** Runs one look of a dispatcher. */
+    async dispatch() {
+      await run(dispatch(bench.deps, now));
+    },
     /**
-     * Lets time pass with several deliveries at once, each as soon as a consumer is free, and a sweep once a
-     * minute. The clock moves from event to event, however long a provider takes to answer.
+     * Lets time pass with several deliveries at once, each as soon as a consumer is free, and a sweep and a dispatcher
+     * once a minute. The clock moves from event to event, however long a provider takes to answer.
      */
     async simulate(
       seconds: number,
       {
         consumers = 3,
-        batchSize = 4,
+        batchSize = 1,
         sweepSeconds = 60,
         firstSweepSeconds = 0,
         lateMs = noDelay,
         processes = [],
         sweeper = () => ({}),
+        dispatcher = () => ({}),
+        dispatchEverySeconds = 60,
       }: {
         consumers?: number;
         batchSize?: number;
@@ -256,19 +343,31 @@ export function createDialerBench(
         lateMs?: () => number;
         /** Dependencies of each consumer, if they represent separate processes. */
         processes?: Partial<DialerDeps>[];
-        /** Dependencies of each sweep. */
+        /** Dependencies of each sweep, and of each dispatcher. */
         sweeper?: () => Partial<DialerDeps>;
+        dispatcher?: () => Partial<DialerDeps>;
+        /** Interval of the clock that starts dispatchers. */
+        dispatchEverySeconds?: number;
       } = {},
     ) {
       const until = now + seconds * 1000;
       let nextSweep = now + firstSweepSeconds * 1000;
+      let nextDispatch = Math.max(now, dispatchAt);
       delayOf = lateMs;
+      isSimulating = true;
+      dispatcherOf = dispatcher;
       for (;;) {
         await idle();
         if (now >= nextSweep) {
           void sweep({ ...bench.deps, ...sweeper() }, now + 120_000);
           nextSweep += sweepSeconds * 1000;
           continue; // no time passes before the sweep has begun
+        }
+        if (now >= nextDispatch) {
+          void dispatch({ ...bench.deps, ...dispatcher() }, now + 900_000);
+          nextDispatch += dispatchEverySeconds * 1000;
+          dispatchAt = nextDispatch;
+          continue;
         }
         const visible = waiting.filter(({ visibleAt }) => visibleAt <= now).slice(0, batchSize);
         if (visible.length > 0 && underWay.size < consumers) {
@@ -282,12 +381,13 @@ export function createDialerBench(
           continue;
         }
         const arrivals = underWay.size < consumers ? waiting.map(({ visibleAt }) => visibleAt) : [];
-        const next = Math.min(nextSweep, ...arrivals, ...timers.map(({ at }) => at));
+        const next = Math.min(nextSweep, nextDispatch, ...arrivals, ...timers.map(({ at }) => at));
         if (next > until) break;
         if (timers.some(({ at }) => at <= next)) wakeNext();
         else now = Math.max(now, next);
       }
       now = until;
+      isSimulating = false;
       delayOf = noDelay;
     },
     sleep,
@@ -299,6 +399,8 @@ export function createDialerBench(
     async run(seconds: number) {
       for (let second = 0; second < seconds; second++) {
         if (second % 60 === 0) await bench.sweep();
+        const waits = [...stored.values()].some(({ json }) => json.includes('"state":"WAITING"'));
+        if (second % 2 === 0 && waits) await bench.dispatch();
         if (waiting.some(({ visibleAt }) => visibleAt <= now)) await bench.deliver();
         now += 1000;
       }
@@ -349,6 +451,11 @@ export function createDialerBench(
     },
     random: { version, fraction: () => 0.5 },
     concurrency: more.concurrency ?? 5,
+    consumers: more.consumers ?? 10,
+    dispatcher: { lifeMs: 50_000, queriesMax: 700, headsPerLook: 5_000, endsIdle: true },
+    async wakeDispatcher() {
+      if (isSimulating) void dispatch({ ...bench.deps, ...dispatcherOf() }, now + 900_000);
+    },
     sweepSeconds: 60,
     log,
     memory: createDialerMemory(),

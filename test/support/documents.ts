@@ -1,10 +1,11 @@
 import type {
   DocumentChange,
+  DocumentKey,
   Documents,
   StoredDocument,
-} from "../../shared/documents/documents.ts";
-import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
-import { randomId } from "../../shared/platform/random-id.ts";
+} from "../../shared/ports/documents.ts";
+import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
+import { randomId } from "../../shared/lib/random.ts";
 
 /** Creates an empty store of documents, which expire by the clock. */
 export type CreateDocuments = (now: () => number) => Promise<Documents>;
@@ -25,3 +26,17 @@ export const aPause = (key: string, at = 1, expiresAt: number | null = null) =>
 /** Returns first writes of documents. */
 export const anew = (...documents: StoredDocument[]): DocumentChange[] =>
   documents.map((next) => ({ next, seen: null }));
+
+/** Removes documents as they stand now. */
+export async function removeStanding(
+  documents: Documents,
+  ...keys: readonly DocumentKey[]
+): Promise<void> {
+  const read = await documents.read(keys);
+  await documents.remove(
+    keys.flatMap(({ kind, key }) => {
+      const standing = read.get(kind, key);
+      return standing === undefined ? [] : [{ kind, key, seen: standing.version }];
+    }),
+  );
+}

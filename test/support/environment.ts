@@ -52,6 +52,9 @@ const receivers = {
   "told-ends": { url: "https://told.example.com/events", types: ["call.ended"] },
 };
 
+/** The secret of the webhook to this machine, by which its callbacks are signed too. */
+export const webhookSecret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+
 /** The API's variables, for the suites that run it on any platform. */
 export const apiEnvironment = {
   API_TOKENS: JSON.stringify([
@@ -67,6 +70,7 @@ export const apiEnvironment = {
   OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
   CLIENT_RIGHTS: "read,cancel",
   HASH_KEY: "5f".repeat(32),
+  WEBHOOK_SECRET: webhookSecret,
   PUBLIC_URL: "https://calls.example.com/phone",
   DIAL_PLAN: JSON.stringify({
     ...testPlan,

@@ -1,5 +1,5 @@
 import type { Ran, Tools } from "../../infra/cli/deploy/tools.ts";
-import * as z from "../../shared/platform/zod.ts";
+import * as z from "../../shared/lib/zod.ts";
 
 /** An account on Cloudflare, as wrangler 4.155.0 shows and changes it. */
 export interface FakeAccount {

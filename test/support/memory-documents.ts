@@ -1,11 +1,11 @@
-import { grantPermits, momentsOf } from "../../shared/schedule/pacing.ts";
-import type { Documents, DocumentKey, StoredDocument } from "../../shared/documents/documents.ts";
-import { parseValue } from "../../shared/documents/kinds.ts";
+import { grantPermits, momentsOf } from "../../shared/telephony/rate.ts";
+import type { Documents, DocumentKey, StoredDocument } from "../../shared/ports/documents.ts";
+import { parseValue } from "../../shared/ports/document-kinds.ts";
 import {
   documentsRead,
   paceExpiresAt,
   type StoredText,
-} from "../../shared/documents/stored-text.ts";
+} from "../../shared/ports/stored-document.ts";
 
 /**
  * Creates documents in this process's memory, for tests.
@@ -70,10 +70,9 @@ export function createMemoryDocuments(
         expiresAt,
       }));
     },
-    async remove(keys) {
-      for (const { seen, ...key } of keys) {
-        const isSeen = seen === undefined || standing(key)?.version === seen;
-        if (isSeen) stored.delete(nameOf(key));
+    async remove(removals) {
+      for (const { seen, ...key } of removals) {
+        if (stored.get(nameOf(key))?.version === seen) stored.delete(nameOf(key));
       }
     },
     async takePermits(document, pace, count, window) {

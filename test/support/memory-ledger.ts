@@ -1,12 +1,19 @@
-import { type CallRow, parseRow, storedRow } from "../../shared/calls/call-row.ts";
-import { isUntold, untoldKeptMs } from "../../shared/calls/events.ts";
+import {
+  type CallRow,
+  dialingPrefix,
+  parseDialingBacklog,
+  parseRow,
+  storedRow,
+} from "../../shared/calls/call-row.ts";
+import { isUntold, untoldKeptMs } from "../../shared/events/outbox-rows.ts";
+import { states } from "../../shared/calls/states.ts";
 import { firstCallIdAt, requestIdOf } from "../../shared/calls/ids.ts";
 import {
   type CallLedger,
   comparePlaces,
   type DuePlace,
   type ListOf,
-} from "../../shared/ledger/call-ledger.ts";
+} from "../../shared/ports/ledger.ts";
 
 /** A row as stored: JSON, as in the other adapters. */
 interface Stored {
@@ -28,20 +35,48 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
     if (!parsed.has(one)) parsed.set(one, rowOf(one));
     return parsed.get(one);
   };
+  const calls = createIndex(stored, (one) => {
+    const { backlog = null, dueAt = null } = searched(one) ?? {};
+    return backlog === null || dueAt === null ? undefined : { list: backlog, dueAt };
+  });
+  const events = createIndex(stored, (one) => {
+    const { tellTo = null, tellAt = null } = searched(one) ?? {};
+    return tellTo === null || tellAt === null ? undefined : { list: tellTo, dueAt: tellAt };
+  });
   const rows = () => [...stored.values()].flatMap((one) => searched(one) ?? []);
 
+  const read: CallLedger["read"] = async (ids) => {
+    const found = new Map<string, CallRow>();
+    const unreadable = new Set<string>();
+    for (const id of ids) {
+      const one = stored.get(id);
+      if (one === undefined) continue;
+      const row = rowOf(one);
+      if (row === undefined) unreadable.add(id);
+      else found.set(id, row);
+    }
+    return { rows: found, unreadable };
+  };
+
   return {
-    async read(ids) {
-      const found = new Map<string, CallRow>();
-      const unreadable = new Set<string>();
-      for (const id of ids) {
-        const one = stored.get(id);
-        if (one === undefined) continue;
-        const row = rowOf(one);
-        if (row === undefined) unreadable.add(id);
-        else found.set(id, row);
+    read,
+    async readWithoutContext(ids) {
+      const found = await read(ids);
+      for (const row of found.rows.values()) {
+        if (row.request !== null) delete row.request.context;
       }
-      return { rows: found, unreadable };
+      return found;
+    },
+    async dialing(limit) {
+      return calls
+        .lists()
+        .filter((list) => list.startsWith(dialingPrefix))
+        .flatMap((list) =>
+          calls
+            .after(list, undefined, Infinity, limit)
+            .map((place) => ({ ...place, ...parseDialingBacklog(list) })),
+        )
+        .slice(0, limit);
     },
     async write(changes) {
       return changes.map(({ next, seen }) => {
@@ -54,18 +89,8 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
       });
     },
     async due({ of = "calls", backlogs, until, each }) {
-      const all = rows().map(({ id, backlog, dueAt, tellTo, tellAt }) =>
-        of === "calls" ? { id, backlog, dueAt } : { id, backlog: tellTo, dueAt: tellAt },
-      );
-      return backlogs.map(({ key, after }) =>
-        all
-          .flatMap(({ id, backlog, dueAt }): DuePlace[] =>
-            backlog === key && dueAt !== null && dueAt <= until ? [{ id, dueAt }] : [],
-          )
-          .filter((place) => after === undefined || comparePlaces(place, after) > 0)
-          .toSorted(comparePlaces)
-          .slice(0, each),
-      );
+      const index = of === "calls" ? calls : events;
+      return backlogs.map(({ key, after }) => index.after(key, after, until, each));
     },
     async list({ before = "~", limit, ...of }) {
       const found = rows()
@@ -82,7 +107,7 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
         .filter(
           ({ id, acceptedAt }) => id > after && id < firstCallIdAt(before) && acceptedAt < before,
         )
-        .filter(({ state }) => state !== "WAITING" && state !== "DIALING")
+        .filter(({ state }) => states[state].purge !== "never")
         .filter((row) => !isUntold(row) || row.acceptedAt < before - untoldKeptMs)
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
         .slice(0, limit)
@@ -99,4 +124,94 @@ function isOf(row: CallRow, of: ListOf): boolean {
   if ("state" in of) return row.state === of.state;
   if ("requestId" in of) return requestIdOf(row.id) === of.requestId;
   return "all" in of || row.numberHash === of.numberHash;
+}
+
+/** An index of rows by a list and a time. */
+interface Index {
+  lists(): string[];
+  /** Returns the first `limit` positions of a list behind `after` with a time up to `until`, in order. */
+  after(list: string, after: DuePlace | undefined, until: number, limit: number): DuePlace[];
+}
+
+/** Creates an index that follows every change of the contents, whoever makes it. */
+function createIndex(
+  stored: Map<string, Stored>,
+  positionOf: (one: Stored) => { list: string; dueAt: number } | undefined,
+): Index {
+  /** Where each row stands. Sorted positions that differ from it are left over from before. */
+  const standing = new Map<string, { list: string; dueAt: number }>();
+  const lists = new Map<string, { sorted: DuePlace[]; added: DuePlace[]; count: number }>();
+  const isStanding = (list: string, { id, dueAt }: DuePlace) => {
+    const at = standing.get(id);
+    return at?.list === list && at.dueAt === dueAt;
+  };
+  const leave = (id: string) => {
+    const at = standing.get(id);
+    if (at === undefined) return;
+    standing.delete(id);
+    const list = lists.get(at.list);
+    if (list !== undefined && --list.count === 0) lists.delete(at.list);
+  };
+  const follow = (id: string, one: Stored | undefined) => {
+    const at = one && positionOf(one);
+    const before = standing.get(id);
+    if (before !== undefined && before.list === at?.list && before.dueAt === at.dueAt) return;
+    leave(id);
+    if (at === undefined) return;
+    standing.set(id, at);
+    const list = lists.get(at.list) ?? { sorted: [], added: [], count: 0 };
+    lists.set(at.list, list);
+    list.added.push({ id, dueAt: at.dueAt });
+    list.count += 1;
+  };
+  const { set, delete: remove, clear } = stored;
+  stored.set = (id, one) => {
+    Reflect.apply(set, stored, [id, one]);
+    follow(id, one);
+    return stored;
+  };
+  stored.delete = (id) => {
+    leave(id);
+    return Reflect.apply(remove, stored, [id]);
+  };
+  stored.clear = () => {
+    for (const id of stored.keys()) leave(id);
+    Reflect.apply(clear, stored, []);
+  };
+  for (const [id, one] of stored) follow(id, one);
+
+  return {
+    lists: () => [...lists.keys()],
+    after(name, after, until, limit) {
+      const list = lists.get(name);
+      if (list === undefined) return [];
+      if (list.added.length > 0 || list.sorted.length > list.count * 2 + 100) {
+        const seen = new Set<string>();
+        list.sorted = [...list.sorted, ...list.added]
+          .filter((one) => isStanding(name, one) && !seen.has(one.id) && seen.add(one.id))
+          .toSorted(comparePlaces);
+        list.added = [];
+      }
+      const found: DuePlace[] = [];
+      for (let at = countUpTo(list.sorted, after); at < list.sorted.length; at++) {
+        const one = list.sorted[at];
+        if (one === undefined || one.dueAt > until || found.length >= limit) break;
+        if (isStanding(name, one)) found.push({ dueAt: one.dueAt, id: one.id });
+      }
+      return found;
+    },
+  };
+}
+
+/** Returns the number of sorted positions up to and including `after`. */
+function countUpTo(sorted: readonly DuePlace[], after: DuePlace | undefined): number {
+  if (after === undefined) return 0;
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const one = sorted[middle];
+    if (one !== undefined && comparePlaces(one, after) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

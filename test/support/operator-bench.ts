@@ -1,11 +1,11 @@
 import { expect } from "vitest";
 import type { Backlogs } from "../../functions/api/operator/backlogs.ts";
 import type { Pauses } from "../../functions/api/operator/pauses.ts";
-import { breakerKeysOf } from "../../shared/documents/breakers.ts";
+import { breakerNamesOf } from "../../shared/policy/breakers.ts";
 import { routeOf } from "../../shared/dial-plan/routes.ts";
-import type { Kind, ValueOf } from "../../shared/documents/kinds.ts";
-import { pauseKeyOf } from "../../shared/documents/orders.ts";
-import { randomVersion } from "../../shared/platform/random-id.ts";
+import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
+import { pauseKeyOf } from "../../shared/policy/controls.ts";
+import { randomVersion } from "../../shared/lib/random.ts";
 import { createTestApi } from "./api.ts";
 import { aCall } from "./calls.ts";
 import { apiEnvironment, testPlan, tokens } from "./environment.ts";
@@ -69,8 +69,8 @@ export function createOperatorBench(agents: object = testPlan.agents) {
   function breakersOf(agentId: string) {
     const route = routeOf(agentId, plan);
     if (route === undefined) throw new Error("the plan has no such agent");
-    const [account = "", ofRoute = ""] = breakerKeysOf(agentId, route).map(({ key }) => key);
-    return { account, route: ofRoute };
+    const [account = "", backlog = ""] = breakerNamesOf({ client: "crm", agentId }, route);
+    return { account, backlog };
   }
   return { app, documents, ledger, send, ask, breakers, wait, put, pause, open, breakersOf };
 }
@@ -81,7 +81,9 @@ const breaker = {
   openedAt: now - minuteMs,
   probeAt: now + minuteMs,
   intervalMs: minuteMs,
-  closedAt: 0,
+  cause: "silence" as const,
+  room: 0,
+  blamed: [],
 };
 
 /** The account of the agents of the tests' plan, named by the webhook's host. */

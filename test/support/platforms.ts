@@ -1,37 +1,23 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { DynamoDBClient, paginateScan } from "@aws-sdk/client-dynamodb";
 import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
 import { type CallRow, parseRow } from "../../shared/calls/call-row.ts";
-import { rowOf } from "../../shared/ledger/dynamodb-rows.ts";
+import { rowOf } from "../../shared/aws/dynamodb-rows.ts";
+import { openLocalD1 } from "./local-d1.ts";
 import type { PlatformUnderTest } from "./service.ts";
 
 export const cloudflare: PlatformUnderTest = {
   name: "Cloudflare",
   script: "start",
   prefix: "",
-  /** Reads the rows without the service, through wrangler's own command. */
+  /** Reads the rows without the service, from the file of its D1. */
   async rows({ stateDirectory }) {
-    const words = ["wrangler", "d1", "execute", "LEDGER", "--local", "--json", "--persist-to"];
-    const read = () =>
-      promisify(execFile)(
-        "npx",
-        [...words, stateDirectory, "--command", "SELECT id, version, row, number_hash FROM calls"],
-        {
-          maxBuffer: 64 * 1024 * 1024,
-          env: { ...process.env, CI: "1" },
-        },
+    using database = await openLocalD1(stateDirectory);
+    const rows = database.prepare("SELECT id, version, row, number_hash FROM calls").all();
+    return rows.flatMap(({ id, version, row, number_hash: numberHash }) => {
+      return (
+        parseRow(String(id), String(version), { ...JSON.parse(String(row)), numberHash }) ?? []
       );
-    // A second process on the same SQLite file gets SQLITE_BUSY right after a write of the service.
-    const { stdout } = await read().catch(read).catch(read);
-    const answers: {
-      results: { id: string; version: string; row: string; number_hash: string }[];
-    }[] = JSON.parse(stdout);
-    return answers.flatMap(({ results }) =>
-      results.flatMap(({ id, version, row, number_hash: numberHash }) => {
-        return parseRow(id, version, { ...JSON.parse(row), numberHash }) ?? [];
-      }),
-    );
+    });
   },
 };
 

@@ -1,11 +1,12 @@
-import type { Call } from "../../shared/calls/call.ts";
-import { backlogOf, type CallRow, type CallState } from "../../shared/calls/call-row.ts";
-import { acted, claimed, decided, settled } from "../../shared/calls/state-machine.ts";
-import type { Documents } from "../../shared/documents/documents.ts";
-import type { CallLedger } from "../../shared/ledger/call-ledger.ts";
-import { traceOfNumber } from "../../shared/numbering/phone-number.ts";
-import type { Route } from "../../shared/providers/index.ts";
-import { randomId, randomVersion } from "../../shared/platform/random-id.ts";
+import type { Call } from "../../shared/calls/call-request.ts";
+import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
+import type { CallState } from "../../shared/calls/states.ts";
+import { acted, claimed, decided, settled } from "../../shared/calls/transitions.ts";
+import type { Documents } from "../../shared/ports/documents.ts";
+import type { CallLedger } from "../../shared/ports/ledger.ts";
+import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import type { Route } from "../../shared/calls/route.ts";
+import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
 
 const webhook = { provider: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
@@ -71,9 +72,7 @@ export async function writeRows(
           client,
           agentId,
           usedAt: now,
-          nextDueAt: null,
-          visitedAt: now,
-          marks: [],
+          answers: null,
         },
         expiresAt: null,
       },

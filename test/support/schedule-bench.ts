@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { createToken } from "../../shared/platform/tokens.ts";
+import { createToken } from "../../shared/settings/tokens.ts";
 import { startReceiver } from "./receiver.ts";
 import {
   makeStateDirectory,

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { CallRow } from "../../shared/calls/call-row.ts";
+import { familyOf, isRunning } from "./processes.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -47,8 +48,11 @@ export interface RunningService {
   npm: ChildProcess;
   /** Returns everything it has printed. */
   output(): string;
-  /** Signals npm alone, or its whole group as a terminal's Ctrl-C does. Resolves once all of it is gone. */
-  end(signal: NodeJS.Signals, whom?: "npm" | "group"): Promise<void>;
+  /**
+   * Signals npm alone, the process that it started, or its whole group as a terminal's Ctrl-C does. Resolves once all of
+   * it is gone, and every process below it.
+   */
+  end(signal: NodeJS.Signals, whom?: "npm" | "node" | "group"): Promise<void>;
 }
 
 export async function makeStateDirectory(): Promise<{ path: string; remove(): Promise<void> }> {
@@ -67,7 +71,7 @@ export async function startService(
   stateDirectory: string,
   readyMsMax = 60_000,
 ): Promise<RunningService> {
-  const port = await freePort();
+  const port = Number(environment["PORT"] ?? (await freePort()));
   const npm = spawn("npm", ["run", script], {
     cwd: root,
     detached: true,
@@ -78,15 +82,8 @@ export async function startService(
   npm.stdout.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
   npm.stderr.on("data", (chunk: Buffer) => printed.push(chunk.toString()));
   const output = () => printed.join("");
-  const group = -(npm.pid ?? 0);
-  const isGone = () => {
-    try {
-      process.kill(group, 0);
-      return false;
-    } catch {
-      return true;
-    }
-  };
+  const { pid = 0 } = npm;
+  const group = -pid;
 
   const origin = `http://127.0.0.1:${port}`;
   const isReady = () => output().includes(`ready at ${origin}`);
@@ -103,11 +100,15 @@ export async function startService(
     npm,
     output,
     async end(signal, whom = "group") {
-      process.kill(whom === "group" ? group : (npm.pid ?? 0), signal);
-      await until(isGone, 20_000);
+      const family = familyOf(pid);
+      process.kill({ npm: pid, node: family[1] ?? pid, group }[whom], signal);
+      await until(() => !isRunning(group) && !family.some(isRunning), 20_000);
     },
   };
 }
+
+/** A wait's limit is no promise of the service: a machine that does much else may take so many times as long. */
+const patience = 2;
 
 /** Waits until a condition holds. @throws if it does not in time */
 export async function until(
@@ -115,7 +116,7 @@ export async function until(
   msMax: number,
   everyMs = 50,
 ): Promise<void> {
-  const end = Date.now() + msMax;
+  const end = Date.now() + msMax * patience;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`not within ${msMax} ms`);
     await new Promise((next) => setTimeout(next, everyMs));

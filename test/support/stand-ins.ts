@@ -1,8 +1,8 @@
-import type { ReadResult } from "../../shared/providers/dialing-provider.ts";
+import type { ReadResult } from "../../shared/providers/provider.ts";
 import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
 import { standInTypes } from "../../infra/stand-ins/index.ts";
-import { createProviders } from "../../shared/providers/create-providers.ts";
-import { parseRoute } from "../../shared/providers/index.ts";
+import { createProviders } from "../../shared/providers/providers.ts";
+import { parseRoute } from "../../shared/providers/routes.ts";
 import { aCall } from "./calls.ts";
 
 /** Fields of a route of each type that has an adapter. */
@@ -84,7 +84,7 @@ export async function startPair(
   return {
     standIn,
     dial: ({ call = aCallOfText(), timeoutSeconds = 5, ...callbacks } = {}) =>
-      provider.dial({ call, attempt: 1, timeoutSeconds, ...callbacks }, route),
+      provider.dial({ call, attempt: 1, timeoutSeconds, ring: (own) => own, ...callbacks }, route),
     lookUp: async (call) => {
       const period = { from: now() - 60_000, until: now() + 1000 };
       return provider.lookUp?.({ call, attempt: 1, ...period }, route);

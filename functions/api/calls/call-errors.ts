@@ -3,14 +3,14 @@ import {
   callRequestSchema,
   isPlainCall,
   singleSchema,
-} from "../../../shared/calls/call.ts";
+} from "../../../shared/calls/call-request.ts";
 import { mayBeCalled } from "../../../shared/dial-plan/destinations.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
-import type { ApiSettings } from "../../../shared/platform/settings.ts";
-import type { Caller } from "../../../shared/platform/tokens.ts";
-import { contextProblem } from "../../../shared/providers/index.ts";
-import { errorsOf, type ProblemError } from "../problem.ts";
+import type { ApiSettings } from "../../../shared/settings/settings.ts";
+import type { Caller } from "../../../shared/settings/tokens.ts";
+import { contextProblem } from "../../../shared/providers/routes.ts";
+import { errorsOf, type ProblemError } from "../http/problem.ts";
 
 const names = Object.keys(callRequestSchema.shape);
 /** The error of a field that a call does not have. */

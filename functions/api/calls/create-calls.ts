@@ -1,15 +1,15 @@
 import type { Context } from "hono";
-import { type CallRequest, errorsMax } from "../../../shared/calls/call.ts";
+import { type CallRequest, errorsMax } from "../../../shared/calls/call-request.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { errorForLog, type LogFields } from "../../../shared/platform/log.ts";
-import { type MessageText, requestMessage } from "../../../shared/queue/message-text.ts";
-import type { ApiSettings } from "../../../shared/platform/settings.ts";
-import type { Caller } from "../../../shared/platform/tokens.ts";
-import type { ApiDeps, ApiEnv, Posted } from "../context.ts";
+import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
+import { type MessageText, requestMessage } from "../../../shared/ports/request-message.ts";
+import type { ApiSettings } from "../../../shared/settings/settings.ts";
+import type { Caller } from "../../../shared/settings/tokens.ts";
+import type { ApiDeps, ApiEnv, Posted } from "../http/context.ts";
 import { planErrors } from "./call-errors.ts";
 import { originOf } from "./idempotency.ts";
-import { enqueue } from "../port-limits.ts";
-import { problem, type ProblemError } from "../problem.ts";
+import { enqueue } from "../http/port-limits.ts";
+import { problem, type ProblemError } from "../http/problem.ts";
 
 /**
  * Accepts a validated body, one call or an array of them. Answers 201 once the queue has acknowledged the
@@ -63,6 +63,7 @@ async function accept(
   const headers: Record<string, string> = {
     "x-request-id": c.get("requestId"),
     "content-length": "0", // without it, a server in Node uses chunked encoding
+    "content-encoding": "identity", // without it, workerd's local server compresses even no body, to 20 bytes
   };
   if (fields.replayed === true) headers["idempotency-replayed"] = "true";
   return new Response(null, { status: 201, headers });

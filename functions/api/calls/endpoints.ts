@@ -1,5 +1,5 @@
-import { batchSchema, type CallRequest, singleSchema } from "../../../shared/calls/call.ts";
-import type * as z from "../../../shared/platform/zod.ts";
+import { batchSchema, type CallRequest, singleSchema } from "../../../shared/calls/call-request.ts";
+import type * as z from "../../../shared/lib/zod.ts";
 
 /** The description of an endpoint, from which its route and the OpenAPI document are made. */
 export interface Endpoint {

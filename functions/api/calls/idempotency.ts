@@ -1,14 +1,17 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Context } from "hono";
-import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
-import type { ValueOf } from "../../../shared/documents/kinds.ts";
-import { randomVersion } from "../../../shared/platform/random-id.ts";
-import type { ApiDeps, ApiEnv, Posted } from "../context.ts";
-import { causeForLog } from "../port-limits.ts";
-import { problem, type ProblemError, unprocessable } from "../problem.ts";
+import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { randomVersion } from "../../../shared/lib/random.ts";
+import type { ApiDeps, ApiEnv, Posted } from "../http/context.ts";
+import { causeForLog } from "../http/port-limits.ts";
+import { problem, type ProblemError, unprocessable } from "../http/problem.ts";
 
 /** Lifetime of an Idempotency-Key. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
+
+/** Platforms join two headers of one name by a comma, so that a key with a comma may be two keys. */
+const keyPattern = /^[\x20-\x2b\x2d-\x7e]{1,255}$/;
 
 type KeyDocument = StoredDocument<"idempotency-key">;
 type KeyValue = ValueOf<"idempotency-key">;
@@ -44,8 +47,8 @@ export async function originOf(
   if (header === undefined) {
     return refusals.length > 0 ? unprocessable(c, refusals) : { ...own, isReplay: false };
   }
-  if (!/^[\x20-\x7e]{1,255}$/.test(header)) {
-    const detail = "must be 1 to 255 printable ASCII characters";
+  if (!keyPattern.test(header)) {
+    const detail = "must be sent once, and be 1 to 255 printable ASCII characters without a comma";
     return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
   const key = keyOf(posted.caller.client, header);

@@ -1,23 +1,22 @@
-import type { Call } from "../../../shared/calls/call.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../../shared/calls/ids.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
-import { openBreakers } from "../../../shared/documents/breakers.ts";
-import type { DocumentsRead } from "../../../shared/documents/documents.ts";
-import { isOnDoNotCallList, isPaused } from "../../../shared/documents/orders.ts";
-import { isHeld } from "../../../shared/documents/restore.ts";
-import { messageCallsMax } from "../../../shared/queue/messages.ts";
-import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { isLive } from "../../../shared/schedule/called-up.ts";
+import { type BacklogOf, openBreakers } from "../../../shared/policy/breakers.ts";
+import type { DocumentsRead } from "../../../shared/ports/documents.ts";
+import { isOnDoNotCallList, isPaused } from "../../../shared/policy/controls.ts";
+import { isHeld } from "../../../shared/policy/restore.ts";
+import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
 import {
   type Bearing,
   decideByClock,
   decideWaiting,
   endOf,
-} from "../../../shared/schedule/decide-waiting.ts";
+} from "../../../shared/policy/decide.ts";
 import { planErrors, type readCallAt } from "../calls/call-errors.ts";
-import type { ProblemError } from "../problem.ts";
+import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { BearingRead, PlanWithSchedule } from "./read-bearing.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
@@ -49,7 +48,7 @@ export interface ForecastedCalls {
 }
 
 /** Returns why calls of an agent along a route wait until somebody acts; undefined if nothing holds them. */
-type HeldBy = (agent: string, route: Route) => string | undefined;
+type HeldBy = (of: BacklogOf, route: Route) => string | undefined;
 
 /**
  * Returns what would become of calls under a plan: by the checks of acceptance first, then by the decisions of the
@@ -65,7 +64,8 @@ export function forecastCalls(
 ): ForecastedCalls {
   const { documents, hashes } = read;
   const hashOf = (number: string) => hashes.get(number);
-  const known: Bearing = { plan, schedule, hashKey, documents, hashOf, now, ahead: new Map() };
+  const of = { plan, schedule, hashKey, documents, hashOf, now, ahead: new Map() };
+  const known: Bearing = { ...of, requestsAtOnce: Infinity };
   const at: AtPosting = {
     ...known,
     now: posted.at,
@@ -86,16 +86,14 @@ export function forecastCalls(
   return { plan, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
 }
 
-/** Lets the calls of a message that is posted now go in its order, at accounts where all of them may go at once. */
+/** Marks the calls that the delivery of their own message dials, as dialers decide it. */
 function goAtOnce(fresh: readonly Queued[], known: Bearing): void {
-  const due = fresh.filter(({ dueAt }) => dueAt <= known.now);
-  for (const [account, own] of Map.groupBy(due, (item) => item.account)) {
-    const ahead = new Map<string, number>();
-    const mayGo = (item: Queued, index: number) => {
-      ahead.set(account, index);
-      return decideWaiting(item, undefined, { ...known, ahead }).kind === "dial";
-    };
-    if (own.every(mayGo)) for (const item of own) item.isCalledUp = true;
+  const ahead = new Map<string, number>();
+  for (const item of fresh) {
+    if (item.dueAt > known.now) continue;
+    if (decideWaiting(item, undefined, { ...known, ahead }).kind !== "dial") continue;
+    item.isAtOnce = true;
+    ahead.set(item.account, (ahead.get(item.account) ?? 0) + 1);
   }
 }
 
@@ -111,18 +109,19 @@ function isQueued(one: Queued | Forecasted): one is Queued {
   return one.end === undefined;
 }
 
-/** Returns a function that says what holds an agent's calls, which it looks for once. */
+/** Returns a function that says what holds the calls of a client and an agent, which it looks for once. */
 function holdsIn(documents: DocumentsRead): HeldBy {
   const isRestored = isHeld(documents, 0);
   const known = new Map<string, string | undefined>();
-  const look = (agent: string, route: Route) => {
-    if (isPaused(agent, route, documents)) return "paused";
-    return openBreakers(agent, route, documents).length > 0 ? "breaker_open" : undefined;
+  const look = (of: BacklogOf, route: Route) => {
+    if (isPaused(of.agentId, route, documents)) return "paused";
+    return openBreakers(of, route, documents).length > 0 ? "breaker_open" : undefined;
   };
-  return (agent, route) => {
+  return (of, route) => {
     if (isRestored) return "restored";
-    if (!known.has(agent)) known.set(agent, look(agent, route));
-    return known.get(agent);
+    const key = backlogOf(of);
+    if (!known.has(key)) known.set(key, look(of, route));
+    return known.get(key);
   };
 }
 
@@ -188,7 +187,7 @@ function freshCall(
   }
   const closed = decideByClock(call, route, now, known);
   if (closed !== undefined && closed.state !== "WAITING") return ended(endAs(closed, none));
-  const because = heldBy(agentId, route);
+  const because = heldBy({ client: call.client, agentId }, route);
   if (because !== undefined) return ended({ kind: "held", reason: because });
   const queued: Queued = {
     // Written out, as spreading ten thousand calls takes longer than all else here.
@@ -205,7 +204,7 @@ function freshCall(
     dueAt: closed?.dueAt ?? now,
     reason: closed?.reason,
     decidedAt: now,
-    isCalledUp: false,
+    isAtOnce: false,
     hasNumber: true,
     isUnread,
     delays: none,
@@ -217,7 +216,7 @@ function freshCall(
 
 /** Returns a call that waits already as it stands in its queue, or the end of one that stands in none. */
 function waitingCall(
-  { call, backlog, dueAt, reason, hasNumber, mark }: WaitingCall,
+  { call, backlog, dueAt, reason, hasNumber }: WaitingCall,
   index: number,
   known: AtPosting,
 ): Queued | Forecasted {
@@ -228,11 +227,9 @@ function waitingCall(
   const over = endOf(call, known.now, known);
   if (over !== undefined && over.state !== "WAITING") return ended(endAs(over, none));
   if (route === undefined || account === null) return ended({ kind: "held", reason: "route_gone" });
-  const because = known.heldBy(agentId, route);
+  const because = known.heldBy({ client: call.client, agentId }, route);
   if (because !== undefined) return ended({ kind: "held", reason: because });
-  const { restartedAt = 0 } = known.documents.get("account", account)?.value ?? {};
-  const isCalledUp = mark !== undefined && isLive(mark, { now: known.now, restartedAt });
-  const of = { index, route, account, backlog, dueAt, reason, hasNumber, isCalledUp };
+  const of = { index, route, account, backlog, dueAt, reason, hasNumber, isAtOnce: false };
   return { ...call, ...of, decidedAt: undefined, isUnread, delays: none, end: undefined };
 }
 

@@ -1,6 +1,6 @@
-import { batchCallsMax } from "../../../shared/calls/call.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { anyName, instant, time } from "../operator/fields.ts";
+import { batchCallsMax } from "../../../shared/calls/call-request.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { anyName, instant, time } from "../http/fields.ts";
 
 /** Maximum errors of calls that an answer names. */
 export const itemErrorsMax = 10_000;
@@ -15,7 +15,7 @@ const outcomeSchema = z
   .enum(outcomes)
   .check(
     z.describe(
-      "`refused`: answered 422; `never`: accepted, and ends undialed, as on the do-not-call list; `expire`: no place within its lifetime; `held`: waits for an operator or a provider, at a time that nobody can tell; `wait`: dialed later; `at_once`: dialed when it is accepted",
+      "`refused`: answered 422; `never`: accepted, and ends undialed, as on the do-not-call list; `expire`: no place within its lifetime; `held`: waits for an operator or a provider, at a time that nobody can tell; `wait`: dialed later; `at_once`: dialed within seconds of its acceptance",
     ),
   );
 export type Outcome = z.infer<typeof outcomeSchema>;

@@ -1,5 +1,5 @@
-import type { Call } from "../../../shared/calls/call.ts";
-import type { Route } from "../../../shared/providers/index.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
+import type { Route } from "../../../shared/calls/route.ts";
 import type { Limit } from "./forecast-schema.ts";
 
 /** A call in a virtual queue, which changes it as time goes on. */
@@ -15,8 +15,8 @@ export interface Queued extends Call {
   reason: string | undefined;
   /** Time for which it was decided already that the call may go. */
   decidedAt: number | undefined;
-  /** True if it was called up: its place is before those of all others. */
-  isCalledUp: boolean;
+  /** True if it is posted now and goes at once, before all others. */
+  isAtOnce: boolean;
   /** False for a row whose request was not read: it has that of a row near it, but not its number. */
   hasNumber: boolean;
   /** True if what bears on its number or agent was not read. */

@@ -1,11 +1,9 @@
-import { type Call } from "../../../shared/calls/call.ts";
+import { type Call } from "../../../shared/calls/call-request.ts";
 import { callOf } from "../../../shared/calls/call-row.ts";
 import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
-import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
-import type { Mark } from "../../../shared/documents/kinds.ts";
-import { markOf } from "../../../shared/schedule/called-up.ts";
-import type { CallLedger, DuePlace } from "../../../shared/ledger/call-ledger.ts";
-import { endOfTime } from "../operator/fields.ts";
+import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
+import type { CallLedger, DuePlace } from "../../../shared/ports/ledger.ts";
+import { endOfTime } from "../http/fields.ts";
 
 /** Maximum rows whose places are read, and rows that are read whole. */
 const placesMax = 20_000;
@@ -28,8 +26,6 @@ export interface WaitingCall {
   reason: string;
   /** False if the request is that of a row near it, as its own was not read. */
   hasNumber: boolean;
-  /** The mark of the rows that were called up together with it, if it was called up. */
-  mark: Mark | undefined;
 }
 
 /** The calls of a backlog that wait. */
@@ -154,8 +150,7 @@ function waitingIn(
     const of = { id, requestId: requestIdOf(id), acceptedAt: timeOfId(id), ancestors: undefined };
     const hasNumber = own !== undefined;
     const one = hasNumber ? call : { ...call, ...of };
-    const mark = markOf({ id, dueAt }, backlog.value.marks);
-    waiting.push({ call: one, backlog: backlog.key, dueAt, reason, hasNumber, mark });
+    waiting.push({ call: one, backlog: backlog.key, dueAt, reason, hasNumber });
   }
   return waiting;
 }

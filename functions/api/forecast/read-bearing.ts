@@ -1,19 +1,21 @@
-import type { CallRequest } from "../../../shared/calls/call.ts";
+import type { CallRequest } from "../../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
-import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
-import type { DocumentKey, DocumentsRead } from "../../../shared/documents/documents.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
+import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import type { DocumentKey, DocumentsRead } from "../../../shared/ports/documents.ts";
 import {
   cancellationKeysOf,
   doNotCallKeysOf,
   pauseKeysOf,
-} from "../../../shared/documents/orders.ts";
-import { restoreKey } from "../../../shared/documents/restore.ts";
-import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
-import { accountNameOf } from "../../../shared/providers/index.ts";
-import { calledUpKeyOf, paceKeyOf } from "../../../shared/schedule/account-pace.ts";
-import type { Schedule } from "../../../shared/schedule/schedule.ts";
-import type { RouteDeps } from "../context.ts";
+} from "../../../shared/policy/controls.ts";
+import { restoreKey } from "../../../shared/policy/restore.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { accountNameOf } from "../../../shared/calls/route.ts";
+import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
+import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
+import type { RouteDeps } from "../http/context.ts";
 import { numbersReadMax } from "./forecast-schema.ts";
 import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
 
@@ -43,7 +45,7 @@ export interface BearingRead extends BacklogsRead {
  * is every call that waits.
  */
 export async function readBearing(
-  requests: readonly CallRequest[],
+  { requests, client }: { requests: readonly CallRequest[]; client: string },
   plans: readonly PlanWithSchedule[],
   deps: RouteDeps,
 ): Promise<BearingRead> {
@@ -63,6 +65,11 @@ export async function readBearing(
   );
   const waiting = read.waiting.filter(({ hasNumber }) => hasNumber).map(({ call }) => call);
   const agents = new Set([...posted, ...read.waiting.map(({ call }) => call.request.agent_id)]);
+  const backlogs = new Map<string, BacklogOf>();
+  for (const agentId of posted) backlogs.set(backlogOf({ client, agentId }), { client, agentId });
+  for (const { call, backlog } of read.waiting) {
+    backlogs.set(backlog, { client: call.client, agentId: call.request.agent_id });
+  }
   const numbers = [...requests, ...waiting.map(({ request }) => request)];
   const hashes = new Map(
     [
@@ -76,7 +83,8 @@ export async function readBearing(
     restoreKey,
     ...doNotCallKeysOf([...hashes.values()], deps.hashKey),
     ...waiting.flatMap(cancellationKeysOf),
-    ...plans.flatMap((one) => keysOfAgents(agents, one)),
+    dispatcherKey,
+    ...plans.flatMap((one) => keysOfBacklogs(backlogs.values(), one)),
     ...capKeysOf(numbers, hashes, plans),
   ];
   const once = new Map(keys.map((key) => [`${key.kind} ${key.key}`, key]));
@@ -98,17 +106,16 @@ function firstOf(values: readonly string[], most: number): Set<string> {
   return first;
 }
 
-/** Names the documents of agents and of the accounts that a plan routes them to. */
-function keysOfAgents(agents: Iterable<string>, { plan }: PlanWithSchedule): DocumentKey[] {
-  return [...agents].flatMap((agent): DocumentKey[] => {
-    const route = routeOf(agent, plan);
-    if (route === undefined) return pauseKeysOf(agent, route);
+/** Names the documents of backlogs and of the accounts that a plan routes their agents to. */
+function keysOfBacklogs(backlogs: Iterable<BacklogOf>, { plan }: PlanWithSchedule): DocumentKey[] {
+  return [...backlogs].flatMap((of): DocumentKey[] => {
+    const route = routeOf(of.agentId, plan);
+    if (route === undefined) return pauseKeysOf(of.agentId, route);
     const account = accountNameOf(route);
     return [
-      ...pauseKeysOf(agent, route),
-      ...breakerKeysOf(agent, route).filter(({ kind }) => kind === "breaker"),
+      ...pauseKeysOf(of.agentId, route),
+      ...breakerNamesOf(of, route).map((key) => ({ kind: "breaker", key }) as const),
       paceKeyOf(account),
-      calledUpKeyOf(account),
       { kind: "account", key: account },
     ];
   });

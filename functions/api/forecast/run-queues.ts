@@ -1,8 +1,8 @@
-import type { CallState } from "../../../shared/calls/call-row.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { type Bearing, decideByClock } from "../../../shared/schedule/decide-waiting.ts";
-import { freeAt, overCap } from "../../../shared/schedule/frequency-cap.ts";
-import { createForecastQueue, type ForecastQueue } from "./forecast-queue.ts";
+import { type Bearing, decideByClock, overCap } from "../../../shared/policy/decide.ts";
+import { freeAt } from "../../../shared/telephony/frequency-cap.ts";
+import { type AccountQueue, createAccountQueue } from "./account-queue.ts";
 import type { Limit } from "./forecast-schema.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
 
@@ -27,7 +27,7 @@ export function runQueues(
   from: number,
 ): Ended[] {
   const queues = [...Map.groupBy(items, (item) => item.account)].map(([account, own]) =>
-    createForecastQueue(account, own, bearing, from),
+    createAccountQueue(account, own, bearing, from),
   );
   const known = { ...bearing };
   const called = new Map(caps);
@@ -38,7 +38,9 @@ export function runQueues(
     if (next === undefined || item === undefined) return ended;
     known.now = next.at;
     if (known.now > item.dueAt) delay(item, "pace", item.account, known.now - item.dueAt);
-    const step = decisions > decisionsMax ? notForecast : stepOf(item, known, called);
+    const closed = decisions > decisionsMax ? notForecast : stepByClock(item, known);
+    if (closed !== undefined) next.queue.giveBack();
+    const step = closed ?? stepUnderCaps(item, known, called);
     if (step.kind === "wait") {
       const { limit, rule, dueAt, reason } = step;
       delay(item, limit, rule, dueAt - known.now);
@@ -59,8 +61,8 @@ function isEnded(item: Queued): item is Ended {
 export const notForecast = { kind: "held", reason: "not_forecast" } as const satisfies End;
 
 /** Returns the queue that serves a call first, and when. */
-function earliest(queues: readonly ForecastQueue[]) {
-  let first: { queue: ForecastQueue; at: number } | undefined;
+function earliest(queues: readonly AccountQueue[]) {
+  let first: { queue: AccountQueue; at: number } | undefined;
   for (const queue of queues) {
     const at = queue.nextAt();
     if (at !== undefined && (first === undefined || at < first.at)) first = { queue, at };
@@ -68,26 +70,24 @@ function earliest(queues: readonly ForecastQueue[]) {
   return first;
 }
 
-/** Decides as the dialer would at `known.now`: first by the clock, and under the claim by the number's caps. */
-function stepOf(
+/** Decides as the dispatcher would at `known.now`, by the clock alone. Undefined: the call is open. */
+function stepByClock(item: Queued, known: Bearing): Step | undefined {
+  const { now } = known;
+  const { route, dueAt, decidedAt, delays } = item;
+  if (decidedAt === now && dueAt === now) return undefined;
+  const closed = decideByClock(item, route, now, known);
+  if (closed?.state !== "WAITING") return closed && endAs(closed, delays);
+  const rule = ruleIn(closed.reason);
+  return { kind: "wait", limit: "hours", rule, dueAt: closed.dueAt, reason: closed.reason };
+}
+
+/** Decides as the dialer would under the claim at `known.now`, by the caps of the number. */
+function stepUnderCaps(
   item: Queued,
-  known: Bearing,
+  { now, plan, schedule }: Bearing,
   called: ReadonlyMap<string, readonly number[]>,
 ): Step {
-  const { now, plan, schedule } = known;
-  const { request, route, dueAt, decidedAt, hasNumber, reason, delays } = item;
-  const isDecided = decidedAt === now && dueAt === now;
-  const closed = isDecided ? undefined : decideByClock(item, route, now, known);
-  if (closed?.state === "WAITING") {
-    return {
-      kind: "wait",
-      limit: "hours",
-      rule: ruleIn(closed.reason),
-      dueAt: closed.dueAt,
-      reason: closed.reason,
-    };
-  }
-  if (closed !== undefined) return endAs(closed, delays);
+  const { request, route, hasNumber, reason, delays } = item;
   const times = hasNumber ? called.get(request.phone_number) : undefined;
   if (times === undefined) return { kind: "dialed", at: now };
   const { caps } = schedule.capsOf(request, route);

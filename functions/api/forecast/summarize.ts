@@ -1,8 +1,8 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
-import { accountNameOf } from "../../../shared/providers/index.ts";
-import type { ProblemError } from "../problem.ts";
-import { timeOf } from "../operator/fields.ts";
+import { accountNameOf } from "../../../shared/calls/route.ts";
+import type { ProblemError } from "../http/problem.ts";
+import { timeOf } from "../http/fields.ts";
 import type { Forecasted, ForecastedCalls } from "./forecast-calls.ts";
 import {
   type AccountForecast,
@@ -15,8 +15,7 @@ import {
 } from "./forecast-schema.ts";
 import type { BearingRead } from "./read-bearing.ts";
 import { longestOf, reasonOf } from "./run-queues.ts";
-
-const hourMs = 3_600_000;
+import { hourMs } from "../../../shared/lib/units.ts";
 
 /** A call that is dialed, and when. */
 type Dialed = Forecasted & { end: { kind: "dialed"; at: number } };

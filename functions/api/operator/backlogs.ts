@@ -5,23 +5,19 @@ import type {
   Documents,
   DocumentsRead,
   StoredDocument,
-} from "../../../shared/documents/documents.ts";
-import {
-  type CallLedger,
-  comparePlaces,
-  type DuePlace,
-} from "../../../shared/ledger/call-ledger.ts";
-import { pauseKeyOf, pauseKeysOf } from "../../../shared/documents/orders.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { breakerKeysOf, openBreakers } from "../../../shared/documents/breakers.ts";
-import type { RouteDeps } from "../context.ts";
-import { sweepKey } from "../../../shared/documents/restore.ts";
+} from "../../../shared/ports/documents.ts";
+import { type CallLedger, comparePlaces, type DuePlace } from "../../../shared/ports/ledger.ts";
+import { pauseKeyOf, pauseKeysOf } from "../../../shared/policy/controls.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { type BacklogOf, breakerNamesOf, openBreakers } from "../../../shared/policy/breakers.ts";
+import { dispatcherKey, whyStill } from "../../../shared/policy/dispatcher.ts";
+import type { RouteDeps } from "../http/context.ts";
+import { sweepKey } from "../../../shared/policy/restore.ts";
 import { sweptAt, sweptAtIn } from "./counts.ts";
-import { duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
-import { endOfTime, limit, nextCursor, time, timeOf } from "./fields.ts";
-import { declareRoute } from "../route.ts";
-import { calledUpKeyOf, calledUpTo } from "../../../shared/schedule/account-pace.ts";
+import { duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
+import { endOfTime, limit, nextCursor, time, timeOf, why } from "../http/fields.ts";
+import { declareRoute } from "../http/route.ts";
 
 /** Backlogs of one page, and pages of one window. */
 const pageBacklogs = 500;
@@ -54,11 +50,7 @@ const backlogViewSchema = z
         ),
       ),
     waiting: z.int().check(z.describe("How many calls wait, counted up to `waiting_most`")),
-    called_up_to: z
-      .nullable(time)
-      .check(
-        z.describe("Up to when calls of the account are called up; null where that is not ahead"),
-      ),
+    why,
     held_by: z
       .array(z.string())
       .check(
@@ -116,9 +108,8 @@ const listBacklogs = declareRoute({
     ]);
     const next = nextPlace(page, { from, last: window.last, isMore: rest.length > page.length });
     const oldest = sorted[0]?.head.dueAt ?? null;
-    const now = deps.clock.now();
     return {
-      backlogs: page.map((one, index) => viewOf(one, counts[index] ?? 0, read, now)),
+      backlogs: page.map((one, index) => viewOf(one, counts[index] ?? 0, read)),
       waiting_most: waitingMost,
       oldest_due_at: timeOf(oldest),
       swept_at: sweptAtIn(read),
@@ -182,12 +173,9 @@ function keysFor(page: readonly Waiting[]): DocumentKey[] {
     ...pauseKeysOf(value.agentId, route),
     ...(route === undefined
       ? []
-      : [
-          ...breakerKeysOf(value.agentId, route).filter(({ kind }) => kind === "breaker"),
-          calledUpKeyOf(accountNameOf(route)),
-        ]),
+      : breakerNamesOf(value, route).map((key) => ({ kind: "breaker", key }) as const)),
   ]);
-  const all = [sweepKey, ...keys];
+  const all = [sweepKey, dispatcherKey, ...keys];
   return [...new Map(all.map((one) => [`${one.kind} ${one.key}`, one])).values()];
 }
 
@@ -204,13 +192,13 @@ function viewOf(
   { document: { value }, head, route }: Waiting,
   waiting: number,
   read: DocumentsRead,
-  now: number,
 ): BacklogView {
   const { client, agentId } = value;
+  const account = route === undefined ? null : accountNameOf(route);
   return {
     client,
     agent_id: agentId,
-    account: route === undefined ? null : accountNameOf(route),
+    account,
     head: {
       call_id: head.id,
       due_at: timeOf(head.dueAt),
@@ -218,22 +206,16 @@ function viewOf(
     },
     // The head was read before the count: it counts even if its call has gone meanwhile.
     waiting: Math.max(1, waiting),
-    called_up_to: route === undefined ? null : calledUpAhead(route, read, now),
-    held_by: heldBy(agentId, route, read),
+    why: account === null ? null : whyStill(account, read),
+    held_by: heldBy(value, route, read),
   };
 }
 
-/** Returns the time up to which calls of the route's account are called up; null if it has passed. */
-function calledUpAhead(route: Route, read: DocumentsRead, now: number): string | null {
-  const upTo = calledUpTo(accountNameOf(route), read);
-  return upTo > now ? timeOf(upTo) : null;
-}
-
-/** Returns the reasons that hold an agent's calls: pauses, no route in the plan, the keys of open circuit breakers. */
-function heldBy(agentId: string, route: Route | undefined, read: DocumentsRead): string[] {
+/** Returns the reasons that hold a backlog's calls: pauses, no route in the plan, the keys of open circuit breakers. */
+function heldBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead): string[] {
   const stands = ({ kind, key }: DocumentKey) => read.get(kind, key) !== undefined;
-  const pauses = stands(pauseKeyOf({ agent: agentId })) ? ["agent_paused"] : [];
+  const pauses = stands(pauseKeyOf({ agent: of.agentId })) ? ["agent_paused"] : [];
   if (route === undefined) return [...pauses, "route_gone"];
   if (stands(pauseKeyOf({ account: route.provider }))) pauses.push("account_paused");
-  return [...pauses, ...openBreakers(agentId, route, read).map(({ key }) => key)];
+  return [...pauses, ...openBreakers(of, route, read).map(({ key }) => key)];
 }

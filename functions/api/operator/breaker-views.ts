@@ -1,12 +1,12 @@
-import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
-import type { ValueOf } from "../../../shared/documents/kinds.ts";
-import { breakerKeysOf } from "../../../shared/documents/breakers.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { time, timeOf } from "./fields.ts";
+import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { breakerCauses } from "../../../shared/ports/document-kinds.ts";
+import { refusalsOf } from "../../../shared/policy/breakers.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { time, timeOf } from "../http/fields.ts";
 
 /** Subjects of circuit breakers. */
-const breakerKinds = ["account", "route", "agent", "receiver"] as const;
+const breakerKinds = ["account", "backlog", "receiver"] as const;
 type BreakerKind = (typeof breakerKinds)[number];
 
 /** An open circuit breaker, as answers show it. */
@@ -15,7 +15,13 @@ export const breakerViewSchema = z.strictObject({
   kind: z.enum(breakerKinds),
   name: z
     .string()
-    .check(z.describe("The account, the agent or the receiver of events; of a route a hash")),
+    .check(z.describe("The account, the client and agent of a backlog, or the receiver of events")),
+  client: z.optional(z.string()).check(z.describe("Of a backlog: its client and agent")),
+  agent_id: z.optional(z.string()),
+  cause: z.enum(breakerCauses),
+  state: z
+    .enum(["open", "half_open"])
+    .check(z.describe("open: one call at a time probes it. half_open: few calls go at once")),
   code: z.string(),
   opened_at: time,
   probe_at: time,
@@ -27,61 +33,57 @@ export const breakerViewSchema = z.strictObject({
       ]),
     )
     .check(
-      z.describe(
-        "An account's or a receiver's failures, or an agent's refusals by code; null where none are counted",
-      ),
-    ),
-  agents: z
-    .optional(z.array(z.string()))
-    .check(
-      z.describe(
-        "Of a route: its agents in today's plan; `*` stands for all that the plan does not name",
-      ),
+      z.describe("Failed requests, or a backlog's refusals by code; null where none are counted"),
     ),
 });
 export type BreakerView = z.infer<typeof breakerViewSchema>;
 
-/** Returns the views of the open circuit breakers among these. */
+/** Returns the views of the circuit breakers among these that are open or half-open. */
 export async function viewsOfOpen(
   breakers: readonly StoredDocument<"breaker">[],
-  plan: DialPlan,
   documents: Documents,
 ): Promise<BreakerView[]> {
-  const open = breakers.filter(({ value }) => value.state === "open");
-  if (open.length === 0) return [];
-  const counted = await documents.read(open.map(({ key }) => ({ kind: "failures", key }) as const));
-  return open.flatMap(({ key, value: { code, openedAt, probeAt } }) => {
+  const standing = breakers.filter(({ value }) => value.state !== "closed");
+  if (standing.length === 0) return [];
+  const keys = standing.flatMap(({ key }) => [key, `${key} ${refusals}`]);
+  const counted = await documents.read(keys.map((key) => ({ kind: "failures", key }) as const));
+  return standing.flatMap(({ key, value }): BreakerView[] => {
+    const { state, cause, code, openedAt, probeAt } = value;
     const kind = breakerKinds.find((one) => key.startsWith(`${one}:`));
-    if (kind === undefined) return [];
-    const view = {
-      key,
-      kind,
-      name: key.slice(kind.length + 1),
-      code,
-      opened_at: timeOf(openedAt),
-      probe_at: timeOf(probeAt),
-      failures: failuresView(kind, counted.get("failures", key)?.value),
-    };
-    return kind === "route" ? { ...view, agents: agentsOfRoute(key, plan) } : view;
+    if (kind === undefined || state === "closed") return [];
+    const name = key.slice(kind.length + 1);
+    return [
+      {
+        key,
+        kind,
+        ...namesIn(kind, name),
+        cause,
+        state,
+        code,
+        opened_at: timeOf(openedAt),
+        probe_at: timeOf(probeAt),
+        failures:
+          failuresView(counted.get("failures", key)?.value) ??
+          refusalsView(counted.get("failures", `${key} ${refusals}`)?.value),
+      },
+    ];
   });
 }
 
-/** Returns a breaker's counters; null if they are reset or have expired, and for a route, which has none. */
-function failuresView(
-  kind: BreakerKind,
-  counters: ValueOf<"failures"> = {},
-): BreakerView["failures"] {
-  if (kind === "route" || Object.keys(counters).length === 0) return null;
-  if (kind === "agent") return { refusals: counters };
-  const { unanswered = 0, inRow = 0 } = counters;
-  return { unanswered, in_row: inRow };
+/** End of the key under which a backlog's refusals are counted. */
+const refusals = refusalsOf({ client: "", agentId: "" }).split(" ").at(-1);
+
+function namesIn(kind: BreakerKind, name: string) {
+  if (kind !== "backlog") return { name };
+  const [client = "", agent_id = ""]: string[] = JSON.parse(name);
+  return { name: `${client}, ${agent_id}`, client, agent_id };
 }
 
-/** Returns the agents of the plan whose route has this breaker. Its key is a hash, which tells people nothing. */
-function agentsOfRoute(key: string, { agents }: DialPlan): string[] {
-  return Object.entries(agents).flatMap(([agent, route]) =>
-    breakerKeysOf(agent, route).some((one) => one.kind === "breaker" && one.key === key)
-      ? agent
-      : [],
-  );
+/** Returns a breaker's failed requests; null if they are reset or have expired. Those in a row count where no others do. */
+function failuresView({ unanswered = 0, inRow = 0 }: ValueOf<"failures"> = {}) {
+  return inRow === 0 ? null : { unanswered: Math.max(unanswered, inRow), in_row: inRow };
+}
+
+function refusalsView(counters: ValueOf<"failures"> = {}) {
+  return Object.keys(counters).length === 0 ? null : { refusals: counters };
 }

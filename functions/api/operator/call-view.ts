@@ -1,8 +1,9 @@
-import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { callStates, states } from "../../../shared/calls/states.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import { resultViewOf, resultViewSchema } from "../../../shared/calls/result-view.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { state, time, timeOf } from "./fields.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { state, time, timeOf } from "../http/fields.ts";
 
 /** A call as answers show it: the last two digits of its number, and nothing of its context. */
 export const callViewSchema = z
@@ -64,7 +65,7 @@ export function viewOf(row: CallRow): CallView {
     number_tail: row.numberTail,
     attempt: row.attempt,
     // The due time of a placed call is that of the next question about its result.
-    due_at: timeOf(row.state === "PLACED" ? null : row.dueAt),
+    due_at: timeOf(states[row.state].index === "results" ? null : row.dueAt),
     accepted_at: timeOf(row.acceptedAt),
     updated_at: timeOf(row.updatedAt),
     provider_call_id: row.providerCallId,

@@ -1,16 +1,24 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
-import type { CallLedger, ListOf } from "../../../shared/ledger/call-ledger.ts";
-import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
-import * as z from "../../../shared/platform/zod.ts";
+import type { CallLedger, ListOf } from "../../../shared/ports/ledger.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import * as z from "../../../shared/lib/zod.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
-import { problem } from "../problem.ts";
-import { record } from "./audit.ts";
+import { problem } from "../http/problem.ts";
+import { record } from "../actions/audit-log.ts";
 import { callStorySchema, callViewSchema, storyOf, viewOf } from "./call-view.ts";
-import { callCursor } from "./cursors.ts";
-import { instant, limit, anyName, nextCursor, phoneNumber, requestId, state } from "./fields.ts";
-import { findCall } from "./find-call.ts";
-import { declareRoute } from "../route.ts";
+import { callCursor } from "../http/cursors.ts";
+import {
+  instant,
+  limit,
+  anyName,
+  nextCursor,
+  phoneNumber,
+  requestId,
+  state,
+} from "../http/fields.ts";
+import { findCall } from "../actions/find-call.ts";
+import { declareRoute } from "../http/route.ts";
 
 /** Maximum rows that one answer reads to apply its filters. */
 const scanRowsMax = 1000;

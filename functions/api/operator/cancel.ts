@@ -1,22 +1,24 @@
 import type { Context } from "hono";
-import type { Documents } from "../../../shared/documents/documents.ts";
-import type { CancellationOrder } from "../../../shared/documents/kinds.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import type { ApiEnv, RouteDeps } from "../context.ts";
-import { unprocessable } from "../problem.ts";
-import { record } from "./audit.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { Cancellable, GivenOrder } from "../../../shared/policy/controls.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { unprocessable } from "../http/problem.ts";
+import { record } from "../actions/audit-log.ts";
 import {
   answerPages,
   cancelledSchema,
   cancelPages,
   cancelRows,
+  countOrdered,
   giveOrder,
   pageRows,
   standingOrder,
-} from "./cancellations.ts";
-import { callCursor, duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
-import { agentId, endOfTime, oneOf, requestId } from "./fields.ts";
-import { declareRoute } from "../route.ts";
+} from "../actions/cancel-calls.ts";
+import { callCursor, duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
+import { agentId, endOfTime, oneOf, requestId } from "../http/fields.ts";
+import { declareRoute } from "../http/route.ts";
 
 /** Backlogs of one page, and maximum pages of one answer: each backlog must be read to know its agent. */
 const backlogsPage = 200;
@@ -71,31 +73,51 @@ const cancelCalls = declareRoute({
       return refuse("must be of an answer to this very order");
     }
     if (cursor === undefined) await record(c, deps, "cancel", target);
-    const order = await (cursor === undefined
+    const given = await (cursor === undefined
       ? giveOrder(c, deps, what, scope)
       : standingOrder(deps, what, scope));
-    if (order === undefined) return refuse("must be of an answer to this very order");
+    if (given === undefined) return refuse("must be of an answer to this very order");
     const { cancelled, next } =
       "request" in what
-        ? await cancelRequest(c, deps, order, what.request, cursor)
-        : await cancelAgent(c, deps, order, what.agent, cursor);
-    if (cursor !== undefined) await record(c, deps, "cancel", target, cancelled);
-    return { cancelled, ...(next === undefined ? {} : { cursor: cancelCursorOf(next) }) };
+        ? await cancelRequest(c, deps, given, what.request, cursor)
+        : await cancelAgent(c, deps, given, what.agent, cursor);
+    const more = next === undefined ? {} : { cursor: cancelCursorOf(next) };
+    if (cursor !== undefined) {
+      await record(c, deps, "cancel", target, cancelled);
+      return { cancelled, ...more };
+    }
+    return {
+      cancelled,
+      ordered: await orderedOf(what, { given, cancelled }, deps.ledger),
+      ...more,
+    };
   },
 });
 
 export const cancelRoutes = [cancelCalls];
 
+/** Counts what an order ends in all; null for an agent's, as nobody knows how many of its calls are on the queue. */
+async function orderedOf(
+  what: Cancellable,
+  done: { given: GivenOrder; cancelled: number },
+  ledger: CallLedger,
+): Promise<number | null> {
+  if ("agent" in what) return null;
+  const { request } = what;
+  const [row] = (await ledger.list({ requestId: request, limit: 1 })).rows;
+  return countOrdered({ requestId: request, row }, done, ledger);
+}
+
 /** Cancels the waiting calls of a request, newest first. */
 async function cancelRequest(
   c: Context<ApiEnv>,
   deps: RouteDeps,
-  order: CancellationOrder,
+  given: GivenOrder,
   ofRequest: string,
   cursor: CancelPlace | undefined,
 ): Promise<Progress> {
   const from = cursor !== undefined && "before" in cursor ? cursor.before : undefined;
-  const { cancelled, next } = await cancelPages(c, deps, order, from, (before) =>
+  const { cancelled, next } = await cancelPages(c, deps, given, from, (before) =>
     deps.ledger.list({ requestId: ofRequest, before, limit: pageRows }),
   );
   return next === undefined ? { cancelled } : { cancelled, next: { before: next } };
@@ -105,7 +127,7 @@ async function cancelRequest(
 async function cancelAgent(
   c: Context<ApiEnv>,
   deps: RouteDeps,
-  order: CancellationOrder,
+  given: GivenOrder,
   ofAgent: string,
   cursor: CancelPlace | undefined,
 ): Promise<Progress> {
@@ -126,7 +148,7 @@ async function cancelAgent(
       const [places = []] = await ledger.due({ backlogs, until: endOfTime, each: pageRows });
       if (places.length === 0) break;
       const { rows } = await ledger.read(places.map(({ id }) => id));
-      cancelled += await cancelRows(c, deps, order, [...rows.values()]);
+      cancelled += await cancelRows(c, deps, given, [...rows.values()]);
       after = places.at(-1);
       if (places.length < pageRows) break;
     }

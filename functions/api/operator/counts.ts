@@ -1,14 +1,14 @@
-import { type CallState, callStates, watchBacklog } from "../../../shared/calls/call-row.ts";
-import { countsKeyOf } from "../../../shared/documents/counts.ts";
-import type { Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
-import { restoreKey, sweepKey } from "../../../shared/documents/restore.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { endOfTime, state, time, timeOf } from "./fields.ts";
-import { declareRoute } from "../route.ts";
+import { type CallState, callStates } from "../../../shared/calls/states.ts";
+import { countsKeyOf } from "../../../shared/policy/state-counts.ts";
+import type { Documents, DocumentsRead } from "../../../shared/ports/documents.ts";
+import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { state, time, timeOf } from "../http/fields.ts";
+import { declareRoute } from "../http/route.ts";
 import { waitingPlaces } from "./waiting-places.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
 
-const hourMs = 3_600_000;
 /** Maximum rows of a state that are counted. */
 const standingMost = 500;
 const pageRows = 100;
@@ -83,17 +83,14 @@ async function standingNow(
   ledger: CallLedger,
   documents: Documents,
 ): Promise<Record<string, number>> {
-  // No index has DIALING: these are the watched calls that are not UNKNOWN. The count is an estimate beyond 1,000.
-  const watched = { backlogs: [{ key: watchBacklog }], until: endOfTime, each: 2 * standingMost };
-  const [waiting, [watch = []], unknown, reviewed] = await Promise.all([
+  const [waiting, dialing, unknown, reviewed] = await Promise.all([
     waitingPlaces(ledger, documents, standingMost),
-    ledger.due(watched),
+    ledger.dialing(standingMost),
     countIn("UNKNOWN", ledger),
     countIn("NEEDS_REVIEW", ledger),
   ]);
-  const dialing = Math.min(standingMost, Math.max(0, watch.length - unknown));
   const standing = Math.min(standingMost, waiting.length);
-  return { WAITING: standing, DIALING: dialing, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
+  return { WAITING: standing, DIALING: dialing.length, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
 }
 
 /** Counts rows page by page, since the ledger reads each with its whole call. */

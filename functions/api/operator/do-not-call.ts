@@ -1,19 +1,19 @@
-import type { Documents, DocumentKey } from "../../../shared/documents/documents.ts";
+import type { DocumentChange, Documents, DocumentKey } from "../../../shared/ports/documents.ts";
 import {
   doNotCallKeyOf,
   doNotCallKeysOf,
   isOfOtherKey,
   listMarks,
-} from "../../../shared/documents/orders.ts";
-import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
-import { randomVersion } from "../../../shared/platform/random-id.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import type { RouteDeps } from "../context.ts";
-import { UnreachableError } from "../port-limits.ts";
-import { problem } from "../problem.ts";
-import { record } from "./audit.ts";
-import { phoneNumber } from "./fields.ts";
-import { declareRoute } from "../route.ts";
+} from "../../../shared/policy/controls.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { RouteDeps } from "../http/context.ts";
+import { UnreachableError } from "../http/port-limits.ts";
+import { problem } from "../http/problem.ts";
+import { record } from "../actions/audit-log.ts";
+import { phoneNumber } from "../http/fields.ts";
+import { removeDocuments } from "../actions/remove-documents.ts";
+import { declareRoute } from "../http/route.ts";
 
 /** Maximum numbers that one request adds or removes. */
 const numbersMax = 10_000;
@@ -71,11 +71,14 @@ const changeDoNotCall = declareRoute({
       await put([any], documents, deps);
     }
     const keyOf = (number: string) => keyOfNumber(number, deps);
-    await drop(remove.map(keyOf), documents);
+    const isDropped = await drop(remove.map(keyOf), documents);
     await put(add.map(keyOf), documents, deps);
     // A list that was made under another key lets nobody be dialed until all of it has been sent.
     if (isOther && !more) await put([own], documents, deps);
-    return { added: add.length, removed: remove.length };
+    if (isDropped) return { added: add.length, removed: remove.length };
+    const detail =
+      "Some of the numbers to be removed were put on the list again meanwhile, and stay on it. Look, and send those again.";
+    return problem(c, 409, detail);
   },
 });
 
@@ -102,16 +105,19 @@ function keyOfNumber(number: string, { hashKey }: RouteDeps): DocumentKey<"do-no
   return doNotCallKeyOf(traceOfNumber(number, hashKey).numberHash);
 }
 
-/** Writes entries that are not in the list yet. A refused entry is read, and written again if it is missing. */
+/**
+ * Writes entries. One that stands already is written over, under a fresh version: a removal of it whose answer was lost may
+ * be under way still.
+ */
 async function put(
   keys: readonly DocumentKey<"do-not-call">[],
   documents: Documents,
-  { clock, randomId }: RouteDeps,
+  { clock, random }: RouteDeps,
 ): Promise<void> {
   const value = { at: clock.now() };
   for (const some of parts([...new Map(keys.map((one) => [one.key, one])).values()])) {
-    let changes = some.map((key) => ({
-      next: { ...key, version: randomVersion(randomId()), value, expiresAt: null },
+    let changes: DocumentChange<"do-not-call">[] = some.map((key) => ({
+      next: { ...key, version: random.version(), value, expiresAt: null },
       seen: null,
     }));
     for (let tried = 0; changes.length > 0; tried++) {
@@ -119,17 +125,26 @@ async function put(
       const written = await documents.write(changes);
       const refused = changes.filter((_, index) => written[index] !== true);
       if (refused.length === 0) break;
-      const standing = await documents.read(refused.map(({ next }) => next));
-      changes = refused.filter(({ next }) => standing.get(next.kind, next.key) === undefined);
+      const read = await documents.read(refused.map(({ next }) => next));
+      changes = refused.map(({ next }) => {
+        const standing = read.get(next.kind, next.key);
+        const kept = standing?.value ?? next.value;
+        return { next: { ...next, value: kept }, seen: standing?.version ?? null };
+      });
     }
   }
 }
 
+/** Removes entries. Resolves to false if some were put back meanwhile. */
 async function drop(
   keys: readonly DocumentKey<"do-not-call">[],
   documents: Documents,
-): Promise<void> {
-  for (const some of parts(keys)) await documents.remove(some);
+): Promise<boolean> {
+  let isDropped = true;
+  for (const some of parts(keys)) {
+    if (!(await removeDocuments(some, documents))) isDropped = false;
+  }
+  return isDropped;
 }
 
 function parts<Item>(items: readonly Item[]): Item[][] {

@@ -1,15 +1,20 @@
 import { type CallEvent, eventTypes, type Telling } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { eventIdOf, finishedEventIdOf, untoldOf, usedUpOf } from "../../../shared/calls/events.ts";
+import {
+  eventIdOf,
+  finishedEventIdOf,
+  untoldOf,
+  usedUpOf,
+} from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, receiverNamed, receiverOf } from "../../../shared/dial-plan/receivers.ts";
-import { receiverBreakerOf } from "../../../shared/documents/breakers.ts";
-import type { StoredDocument } from "../../../shared/documents/documents.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import type { RouteDeps } from "../context.ts";
-import { problem } from "../problem.ts";
-import { declareRoute } from "../route.ts";
-import { duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "./cursors.ts";
-import { anyName, endOfTime, limit, nextCursor, time, timeOf } from "./fields.ts";
+import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { RouteDeps } from "../http/context.ts";
+import { problem } from "../http/problem.ts";
+import { declareRoute } from "../http/route.ts";
+import { duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
+import { anyName, endOfTime, limit, nextCursor, time, timeOf } from "../http/fields.ts";
 
 /** Maximum calls of a receiver that are counted. */
 const usedUpMost = 100;

@@ -1,10 +1,11 @@
 import { Hono } from "hono";
-import { authenticate } from "../middleware/authenticate.ts";
-import type { ApiDeps, ApiEnv, OtherDeps } from "../context.ts";
-import { createBaseApp, identifyRequests } from "../base-app.ts";
-import { problem } from "../problem.ts";
-import { addRoutes, routeDepsOf } from "../route.ts";
-import { serveConsole, serveOperatorDocument } from "../serve-files.ts";
+import { authenticate } from "../http/authenticate.ts";
+import type { ApiDeps, ApiEnv, OtherDeps } from "../http/context.ts";
+import { createBaseApp, identifyRequests } from "../http/base-app.ts";
+import { problem } from "../http/problem.ts";
+import { routeDepsOf } from "../actions/route-deps.ts";
+import { addRoutes } from "../http/route.ts";
+import { serveConsole, serveOperatorDocument } from "../http/serve-files.ts";
 import { operatorRoutes } from "./routes.ts";
 
 /**

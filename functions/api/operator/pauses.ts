@@ -1,21 +1,23 @@
 import type { Context } from "hono";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
-import type { Documents, StoredDocument } from "../../../shared/documents/documents.ts";
-import { type Pausable, pauseKeyOf } from "../../../shared/documents/orders.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { accountNameOf } from "../../../shared/providers/index.ts";
-import type { ApiEnv, RouteDeps } from "../context.ts";
-import { problem, unprocessable } from "../problem.ts";
-import { record } from "./audit.ts";
+import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
+import { type Pausable, pauseKeyOf } from "../../../shared/policy/controls.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { UnreachableError } from "../http/port-limits.ts";
+import { problem, unprocessable } from "../http/problem.ts";
+import { record } from "../actions/audit-log.ts";
 import { breakerViewSchema, viewsOfOpen } from "./breaker-views.ts";
-import { changeDocument } from "./change-document.ts";
-import { agentId, anyName, oneOf, time, timeOf } from "./fields.ts";
-import { declareRoute } from "../route.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
+import { removeDocuments } from "../actions/remove-documents.ts";
+import { agentId, anyName, oneOf, time, timeOf } from "../http/fields.ts";
+import { declareRoute } from "../http/route.ts";
 
 /** Pauses, or breakers, of one page, and maximum pages of one answer. */
 const pageDocuments = 500;
 const answerPages = 4;
-const breakerLifeMs = 7 * 86_400_000;
+/** Tries to close a breaker that dialers change meanwhile. */
+const tries = 3;
 
 const pauseFields = {
   agent_id: z.optional(z.string()),
@@ -55,7 +57,7 @@ const listPauses = declareRoute({
         at: timeOf(at),
         by,
       })),
-      breakers: await viewsOfOpen(breakers, deps.plan, documents),
+      breakers: await viewsOfOpen(breakers, documents),
       agents: Object.keys(agents).filter((name) => name !== "*"),
       other_agents: Object.hasOwn(agents, "*"),
       accounts: [...new Set(Object.values(agents).map(({ provider }) => provider))].toSorted(),
@@ -91,11 +93,11 @@ const pause = declareRoute({
     const what = pausable(agent_id, account);
     await record(c, deps, "pause", targetOf(what));
     const order = { of: what, at: deps.clock.now(), by: c.get("caller").tokenId };
-    // A pause that stands already keeps its time and operator.
-    const change = (paused: object | undefined) => (paused === undefined ? order : undefined);
-    const key = pauseKeyOf(what);
-    const { documents } = deps;
-    const { at, by } = (await changeDocument(key, null, change, documents, deps)) ?? order;
+    // A pause that stands already keeps its time and operator, but not its version: a removal of it whose answer was
+    // lost may be under way still.
+    const change = (paused = order) => ({ value: paused, expiresAt: null });
+    const { after } = await changeDocument({ name: pauseKeyOf(what), change }, deps);
+    const { at, by } = after ?? order;
     return { ...fieldsOf(what), at: timeOf(at), by };
   },
 });
@@ -120,15 +122,14 @@ const resume = declareRoute({
       }),
     ),
   answer: resumedSchema,
-  problems: [404],
+  problems: [404, 409],
   async handle({ c, deps, body: { agent_id, account, breaker } }) {
     if (breaker !== undefined) return closeBreaker(c, deps, breaker);
     const what = pausable(agent_id, account);
     await record(c, deps, "resume", targetOf(what));
     const { documents } = deps;
-    await documents.remove([pauseKeyOf(what)]);
-    await restartMarks(accountsOf(what, deps), documents, deps);
-    return fieldsOf(what);
+    if (await removeDocuments([pauseKeyOf(what)], documents)) return fieldsOf(what);
+    return problem(c, 409, "It was paused again meanwhile, and stays paused. Look, and resume it.");
   },
 });
 
@@ -154,49 +155,18 @@ async function closeBreaker(
   key: string,
 ): Promise<Resumed | Response> {
   const { documents } = deps;
-  const now = deps.clock.now();
   const breakerKey = { kind: "breaker", key } as const;
-  if ((await documents.read([breakerKey])).get("breaker", key) === undefined) {
+  const breaker = (await documents.read([breakerKey])).get("breaker", key);
+  if (breaker === undefined || breaker.value.state === "closed") {
     return problem(c, 404, "There is no breaker of this key.");
   }
   await record(c, deps, "resume", `breaker ${key}`);
-  await changeDocument(
-    breakerKey,
-    now + breakerLifeMs,
-    (breaker) =>
-      breaker?.value.state === "open"
-        ? { ...breaker.value, state: "closed" as const, closedAt: now }
-        : undefined,
-    documents,
-    deps,
-  );
-  await documents.remove([{ kind: "failures", key }]);
-  const account = /^account:(.*)$/s.exec(key)?.[1];
-  if (account !== undefined) await restartMarks([account], documents, deps);
-  return { breaker: key };
-}
-
-/** Returns the own names of the accounts that the paused calls go through. */
-function accountsOf(what: Pausable, { plan }: RouteDeps): string[] {
-  const routes =
-    "agent" in what
-      ? [routeOf(what.agent, plan)]
-      : Object.values(plan.agents).filter(({ provider }) => provider === what.account);
-  return [...new Set(routes.flatMap((route) => (route === undefined ? [] : accountNameOf(route))))];
-}
-
-/** Invalidates the marks that were set before now: the calls that they report as called up were paused. */
-async function restartMarks(accounts: string[], documents: Documents, deps: RouteDeps) {
-  const restartedAt = deps.clock.now();
-  for (const key of accounts) {
-    await changeDocument(
-      { kind: "account", key },
-      null,
-      (account) => account && { ...account.value, restartedAt },
-      documents,
-      deps,
-    );
+  const counters = [key, `${key} refusals`].map((one) => ({ kind: "failures", key: one }) as const);
+  // Dialers write both all the time: a breaker that was changed meanwhile is closed all the same.
+  for (let tried = 0; tried < tries; tried++) {
+    if (await removeDocuments([breakerKey, ...counters], documents)) return { breaker: key };
   }
+  throw new UnreachableError("a breaker was changed by others each time");
 }
 
 function pausable(agent: string | undefined, account: string | undefined): Pausable {

@@ -1,11 +1,10 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { hoursOf } from "../../../shared/dial-plan/dial-plan.ts";
-import type { HoursRule } from "../../../shared/schedule/calling-hours.ts";
-import type { FrequencyCap } from "../../../shared/schedule/frequency-cap.ts";
-import type { HoursPreset } from "../../../shared/schedule/presets.ts";
+import type { HoursRule } from "../../../shared/telephony/calling-hours.ts";
+import type { FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
+import type { HoursPreset } from "../../../shared/telephony/hours-presets.ts";
+import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
 
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 const weekMs = 7 * dayMs;
 const dayNames = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const decimals = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });

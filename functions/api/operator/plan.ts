@@ -1,17 +1,17 @@
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
-import { watchBacklog } from "../../../shared/calls/call-row.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import type { DocumentsRead } from "../../../shared/documents/documents.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { declareRoute } from "../route.ts";
-import { endOfTime, time, timeOf } from "./fields.ts";
+import { dispatchedOf, dispatcherKey, whyStill } from "../../../shared/policy/dispatcher.ts";
+import type { DocumentsRead } from "../../../shared/ports/documents.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { declareRoute } from "../http/route.ts";
+import { time, timeOf, why } from "../http/fields.ts";
 import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
 import { tally } from "./request-progress.ts";
 
-/** Maximum claims that are read to count the requests under way. */
-const watchedMax = 200;
+/** Maximum requests under way that are counted. */
+const dialingMax = 1_000;
 
 const agentSchema = z.strictObject({
   agent_id: z.string().check(z.describe("`*` stands for every agent that the plan does not name")),
@@ -26,7 +26,7 @@ const accountSchema = z.strictObject({
   type: z.string(),
   pace: z.string().check(z.describe("In words")),
   timeout_seconds: z.int(),
-  dialing: z.int().check(z.describe(`Requests under way, among ${watchedMax} that were looked at`)),
+  dialing: z.int().check(z.describe(`Requests under way, among ${dialingMax} that were looked at`)),
   taken_until: z
     .nullable(time)
     .check(
@@ -34,9 +34,12 @@ const accountSchema = z.strictObject({
         "Up to when its pace is given out; null where a call could go at once, or without a pace",
       ),
     ),
-  called_up_to: z
-    .nullable(time)
-    .check(z.describe("Up to when waiting calls are called up; null where that is not ahead")),
+  allowance: z
+    .nullable(z.int())
+    .check(
+      z.describe("Calls that might be dispatched at the last look; null before the first one"),
+    ),
+  why,
 });
 const planSchema = z
   .strictObject({
@@ -72,10 +75,7 @@ const showPlan = declareRoute({
     const accounts = accountsIn(plan);
     const names = accounts.map(({ name }) => name);
     const [read, dialing] = await Promise.all([
-      documents.read([
-        ...names.map((key) => ({ kind: "pace", key }) as const),
-        ...names.map((key) => ({ kind: "called-up", key }) as const),
-      ]),
+      documents.read([dispatcherKey, ...names.map((key) => ({ kind: "pace", key }) as const)]),
       dialingNow(ledger),
     ]);
     return {
@@ -117,33 +117,27 @@ function accountView(
   now: number,
 ): AccountInUse {
   const { timeoutSeconds, pace } = accountOf(route, plan);
-  const ahead = (kind: "pace" | "called-up", beforeUs = 0) => {
-    const until = ((read.get(kind, name)?.value.arrivalUs ?? 0) - beforeUs) / 1000;
-    return until > now ? timeOf(Math.round(until)) : null;
-  };
+  const { allowance = null } = dispatchedOf(name, read) ?? {};
   const burst = pace?.burst ?? 1;
+  const untilUs =
+    (read.get("pace", name)?.value.arrivalUs ?? 0) - (burst - 1) * (pace?.intervalUs ?? 0);
   return {
     account: route.provider,
     name,
     type: route.type,
     pace: paceText(pace && 1_000_000 / pace.intervalUs, burst),
     timeout_seconds: timeoutSeconds,
-    dialing: dialing[route.provider] ?? 0,
-    taken_until: pace === undefined ? null : ahead("pace", (burst - 1) * pace.intervalUs),
-    called_up_to: ahead("called-up"),
+    dialing: dialing[name] ?? 0,
+    taken_until:
+      pace === undefined || untilUs / 1000 <= now ? null : timeOf(Math.round(untilUs / 1000)),
+    allowance,
+    why: whyStill(name, read),
   };
 }
 
-/** Counts the requests under way by account. No index has DIALING: they are the watched calls that are not UNKNOWN. */
+/** Counts the requests under way by account. */
 async function dialingNow(ledger: CallLedger): Promise<Partial<Record<string, number>>> {
-  const backlogs = [{ key: watchBacklog }];
-  const [watched = []] = await ledger.due({ backlogs, until: endOfTime, each: watchedMax });
-  const { rows } = await ledger.read(watched.map(({ id }) => id));
-  return tally(
-    [...rows.values()].flatMap(({ state, route }) =>
-      state === "DIALING" ? (route?.provider ?? []) : [],
-    ),
-  );
+  return tally((await ledger.dialing(dialingMax)).map(({ account }) => account));
 }
 
 function rulesIn(plan: DialPlan) {

@@ -1,13 +1,12 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callIdOf, requestIdOf } from "../../../shared/calls/ids.ts";
-import { actedFrom } from "../../../shared/calls/state-machine.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import type { CallsMessage } from "../../../shared/queue/messages.ts";
-import { causeForLog, enqueue } from "../port-limits.ts";
-import { problem, unprocessable } from "../problem.ts";
-import { act, conflict } from "./decisions.ts";
-import { findCall } from "./find-call.ts";
-import { declareRoute } from "../route.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { CallsMessage } from "../../../shared/ports/call-messages.ts";
+import { causeForLog, enqueue } from "../http/port-limits.ts";
+import { problem, unprocessable } from "../http/problem.ts";
+import { act, conflict } from "../actions/change-call.ts";
+import { findCall } from "../actions/find-call.ts";
+import { declareRoute } from "../http/route.ts";
 
 const redialedSchema = z
   .strictObject({ id: z.string(), redial_of: z.string() })
@@ -47,7 +46,7 @@ const redialCall = declareRoute({
         ? row
         : await act(c, deps, row, { to: "REDIALED", redialedAs }, "redial");
     const message = messageOf(redialed);
-    if (message === undefined) return conflict(c, redialed, actedFrom.REDIALED);
+    if (message === undefined) return conflict(c, redialed, "redial");
     try {
       await enqueue(deps.queue, message);
     } catch (error) {

@@ -1,19 +1,18 @@
 import { type CallEvent, eventTypes } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { replayed } from "../../../shared/calls/events.ts";
+import { replayed } from "../../../shared/events/outbox-rows.ts";
 import { firstCallIdAt, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
 import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
-import { followedRequest, sendTells, toldKeyOf } from "../../../shared/ledger/telling-ledger.ts";
-import { randomVersion } from "../../../shared/platform/random-id.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import type { RouteDeps } from "../context.ts";
-import { UnreachableError } from "../port-limits.ts";
-import { unprocessable } from "../problem.ts";
-import { declareRoute } from "../route.ts";
-import { record } from "./audit.ts";
+import { followedRequest, sendTells, toldKeyOf } from "../../../shared/events/outbox-ledger.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { RouteDeps } from "../http/context.ts";
+import { UnreachableError } from "../http/port-limits.ts";
+import { unprocessable } from "../http/problem.ts";
+import { declareRoute } from "../http/route.ts";
+import { record } from "../actions/audit-log.ts";
 import { scan } from "./calls.ts";
-import { callCursor } from "./cursors.ts";
-import { anyName, instant, nextCursor, timeOf } from "./fields.ts";
+import { callCursor } from "../http/cursors.ts";
+import { anyName, instant, nextCursor, timeOf } from "../http/fields.ts";
 
 /** Maximum calls of one answer, and calls that are written at once. */
 const answerCallsMax = 200;
@@ -102,7 +101,7 @@ async function tellAgain(
   { types, used_up: isUsedUp }: Filters,
   deps: RouteDeps,
 ): Promise<number> {
-  const { ledger, clock, randomId } = deps;
+  const { ledger, clock, random } = deps;
   const names: readonly string[] = types ?? eventTypes;
   const isWanted = ({ type, usedUp }: CallEvent) =>
     names.includes(type) && (isUsedUp !== true || usedUp === true);
@@ -111,7 +110,7 @@ async function tellAgain(
   for (let tries = 0; tries < writesMax; tries++) {
     const write = { at: clock.now() };
     const changes = left.flatMap((row) => {
-      const version = randomVersion(randomId());
+      const version = random.version();
       const next = replayed(row, isWanted, receiver.name, { ...write, version });
       return next === undefined
         ? []
@@ -143,7 +142,7 @@ async function finishAgain(
   rows: readonly CallRow[],
   receiver: Receiver,
   { types, used_up: isUsedUp }: Filters,
-  { documents, plan, clock, randomId }: RouteDeps,
+  { documents, plan, clock, random }: RouteDeps,
 ): Promise<number> {
   const isTold = [types ?? eventTypes, receiver.types].every((all) =>
     all.includes("request.finished"),
@@ -151,17 +150,23 @@ async function finishAgain(
   const firsts = rows.filter(({ id }) => indexOf(id) === 0);
   if (!isTold || firsts.length === 0) return 0;
   const keys = firsts.map(({ id }) => ({ kind: "request", key: requestIdOf(id) }) as const);
-  const read = await documents.read(keys);
+  const toldKeys = keys.map(({ key }) => toldKeyOf(key));
+  const read = await documents.read([...keys, ...toldKeys]);
   const changes = firsts.flatMap((row) => {
     const standing = read.get("request", requestIdOf(row.id));
     // The document of a request whose event was told is gone.
     const isAgain = standing === undefined ? isUsedUp !== true : standing.value.usedUp === true;
-    const followed = followedRequest(row, plan, randomVersion(randomId()));
+    const followed = followedRequest(row, plan, random.version());
     const next = { ...followed, value: { ...followed.value, replayedAt: clock.now() } };
     return isAgain ? { next, seen: standing?.version ?? null } : [];
   });
   if (changes.length === 0) return 0;
-  await documents.remove(changes.map(({ next }) => toldKeyOf(next.key)));
+  const removals = changes.flatMap(({ next }) => {
+    const { kind, key } = toldKeyOf(next.key);
+    const told = read.get(kind, key);
+    return told === undefined ? [] : [{ kind, key, seen: told.version }];
+  });
+  await documents.remove(removals);
   const done = await documents.write(changes);
   return done.filter(Boolean).length;
 }

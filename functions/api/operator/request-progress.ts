@@ -1,14 +1,13 @@
 import { resultStatuses } from "../../../shared/calls/call-result.ts";
-import { type CallRow, type CallState, callStates } from "../../../shared/calls/call-row.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { callStates, states } from "../../../shared/calls/states.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { time, timeOf } from "./fields.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { time, timeOf } from "../http/fields.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
 
-const minuteMs = 60_000;
 /** Time up to now over which the rate of a request is measured. */
 const rateMinutes = 15;
-/** States in which the service itself goes on with a call. */
-const openStates: ReadonlySet<CallState> = new Set(["WAITING", "DIALING", "UNKNOWN"]);
 /** Maximum agents and reasons that one answer names. */
 const namesMax = 20;
 
@@ -66,7 +65,7 @@ export function requestViewOf(
 ): RequestView {
   const total = one.batchCalls;
   const perCounted = total / counted;
-  const open = rows.filter(({ state }) => openStates.has(state));
+  const open = rows.filter(({ state }) => states[state].open);
   const dueTimes = open.flatMap(({ state, dueAt }) => (state === "WAITING" ? (dueAt ?? []) : []));
   const lastDueAt = dueTimes.length === 0 ? null : Math.max(...dueTimes);
   const queued = counted - rows.length;
@@ -93,9 +92,9 @@ export function requestViewOf(
 
 /** Returns the time at which a call came into the state that ended the service's part of it; undefined while it goes on. */
 function endedAt({ state, history, updatedAt }: CallRow): number | undefined {
-  if (openStates.has(state)) return undefined;
+  if (states[state].open) return undefined;
   // A result, or an operator's decision, may have come later.
-  const step = history.findLast((entry) => openStates.has(entry.state));
+  const step = history.findLast((entry) => states[entry.state].open);
   const ended = step === undefined ? history[0] : history[history.indexOf(step) + 1];
   return ended?.at ?? updatedAt;
 }

@@ -1,12 +1,12 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { callIdOf, requestIdOf } from "../../../shared/calls/ids.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { problem } from "../problem.ts";
-import { callIdsOf, rowsOf } from "../requests/request-rows.ts";
-import { declareRoute } from "../route.ts";
-import { callCursor } from "./cursors.ts";
-import { nextCursor, requestIdPattern, time, timeOf } from "./fields.ts";
+import { callIdOf, readRequestId, requestIdOf } from "../../../shared/calls/ids.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { problem } from "../http/problem.ts";
+import { callIdsOf, rowsOf } from "../actions/request-rows.ts";
+import { declareRoute } from "../http/route.ts";
+import { callCursor } from "../http/cursors.ts";
+import { nextCursor, time, timeOf } from "../http/fields.ts";
 import {
   indexesOver,
   reasonsOf,
@@ -14,6 +14,7 @@ import {
   requestViewSchema,
   type RequestView,
 } from "./request-progress.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
 
 /** Maximum requests of one answer, and maximum calls of each that are looked at. */
 const listedMax = 50;
@@ -21,7 +22,6 @@ const countedMax = 100;
 /** Rows of one page of the search for requests, and maximum pages of one answer. */
 const pageRows = 50;
 const answerPages = 20;
-const hourMs = 3_600_000;
 
 const requestsSchema = z.strictObject({
   requests: z.array(requestViewSchema),
@@ -82,11 +82,9 @@ const showRequest = declareRoute({
   problems: [404],
   async handle({ c, deps }) {
     const { ledger, clock } = deps;
-    const id = c.req.param("id") ?? "";
-    const [one] = requestIdPattern.test(id)
-      ? (await ledger.list({ requestId: id, limit: 1 })).rows
-      : [];
-    if (one === undefined) {
+    const id = readRequestId(c.req.param("id") ?? "");
+    const [one] = id === undefined ? [] : (await ledger.list({ requestId: id, limit: 1 })).rows;
+    if (id === undefined || one === undefined) {
       return problem(c, 404, "There is no request of this id, or none of its calls is known yet.");
     }
     const rows: CallRow[] = [];

@@ -1,11 +1,11 @@
-import type { StoredDocument } from "../../../shared/documents/documents.ts";
-import { restoreKey, sweepKey } from "../../../shared/documents/restore.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { problem, unprocessable } from "../problem.ts";
-import { record } from "./audit.ts";
-import { changeDocument } from "./change-document.ts";
-import { instant, time, timeOf } from "./fields.ts";
-import { declareRoute } from "../route.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { problem, unprocessable } from "../http/problem.ts";
+import { record } from "../actions/audit-log.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
+import { instant, time, timeOf } from "../http/fields.ts";
+import { declareRoute } from "../http/route.ts";
 
 type Restore = StoredDocument<"restore">["value"];
 
@@ -77,19 +77,14 @@ const confirmRestore = declareRoute({
     const by = c.get("caller").tokenId;
     const epoch = read.get("sweep", sweepKey.key)?.value.epoch ?? 0;
     const declared = { epoch, since, isWatchDone: false, lookedUp: 0, toReview: 0 };
-    const value = await changeDocument(
-      restoreKey,
-      null,
-      (restore): Restore | undefined =>
-        restore?.value.state === "confirmed"
-          ? undefined
-          : restore?.value.state === "held"
-            ? { ...restore.value, state: "confirmed", at, by }
-            : { ...declared, state: "confirmed", at, by },
-      documents,
-      deps,
-    );
-    return viewOf(value);
+    const change = (restore: Restore | undefined) => {
+      if (restore?.state === "confirmed") return undefined;
+      const of = restore?.state === "held" ? restore : declared;
+      const value: Restore = { ...of, state: "confirmed", at, by };
+      return { value, expiresAt: null };
+    };
+    const { before, after } = await changeDocument({ name: restoreKey, change }, deps);
+    return viewOf(after ?? before);
   },
 });
 

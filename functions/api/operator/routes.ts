@@ -1,4 +1,4 @@
-import { auditRoutes } from "./audit.ts";
+import { auditRoutes } from "../actions/audit-log.ts";
 import { backlogRoutes } from "./backlogs.ts";
 import { callRoutes } from "./calls.ts";
 import { cancelRoutes } from "./cancel.ts";
@@ -13,7 +13,7 @@ import { redialRoutes } from "./redial.ts";
 import { replayRoutes } from "./replay-events.ts";
 import { requestRoutes } from "./requests.ts";
 import { restoreRoutes } from "./restores.ts";
-import type { Route } from "../route.ts";
+import type { Route } from "../http/route.ts";
 import { waitingRoutes } from "./waiting.ts";
 
 /** Every route of the operator's API, in the order of the OpenAPI document. */

@@ -1,6 +1,6 @@
-import type { Documents } from "../../../shared/documents/documents.ts";
-import type { CallLedger, DuePlace } from "../../../shared/ledger/call-ledger.ts";
-import { endOfTime } from "./fields.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { CallLedger, DuePlace } from "../../../shared/ports/ledger.ts";
+import { endOfTime } from "../http/fields.ts";
 
 /** Backlogs whose waiting calls are read at once, and maximum backlogs that are read. */
 const backlogsAtOnce = 20;

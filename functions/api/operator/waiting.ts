@@ -1,5 +1,5 @@
-import * as z from "../../../shared/platform/zod.ts";
-import { declareRoute } from "../route.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { declareRoute } from "../http/route.ts";
 import { indexesOver, reasonsOf } from "./request-progress.ts";
 import { waitingPlaces } from "./waiting-places.ts";
 

@@ -1,22 +1,24 @@
-import { batchCallsMax } from "../../../shared/calls/call.ts";
+import { batchCallsMax } from "../../../shared/calls/call-request.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { record } from "../operator/audit.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { record } from "../actions/audit-log.ts";
 import {
   cancelledSchema,
   cancelPages,
+  countOrdered,
   giveOrder,
   pageRows,
   standingOrder,
-} from "../operator/cancellations.ts";
-import { callCursor } from "../operator/cursors.ts";
-import { unprocessable } from "../problem.ts";
-import { declareRoute } from "../route.ts";
+} from "../actions/cancel-calls.ts";
+import { callCursor } from "../http/cursors.ts";
+import { unprocessable } from "../http/problem.ts";
+import { declareRoute } from "../http/route.ts";
 import { findRequest } from "./find-request.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Time for which the queue keeps a message: the calls of a request may have no row for so long. */
-const queuedMsMax = 14 * 86_400_000;
+const queuedMsMax = 14 * dayMs;
 /** The highest index that a call's id has room for. */
 const indexMax = 99_999;
 
@@ -52,23 +54,30 @@ export const cancelRequest = declareRoute({
     const scope = { client: c.get("caller").client, indexes };
     const target = `request ${id}`;
     if (cursor === undefined) await record(c, deps, "client_cancel", target, indexes?.length);
-    const order = await (cursor === undefined
+    const given = await (cursor === undefined
       ? giveOrder(c, deps, what, scope)
       : standingOrder(deps, what, scope));
-    if (order === undefined) {
+    if (given === undefined) {
       const detail = "must be of an answer to this very order";
       return unprocessable(c, [{ pointer: "/cursor", detail }]);
     }
-    if (row === undefined) return { cancelled: 0 };
     const { ledger } = deps;
-    const { cancelled, next } = await cancelPages(c, deps, order, cursor, (before) =>
-      indexes === undefined
-        ? ledger.list({ requestId: id, before, limit: pageRows })
-        : pageOf(id, indexes, before, ledger),
-    );
+    const { cancelled, next } =
+      row === undefined
+        ? { cancelled: 0 }
+        : await cancelPages(c, deps, given, cursor, (before) =>
+            indexes === undefined
+              ? ledger.list({ requestId: id, before, limit: pageRows })
+              : pageOf(id, indexes, before, ledger),
+          );
     deps.progress.forget(id);
-    if (cursor !== undefined) await record(c, deps, "client_cancel", target, cancelled);
-    return { cancelled, ...(next === undefined ? {} : { cursor: next }) };
+    const more = next === undefined ? {} : { cursor: next };
+    if (cursor !== undefined) {
+      if (row !== undefined) await record(c, deps, "client_cancel", target, cancelled);
+      return { cancelled, ...more };
+    }
+    const named = { requestId: id, row, indexes };
+    return { cancelled, ordered: await countOrdered(named, { given, cancelled }, ledger), ...more };
   },
 });
 

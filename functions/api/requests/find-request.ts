@@ -1,12 +1,12 @@
 import type { Context } from "hono";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { timeOfId } from "../../../shared/calls/ids.ts";
-import type { ApiEnv, RouteDeps } from "../context.ts";
-import { requestIdPattern } from "../operator/fields.ts";
-import { problem } from "../problem.ts";
+import { readRequestId, timeOfId } from "../../../shared/calls/ids.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { problem } from "../http/problem.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
 
 /** Time after its acceptance in which a request without rows may still be on the queue, unless there is trouble. */
-const youngMs = 15 * 60_000;
+const youngMs = 15 * minuteMs;
 
 /** A client's request, as far as the ledger knows it. */
 export interface FoundRequest {
@@ -29,9 +29,9 @@ export async function findRequest(
   { ledger, clock, retentionMs, log }: RouteDeps,
   unknownMsMax = youngMs,
 ): Promise<FoundRequest | Response> {
-  const id = c.req.param("id") ?? "";
+  const id = readRequestId(c.req.param("id") ?? "");
   // A purge deletes the rows of a request one after another. It is unknown as a whole from before the first one on.
-  if (!requestIdPattern.test(id) || timeOfId(id) + retentionMs <= clock.now()) {
+  if (id === undefined || timeOfId(id) + retentionMs <= clock.now()) {
     return noRequest(c, id, clock.now());
   }
   const { rows, unreadable } = await ledger.list({ requestId: id, limit: 1 });
@@ -47,8 +47,8 @@ export async function findRequest(
 }
 
 /** Returns 404, the same for an unknown request and for another client's, so that no id is told to be in use. */
-export function noRequest(c: Context<ApiEnv>, id: string, now: number): Response {
-  const isYoung = requestIdPattern.test(id) && isYoungerThan(youngMs, id, now);
+export function noRequest(c: Context<ApiEnv>, id: string | undefined, now: number): Response {
+  const isYoung = id !== undefined && isYoungerThan(youngMs, id, now);
   const headers: Record<string, string> = isYoung ? { "retry-after": "5" } : {};
   return problem(c, 404, "There is no request of this id, or none of its calls is known yet.", {
     headers,

@@ -1,16 +1,16 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { countsViewSchema } from "../../../shared/calls/counts-view.ts";
 import { resultViewOf, resultViewSchema } from "../../../shared/calls/result-view.ts";
-import { callIdOf, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import { foreignCursor } from "../operator/cursors.ts";
-import { limit, nextCursor, state, time, timeOf } from "../operator/fields.ts";
-import { callIdPattern } from "../operator/find-call.ts";
-import { unprocessable } from "../problem.ts";
-import { declareRoute } from "../route.ts";
+import { callIdOf, indexOf, readCallId, requestIdOf } from "../../../shared/calls/ids.ts";
+import { states } from "../../../shared/calls/states.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import { foreignCursor } from "../http/cursors.ts";
+import { limit, nextCursor, state, time, timeOf } from "../http/fields.ts";
+import { unprocessable } from "../http/problem.ts";
+import { declareRoute } from "../http/route.ts";
 import { findRequest, noRequest } from "./find-request.ts";
-import { progressIn } from "./progress.ts";
-import { callIdsOf } from "./request-rows.ts";
+import { progressIn } from "../actions/count-request.ts";
+import { callIdsOf } from "../actions/request-rows.ts";
 
 const clientCallSchema = z
   .looseObject({
@@ -56,7 +56,12 @@ export const showRequest = declareRoute({
   method: "get",
   path: "/:id",
   query: z.strictObject({
-    cursor: z.optional(z.string().check(z.regex(callIdPattern, foreignCursor))),
+    cursor: z.optional(
+      z.pipe(
+        z.string().check(z.refine((text) => readCallId(text) !== undefined, foreignCursor)),
+        z.transform((text) => readCallId(text) ?? text),
+      ),
+    ),
     limit,
   }),
   answer: requestSchema,
@@ -91,7 +96,7 @@ export const showRequest = declareRoute({
 });
 
 function viewOf({ id, state: now, reason, dueAt, result }: CallRow) {
-  const due_at = timeOf(now === "PLACED" ? null : dueAt);
+  const due_at = timeOf(states[now].index === "results" ? null : dueAt);
   const told = result && resultViewOf(result);
   return { id, index: indexOf(id), state: now, reason, due_at, result: told };
 }

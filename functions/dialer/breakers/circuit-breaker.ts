@@ -1,175 +1,202 @@
+import { causes, nextIntervalMs } from "../../../shared/policy/breaker-causes.ts";
 import {
-  accountBreakerOf,
-  agentBreakerOf,
-  routeBreakerOf,
-} from "../../../shared/documents/breakers.ts";
-import type { DocumentsRead } from "../../../shared/documents/documents.ts";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
-import { accountNameOf, type Route } from "../../../shared/providers/index.ts";
-import { countAnswer, countRefusal, forgetFailures } from "./breaker-counts.ts";
-import type { DialerDeps } from "../context.ts";
-import { breakerLifeMs, intervals, type Trouble } from "./probes.ts";
+  type BacklogOf,
+  type BreakerDocument,
+  mayProbe,
+  shortNameOf,
+} from "../../../shared/policy/breakers.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import type { BreakerCause, ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { changeDocument, ConflictError } from "../../../shared/ports/change-document.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
 
-/** The parts of a call that bear on its breakers. */
-export interface JudgedCall {
-  agentId: string;
-  route: Route;
-  numberHash: string;
-}
+/** Time after which an open breaker that nobody probes expires. */
+const breakerLifeMs = 7 * dayMs;
+/** Calls under way at which a half-open breaker closes. */
+const roomMax = 32;
+
+type BreakerValue = ValueOf<"breaker">;
+type BreakerDeps = Pick<DialerDeps, "documents" | "clock" | "random" | "log" | "memory">;
 
 /**
- * Counts a provider's answer, and opens or closes breakers accordingly.
+ * Changes a breaker, and reads it again if another process has changed it meanwhile.
  *
- * @param read breakers and failures, as read for the call
+ * @param change returns the new value, null to remove the breaker, or undefined to leave it
+ * @returns the breaker as it was before this change; undefined if it was left, or others have changed it each time
  */
-export async function keepCount(
-  outcome: DialOutcome,
-  call: JudgedCall,
-  read: DocumentsRead,
-  deps: DialerDeps,
-): Promise<void> {
-  const { agentId, route, numberHash } = call;
-  const account = accountBreakerOf(route);
-  switch (outcome.kind) {
-    case "placed":
-      await noteAnswer(route, read, deps);
-      await closeBreaker(routeBreakerOf(route), read, deps);
-      await closeBreaker(agentBreakerOf(agentId), read, deps);
-      return;
-    case "unknown":
-      return noteSilence(route, outcome.code, read, deps);
-    case "account_refused":
-      return openBreaker(account, outcome.code, "refusal", read, deps);
-    case "route_refused":
-      await noteAnswer(route, read, deps);
-      return openBreaker(routeBreakerOf(route), outcome.code, "refusal", read, deps);
-    case "rejected":
-    case "forbidden": {
-      await noteAnswer(route, read, deps); // the account works: the provider got as far as judging the call
-      if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;
-      const isOver = await countRefusal(agentId, outcome.code, numberHash, read, deps);
-      return isOver
-        ? openBreaker(agentBreakerOf(agentId), outcome.code, "agent", read, deps)
-        : undefined;
-    }
-    case "not_placed":
-      // An answer ends the run of failures. Only an answer about a call shows that the account takes calls
-      // again.
-      if (outcome.unanswered === true) await noteSilence(route, outcome.code, read, deps);
-      else await countAnswer(route, true, read, deps);
-      return probeSoon(account, outcome.retryAfterSeconds, read, deps);
-  }
+export async function changeBreaker(
+  key: string,
+  change: (value: BreakerValue | undefined) => BreakerValue | null | undefined,
+  deps: Pick<BreakerDeps, "documents" | "clock" | "random">,
+): Promise<{ before: BreakerValue | undefined; after: BreakerValue | null } | undefined> {
+  let isRemoved = false;
+  const { before, after } = await changeDocument(
+    {
+      name: { kind: "breaker", key },
+      change(standing) {
+        const changed = change(standing);
+        isRemoved = changed === null;
+        const value = changed ?? (isRemoved ? standing : undefined);
+        if (value === undefined) return undefined;
+        return { value, expiresAt: deps.clock.now() + (isRemoved ? 0 : breakerLifeMs) };
+      },
+    },
+    deps,
+  ).catch((error: unknown) => {
+    // Others answer for it: the calls of a busy account all write its breaker.
+    if (error instanceof ConflictError) return { before: undefined, after: undefined };
+    throw error;
+  });
+  if (after === undefined) return undefined;
+  return { before, after: isRemoved ? null : after };
 }
 
-/** Records an answer of an account: closes its breaker if that is open, otherwise counts the answer. */
-async function noteAnswer(route: Route, read: DocumentsRead, deps: DialerDeps): Promise<void> {
-  const account = accountBreakerOf(route);
-  if (read.get("breaker", account)?.value.state === "open") {
-    // Behind an agent's or a route's breaker only probes are called up, without marks.
-    if (await closeBreaker(account, read, deps)) await restartMarks(accountNameOf(route), deps);
-    return;
-  }
-  await countAnswer(route, true, read, deps);
+/** Why a breaker opens. */
+export interface Opening {
+  cause: BreakerCause;
+  code: string;
+  /** Time of the request whose answer opens it: an open breaker hears no answer to an earlier one. */
+  sentAt: number;
+  /** Time before its first probe, instead of the cause's own. */
+  waitMs?: number | undefined;
+  /** The backlogs that have failed, of an account's breaker. */
+  blamed?: string[];
 }
 
-/** Records a request that stayed unanswered. */
-async function noteSilence(
-  route: Route,
-  code: string,
-  read: DocumentsRead,
-  deps: DialerDeps,
-): Promise<void> {
-  const isOver = await countAnswer(route, false, read, deps);
-  if (isOver) await openBreaker(accountBreakerOf(route), code, "outage", read, deps);
-}
-
-/** Opens a breaker, if the copy read is not open. Dropped on a conflict: another process has opened it. */
+/** Opens a breaker. One that is open for the same cause stays as it is, but for the provider's own wait. */
 export async function openBreaker(
   key: string,
-  code: string,
-  trouble: Trouble,
-  read: DocumentsRead,
-  { documents, clock, random, log, memory }: DialerDeps,
-): Promise<void> {
-  const standing = read.get("breaker", key);
-  if (standing?.value.state === "open") return;
-  const now = clock.now();
-  const { first } = intervals[trouble];
-  const value = {
-    state: "open" as const,
-    code,
-    trouble,
-    openedAt: now,
-    probeAt: now + first,
-    intervalMs: first,
-    closedAt: standing?.value.closedAt ?? 0,
-  };
-  const version = random.version();
-  const next = { kind: "breaker" as const, key, version, value, expiresAt: now + breakerLifeMs };
-  const [isOpened] = await documents.write([{ next, seen: standing?.version ?? null }]);
-  memory.breakersOpened += 1;
-  if (isOpened !== true) return; // another process has opened it
-  const due_at = new Date(value.probeAt).toISOString();
-  log("alarm", "breaker.opened", { breaker: key, code, due_at });
-}
-
-/**
- * Closes an open breaker and resets its counters. Dropped on a conflict.
- *
- * @returns true if it was closed by this
- */
-export async function closeBreaker(
-  key: string,
-  read: DocumentsRead,
-  deps: DialerDeps,
+  { cause, code, sentAt, waitMs = 0, blamed = [] }: Opening,
+  deps: BreakerDeps,
 ): Promise<boolean> {
-  const { documents, clock, random, log } = deps;
-  let isClosed = false;
-  if (read.get("breaker", key)?.value.state === "open") {
-    // The breaker is read again: the successful probe has changed it since.
-    const standing = (await documents.read([{ kind: "breaker", key }])).get("breaker", key);
-    if (standing?.value.state === "open") {
-      const value = { ...standing.value, state: "closed" as const, closedAt: clock.now() };
-      const next = { ...standing, value, version: random.version() };
-      isClosed = (await documents.write([{ next, seen: standing.version }]))[0] === true;
-      if (isClosed) log("info", "breaker.closed", { breaker: key });
-    }
+  const { clock, log, memory } = deps;
+  const now = clock.now();
+  const [first = 0] = causes[cause].intervalsMs;
+  const firstProbeAt = now + (waitMs || first);
+  const changed = await changeBreaker(
+    key,
+    (value) => {
+      if (value?.state !== "open") {
+        const opened = {
+          state: "open",
+          cause,
+          code,
+          openedAt: now,
+          probeAt: firstProbeAt,
+        } as const;
+        // The next interval follows that of the last time, where it never closed in between.
+        const intervalMs = value?.state === "half_open" ? value.intervalMs : first;
+        return { ...opened, intervalMs, room: 0, blamed };
+      }
+      if (sentAt < value.openedAt) return undefined;
+      // The provider's word counts instead of the interval.
+      if (value.cause === cause) {
+        return waitMs > 0 ? { ...value, probeAt: firstProbeAt } : undefined;
+      }
+      return { ...value, cause, code, probeAt: firstProbeAt, intervalMs: first };
+    },
+    deps,
+  );
+  memory.breakersChanged += 1;
+  const isOpened = changed !== undefined && changed.before?.state !== "open";
+  if (isOpened) {
+    const isThrottled = cause === "busy" || cause === "full";
+    const fields = { breaker: key, code, due_at: new Date(firstProbeAt).toISOString() };
+    if (isThrottled) log("warning", "breaker.throttled", fields);
+    else log("alarm", "breaker.opened", fields);
   }
-  await forgetFailures(key, read, deps);
-  return isClosed;
+  return isOpened;
 }
 
 /**
- * Lets the next probe of an outage come after the first interval again, or after `Retry-After`. A probe that surely
- * phoned nobody costs nobody: intervals grow only because of those that may have. Dropped on a conflict.
+ * Records an answer by which a standing breaker may close: a placed call closes any, and any other answer about a call
+ * those of silence. One that was throttled takes twice as many calls after each success, until it closes.
+ *
+ * @param read the breaker as it was read for the call
  */
-async function probeSoon(
-  key: string,
-  retryAfterSeconds: number | undefined,
-  read: DocumentsRead,
-  { documents, clock, random }: DialerDeps,
+export async function answerBreaker(
+  { key, value: read }: BreakerDocument,
+  { isPlaced, sentAt }: { isPlaced: boolean; sentAt: number },
+  deps: BreakerDeps,
 ): Promise<void> {
-  if (read.get("breaker", key)?.value.state !== "open") return;
-  // The breaker is read again: the probe has changed it since.
-  const standing = (await documents.read([{ kind: "breaker", key }])).get("breaker", key);
-  if (standing?.value.state !== "open" || standing.value["trouble"] !== "outage") return;
-  const { first } = intervals.outage;
-  const soon = clock.now() + Math.max(first, (retryAfterSeconds ?? 0) * 1000);
-  const probeAt = Math.min(standing.value.probeAt, soon);
-  const value = { ...standing.value, probeAt, intervalMs: first };
-  const next = { ...standing, value, version: random.version() };
-  await documents.write([{ next, seen: standing.version }]);
+  if (!isPlaced && !causes[read.cause].isEndedByAnswer) return;
+  const changed = await changeBreaker(
+    key,
+    (value) => {
+      if (value === undefined || sentAt < value.openedAt) return undefined;
+      const { isHalfOpened, intervalsMs } = causes[value.cause];
+      if (!isHalfOpened || !isPlaced || value.state === "closed") return null;
+      const room = value.state === "half_open" ? value.room * 2 : 1;
+      const [intervalMs = 0] = intervalsMs; // a success sets the interval back
+      return room > roomMax ? null : { ...value, state: "half_open", room, intervalMs };
+    },
+    deps,
+  );
+  if (changed === undefined) return;
+  deps.memory.breakersChanged += 1;
+  if (changed.after === null && changed.before?.state !== "closed") {
+    deps.log("info", "breaker.closed", { breaker: key });
+  }
 }
 
-/** Voids the marks set before now: the rows they report as called up found a breaker open. */
-async function restartMarks(
-  account: string,
-  { documents, clock, random }: DialerDeps,
-): Promise<void> {
-  const key = { kind: "account", key: account } as const;
-  const standing = (await documents.read([key])).get("account", account);
-  if (standing === undefined) return;
-  const value = { ...standing.value, restartedAt: clock.now() };
-  const next = { ...standing, value, version: random.version() };
-  await documents.write([{ next, seen: standing.version }]);
+/** A probe that was taken. `release` frees it for another call if no request was sent. */
+export interface Probe {
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the probe of every open breaker, by a write that only one caller can win.
+ *
+ * @param of the call's backlog; undefined for a receiver's probe
+ * @returns undefined if another call has a probe, or its time has not come
+ */
+export async function takeProbe(
+  breakers: readonly BreakerDocument[],
+  of: BacklogOf | undefined,
+  { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
+): Promise<Probe | undefined> {
+  const taken: { before: BreakerDocument; version: string }[] = [];
+  const probe: Probe = {
+    async release() {
+      const changes = taken.map(({ before, version }) => ({
+        next: { ...before, version: random.version() },
+        seen: version,
+      }));
+      if (changes.length > 0) await documents.write(changes);
+    },
+  };
+  for (const before of breakers) {
+    const now = clock.now();
+    const isDue = before.value.probeAt <= now;
+    const mayGo = isDue || (of !== undefined && mayProbe(before, of, now));
+    const version = random.version();
+    const next = {
+      ...before,
+      version,
+      value: probed(before, of, now),
+      expiresAt: now + breakerLifeMs,
+    };
+    const [isTaken] = mayGo ? await documents.write([{ next, seen: before.version }]) : [false];
+    if (isTaken !== true) {
+      await probe.release();
+      return undefined;
+    }
+    taken.push({ before, version });
+  }
+  return probe;
+}
+
+/** Returns a breaker's value once a probe of it is under way. */
+function probed({ key, value }: BreakerDocument, of: BacklogOf | undefined, now: number) {
+  const { cause, intervalMs, blamed, probeAt } = value;
+  const isAccount = key.startsWith("account:") && of !== undefined;
+  const name = isAccount ? shortNameOf(backlogOf(of)) : "";
+  return {
+    ...value,
+    ...(probeAt <= now
+      ? { probeAt: now + intervalMs, intervalMs: nextIntervalMs(cause, intervalMs) }
+      : {}),
+    blamed: isAccount && !blamed.includes(name) ? [...blamed, name] : blamed,
+  };
 }

@@ -1,35 +1,43 @@
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
-import { receiverBreakerOf } from "../../../shared/documents/breakers.ts";
-import { forgetFailures } from "../breakers/breaker-counts.ts";
-import { closeBreaker, openBreaker } from "../breakers/circuit-breaker.ts";
-import { type Probe, takeProbe } from "../breakers/probes.ts";
-import type { DialerDeps } from "../context.ts";
-import type { EventAnswer } from "./post-event.ts";
+import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
+import type { DocumentsRead } from "../../../shared/ports/documents.ts";
+import { answerBreaker, openBreaker, type Probe, takeProbe } from "../breakers/circuit-breaker.ts";
+import { writeFailures } from "../breakers/record-outcome.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import type { EventAnswer } from "../runtime/post-event.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Failures in a row that open a receiver's breaker. */
 const failuresMax = 10;
-const failuresLifeMs = 86_400_000;
+const failuresLifeMs = dayMs;
 /** Answer of a receiver that is gone for good: its breaker opens at once. */
 const goneStatus = 410;
 
 /** The circuit breaker of one receiver, as read for one message. */
 export interface ReceiverBreaker {
   isOpen: boolean;
+  /** True if it is open, and one event may be told now to see whether it is well. */
+  isProbeDue: boolean;
   /** Takes the probe of the open breaker. Undefined: another message has it, or its time has not come. */
   takeProbe(): Promise<Probe | undefined>;
   /** Counts an answer, and opens or closes the breaker accordingly. Never throws. */
   note(answer: EventAnswer): Promise<void>;
 }
 
-/** @throws if the breaker cannot be read */
-export async function readReceiverBreaker(
+/** Names the documents of a receiver's breaker. */
+export function breakerKeysOf({ name }: Receiver) {
+  const key = receiverBreakerOf(name);
+  return [{ kind: "breaker", key } as const, { kind: "failures", key } as const];
+}
+
+/** Returns the breaker of a receiver, as its documents were read. */
+export function receiverBreakerIn(
+  read: DocumentsRead,
   { name }: Receiver,
   deps: DialerDeps,
-): Promise<ReceiverBreaker> {
+): ReceiverBreaker {
   const { documents } = deps;
   const key = receiverBreakerOf(name);
-  const keys = [{ kind: "breaker", key } as const, { kind: "failures", key } as const];
-  const read = await documents.read(keys);
   const standing = read.get("breaker", key);
   const failures = read.get("failures", key)?.value ?? {};
   /** True while what is told is a probe of the open breaker. */
@@ -38,14 +46,21 @@ export async function readReceiverBreaker(
   let isCounting = Object.keys(failures).length > 0;
   const breaker: ReceiverBreaker = {
     isOpen: isProbing,
-    takeProbe: async () => (standing === undefined ? undefined : takeProbe([standing], deps)),
+    isProbeDue: isProbing && (standing?.value.probeAt ?? 0) <= deps.clock.now(),
+    takeProbe: async () =>
+      standing === undefined ? undefined : takeProbe([standing], undefined, deps),
     async note(answer) {
       try {
         if (isTaken(answer)) {
-          if (isProbing) await closeBreaker(key, read, deps);
-          else if (isCounting) {
+          if (isProbing && standing !== undefined) {
+            const sentAt = deps.clock.now(); // its probe: nothing else is sent while it is open
+            await answerBreaker(standing, { isPlaced: true, sentAt }, deps);
+          }
+          if (isCounting) {
             isCounting = false;
-            await forgetFailures(key, await documents.read([{ kind: "failures", key }]), deps);
+            const counted = await documents.read([{ kind: "failures", key }]);
+            const current = counted.get("failures", key);
+            if (current !== undefined) await writeFailures(current, {}, deps);
           }
           if (isProbing) breaker.isOpen = false;
           isProbing = false;
@@ -53,7 +68,8 @@ export async function readReceiverBreaker(
           isCounting = true;
           if (!(await isOverBy(answer, key, deps))) return;
           breaker.isOpen = true;
-          await openBreaker(key, codeOf(answer), "receiver", read, deps);
+          const sentAt = deps.clock.now();
+          await openBreaker(key, { cause: "receiver", code: codeOf(answer), sentAt }, deps);
         }
       } catch {
         // An answer that is not counted only delays the breaker.

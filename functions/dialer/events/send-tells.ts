@@ -1,16 +1,20 @@
-import { untoldOf } from "../../../shared/calls/events.ts";
+import { untoldOf } from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, receiverNamed } from "../../../shared/dial-plan/receivers.ts";
-import { receiverBreakerOf } from "../../../shared/documents/breakers.ts";
-import type { Documents, DocumentsRead } from "../../../shared/documents/documents.ts";
-import { tellsOf } from "../../../shared/ledger/telling-ledger.ts";
-import type { DialerDeps } from "../context.ts";
+import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
+import type { Documents, DocumentsRead } from "../../../shared/ports/documents.ts";
+import { tellsOf } from "../../../shared/events/outbox-ledger.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { receiverKeyOf } from "./receiver-lease.ts";
+import { dayMs, hourMs } from "../../../shared/lib/units.ts";
 
 /** Time for which an event that is due is left to the message of its row's writer. */
 export const messageGraceMs = 30_000;
 /** Maximum events that a sweep has a receiver told. */
 const eventsMax = 3_000;
+/** The same of a receiver that is slow: it gets one request at a time. */
+const slowEventsMax = 10;
 /** Age of an event, still to be told, from which on each sweep raises an alarm. */
-const lateMs = 3 * 86_400_000 + 12 * 3_600_000;
+const lateMs = 3 * dayMs + 12 * hourMs;
 
 /**
  * Sends messages for the events that are due: for each receiver at most as many as it takes until the next sweep.
@@ -45,25 +49,29 @@ export async function sendTells(time: { isOver(): boolean }, deps: DialerDeps): 
   }
 }
 
-/** Reads the circuit breakers of receivers. */
+/** Reads the circuit breakers of receivers, and whether they are slow. */
 export function readBreakers(
   receivers: readonly string[],
   documents: Documents,
 ): Promise<DocumentsRead> {
   return documents.read(
-    receivers.map((name) => ({ kind: "breaker", key: receiverBreakerOf(name) }) as const),
+    receivers.flatMap((name) => [
+      { kind: "breaker", key: receiverBreakerOf(name) } as const,
+      receiverKeyOf(name),
+    ]),
   );
 }
 
 /** Returns the maximum number of events of which a receiver is told until the next sweep. */
 export function mostFor(
   { name, requestsPerSecond }: Receiver,
-  breakers: DocumentsRead,
+  read: DocumentsRead,
   now: number,
   sweepSeconds: number,
 ): number {
-  const breaker = breakers.get("breaker", receiverBreakerOf(name))?.value;
+  const breaker = read.get("breaker", receiverBreakerOf(name))?.value;
   if (breaker?.state === "open") return breaker.probeAt > now ? 0 : 1;
+  if (read.get("receiver", name)?.value.isSlow === true) return slowEventsMax;
   return Math.min(eventsMax, Math.max(1, Math.floor(requestsPerSecond * sweepSeconds)));
 }
 

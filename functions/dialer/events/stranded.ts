@@ -1,11 +1,12 @@
-import { untoldOf } from "../../../shared/calls/events.ts";
-import type { ValueOf } from "../../../shared/documents/kinds.ts";
-import type { DialerDeps } from "../context.ts";
+import { untoldOf } from "../../../shared/events/outbox-rows.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Receivers that the plan has had, and the time of the last look at the events of those that have left it. */
 export type KnownReceivers = Pick<ValueOf<"sweep">, "receivers" | "strandedAt">;
 
-const lookEveryMs = 86_400_000;
+const lookEveryMs = dayMs;
 
 /**
  * Raises an alarm a day for each receiver that has left the plan while events of it were untold: nobody is told of them

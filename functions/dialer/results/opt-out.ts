@@ -1,6 +1,7 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { doNotCallKeyOf, doNotCallKeysOf, listMarks } from "../../../shared/documents/orders.ts";
-import type { DialerDeps } from "../context.ts";
+import { doNotCallKeyOf, doNotCallKeysOf, listMarks } from "../../../shared/policy/controls.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
+import type { DialerDeps } from "../runtime/context.ts";
 
 /**
  * Puts the number of a call onto the do-not-call list, as its callee asked for, and notes it in the row, so that it is
@@ -20,24 +21,17 @@ export async function optOut(row: CallRow, deps: DialerDeps): Promise<boolean> {
   return isWritten === true;
 }
 
-/** Puts a number onto the list, and begins the list if it is the first one. */
-async function list(
-  numberHash: string,
-  at: number,
-  { documents, random, settings }: DialerDeps,
-): Promise<void> {
+/** Puts a number onto the list, and begins the list if it is the first one. @throws if other writes came first each time */
+async function list(numberHash: string, at: number, deps: DialerDeps): Promise<void> {
+  const { documents, settings } = deps;
   const { any, own } = listMarks(settings.hashKey);
-  const standing = await documents.read(doNotCallKeysOf([], settings.hashKey));
-  const isList = standing.get("do-not-call", any) !== undefined;
+  const read = await documents.read(doNotCallKeysOf([], settings.hashKey));
+  const isList = read.get("do-not-call", any) !== undefined;
   // In this order: a list without its own mark counts as made under another key, and lets nobody be dialed.
   for (const key of isList ? [numberHash] : [own, any, numberHash]) {
-    const next = {
-      ...doNotCallKeyOf(key),
-      version: random.version(),
-      value: { at },
-      expiresAt: null,
-    };
-    // One that stands already is as good.
-    await documents.write([{ next, seen: null }]);
+    // An entry that stands is written over, under a fresh version: a removal of it whose answer was lost may be under
+    // way still.
+    const change = (standing: { at: number } = { at }) => ({ value: standing, expiresAt: null });
+    await changeDocument({ name: doNotCallKeyOf(key), change }, deps);
   }
 }

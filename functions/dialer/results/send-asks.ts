@@ -1,5 +1,5 @@
 import { resultsBacklogOf } from "../../../shared/calls/call-row.ts";
-import type { DialerDeps } from "../context.ts";
+import type { DialerDeps } from "../runtime/context.ts";
 
 /**
  * Sends a message for each account that has placed calls whose results are due to be asked for. Accounts that the

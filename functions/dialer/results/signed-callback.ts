@@ -1,18 +1,26 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { ToldResult } from "../../../shared/providers/dialing-provider.ts";
-import type { AckOrRetry } from "../../../shared/queue/call-queue.ts";
-import type { EventMessage } from "../../../shared/queue/event-messages.ts";
-import type { DialerDeps } from "../context.ts";
-import { settleProved } from "../settle-proved.ts";
+import { states } from "../../../shared/calls/states.ts";
+import type { LogFields } from "../../../shared/lib/log.ts";
+import type { ToldResult } from "../../../shared/providers/provider.ts";
+import type { AckOrRetry } from "../../../shared/ports/queue.ts";
+import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { settleProved } from "../record/settle-proved.ts";
+import { awaitHolder } from "./await-holder.ts";
 import { optOut } from "./opt-out.ts";
-import { heldSeconds, perhapsPlaced } from "./perhaps-placed.ts";
 import { openRowOf, writeResults } from "./write-results.ts";
+import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
 
 type Callback = Extract<EventMessage, { kind: "callback" }>;
 type Told = Extract<ToldResult, { kind: "told" }>;
 
 /** Interval between a process's alarms about callbacks that do not verify. */
-const saidEveryMs = 3_600_000;
+const saidEveryMs = hourMs;
+
+/** Time after which no function holds a secret any more that was replaced: both renew them every five minutes. */
+const secretsMsMax = 6 * minuteMs;
+/** Interval at which a callback is verified again within that time. */
+const verifyAgainSeconds = 30;
 
 /** Maximum tries where another writer changes the row meanwhile. */
 const triesMax = 3;
@@ -20,26 +28,31 @@ const triesMax = 3;
 /**
  * Follows a callback whose signed body tells the result itself. A signed result proves that the provider has the
  * call, so that one whose outcome was not known is settled PLACED. A call that is being dialed is left to its holder.
- * A callback that does not verify is dropped.
+ * A callback that does not verify, or is not in its form, is dropped, but for a webhook's while its secret is replaced.
  *
  * @throws if the ledger could not be asked; the message is then retried
  */
-export async function followSigned(message: Callback, deps: DialerDeps): Promise<AckOrRetry> {
+export async function followSigned(
+  message: Callback,
+  attempt: number,
+  deps: DialerDeps,
+): Promise<AckOrRetry> {
   const { account, call } = message;
   const read = async (id: string) => (await deps.ledger.read([id])).rows.get(id);
   const named = call && (await read(call.id));
   if (call !== undefined && named?.claims.includes(call.claim) !== true) return "ack";
   const told = await verified(message, named, deps);
-  if (told === undefined) return "ack";
+  if (told === "ack" || "retryAfterSeconds" in told) return told;
   const id = named?.id ?? told.call?.id;
   for (let tries = 0; tries < triesMax; tries++) {
     const row = id === undefined ? undefined : await read(id);
     if (row === undefined || row.route?.provider !== account) return "ack";
     const claim = call?.claim ?? claimOf(row, told);
     if (claim === undefined) return "ack";
-    if (row.state === "DIALING") return { retryAfterSeconds: heldSeconds };
+    const before = states[row.state].placed;
+    if (before === "now") return awaitHolder(attempt);
     let placed: CallRow | undefined = row;
-    if (perhapsPlaced.has(row.state)) {
+    if (before === "perhaps") {
       const at = deps.clock.now();
       await settleProved(row, { id: row.id, claim, state: "PLACED", reason: "found", at }, deps);
       placed = await read(row.id);
@@ -54,18 +67,26 @@ export async function followSigned(message: Callback, deps: DialerDeps): Promise
   throw new Error("every try to write the result met a conflict");
 }
 
-/** Returns what a callback tells, or undefined if it tells no end or does not verify. */
+/** Returns what a callback tells, or what becomes of one that tells no end or does not verify. */
 async function verified(
   { account, call, signed }: Callback,
   named: CallRow | undefined,
   deps: DialerDeps,
-): Promise<Told | undefined> {
+): Promise<Told | AckOrRetry> {
   const { plan, providerOf } = deps.settings;
   const ofAccount = Object.values(plan.agents).find(({ provider }) => provider === account);
   const route = named?.route ?? ofAccount;
   const told = route && signed && (await providerOf(route).readCallback?.(signed, route, call?.id));
-  if (told?.kind === "unverified") sayUnverified(account, deps);
-  return told?.kind === "told" ? told : undefined;
+  if (told?.kind === "told") return told;
+  const fields = { provider: account, ...(call === undefined ? {} : { call_id: call.id }) };
+  if (told?.kind === "malformed") deps.log("warning", "callback.malformed", fields);
+  if (told?.kind !== "unverified") return "ack";
+  sayUnverified(fields, deps);
+  // The API has verified a webhook's: the secret was replaced, and one of both functions still holds the former one.
+  const isRenewing = deps.clock.now() - (signed?.receivedAt ?? 0) < secretsMsMax;
+  return isRenewing && route?.type === "webhook"
+    ? { retryAfterSeconds: verifyAgainSeconds }
+    : "ack";
 }
 
 /** Returns the claim that a body's attempt names: the last one, if it is of that attempt. */
@@ -74,9 +95,9 @@ function claimOf({ claims, attempt }: CallRow, { call }: Told): string | undefin
 }
 
 /** Raises an alarm at most once an hour: the secret may be wrong, or somebody has an address. */
-function sayUnverified(account: string, { clock, log, memory }: DialerDeps): void {
+function sayUnverified(fields: LogFields, { clock, log, memory }: DialerDeps): void {
   const now = clock.now();
   const isSaid = now - memory.unverifiedSaidAt < saidEveryMs;
   if (!isSaid) memory.unverifiedSaidAt = now;
-  log(isSaid ? "warning" : "alarm", "callback.unverified", { provider: account });
+  log(isSaid ? "warning" : "alarm", "callback.unverified", fields);
 }

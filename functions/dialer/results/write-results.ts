@@ -1,10 +1,11 @@
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { contradicted, resulted } from "../../../shared/calls/resulted.ts";
-import type { Change } from "../../../shared/ledger/call-ledger.ts";
-import type { Route } from "../../../shared/providers/index.ts";
-import type { DialerDeps } from "../context.ts";
-import { askAtOf, isAskedLast } from "./ask-times.ts";
+import { contradicted, resulted } from "../../../shared/calls/record-result.ts";
+import type { Change } from "../../../shared/ports/ledger.ts";
+import type { Route } from "../../../shared/calls/route.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { askAtOf, isAskedLast } from "../record/poll-times.ts";
+import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
 
 /** A placed call whose result is asked for. */
 export type OpenRow = CallRow & { route: Route; claimedAt: number };
@@ -56,9 +57,9 @@ export async function writeResults(
 }
 
 /** Time until a record is asked for again that could not be read. */
-const postponedMs = 5 * 60_000;
+const postponedMs = 5 * minuteMs;
 /** Time past the end of asking after which a record that can never be read is given up. */
-const lostMs = 86_400_000;
+const lostMs = dayMs;
 
 /** Has a call asked about later, as its record could not be read. */
 export async function postpone(

@@ -2,7 +2,7 @@ import Table from "cli-table3";
 import { meaningOf } from "../../../shared/calls/reasons.ts";
 import type { CallStory, CallView } from "../../../functions/api/operator/call-view.ts";
 import type { Revealed } from "../../../functions/api/operator/calls.ts";
-import type { Cancelled } from "../../../functions/api/operator/cancellations.ts";
+import type { Cancelled } from "../../../functions/api/actions/cancel-calls.ts";
 import type { Redialed } from "../../../functions/api/operator/redial.ts";
 import { callsOf, forEach, pageCallsMax } from "./chosen-calls.ts";
 import type { Command } from "./command.ts";
@@ -86,22 +86,31 @@ export const callCommands: Record<string, Command> = {
       "--request or --agent",
     );
     let cancelled = 0;
+    let ordered: number | null = null;
     let cursor: string | undefined;
     do {
       const place = cursor === undefined ? {} : { cursor };
       const answer = await ask<Cancelled>("/cancel", { ...what, ...place });
       cancelled += answer.cancelled;
+      ordered = answer.ordered ?? ordered;
       cursor = answer.cursor;
     } while (cursor !== undefined);
     say(
-      `${cancelled} waiting calls cancelled; what is still on the queue will be.`,
-      { cancelled },
+      `${cancelled} waiting calls cancelled; ${laterIn(cancelled, ordered)}`,
+      { cancelled, ordered },
       values,
       terminal,
     );
     return 0;
   },
 };
+
+/** Tells what an order ends later: what is still on the queue, or was being written. */
+function laterIn(cancelled: number, ordered: number | null): string {
+  if (ordered === null) return "what is still on the queue will be.";
+  const later = Math.max(0, ordered - cancelled);
+  return later === 0 ? "none is left on the queue." : `${later} more will be, once they are read.`;
+}
 
 function withStatus(call: CallView): Json {
   return { ...call, result: call.result?.status ?? null };

@@ -1,4 +1,4 @@
-import { problemSchema } from "../../../functions/api/problem-schema.ts";
+import { problemSchema } from "../../../functions/api/http/problem-schema.ts";
 import { Failure, Refusal } from "./failures.ts";
 import { jsonIn } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
@@ -34,7 +34,10 @@ export function createClient({ environment, fetch }: Terminal) {
     const problem = problemSchema.safeParse(answer).data;
     if (problem === undefined) throw new Failure(String(response.status));
     const { detail, errors = [] } = problem;
-    const lines = errors.map((error) => `\n  ${error.pointer ?? error.header} ${error.detail}`);
+    const lines = errors.map(
+      ({ pointer, parameter, header, detail: why }) =>
+        `\n  ${pointer ?? parameter ?? header} ${why}`,
+    );
     const message = `${response.status} ${detail}${lines.join("")}`;
     if ([404, 409, 422].includes(response.status)) throw new Refusal(message);
     throw new Failure(message);

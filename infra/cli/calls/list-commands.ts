@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Audit } from "../../../functions/api/operator/audit.ts";
+import type { Audit } from "../../../functions/api/actions/audit-log.ts";
 import type { NumberChecked } from "../../../functions/api/operator/do-not-call.ts";
 import type { Command } from "./command.ts";
 import { Failure } from "./failures.ts";

@@ -1,4 +1,4 @@
-import { type CallState, callStates } from "../../../shared/calls/call-row.ts";
+import { callStates, statesWhere } from "../../../shared/calls/states.ts";
 import type { RequestView } from "../../../functions/api/operator/request-progress.ts";
 import type { Command } from "./command.ts";
 import { Failure } from "./failures.ts";
@@ -6,8 +6,7 @@ import { barOf } from "./terminal.ts";
 
 /** Interval between looks, in milliseconds. */
 const lookEveryMs = 5_000;
-/** States in which the service itself goes on with a call. */
-const openStates: readonly CallState[] = ["WAITING", "DIALING", "UNKNOWN"];
+const openStates = statesWhere(({ open }) => open);
 
 export const requestCommands: Record<string, Command> = {
   /** Shows how far a request is until it is finished: as a bar on a terminal, otherwise a line for each change. */

@@ -2,7 +2,8 @@ import type { Backlogs, BacklogView } from "../../../functions/api/operator/back
 import type { BreakerView } from "../../../functions/api/operator/breaker-views.ts";
 import type { Counts } from "../../../functions/api/operator/counts.ts";
 import type { Pauses, PauseView, Resumed } from "../../../functions/api/operator/pauses.ts";
-import { callStates } from "../../../shared/calls/call-row.ts";
+import { callStates } from "../../../shared/calls/states.ts";
+import { standsBy } from "../../../shared/calls/stands-by.ts";
 import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";
 import type { Json } from "./json.ts";
@@ -11,7 +12,7 @@ import { say, show } from "./terminal.ts";
 
 /** Maximum backlogs of one answer. */
 const pageBacklogsMax = 200;
-const pauseColumns = ["what", "why", "failures", "agents", "since", "probe_at"];
+const pauseColumns = ["what", "why", "cause", "state", "failures", "since", "probe_at"];
 const backlogColumns = [
   "agent_id",
   "client",
@@ -19,7 +20,7 @@ const backlogColumns = [
   "waiting",
   "due_at",
   "accepted_at",
-  "called_up_to",
+  "why",
   "held_by",
 ];
 
@@ -109,11 +110,11 @@ function nameOf({ agent_id, account, breaker }: Resumed): string {
 }
 
 /** Formats the fields of an open breaker for a row of the table. */
-function breakerRow<Row extends Pick<BreakerView, "agents" | "failures">>(row: Row) {
-  return { ...row, agents: row.agents?.join(", "), failures: failuresText(row.failures) };
+function breakerRow<Row extends Pick<BreakerView, "failures">>(row: Row) {
+  return { ...row, failures: failuresText(row.failures) };
 }
 
-/** Describes the failures of a breaker: `7 unanswered, 5 in a row`, or an agent's refusals: `20 http_404`. */
+/** Describes the failures of a breaker: `7 unanswered, 5 in a row`, or a backlog's refusals: `20 http_404`. */
 function failuresText(failures: BreakerView["failures"]): string {
   if (failures === null) return "";
   if ("unanswered" in failures) {
@@ -148,7 +149,8 @@ async function backlogsOf(
 function backlogRow({ head, ...backlog }: BacklogView, { waiting_most }: Backlogs): Json {
   const { due_at, accepted_at } = head;
   const waiting = upTo(backlog.waiting, waiting_most);
-  return { ...backlog, due_at, accepted_at, waiting, held_by: backlog.held_by.join(", ") };
+  const why = backlog.why === null ? null : standsBy[backlog.why];
+  return { ...backlog, due_at, accepted_at, waiting, why, held_by: backlog.held_by.join(", ") };
 }
 
 /** Formats a count that the service stops at `most`. */

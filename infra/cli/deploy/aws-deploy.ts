@@ -1,11 +1,18 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import * as z from "../../../shared/platform/zod.ts";
+import * as z from "../../../shared/lib/zod.ts";
 import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import type { AwsSecretStore } from "./aws-secrets.ts";
 import { checkService } from "./check-service.ts";
-import { askForSecrets, farewell, firstToken, planOf, publicUrlFor } from "./deploy-steps.ts";
+import {
+  askForSecrets,
+  described,
+  farewell,
+  firstToken,
+  planOf,
+  publicUrlFor,
+} from "./deploy-steps.ts";
 import { providerSecretsOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -76,7 +83,7 @@ export async function describeDeployment(
   tools.print("Would run, only where the account and region lack it: cdk bootstrap");
   tools.print(`Would run: cdk deploy, which creates or updates ${stackName}, HASH_KEY with it`);
   tools.print("Would set, each only if it is not there:");
-  for (const one of secrets) tools.print(`  ${one}, for the dialer`);
+  for (const one of secrets) tools.print(`  ${described(one)}`);
   tools.print("  a first token in API_TOKENS, for the API");
   tools.print("Then ask /healthz, and look whether a request without a token is answered 401.");
 }

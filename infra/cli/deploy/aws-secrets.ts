@@ -56,7 +56,7 @@ export function createAwsSecretStore(
     return id;
   }
   async function everything(): Promise<Values> {
-    const ids = [await idOf("settings"), await idOf("providers")];
+    const ids = [await idOf("providers"), await idOf("settings")];
     const read = await Promise.all(ids.map((id) => readValues(client, id)));
     return Object.assign({}, ...read.map(({ values }) => values));
   }

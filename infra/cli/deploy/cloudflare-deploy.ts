@@ -5,7 +5,7 @@ import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
 import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
 import { checkLogin, wrangler } from "./cloudflare-wrangler.ts";
 import { askForSecrets, farewell, firstToken, planOf, publicUrlFor } from "./deploy-steps.ts";
-import { type FunctionName, providerSecretsOf, tokenVariables } from "./secret-names.ts";
+import { type FunctionName, providerSecretsOf, readersOf, tokenVariables } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** Options of the command. */
@@ -19,6 +19,10 @@ export interface DeployOptions {
 }
 
 type Names = Record<FunctionName, string[]>;
+
+/** Returns the entries whose names are of secrets that the API reads too. */
+const ofApi = <Value>(entries: [name: string, value: Value][]) =>
+  entries.filter(([name]) => readersOf(name).includes("api"));
 
 /**
  * Brings the service onto Cloudflare, or up to date. It may be run again at any time, after an interruption too: it
@@ -41,7 +45,7 @@ export async function deployToCloudflare(
   const names = await secretNamesOf(tools, asked);
   const providerSecrets = await askForSecrets(tools, plan, {
     platform: "cloudflare",
-    standing: names.dialer,
+    standing: names.dialer.filter((one) => readersOf(one).every((by) => names[by].includes(one))),
   });
 
   const target = targetOf(name, standing.jurisdiction);
@@ -60,7 +64,11 @@ export async function deployToCloudflare(
   const made = hasTokens ? undefined : firstToken(tools);
   await putSecrets(tools, target, {
     dialer: { ...providerSecrets, ...hashKey.dialer },
-    api: { ...hashKey.api, ...(made && { [`${tokenVariables[0]}_FIRST`]: made.entry }) },
+    api: {
+      ...Object.fromEntries(ofApi(Object.entries(providerSecrets))),
+      ...hashKey.api,
+      ...(made && { [`${tokenVariables[0]}_FIRST`]: made.entry }),
+    },
   });
 
   await wrangler(tools, ["deploy", "--config", target.configs.dialer]);
@@ -92,7 +100,8 @@ export async function describeDeployment(
   tools.print(`Then: wrangler ${migration(target).join(" ")}`);
   tools.print("Would set, each only if it is not there:");
   tools.print(`  of ${target.workers.dialer}: ${["HASH_KEY", ...secrets].join(", ")}`);
-  tools.print(`  of ${target.workers.api}: HASH_KEY, a first token`);
+  const shared = ofApi(secrets.map((one): [string, null] => [one, null])).map(([one]) => one);
+  tools.print(`  of ${target.workers.api}: ${["HASH_KEY", ...shared].join(", ")}, a first token`);
   for (const config of [target.configs.dialer, target.configs.api]) {
     await wrangler(tools, ["deploy", "--dry-run", "--config", config]);
     tools.print(`Then: wrangler deploy --config ${config} (its bundle was made, and is valid)`);

@@ -1,4 +1,4 @@
-import * as z from "../../../shared/platform/zod.ts";
+import * as z from "../../../shared/lib/zod.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import type { Target } from "./cloudflare-target.ts";
 import { type FunctionName, readersOf, type SecretStore } from "./secret-names.ts";

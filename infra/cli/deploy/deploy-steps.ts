@@ -1,11 +1,12 @@
+import { callbackSecrets } from "../../../shared/dial-plan/callback-keys.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { receiverKeys } from "../../../shared/dial-plan/receivers.ts";
 import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { createToken } from "../../../shared/platform/tokens.ts";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
-import { secretsOf } from "../../../shared/providers/index.ts";
-import { hasRole, type PlatformName, providerSecretsOf } from "./secret-names.ts";
+import { createToken } from "../../../shared/settings/tokens.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import { secretsOf } from "../../../shared/providers/routes.ts";
+import { hasRole, type PlatformName, providerSecretsOf, readersOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** Parses infra/dial-plan.json. @throws DeployError with what is wrong in it */
@@ -17,17 +18,31 @@ export function planOf(bundledPlan: unknown): DialPlan {
   }
 }
 
-/** Takes the secrets that the plan needs and the dialer lacks from the environment, or asks for them. */
+/** Describes a secret by who reads it. */
+export const described = (name: string) =>
+  `${name}, for the dialer${readersOf(name).includes("api") ? " and the API" : ""}`;
+
+/**
+ * Takes the secrets that the plan needs and the deployment lacks from the environment, or asks for them.
+ *
+ * @param standing names of those that all of their readers have
+ */
 export async function askForSecrets(
   tools: Tools,
   plan: DialPlan,
   { platform, standing }: { platform: PlatformName; standing: readonly string[] },
 ): Promise<Record<string, string>> {
+  const unread = callbackSecrets(plan).find((name) => !readersOf(name).includes("api"));
+  if (unread !== undefined) {
+    throw new DeployError(
+      `infra/dial-plan.json: name the webhook's account otherwise, as ${unread} looks like another type's.`,
+    );
+  }
   const found: Record<string, string> = {};
   const missing: string[] = [];
   for (const name of providerSecretsOf(plan, platform)) {
     if (standing.includes(name)) continue;
-    const value = tools.environment[name] ?? (await tools.askSecret(`${name}, for the dialer`));
+    const value = tools.environment[name] ?? (await tools.askSecret(described(name)));
     if (value) found[name] = value;
     else missing.push(name);
   }

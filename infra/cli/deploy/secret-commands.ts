@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { publicUrlIn } from "../../../shared/platform/callback-address.ts";
+import { publicUrlIn } from "../../../shared/settings/callback-url.ts";
 import { isReceiverSecret } from "../../../shared/dial-plan/receivers.ts";
-import { signingKeysOf } from "../../../shared/platform/standard-webhooks.ts";
-import { createToken, parseTokens } from "../../../shared/platform/tokens.ts";
-import * as z from "../../../shared/platform/zod.ts";
+import { signingKeysOf } from "../../../shared/lib/standard-webhooks.ts";
+import { createToken, parseTokens } from "../../../shared/settings/tokens.ts";
+import * as z from "../../../shared/lib/zod.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
 import { DeployError } from "./tools.ts";
 

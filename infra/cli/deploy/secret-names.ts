@@ -1,4 +1,5 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { isReceiverSecret } from "../../../shared/dial-plan/receivers.ts";
 import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
 
 /** The two functions of the service. */
@@ -11,7 +12,18 @@ export type TokenVariable = (typeof tokenVariables)[number];
 /** Returns the functions that read a secret: each is given no other. */
 export function readersOf(secret: string): FunctionName[] {
   if (secret === "HASH_KEY" || secret === "PUBLIC_URL") return ["dialer", "api"];
-  return tokenVariables.some((name) => secret.startsWith(name)) ? ["api"] : ["dialer"];
+  if (tokenVariables.some((name) => secret.startsWith(name))) return ["api"];
+  return isWebhookSecret(secret) ? ["dialer", "api"] : ["dialer"];
+}
+
+/**
+ * True for the name of a webhook's secret, such as `WEBHOOK_SECRET`, by which the API verifies callbacks. No other type
+ * of account has one that ends so but LiveKit's `API_SECRET`.
+ */
+function isWebhookSecret(name: string): boolean {
+  return (
+    /^[A-Z0-9_]+_SECRET$/.test(name) && !name.endsWith("_API_SECRET") && !isReceiverSecret(name)
+  );
 }
 
 /** The platforms that the service is deployed to. */

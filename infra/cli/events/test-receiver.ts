@@ -2,8 +2,8 @@ import {
   createPostEvent,
   type PostedEvent,
   type PostEvent,
-} from "../../../functions/dialer/events/post-event.ts";
-import { bodyOf, eventIdOf } from "../../../shared/calls/events.ts";
+} from "../../../functions/dialer/runtime/post-event.ts";
+import { bodyOf, eventIdOf } from "../../../shared/events/outbox-rows.ts";
 import { callIdOf, createRequestId } from "../../../shared/calls/ids.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import {
@@ -12,7 +12,7 @@ import {
   receiverOf,
   receiverSecrets,
 } from "../../../shared/dial-plan/receivers.ts";
-import { randomId } from "../../../shared/platform/random-id.ts";
+import { randomId } from "../../../shared/lib/random.ts";
 import { Failure } from "../calls/failures.ts";
 import type { Surroundings } from "./surroundings.ts";
 

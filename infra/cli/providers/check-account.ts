@@ -1,13 +1,14 @@
-import type { Call } from "../../../shared/calls/call.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { callIdOf, createRequestId } from "../../../shared/calls/ids.ts";
-import { randomId } from "../../../shared/platform/random-id.ts";
+import { randomId } from "../../../shared/lib/random.ts";
 import type {
   DialingProvider,
   DialOutcome,
   FoundCall,
-} from "../../../shared/providers/dialing-provider.ts";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
-import { type Route, secretsOf } from "../../../shared/providers/index.ts";
+} from "../../../shared/providers/provider.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import { type Route } from "../../../shared/calls/route.ts";
+import { secretsOf } from "../../../shared/providers/routes.ts";
 import { Failure } from "../calls/failures.ts";
 import { hasRole, meaningOf } from "./meanings.ts";
 import { printedFetch } from "./printed-fetch.ts";
@@ -40,7 +41,10 @@ export async function checkAccount(
   const call = callOf(check, now());
   print(`Calling, as ${call.id}:`);
   const startedAt = now();
-  const outcome = await provider.dial({ call, attempt: 1, timeoutSeconds }, route);
+  const outcome = await provider.dial(
+    { call, attempt: 1, timeoutSeconds, ring: (own) => own },
+    route,
+  );
   print(`Outcome: ${nameOf(outcome)}`);
   const explain = (one: DialOutcome) => {
     const { means, todo } = meaningOf(one, route);

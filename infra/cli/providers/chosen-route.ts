@@ -1,20 +1,47 @@
 import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
-import type { Route } from "../../../shared/providers/index.ts";
+import { isLoopback } from "../../../shared/lib/https-url.ts";
+import type { Route } from "../../../shared/calls/route.ts";
 import { Failure } from "../calls/failures.ts";
 
-/** Reads a dial plan. @throws a Failure that says what is wrong with it */
-export async function readPlan(path: string): Promise<DialPlan> {
-  const text = await readFile(path, "utf8").catch(() => undefined);
-  if (text === undefined) throw new Failure(`${path} cannot be read.`);
+/** The plan that is bundled into both functions, and that of a local run. */
+const bundledPath = resolve(import.meta.dirname, "../../dial-plan.json");
+const localPath = resolve(import.meta.dirname, "../../local/dial-plan.json");
+
+/**
+ * Reads the dial plan of a file, where one is named, otherwise the plan that the service takes: that of DIAL_PLAN, or
+ * `infra/dial-plan.json`; a service on this machine takes `infra/local/dial-plan.json` instead.
+ *
+ * @throws a Failure that says what is wrong with it
+ */
+export async function readPlan(
+  file: string | undefined,
+  { DIAL_PLAN, OUTBOUND_CALLS_URL = "" }: Record<string, string | undefined>,
+): Promise<DialPlan> {
+  const isLocal = isLoopback(OUTBOUND_CALLS_URL);
+  const override = file === undefined ? DIAL_PLAN : undefined;
   try {
-    return parseDialPlan(undefined, { DIAL_PLAN: text, ALLOW_SIMULATOR: "true" });
+    const bundled = override
+      ? undefined
+      : await jsonIn(file ?? (isLocal ? localPath : bundledPath));
+    return parseDialPlan(bundled, { DIAL_PLAN: override, ALLOW_SIMULATOR: "true" });
   } catch (error) {
-    throw new Failure(error instanceof Error ? error.message : `${path} is no dial plan.`, {
-      cause: error,
-    });
+    if (error instanceof Failure || !(error instanceof Error)) throw error;
+    throw new Failure(error.message, { cause: error });
+  }
+}
+
+async function jsonIn(path: string): Promise<unknown> {
+  const text = await readFile(path, "utf8").catch(() => {
+    throw new Failure(`${path} cannot be read.`);
+  });
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Failure(`${path} is not JSON.`);
   }
 }
 

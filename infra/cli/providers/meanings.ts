@@ -1,5 +1,6 @@
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
-import { type Route, secretsOf } from "../../../shared/providers/index.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import { type Route } from "../../../shared/calls/route.ts";
+import { secretsOf } from "../../../shared/providers/routes.ts";
 
 /** An outcome in words: what it means, and what to do about it. */
 interface Meaning {

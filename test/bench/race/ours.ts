@@ -1,12 +1,13 @@
 /** This service in the race, in both of its shapes, as `npm start` and `npm run start:aws` run it. */
 import { readFileSync } from "node:fs";
-import { glob, mkdir, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { createToken } from "../../../shared/platform/tokens.ts";
+import { createToken } from "../../../shared/settings/tokens.ts";
 import { createLedgerReader } from "../../load/ledger.ts";
+import { openLocalD1 } from "../../support/local-d1.ts";
 import { aws } from "../../support/platforms.ts";
 import { functionProcesses } from "../../support/processes.ts";
+import { statesWhere } from "../../../shared/calls/states.ts";
 import { freePort, makeStateDirectory, startService, until } from "../../support/service.ts";
 import { startChild } from "./children.ts";
 import type { Engine, EngineState, RunningEngine } from "./engine.ts";
@@ -16,7 +17,7 @@ import { place } from "../engines/ours/call.ts";
 const planFile = join(import.meta.dirname, "../engines/ours/plan.json");
 const waitMsMax = 60_000;
 const root = join(import.meta.dirname, "../../..");
-const openStates = new Set(["WAITING", "DIALING", "UNKNOWN"]);
+const openStates: ReadonlySet<string> = new Set(statesWhere(({ open }) => open));
 
 function settingsFor(providerUrl: string) {
   const [token, operator] = [createToken(), createToken()];
@@ -83,15 +84,9 @@ export const oursOnAws: Engine = {
 
 /** Waits until the local D1 has this many calls, read beside the running service. @throws if it has not in time */
 async function untilRows(stateDirectory: string, calls: number): Promise<void> {
-  for await (const path of glob(join(stateDirectory, "v3/d1/**/*.sqlite"))) {
-    using database = new DatabaseSync(path, { readOnly: true });
-    const find = database.prepare("SELECT name FROM sqlite_master WHERE name = 'calls'");
-    if (find.get() === undefined) continue;
-    const count = database.prepare("SELECT count(*) AS count FROM calls");
-    await until(() => Number(count.get()?.["count"]) >= calls, waitMsMax, 5);
-    return;
-  }
-  throw new Error("the local D1 has no file with calls");
+  using database = await openLocalD1(stateDirectory);
+  const count = database.prepare("SELECT count(*) AS count FROM calls");
+  await until(() => Number(count.get()?.["count"]) >= calls, waitMsMax, 5);
 }
 
 /** A folder whose `wrangler` does nothing: a restart has its bundles and its migrated D1 already. */

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type CallRow, type CallState, callStates } from "../../../shared/calls/call-row.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { type CallState, callStates } from "../../../shared/calls/states.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import {
   aRow,
   aRowIn,

@@ -1,5 +1,6 @@
-import type { CallState } from "../../../shared/calls/call-row.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import { describeDialing } from "./dialing.ts";
 import { describeDue } from "./due.ts";
 import { describeEnding } from "./ending.ts";
 import { describeListing } from "./listing.ts";
@@ -22,6 +23,7 @@ export function describeCallLedger(
   describeWriting(name, create, { runs });
   describeReading(name, create);
   describeDue(name, create);
+  describeDialing(name, create);
   describeListing(name, create);
   describeEnding(name, create, told);
 }

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { callStates } from "../../../shared/calls/states.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
-import type { CallLedger, ListOf } from "../../../shared/ledger/call-ledger.ts";
+import type { CallLedger, ListOf } from "../../../shared/ports/ledger.ts";
 import {
   aLaterRow,
   aNumberHash,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import { aLaterRow, aRow, changed, rowsOfOneRequest, suiteNow } from "../../support/call-rows.ts";
 
 export function describeReading(name: string, create: () => Promise<CallLedger>): void {

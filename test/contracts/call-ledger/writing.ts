@@ -1,19 +1,21 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type CallRow, callStates } from "../../../shared/calls/call-row.ts";
-import { attentionStates } from "../../../shared/ledger/attention-states.ts";
-import type { CallLedger, Change } from "../../../shared/ledger/call-ledger.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { attentionStates, callStates } from "../../../shared/calls/states.ts";
+import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
 import { createMemoryLedger } from "../../support/memory-ledger.ts";
 import {
   aNumberHash,
   aRow,
   aRowIn,
   changed,
+  dialingBacklog,
   rowsOfOneRequest,
   suiteNow,
 } from "../../support/call-rows.ts";
 
-const backlogs = ['["crm","agent_sales"]', '["crm","agent_support"]', "watch"];
+const dueBacklogs = ['["crm","agent_sales"]', '["crm","agent_support"]', "watch"];
+const backlogs = [...dueBacklogs, dialingBacklog];
 
 export function describeWriting(
   name: string,
@@ -37,7 +39,11 @@ export function describeWriting(
 
     it("writes over the version that was read alone", async () => {
       const first = aRow();
-      const second = changed(first, { state: "DIALING", backlog: "watch", dueAt: suiteNow + 1 });
+      const second = changed(first, {
+        state: "DIALING",
+        backlog: dialingBacklog,
+        dueAt: suiteNow + 1,
+      });
       const late = changed(first, { state: "CANCELLED", backlog: null, dueAt: null });
       const unread = changed(aRow());
       await ledger.write([{ next: first, seen: null }]);
@@ -156,7 +162,7 @@ export function describeWriting(
                 ...aRowIn(state, { id: base.id, numberHash }),
                 version: `v${++versions}`,
                 backlog: backlogs[place.backlog] ?? null,
-                dueAt: place.backlog === 3 ? null : suiteNow + place.dueAt,
+                dueAt: backlogs[place.backlog] === undefined ? null : suiteNow + place.dueAt,
               };
               const change = { next, seen: known.get(base.id) ?? null };
               latest.set(`${writer} ${base.id}`, change);
@@ -188,7 +194,7 @@ const stepLists = fc.array(
         call: fc.nat(4),
         isRepeated: fc.boolean(),
         state: fc.constantFrom(...callStates),
-        backlog: fc.nat(3),
+        backlog: fc.nat(backlogs.length),
         dueAt: fc.nat(3),
       }),
       { minLength: 1, maxLength: 6 },
@@ -214,9 +220,10 @@ async function viewOf(ledger: CallLedger, calls: CallRow[], numberHash: string) 
   return {
     read: await ledger.read(ids),
     lists: lists.map(({ rows }) => rows),
-    due: await ledger.due({ backlogs: backlogs.map((key) => ({ key })), until, each: 3 }),
+    dialing: (await ledger.dialing(100)).toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+    due: await ledger.due({ backlogs: dueBacklogs.map((key) => ({ key })), until, each: 3 }),
     dueAfter: await ledger.due({
-      backlogs: backlogs.map((key) => ({ key, after })),
+      backlogs: dueBacklogs.map((key) => ({ key, after })),
       until,
       each: 9,
     }),

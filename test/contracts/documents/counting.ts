@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Documents } from "../../../shared/documents/documents.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import { aDocument, type CreateDocuments } from "../../support/documents.ts";
 

@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Documents } from "../../../shared/documents/documents.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
 import { suiteNow } from "../../support/call-rows.ts";
-import { aDocument, anew, aPause, type CreateDocuments } from "../../support/documents.ts";
+import {
+  aDocument,
+  anew,
+  aPause,
+  type CreateDocuments,
+  removeStanding,
+} from "../../support/documents.ts";
 
 export function describeDocumentListing(name: string, create: CreateDocuments): void {
   describe(`${name} as documents: listing`, () => {
@@ -21,7 +27,9 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
         openedAt: 1,
         probeAt: 2,
         intervalMs: 3,
-        closedAt: 0,
+        cause: "silence" as const,
+        room: 0,
+        blamed: [],
       });
       await documents.write(anew(...pauses, breaker));
       expect(await documents.list("pause", { limit: 9 })).toEqual(sorted);
@@ -58,7 +66,7 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
       );
       await documents.write(anew(...acts));
       now += 29;
-      await documents.remove([{ kind: "audit", key: "1003" }]);
+      await removeStanding(documents, { kind: "audit", key: "1003" });
       const keys = acts.filter(({ expiresAt }) => expiresAt === null).map(({ key }) => key);
       keys.splice(1, 1);
       const list = async (descending: boolean) =>

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Documents } from "../../../shared/documents/documents.ts";
-import { grantPermits, momentsOf, type Pace, paceOf } from "../../../shared/schedule/pacing.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import { grantPermits, momentsOf, type Pace, paceOf } from "../../../shared/telephony/rate.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import type { CreateDocuments } from "../../support/documents.ts";
 
@@ -95,12 +95,11 @@ export function describePermits(
       expect(after?.version).not.toBe(before?.version);
     });
 
-    it("keeps accounts apart, and each account's pace from its called-up time", async () => {
+    it("keeps accounts apart", async () => {
       const [one, other] = [anAccount(), anAccount()];
       const pace = paceOf(1, 1);
       const window = { notBefore: now, notAfter: now };
-      const calledUp = { kind: "called-up", key: one.key } as const;
-      for (const document of [one, other, calledUp]) {
+      for (const document of [one, other]) {
         expect(await documents.takePermits(document, pace, 1, window)).toEqual([now]);
       }
     });

@@ -1,12 +1,14 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type {
-  DocumentKey,
-  Documents,
-  StoredDocument,
-} from "../../../shared/documents/documents.ts";
-import { randomId } from "../../../shared/platform/random-id.ts";
+import type { DocumentKey, Documents, StoredDocument } from "../../../shared/ports/documents.ts";
+import { randomId } from "../../../shared/lib/random.ts";
 import { suiteNow } from "../../support/call-rows.ts";
-import { aDocument, anew, aPause, type CreateDocuments } from "../../support/documents.ts";
+import {
+  aDocument,
+  anew,
+  aPause,
+  type CreateDocuments,
+  removeStanding,
+} from "../../support/documents.ts";
 
 export function describeDocumentWriting(name: string, create: CreateDocuments): void {
   describe(`${name} as documents: writing`, () => {
@@ -24,7 +26,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(await read({ kind: "pause", key: "agent a" })).toBeUndefined();
       expect((await documents.read([])).get("pause", "agent a")).toBeUndefined();
       expect(await documents.write([])).toEqual([]);
-      await documents.remove([{ kind: "pause", key: "agent a" }]);
+      await documents.remove([{ kind: "pause", key: "agent a", seen: "none" }]);
     });
 
     it("writes a document where there is none, and over the version that was read", async () => {
@@ -104,7 +106,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(new Set(await documents.write(anew(...all)))).toEqual(new Set([true]));
       const found = await documents.read([...all, ...all.slice(0, 10)]);
       for (const one of all) expect(found.get(one.kind, one.key)).toEqual(one);
-      await documents.remove(numbers);
+      await removeStanding(documents, ...numbers);
       const left = await documents.read(all);
       expect(numbers.filter(({ kind, key }) => left.get(kind, key) !== undefined)).toEqual([]);
       expect(caps.filter(({ kind, key }) => left.get(kind, key) !== undefined)).toEqual(caps);

@@ -1,11 +1,9 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import {
-  callbackAddress,
-  type CallbackSubject,
-} from "../../../shared/platform/callback-address.ts";
-import type { EventMessage } from "../../../shared/queue/event-messages.ts";
-import { apiEnvironment } from "../../support/environment.ts";
+import { callbackAddress, type CallbackSubject } from "../../../shared/settings/callback-url.ts";
+import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import { signatureHeaders, signingKeyOf } from "../../../shared/lib/standard-webhooks.ts";
+import { apiEnvironment, webhookSecret } from "../../support/environment.ts";
 import type { ApiUnderTest } from "./setup.ts";
 
 export interface CallbacksUnderTest extends Pick<ApiUnderTest, "request"> {
@@ -26,6 +24,41 @@ const bodies: [account: string, body: string, callId: string | undefined][] = [
   ["twilio-eu", "CallSid=CA0123", undefined],
   ["telnyx", "", undefined],
 ];
+
+const completed = '{"status":"completed","seconds":72}';
+const isoIn = (ms: number) => new Date(Date.now() + ms).toISOString();
+const wrongBodies: [what: string, body: BodyInit, pointers: string[]][] = [
+  ["an unknown status", '{"status":"+12025550123"}', ["/status"]],
+  ["no status", '{"seconds":3}', ["/status"]],
+  ["negative seconds", '{"status":"busy","seconds":-5}', ["/seconds"]],
+  ["seconds in a text", '{"status":"busy","seconds":"5"}', ["/seconds"]],
+  ["a time without a zone", '{"status":"busy","ended_at":"2025-10-20T09:00:00"}', ["/ended_at"]],
+  [
+    "an end before the answer",
+    '{"status":"busy","answered_at":"2025-01-02T00:00:01Z","ended_at":"2025-01-02T00:00:00Z"}',
+    ["/ended_at"],
+  ],
+  ["an end in the future", `{"status":"busy","ended_at":"${isoIn(3_600_000)}"}`, ["/ended_at"]],
+  [
+    "everything wrong",
+    `{"status":5,"seconds":-1,"human":"yes","answered_at":"${isoIn(3_600_000)}","ended_at":"${isoIn(-3_600_000)}"}`,
+    ["/status", "/seconds", "/human", "/answered_at", "/ended_at"],
+  ],
+  ["no object", "[]", [""]],
+  ["no JSON", "status=completed&To=+12025550123", [""]],
+  ["no UTF-8", Uint8Array.from([0x7b, 0xff, 0x7d]), [""]],
+  ["no body", "", [""]],
+  ["more than 64 KiB", `{"status":"busy","more":"${"x".repeat(70_000)}"}`, [""]],
+];
+
+/** Returns the headers that sign a webhook's callback. */
+function signing(
+  body: BodyInit,
+  { secret = webhookSecret, id = call.id, now = Date.now() } = {},
+): Record<string, string> {
+  const text = typeof body === "string" ? body : "";
+  return signatureHeaders(id, text, [signingKeyOf(secret, "the secret")], now);
+}
 
 /** Describes the callback door on any platform, under `apiEnvironment`. @param runs number of random requests */
 export function describeCallbacks(
@@ -60,15 +93,86 @@ export function describeCallbacks(
       },
     );
 
+    const long = `{"status":"busy","event":"room_finished","é":"${"x".repeat(60_000)}"}`;
     it.each([
       ["livekit", { authorization: "Bearer signed" }],
-      ["webhook", { "webhook-id": "m1", "webhook-timestamp": "1", "webhook-signature": "v1,s" }],
-    ])("of %s travel whole, with the headers that sign them", async (account, signing) => {
-      const body = `{"event":"room_finished","é":"${"x".repeat(60_000)}"}`;
-      const headers = { ...signing, "content-type": "application/webhook+json", cookie: "c=1" };
-      expect((await post(pathOf({ account, call }), body, headers)).status).toBe(204);
-      const signed = { body, headers: signing, receivedAt: expect.any(Number) };
+      ["webhook", signing(long)],
+    ])("of %s travel whole, with the headers that sign them", async (account, own) => {
+      const headers = { ...own, "content-type": "application/webhook+json", cookie: "c=1" };
+      expect((await post(pathOf({ account, call }), long, headers)).status).toBe(204);
+      const signed = { body: long, headers: own, receivedAt: expect.any(Number) };
       expect(await api.queuedEvents(1)).toEqual([{ kind: "callback", account, call, signed }]);
+    });
+
+    describe("of a webhook", () => {
+      const account = "webhook";
+      const tell = (body: BodyInit, headers: Record<string, string>, of = call) =>
+        post(pathOf({ account, call: of }), body, headers);
+
+      it.each(wrongBodies)(
+        "with %s are answered 422 with pointers and no value, and nothing is queued",
+        async (_, body, pointers) => {
+          const response = await tell(body, signing(body));
+          expect(response.status).toBe(422);
+          expect(response.headers.get("content-type")).toBe("application/problem+json");
+          const text = await response.text();
+          const { errors } = JSON.parse(text);
+          expect(errors.map((one: { pointer: string }) => one.pointer)).toEqual(pointers);
+          expect(text).not.toMatch(/2025550123|yes|2025-|-01-0|:-/);
+          expect(await api.queuedEvents(0)).toEqual([]);
+        },
+      );
+
+      const minutes = 60_000;
+      const other = call.id.replace("00000", "00001");
+      // Signed when they are sent: the tests of some engines begin minutes after they are collected.
+      it.each<[what: string, headers: () => Record<string, string>, header: string]>([
+        ["unsigned", () => ({}), "webhook-id"],
+        [
+          "signed by another secret",
+          () => signing(completed, { secret: `whsec_${"A".repeat(44)}` }),
+          "webhook-signature",
+        ],
+        ["of another body", () => signing('{"status":"busy"}'), "webhook-signature"],
+        ["of another call", () => signing(completed, { id: other }), "webhook-id"],
+        [
+          "six minutes old",
+          () => signing(completed, { now: Date.now() - 6 * minutes }),
+          "webhook-timestamp",
+        ],
+        [
+          "of the future",
+          () => signing(completed, { now: Date.now() + 6 * minutes }),
+          "webhook-timestamp",
+        ],
+        [
+          "without a time",
+          () => ({ ...signing(completed), "webhook-timestamp": "now" }),
+          "webhook-timestamp",
+        ],
+      ])("that are %s are answered 401, whatever the body says", async (_, headers, header) => {
+        for (const body of [completed, `${completed} `, "{"]) {
+          const response = await tell(body, headers());
+          expect([response.status, response.headers.get("www-authenticate")]).toEqual([
+            401,
+            "Standard-Webhooks",
+          ]);
+          const named = body === completed ? header : expect.any(String);
+          expect(await response.json()).toMatchObject({ errors: [{ header: named }] });
+        }
+        expect(await api.queuedEvents(0)).toEqual([]);
+      });
+
+      it("are taken whatever else their body says, and twice if they come twice", async () => {
+        const body = `{"status":"completed","answered_at":null,"ended_at":"${isoIn(-1000)}","sip":{"code":200}}`;
+        for (let time = 0; time < 2; time++) {
+          expect((await tell(body, signing(body, { id: `${call.id}.end` }))).status).toBe(204);
+        }
+        expect(await api.queuedEvents(2)).toMatchObject([
+          { signed: { body } },
+          { signed: { body } },
+        ]);
+      });
     });
 
     it.each<[string, BodyInit]>([
@@ -118,17 +222,24 @@ export function describeCallbacks(
       expect(await api.queuedEvents(0)).toEqual([]);
     });
 
-    it("are answered 204, 404 or 405, whatever is sent, and each 204 is one message", async () => {
+    it("are answered 204, 401, 404, 405 or 422, whatever is sent, and each 204 is one message", async () => {
       const segment = fc.oneof(
         fc.string({ minLength: 1, maxLength: 40 }).map(encodeURIComponent),
         fc.constantFrom("twilio-eu", "livekit", call.id, call.claim, "%", "%ff", "..;", "{}"),
       );
       const subject = fc.oneof(
-        fc.constantFrom<CallbackSubject>({ account: "telnyx" }, { account: "livekit", call }),
+        {
+          weight: 3,
+          arbitrary: fc.constantFrom<CallbackSubject>(
+            { account: "telnyx" },
+            { account: "livekit", call },
+            { account: "webhook", call },
+          ),
+        },
         fc.record({ account: segment, call: fc.record({ id: segment, claim: segment }) }),
       );
       const path = fc.oneof(
-        subject.map(pathOf),
+        { weight: 3, arbitrary: subject.map(pathOf) },
         fc.array(segment, { maxLength: 6 }).map((parts) => ["/callbacks", ...parts].join("/")),
       );
       const request = fc.record({
@@ -143,7 +254,7 @@ export function describeCallbacks(
           const sent = method === "GET" ? {} : { body: new Uint8Array(Buffer.from(body)) };
           const headers = { "content-type": type };
           const { status } = await api.request(at, { method, headers, ...sent });
-          expect(status).toBeOneOf([204, 404, 405]);
+          expect(status).toBeOneOf([204, 401, 404, 405, 422]);
           if (status === 204) taken += 1;
         }),
         { numRuns: runs },

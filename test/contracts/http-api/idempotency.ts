@@ -94,6 +94,8 @@ export function describeIdempotency(api: HttpApiBench): void {
       ["empty", ""],
       ["256 long", "k".repeat(256)],
       ["not ASCII", "ké"],
+      ["two keys, as a platform joins two headers", "one, two"],
+      ["two keys, as another platform joins them", "one,one"],
     ])("answers 422 to a key that is %s", async (_, key) => {
       const response = await post("/v1/calls", valid, withKey(key));
       expect(await pointersOf(response)).toEqual(["Idempotency-Key"]);

@@ -1,5 +1,5 @@
 import { beforeEach, expect } from "vitest";
-import { callsOf, type Message } from "../../../shared/queue/messages.ts";
+import { callsOf, type Message } from "../../../shared/ports/call-messages.ts";
 import { tokens } from "../../support/environment.ts";
 
 export interface ApiUnderTest {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import type { OperatorApiBench } from "./setup.ts";
 
@@ -62,17 +62,39 @@ export function itShowsCalls(api: OperatorApiBench): void {
   });
 
   it.each([
-    ["/calls?state=PARKED", "/state"],
-    ["/calls?state=NEEDS_REVIEW&limit=0", "/limit"],
-    ["/calls?state=NEEDS_REVIEW&from=yesterday", "/from"],
-    ["/calls?state=NEEDS_REVIEW&cursor=x", "/cursor"],
-    ["/calls?state=NEEDS_REVIEW&phone_number=1", "/phone_number"],
-    ["/calls?request_id=req_1", "/request_id"],
-    ["/counts?hours=1000", "/hours"],
-    ["/audit?cursor=1", "/cursor"],
-  ])("refuses %s, and says where", async (path, pointer) => {
-    const { status, body } = await ask(path);
-    expect([status, body.errors.map((error) => error.pointer)]).toEqual([422, [pointer]]);
+    ["/calls?state=PARKED", "state"],
+    ["/calls?state=NEEDS_REVIEW&limit=0", "limit"],
+    ["/calls?state=NEEDS_REVIEW&from=yesterday", "from"],
+    ["/calls?state=NEEDS_REVIEW&cursor=x", "cursor"],
+    ["/calls?state=NEEDS_REVIEW&phone_number=1", "phone_number"],
+    ["/calls?request_id=req_1", "request_id"],
+    ["/counts?hours=1000", "hours"],
+    ["/audit?cursor=1", "cursor"],
+    ["/calls?later=1", "later"],
+    ["/events?receiver=", "receiver"],
+  ])(
+    "refuses %s, and says which parameter is wrong in words of its own",
+    async (path, parameter) => {
+      const { status, body } = await ask(path);
+      expect([status, body.errors]).toEqual([422, [{ parameter, detail: expect.any(String) }]]);
+      expect(body.detail).not.toContain("accepted");
+      expect(body.errors[0]?.detail).toMatch(/^(is|must) /);
+      expect(body.errors[0]?.detail).not.toMatch(/NaN|expected|Invalid|Too |received/);
+    },
+  );
+
+  it("reads the ids of calls and requests in any case", async () => {
+    const call = await callIn("WAITING");
+    for (const id of [call.id.toLowerCase(), call.id.toUpperCase()]) {
+      expect((await ask(`/calls/${id}`)).body).toMatchObject({ id: call.id });
+    }
+    const request_id = call.requestId.toLowerCase();
+    const listed = await ask(`/calls?request_id=${request_id}`);
+    expect(listed.body.calls.map(({ id }) => id)).toContain(call.id);
+    expect((await ask(`/requests/${request_id}`)).body).toMatchObject({ id: call.requestId });
+    expect((await ask("/cancel", { request_id })).body).toMatchObject({ cancelled: 1 });
+    const again = await ask(`/calls/${call.id.toLowerCase()}/redial`, { not_placed: true });
+    expect(again.status).toBe(409); // it is found, and cancelled
   });
 
   it("finds calls by a number, which stands in no address", async () => {
@@ -103,7 +125,13 @@ export function itShowsCalls(api: OperatorApiBench): void {
     ]);
     expect(JSON.stringify(shown.body)).not.toMatch(/2025550123|Zoë/);
     expect((await ask(`/calls/${aCall().id}`)).status).toBe(404);
-    for (const id of ["x", "call_1", "constructor", `${call.id}0`, call.id.toLowerCase()]) {
+    for (const id of [
+      "x",
+      "call_1",
+      "constructor",
+      `${call.id}0`,
+      call.id.replace("call", "câll"),
+    ]) {
       expect([id, (await ask(`/calls/${id}`)).status]).toEqual([id, 404]);
     }
   });

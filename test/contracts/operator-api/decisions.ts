@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { cancelCursorOf } from "../../../functions/api/operator/cancel.ts";
-import type { Call } from "../../../shared/calls/call.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callIdOf, requestIdOf } from "../../../shared/calls/ids.ts";
-import { cancellationKeyOf } from "../../../shared/documents/orders.ts";
-import { callsOf } from "../../../shared/queue/messages.ts";
+import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
+import { callsOf } from "../../../shared/ports/call-messages.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import type { OperatorApiBench } from "./setup.ts";

@@ -4,9 +4,10 @@ import {
   doNotCallKeysOf,
   isOnDoNotCallList,
   listMarks,
-} from "../../../shared/documents/orders.ts";
-import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
+} from "../../../shared/policy/controls.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";
+import { removeStanding } from "../../support/documents.ts";
 
 /** Describes the do-not-call list. */
 export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
@@ -36,7 +37,7 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
   it("takes a list that was made under another HASH_KEY for whole with its last part", async () => {
     await ask("/do-not-call", { add: ["+13035550001"] });
     const { any, own } = listMarks(hashKey);
-    await api.documents.remove([doNotCallKeyOf(own)]);
+    await removeStanding(api.documents, doNotCallKeyOf(own));
     const dialing = async () => {
       const read = await api.documents.read(doNotCallKeysOf([], hashKey));
       try {

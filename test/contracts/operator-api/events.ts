@@ -1,11 +1,12 @@
 import { afterEach, expect, it } from "vitest";
 import type { CallEvent } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { untoldOf, usedUpOf } from "../../../shared/calls/events.ts";
+import { untoldOf, usedUpOf } from "../../../shared/events/outbox-rows.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import { type Answer, type OperatorApiBench } from "./setup.ts";
+import { removeStanding } from "../../support/documents.ts";
 
 const timeOf = (ms: number) => new Date(ms).toISOString();
 const breakerOf = (at: number) => ({
@@ -14,7 +15,9 @@ const breakerOf = (at: number) => ({
   openedAt: at,
   probeAt: at + 60_000,
   intervalMs: 60_000,
-  closedAt: 0,
+  cause: "receiver" as const,
+  room: 0,
+  blamed: [],
 });
 const happened = { sequence: 1, state: "PLACED", reason: "placed", attempt: 1 };
 const finished = {
@@ -62,7 +65,7 @@ function removeAfterEach(api: OperatorApiBench): void {
   afterEach(async () => {
     await api.ledger.purge(calls.splice(0));
     const keys = requests.splice(0).map((key) => ({ kind: "request", key }) as const);
-    await api.documents.remove(keys);
+    await removeStanding(api.documents, ...keys);
   }, 60_000);
 }
 
@@ -152,10 +155,12 @@ export function itShowsReceivers(api: OperatorApiBench): void {
       key,
       kind: "receiver",
       name: "told-ends",
+      cause: "receiver",
+      state: "open",
       code: "http_503",
       opened_at: timeOf(at),
       probe_at: timeOf(at + 60_000),
-      failures: { unanswered: 0, in_row: 10 },
+      failures: { unanswered: 10, in_row: 10 },
     });
     expect((await ask("/resume", { breaker: key })).body).toEqual({ breaker: key });
     expect((await ask("/events?receiver=told-ends")).body.receivers).toMatchObject([

@@ -4,7 +4,7 @@ import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
 import type { Requests, RequestStory } from "../../../functions/api/operator/requests.ts";
 import type { WaitingByReason } from "../../../functions/api/operator/waiting.ts";
 import type { CallsPage } from "../../../functions/api/operator/calls.ts";
-import type { CallState } from "../../../shared/calls/call-row.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
 import { callIdOf, firstCallIdAt } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
@@ -115,10 +115,20 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
     expect((await ask(`/calls/call_${aRequestId()}_00000/same-number`)).status).toBe(404);
   });
 
-  it("says the plan in words, and how far the pace of an account is used", async () => {
+  it("says the plan in words, and how far the pace and the allowance of an account are used", async () => {
     await callIn("DIALING");
-    await api.putDocument("called-up", "webhook:http://127.0.0.1:9", {
-      arrivalUs: (Date.now() + minuteMs) * 1000,
+    const webhook = {
+      client: "",
+      agents: {},
+      completed: [],
+      sent: [],
+      allowance: 25,
+      why: "in_flight",
+    };
+    const beat = { holder: null, since: 0, beatAt: 0 };
+    await api.putDocument("dispatcher", "dispatcher", {
+      ...beat,
+      accounts: { "webhook:http://127.0.0.1:9": webhook },
     });
     const plan = await asked<PlanInWords>("/plan");
     expect(plan.agents.map(({ agent_id }) => agent_id)).toEqual(["agent_sales", "agent_support"]);
@@ -136,9 +146,10 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
       pace: "no limit of calls a second",
       timeout_seconds: 30,
       taken_until: null,
+      allowance: 25,
+      why: "in_flight",
     });
     expect(account?.dialing).toBeGreaterThan(0);
-    expect(Date.parse(account?.called_up_to ?? "")).toBeGreaterThan(Date.now());
     expect(plan.destinations).toBe("US, CA, GB, but not +1900, +1876");
   });
 }

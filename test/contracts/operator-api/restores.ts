@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { restoreKey } from "../../../shared/documents/restore.ts";
+import { restoreKey } from "../../../shared/policy/restore.ts";
 import type { OperatorApiBench } from "./setup.ts";
+import { removeStanding } from "../../support/documents.ts";
 
 /** Describes what an operator says of a ledger that was restored from a backup. */
 export function itConfirmsRestores(api: OperatorApiBench): void {
@@ -28,7 +29,7 @@ export function itConfirmsRestores(api: OperatorApiBench): void {
     expect((await ask("/restored", { at })).status).toBe(409);
     const [entry] = (await ask("/audit?limit=1")).body.entries;
     expect(entry).toMatchObject({ act: "restored", target: `ledger ${at}`, by: "operator" });
-    await api.documents.remove([restoreKey]);
+    await removeStanding(api.documents, restoreKey);
   });
 
   it("declares a restore that no sweep has noticed, as of now", async () => {
@@ -47,6 +48,6 @@ export function itConfirmsRestores(api: OperatorApiBench): void {
     const standing = await stored();
     expect(standing?.state).toBe("confirmed");
     expect(standing?.since).toBeGreaterThanOrEqual(before);
-    await api.documents.remove([restoreKey]);
+    await removeStanding(api.documents, restoreKey);
   });
 }

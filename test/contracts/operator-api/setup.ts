@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { beforeEach, expect } from "vitest";
-import type { Call } from "../../../shared/calls/call.ts";
-import type { CallState } from "../../../shared/calls/call-row.ts";
-import type { Documents } from "../../../shared/documents/documents.ts";
-import type { Kind, ValueOf } from "../../../shared/documents/kinds.ts";
-import type { CallLedger } from "../../../shared/ledger/call-ledger.ts";
-import { randomVersion } from "../../../shared/platform/random-id.ts";
-import type { EventMessage } from "../../../shared/queue/event-messages.ts";
-import type { Message } from "../../../shared/queue/messages.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { Kind, ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import { randomVersion } from "../../../shared/lib/random.ts";
+import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import type { Message } from "../../../shared/ports/call-messages.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
 import { expectDeclared } from "../../support/operator-answers.ts";
@@ -23,8 +23,6 @@ export interface OperatorApiUnderTest {
 }
 
 export const hashKey = apiEnvironment.HASH_KEY;
-/** The account of both agents of the tests' plan, named by the webhook's host. */
-export const hostAccount = "webhook:http://127.0.0.1:9";
 
 export interface Answer {
   status: number;
@@ -33,7 +31,7 @@ export interface Answer {
     calls: { id: string; state: string; number_tail: string }[];
     entries: { act: string; target: string; by: string; count: number | null }[];
     history: { state: string; reason: string; by: string | null }[];
-    errors: { pointer: string }[];
+    errors: { pointer?: string; parameter?: string; detail: string }[];
     counts: { state: string; count: number }[];
     standing: Record<string, number>;
     pauses: { agent_id?: string; account?: string }[];

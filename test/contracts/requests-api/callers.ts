@@ -38,13 +38,14 @@ export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
     expect(another.headers.get("retry-after")).toBe(unknown.headers.get("retry-after"));
     const cursor = callIdOf(api.requestId, 1);
     const none = aRequestId(Date.now());
-    const nothing = { cancelled: 0 };
+    const nothing = { cancelled: 0, ordered: null };
+    const noMore = { cancelled: 0 };
     for (const [body, status, answer] of [
       [{ cursor }, 422, expect.anything()], // there is no such order yet
       [undefined, 200, nothing],
       [{ indexes: [0] }, 200, nothing],
-      [{ cursor }, 200, nothing],
-      [{ indexes: [0], cursor }, 200, nothing],
+      [{ cursor }, 200, noMore],
+      [{ indexes: [0], cursor }, 200, noMore],
     ] as const) {
       const ofNone = await cancel(body, { id: none, token: tokens.shopDesk });
       const ofAnother = await cancel(body, { token: tokens.shopDesk });
@@ -94,6 +95,20 @@ export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
     `01KAJ6Y5G0QZ3N4T7V8W9XABC'`,
   ])("answers 404 to the id %s", async (id) => {
     expect([(await show(id)).status, (await cancel(undefined, { id })).status]).toEqual([404, 404]);
+  });
+
+  it("reads an id in any case, as its digits have none", async () => {
+    const calls = await write(["WAITING", "WAITING"]);
+    const id = api.requestId.toLowerCase();
+    const { status, body } = await show(id);
+    expect([status, body.id, body.total]).toEqual([200, api.requestId, 2]);
+    const cursor = callIdOf(api.requestId, 0).toLowerCase();
+    expect((await show(`${id}?cursor=${cursor}`)).body.calls).toMatchObject([{ index: 1 }]);
+    const cancelled = await cancel({ indexes: [1] }, { id });
+    expect([cancelled.status, cancelled.body]).toEqual([200, { cancelled: 1, ordered: 1 }]);
+    expect(await statesOf(calls)).toEqual(["WAITING", "CANCELLED"]);
+    const wide = `ſ${id.slice(1)}`; // its capital is an S
+    expect((await show(encodeURIComponent(wide))).status).toBe(404);
   });
 
   it("answers 405 to other methods, and names those that it knows", async () => {

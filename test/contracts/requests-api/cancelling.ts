@@ -1,13 +1,15 @@
 import { expect, it } from "vitest";
 import { hasIndex } from "../../../shared/calls/index-set.ts";
-import { cancellationKeyOf } from "../../../shared/documents/orders.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
+import { callIdOf, withCalls } from "../../../shared/calls/ids.ts";
 import { tokens } from "../../support/environment.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
 /** Describes the cancellation of a request, or of some of its calls. */
 export function itCancelsRequests(api: RequestsApiBench): void {
   const { show, cancel, write, statesOf } = api;
+  /** The answer for an id of which nothing is known. */
+  const nothing = { cancelled: 0, ordered: null };
   const ordersOf = async (request: string) => {
     const { kind, key } = cancellationKeyOf({ request });
     return (await api.documents().read([{ kind, key }])).get(kind, key)?.value.orders;
@@ -21,7 +23,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
   it("cancels what waits of a request, and records by whose token", async () => {
     const calls = await write(["WAITING", "PLACED", "WAITING", "UNKNOWN", "NEEDS_REVIEW"]);
     const { status, body } = await cancel();
-    expect([status, body]).toEqual([200, { cancelled: 2 }]);
+    expect([status, body]).toEqual([200, { cancelled: 2, ordered: 2 }]);
     const after = ["CANCELLED", "PLACED", "CANCELLED", "UNKNOWN", "NEEDS_REVIEW"];
     expect(await statesOf(calls)).toEqual(after);
     const shown = await show();
@@ -29,7 +31,30 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     const row = (await api.ledger().read([callIdOf(api.requestId, 0)])).rows.values().next().value;
     expect(row?.history.at(-1)).toMatchObject({ state: "CANCELLED", by: "crmDesk" });
     expect(await recorded()).toMatchObject([{ act: "client_cancel", by: "crmDesk" }]);
-    expect((await cancel({})).body).toEqual({ cancelled: 0 });
+    expect((await cancel({})).body).toEqual({ cancelled: 0, ordered: 0 });
+  });
+
+  it("tells how many calls the order ends in all, with those that are still on the queue", async () => {
+    const requestId = withCalls(api.requestId, 5);
+    const all = { cancelled: 0, ordered: 5 };
+    expect((await cancel(undefined, { id: requestId })).body).toEqual(all);
+    const asOther = await cancel(undefined, { id: requestId, token: tokens.shopDesk });
+    expect(asOther.body).toEqual(all); // nobody learns that the request is another's
+    const some = await cancel({ indexes: [0, 4, 4, 5] }, { id: requestId });
+    expect(some.body).toEqual({ cancelled: 0, ordered: 2 });
+    await write(["WAITING", undefined, "PLACED", "DIALING", undefined], { requestId });
+    const { body } = await cancel({ indexes: [0, 2, 3, 4] }, { id: requestId });
+    expect(body).toEqual({ cancelled: 1, ordered: 2 });
+    expect((await cancel(undefined, { id: requestId })).body).toEqual({ cancelled: 0, ordered: 2 });
+    const noRequest = withCalls(api.requestId, 20_000);
+    expect((await cancel(undefined, { id: noRequest })).body).toEqual({ ...all, ordered: null });
+  });
+
+  it("cancels what another clock has accepted later than the order", async () => {
+    const calls = await write(["WAITING", "WAITING"], { acceptedAt: Date.now() + 9000 });
+    expect((await cancel({ indexes: [1] })).body).toMatchObject({ cancelled: 1 });
+    expect((await cancel()).body).toMatchObject({ cancelled: 1 });
+    expect(await statesOf(calls)).toEqual(["CANCELLED", "CANCELLED"]);
   });
 
   it("cancels the calls that are named, and no other", async () => {
@@ -46,7 +71,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
 
   it("leaves an order for the calls that no dialer has seen yet, for the caller's alone", async () => {
     const { requestId } = api;
-    expect((await cancel({ indexes: [4, 2] })).body).toEqual({ cancelled: 0 });
+    expect((await cancel({ indexes: [4, 2] })).body).toEqual(nothing);
     expect((await cancel({ indexes: [9] }, { token: tokens.shopDesk })).status).toBe(200);
     expect((await cancel({ indexes: [11] })).status).toBe(200);
     const named = (await ordersOf(requestId))?.map(({ client, indexes }) => [
@@ -66,7 +91,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     // The request turns out to be the first client's.
     const calls = await write(["WAITING"]);
     const asOther = await cancel(undefined, { token: tokens.shopDesk });
-    expect([asOther.status, asOther.body]).toEqual([200, { cancelled: 0 }]);
+    expect([asOther.status, asOther.body]).toEqual([200, nothing]);
     expect(await statesOf(calls)).toEqual(["WAITING"]);
   });
 
@@ -94,16 +119,21 @@ export function itCancelsRequests(api: RequestsApiBench): void {
   it("cancels answer by answer, as many as are named, and counts all of a large request", async () => {
     const calls = await write(Array.from({ length: 1060 }, () => "WAITING" as const));
     const indexes = [...calls.keys()].filter((index) => index !== 500);
-    expect((await cancel({ indexes }, { token: tokens.shopDesk })).body).toEqual({ cancelled: 0 });
+    expect((await cancel({ indexes }, { token: tokens.shopDesk })).body).toEqual(nothing);
     const counts: number[] = [];
+    const ordered: unknown[] = [];
     let cursor: string | undefined;
     do {
       const { status, body } = await cancel({ indexes, cursor });
       expect(status).toBe(200);
       counts.push(body.cancelled);
+      ordered.push(body.ordered);
       cursor = body.cursor;
     } while (cursor !== undefined);
-    expect(counts).toEqual([1000, 59]);
+    expect([counts, ordered]).toEqual([
+      [1000, 59],
+      [1059, undefined],
+    ]);
     expect((await recorded()).map(({ count }) => count)).toEqual([59, 1059, 1059]);
     const shown = { counts: { by_state: { WAITING: 1, CANCELLED: 1059 } }, finished: false };
     expect((await show()).body).toMatchObject(shown);
@@ -168,6 +198,6 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     const headers = { authorization: `Bearer ${tokens.crmDesk}`, "content-type": "text/plain" };
     const path = `/v1/requests/${requestId}/cancel`;
     const response = await api.request(path, { method: "POST", headers, body: "" });
-    expect([response.status, await response.json()]).toEqual([200, { cancelled: 0 }]);
+    expect([response.status, await response.json()]).toEqual([200, nothing]);
   });
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect } from "vitest";
-import { requestRoutes } from "../../../functions/api/requests/requests.ts";
-import type { Call } from "../../../shared/calls/call.ts";
-import type { CallState } from "../../../shared/calls/call-row.ts";
+import { requestRoutes } from "../../../functions/api/requests/routes.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
@@ -20,7 +20,9 @@ interface Answer {
     calls: { id: string; index: number; state: string; reason: string; due_at: string | null }[];
     cursor: string;
     cancelled: number;
-    errors: { pointer?: string; header?: string }[];
+    ordered?: number | null;
+    detail: string;
+    errors: { pointer?: string; header?: string; parameter?: string }[];
   };
 }
 

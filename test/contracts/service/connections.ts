@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { until } from "../../support/service.ts";
@@ -64,6 +65,38 @@ export function itKeepsTheContract(bench: ServiceBench): void {
     const [call = ""] = callsTo("pieces", 1).map((one) => JSON.stringify(one));
     expect(await send([call.slice(0, 20), call.slice(20)])).toBe("201");
     expect(await send([call, " ".repeat(64 * 1024)])).toBe("422");
+  });
+
+  it("refuses a header that is sent twice where one decides, and has no body in a 201 of any coding", async () => {
+    const [body = ""] = callsTo("twice", 1).map((one) => JSON.stringify(one));
+    const send = (headers: Record<string, string | string[]>) =>
+      new Promise<[status: number | undefined, bytes: number]>((answered, failed) => {
+        const to = `http://127.0.0.1:${bench.service.port}${bench.platform.prefix}/v1/calls`;
+        const json = { "content-type": "application/json", authorization: `Bearer ${token}` };
+        request(to, { method: "POST", headers: { ...json, ...headers } }, (response) => {
+          let bytes = 0;
+          response.on("data", (chunk: Buffer) => (bytes += chunk.length));
+          response.on("end", () => answered([response.statusCode, bytes])).on("error", failed);
+        })
+          .on("error", failed)
+          .end(body);
+      });
+    const twice = (value: string, other = value) => [value, other];
+    const bearer = `Bearer ${token}`;
+    expect((await send({ authorization: twice(bearer) }))[0]).toBe(401);
+    expect((await send({ authorization: twice(bearer, "Bearer oc_wrong") }))[0]).toBe(401);
+    expect((await send({ "idempotency-key": twice("twice") }))[0]).toBe(422);
+    expect((await send({ "idempotency-key": twice("twice", "other") }))[0]).toBe(422);
+    for (const coding of [
+      "gzip",
+      "br",
+      "gzip, deflate, br, zstd",
+      "*",
+      "identity",
+      "identity;q=0",
+    ]) {
+      expect([coding, await send({ "accept-encoding": coding })]).toEqual([coding, [201, 0]]);
+    }
   });
 
   it("takes no request whose length is told in two ways or in none", async () => {

@@ -4,7 +4,6 @@ import { itKeepsTheContract } from "./connections.ts";
 import { itLogsNothingPersonal } from "./log.ts";
 import { itObeysOperators } from "./operators.ts";
 import { itHandsCallsOver } from "./outcomes.ts";
-import { describeProcesses } from "./processes.ts";
 import { useService } from "./setup.ts";
 
 /** The whole service as started by its own command, on any platform. */
@@ -16,5 +15,4 @@ export function describeService(platform: PlatformUnderTest): void {
     itKeepsTheContract(bench);
     itLogsNothingPersonal(bench);
   });
-  describeProcesses(platform);
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { run } from "../../../infra/cli/calls.ts";
-import { createToken } from "../../../shared/platform/tokens.ts";
+import { createToken } from "../../../shared/settings/tokens.ts";
 import { type Received, startReceiver } from "../../support/receiver.ts";
 import {
   makeStateDirectory,
@@ -13,7 +13,7 @@ const made = createToken();
 export const { token } = made;
 const { sha256 } = made;
 export const operator = createToken();
-export const reviewAfterSeconds = 8;
+export const reviewAfterSeconds = 16;
 
 export const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
 export const callsTo = (agent_id: string, count: number) =>
@@ -22,6 +22,9 @@ export const callsTo = (agent_id: string, count: number) =>
     agent_id,
     context: { secret: `context of ${numberOf(index)}` },
   }));
+
+/** Requests to `/waits` that are answered 429, before all others are taken. */
+export const refusedFirst = 3;
 
 /** Answers as the path says: a webhook receiver that fails in each way. */
 export function answer(
@@ -45,10 +48,12 @@ export function answer(
       if (before === 0) response.writeHead(429, { "retry-after": "2" }).end();
       else response.writeHead(200).end();
       break;
-    case "/waits":
-      if (before === 0) response.writeHead(429, { "retry-after": "6" }).end();
+    case "/waits": {
+      const isRefused = received.filter(({ path }) => path === "/waits").length <= refusedFirst;
+      if (isRefused) response.writeHead(429, { "retry-after": "6" }).end();
       else response.writeHead(200).end();
       break;
+    }
     case "/unavailable":
       if (before === 0) response.writeHead(503, { "retry-after": "1" }).end();
       else response.writeHead(200).end();
@@ -77,14 +82,17 @@ export const environmentFor = ({ url }: Receiver) => ({
   DIAL_PLAN: JSON.stringify({
     agents: {
       ...Object.fromEntries(
-        ["fails", "resets", "hangs", "busy", "waits", "unavailable", "refuses", "redirects"].map(
-          (name) => [name, { provider: "webhook", url: `${url}/${name}` }],
-        ),
+        ["fails", "resets", "busy", "waits", "unavailable", "refuses", "redirects"].map((name) => [
+          name,
+          { provider: "webhook", url: `${url}/${name}` },
+        ]),
       ),
+      hangs: { provider: "hanging", url: `${url}/hangs` },
       again: { provider: "webhook", url: `${url}/again`, idempotent: true },
       "*": { provider: "webhook", url: `${url}/dial` },
     },
-    providers: { webhook: { timeoutSeconds: 2 } },
+    // A machine that does much else may answer late; a call whose answer comes too late is not dialed again.
+    providers: { webhook: { timeoutSeconds: 20 }, hanging: { type: "webhook", timeoutSeconds: 2 } },
     callingHours: { default: "always" },
     destinations: { allow: ["*"] },
     reviewAfterSeconds,
@@ -92,7 +100,7 @@ export const environmentFor = ({ url }: Receiver) => ({
 });
 
 export const post = (
-  service: RunningService,
+  service: Pick<RunningService, "address">,
   path: string,
   body: unknown,
   headers: Record<string, string> = {},

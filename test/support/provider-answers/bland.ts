@@ -1,5 +1,5 @@
 import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
 
 const send = "docs.bland.ai/api-v1/post/calls";
 const list = "docs.bland.ai/api-v1/get/calls";
@@ -48,7 +48,7 @@ export const blandAnswers: AnswerFixture[] = [
     429,
     "Calls can only be sent every 10 seconds to the same number.",
     "the same number within 10 s",
-    { kind: "not_placed", code: "bland_same_number" },
+    { kind: "not_placed", code: "bland_same_number", blamesNumber: true },
   ),
   refusal(429, "Rate limit exceeded for newly created accounts.", "a limit of calls", {
     kind: "not_placed",

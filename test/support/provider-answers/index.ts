@@ -1,4 +1,4 @@
-import type { DialOutcome, FoundCall } from "../../../shared/providers/dialing-provider.ts";
+import type { DialOutcome, FoundCall } from "../../../shared/providers/provider.ts";
 import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
 import { amazonConnectAnswers } from "./amazon-connect.ts";
 import { blandAnswers, blandAnyNumberLookUps, blandLookUps } from "./bland.ts";

@@ -1,8 +1,9 @@
 import type { AnswerFixture, LookUpFixture } from "../../contracts/provider-bench.ts";
 import { sought } from "../../contracts/provider-bench.ts";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
 
 const later = (code: string) => ({ kind: "not_placed", code }) as const;
+const full = (code: string) => ({ ...later(code), isFull: true }) as const;
 const ofAccount = (code: string) => ({ kind: "account_refused", code }) as const;
 const ofRoute = (code: string) => ({ kind: "route_refused", code }) as const;
 const ofCall = (code: string) => ({ kind: "rejected", code }) as const;
@@ -68,10 +69,10 @@ export const telnyxAnswers: AnswerFixture[] = [
   error(
     403,
     { code: "90010", title: "Dial failed", detail: "User channel limit exceeded D1" },
-    later("concurrency_limit"),
+    full("concurrency_limit"),
   ),
   ...["90041", "90042", "90043"].map((code) => ({
-    ...error(403, { code, title: "Channels limit exceeded" }, later("concurrency_limit")),
+    ...error(403, { code, title: "Channels limit exceeded" }, full("concurrency_limit")),
     page: `Telnyx's error codes, as users have seen them: ${code}`,
   })),
   error(
@@ -79,7 +80,8 @@ export const telnyxAnswers: AnswerFixture[] = [
     { code: "10010", title: "Authorization failed" },
     { kind: "forbidden", code: "http_403" },
   ),
-  ...dCodesOf("1 2 3 10 22", "a limit of calls at once", later),
+  ...dCodesOf("1 2 3", "a limit of calls at once", full),
+  ...dCodesOf("10 22", "a limit of calls", later),
   ...dCodesOf("11 12 13 14 24 37 41 50 53 58 59 60", "the number called", (code) => ({
     kind: "rejected",
     code,

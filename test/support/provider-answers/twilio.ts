@@ -49,7 +49,10 @@ export const twilioAnswers: AnswerFixture[] = [
   error(403, 10005, "voice calling disabled for the account", "account_refused"),
   error(403, 21999, "a refusal that is not listed", "forbidden"),
   error(429, 20429, "too many requests", "not_placed"),
-  error(400, 10004, "call concurrency limit", "not_placed"),
+  {
+    ...error(400, 10004, "call concurrency limit", "not_placed"),
+    outcome: { kind: "not_placed", code: "twilio_10004", isFull: true },
+  },
   error(400, 86008, "concurrency limit", "not_placed"),
   error(400, 21210, "`From` not verified", "route_refused"),
   error(400, 21212, "`From` not valid", "route_refused"),

@@ -1,4 +1,4 @@
-import type { NotPlaced } from "../../../shared/providers/dialing-provider.ts";
+import type { NotPlaced } from "../../../shared/providers/provider.ts";
 import { type AnswerFixture, type LookUpFixture, sought } from "../../contracts/provider-bench.ts";
 
 /** Error bodies are not published; these are quoted from the API by projects that use it. */

@@ -7,7 +7,7 @@ import { createAwsSecretStore } from "../../../infra/cli/deploy/aws-secrets.ts";
 import type { Ran, Tools } from "../../../infra/cli/deploy/tools.ts";
 import plan from "../../../infra/dial-plan.json" with { type: "json" };
 import { secretTags } from "../../../infra/aws/secret-tags.ts";
-import { callerOf, parseTokens } from "../../../shared/platform/tokens.ts";
+import { callerOf, parseTokens } from "../../../shared/settings/tokens.ts";
 import { type FakeSecretsManager, startSecretsManager } from "./aws-secrets-manager.ts";
 
 const hashKey = "ab".repeat(32);
@@ -106,7 +106,7 @@ describe("npm run deploy:aws", () => {
     await deploy();
     expect(commands()).toEqual(["deploy"]);
     expect(ran[0]).toEqual(expect.arrayContaining(["--require-approval", "never"]));
-    expect(aws.current("arn:OutboundCalls:providers")).toMatchObject({ WEBHOOK_SECRET: secret });
+    expect(aws.current("arn:OutboundCalls:settings")).toMatchObject({ WEBHOOK_SECRET: secret });
     expect(aws.current("arn:OutboundCalls:settings")["HASH_KEY"]).toBe(hashKey);
     const token = tokenIn(printed);
     expect(callerOf(token, parseTokens(tokensOf()), 0)?.tokenId).toBe("first");
@@ -170,7 +170,7 @@ describe("npm run deploy:aws", () => {
     const tools = { ...createTools(), askSecret: () => Promise.resolve(typed) };
     const store = createAwsSecretStore(tools, undefined, aws.client);
     await deployToAws(tools, store, plan, {});
-    expect(aws.current("arn:OutboundCalls:providers")["WEBHOOK_SECRET"]).toBe(typed);
+    expect(aws.current("arn:OutboundCalls:settings")["WEBHOOK_SECRET"]).toBe(typed);
   });
 
   it("tells how to sign in without credentials, whoever notices", async () => {
@@ -203,10 +203,10 @@ describe("npm run deploy:aws", () => {
     await deploy();
     expect(parseTokens(tokensOf())).toHaveLength(1);
     expect(aws.current("arn:OutboundCalls:settings")["HASH_KEY"]).toBe(hashKey);
-    expect(aws.current("arn:OutboundCalls:providers")["WEBHOOK_SECRET"]).toBe(secret);
+    expect(aws.current("arn:OutboundCalls:settings")["WEBHOOK_SECRET"]).toBe(secret);
   });
 
-  it.each([/^Deployed/, /^First token/, /^Set WEBHOOK_SECRET/, /^Set API_TOKENS/])(
+  it.each([/^Deployed/, /^First token/, /^Set WEBHOOK_SECRET, API_TOKENS/])(
     "goes on after it was killed while it said %s",
     async (line) => {
       const tools = createTools();
@@ -224,7 +224,7 @@ describe("npm run deploy:aws", () => {
       // A token that is valid was always shown.
       expect(callerOf(tokenIn(printed.toReversed()), parseTokens(tokensOf()), 0)).toBeDefined();
       expect(aws.current("arn:OutboundCalls:settings")["HASH_KEY"]).toBe(hashKey);
-      expect(aws.current("arn:OutboundCalls:providers")["WEBHOOK_SECRET"]).toBe(secret);
+      expect(aws.current("arn:OutboundCalls:settings")["WEBHOOK_SECRET"]).toBe(secret);
     },
   );
 

@@ -56,9 +56,16 @@ describe("the secrets of a deployment on AWS", () => {
   it("go each to the functions that read it, and leave the others as they are", async () => {
     createStack();
     const tokens = [{ id: "crm", sha256: "a".repeat(64) }];
-    await store.set({ WEBHOOK_SECRET: "whsec_x", API_TOKENS: JSON.stringify(tokens) });
-    expect(aws.current("arn:settings")).toEqual({ API_TOKENS: tokens, HASH_KEY: hashKey });
-    expect(aws.current("arn:providers")).toEqual({ UNUSED: "x1", WEBHOOK_SECRET: "whsec_x" });
+    const ofWebhooks = { WEBHOOK_SECRET: "whsec_x", HOOK_EU_SECRET: "whsec_y" };
+    const ofDialer = { LIVEKIT_API_SECRET: "l", VAPI_API_KEY: "v", EVENTS_CRM_SECRET: "whsec_z" };
+    const API_TOKENS = JSON.stringify(tokens);
+    await store.set({ ...ofWebhooks, ...ofDialer, API_TOKENS });
+    expect(aws.current("arn:settings")).toEqual({
+      API_TOKENS: tokens,
+      HASH_KEY: hashKey,
+      ...ofWebhooks,
+    });
+    expect(aws.current("arn:providers")).toEqual({ UNUSED: "x1", ...ofDialer });
     expect(await store.read("API_TOKENS")).toBe(JSON.stringify(tokens));
     expect(printed.join()).not.toMatch(/whsec_x|aaaa/);
   });
@@ -91,10 +98,10 @@ describe("the secrets of a deployment on AWS", () => {
         secret?.versions.set("version-of-somebody", '{"VAPI_API_KEY":"theirs"}');
         if (secret !== undefined) secret.current = "version-of-somebody";
       };
-      await store.set({ WEBHOOK_SECRET: "whsec_x" });
+      await store.set({ RETELL_API_KEY: "ours" });
       expect(aws.current("arn:providers")).toEqual({
         VAPI_API_KEY: "theirs",
-        WEBHOOK_SECRET: "whsec_x",
+        RETELL_API_KEY: "ours",
       });
     },
   );

@@ -15,7 +15,7 @@ describe("the settings of a deployment on AWS", () => {
       xray: true,
       alarmEmail: "ada@example.com",
       ledgerTable: "restored-ledger",
-      dialerConcurrency: 12,
+      dialerConcurrency: 16,
     };
     expect(Object.keys(full)).toEqual(settingNames);
     expect(parsed(full)).toEqual({ stackName: "OutboundCalls", settings: full });
@@ -30,12 +30,12 @@ describe("the settings of a deployment on AWS", () => {
 
   it.each([
     [{ alarmMail: "ada@example.com" }, /alarmMail/],
-    [{ operator: "true" }, /expected boolean/],
+    [{ operator: "true" }, /must be true or false/],
     [{ clientRights: ["call"] }, /clientRights/],
     [{ clientRights: "read" }, /clientRights/],
     [{ ledgerTable: "a table" }, /must be the name of a DynamoDB table/],
     [{ dialerConcurrency: 5 }, /dialerConcurrency/],
-    [{ dialerConcurrency: "12" }, /expected number/],
+    [{ dialerConcurrency: "16" }, /must be a number/],
     [{ alarmEmail: "ada" }, /alarmEmail/],
     [{ basePath: "phone/" }, /basePath/],
     [{ stage: "$default" }, /letters, digits/],

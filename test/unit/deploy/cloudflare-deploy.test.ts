@@ -11,7 +11,7 @@ import { createWebhookSecret } from "../../../infra/cli/deploy/secret-commands.t
 import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
 import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
 import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
-import { callerOf, parseTokens } from "../../../shared/platform/tokens.ts";
+import { callerOf, parseTokens } from "../../../shared/settings/tokens.ts";
 import {
   createFakeAccount,
   createFakeTools,
@@ -47,14 +47,64 @@ function expectWhole(token: string) {
   expect([...account.migrated]).toEqual(["functions/dialer/wrangler.toml"]);
   expect(secretOf("api", "HASH_KEY")).toMatch(/^[0-9a-f]{64}$/);
   expect(secretOf("dialer", "HASH_KEY")).toBe(secretOf("api", "HASH_KEY"));
-  expect(secretOf("dialer", "WEBHOOK_SECRET")).toBe("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3");
-  expect(secretOf("api", "WEBHOOK_SECRET")).toBeUndefined();
+  for (const worker of ["dialer", "api"]) {
+    expect(secretOf(worker, "WEBHOOK_SECRET")).toBe("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3");
+  }
   const tokens = parseTokens(`[${secretOf("api", "API_TOKENS_FIRST")}]`);
   expect(callerOf(token, tokens, 0)).toMatchObject({ tokenId: "first" });
   expect(account.deployed.slice(-2)).toEqual(["functions/dialer/wrangler.toml", "wrangler.toml"]);
 }
 
 describe("npm run deploy:cloudflare", () => {
+  it("gives the API the secrets of webhooks, which verify callbacks, and no other provider's", async () => {
+    const secrets = {
+      HOOK_EU_SECRET: createWebhookSecret(),
+      LIVEKIT_API_KEY: "key",
+      LIVEKIT_API_SECRET: "livekit-secret",
+    };
+    tools.environment = secrets;
+    const plan = {
+      ...dialPlan,
+      agents: {
+        a: { provider: "hook-eu", url: "https://example.com/dial" },
+        b: { provider: "livekit", agent: "caller", trunk: "ST_9" },
+      },
+      providers: {
+        "hook-eu": { type: "webhook" },
+        livekit: { baseUrl: "https://x.livekit.cloud" },
+      },
+    };
+    await deployToCloudflare(tools, plan, {});
+    const namesOf = (worker: string) =>
+      Object.keys(secrets).filter((name) => secretOf(worker, name) !== undefined);
+    expect([namesOf("dialer"), namesOf("api")]).toEqual([Object.keys(secrets), ["HOOK_EU_SECRET"]]);
+  });
+
+  it("refuses a webhook whose account is named so that its secret looks like another type's", async () => {
+    const plan = {
+      ...dialPlan,
+      agents: { a: { provider: "my-api", url: "https://example.com/dial" } },
+      providers: { "my-api": { type: "webhook" } },
+    };
+    await expect(deployToCloudflare(tools, plan, {})).rejects.toThrow(/MY_API_SECRET looks like/);
+    expect(tools.changes()).toEqual([]);
+  });
+
+  it("sets the webhook's secret again for both Workers where the API lacks it", async () => {
+    await deploy();
+    account.secrets.get("outbound-calls-api")?.delete("WEBHOOK_SECRET");
+    const again = createFakeTools(account);
+    again.environment = {};
+    await expect(deploy({}, again)).rejects.toThrow(/needs WEBHOOK_SECRET/);
+    const WEBHOOK_SECRET = createWebhookSecret();
+    again.environment = { WEBHOOK_SECRET };
+    await deploy({}, again);
+    expect(["dialer", "api"].map((one) => secretOf(one, "WEBHOOK_SECRET"))).toEqual([
+      WEBHOOK_SECRET,
+      WEBHOOK_SECRET,
+    ]);
+  });
+
   it("gives the dialer alone the secret of a receiver of events", async () => {
     const EVENTS_SECRET = `${tools.environment["WEBHOOK_SECRET"]},${createWebhookSecret()}`;
     tools.environment = { ...tools.environment, EVENTS_SECRET };

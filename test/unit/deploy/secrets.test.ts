@@ -12,8 +12,8 @@ import {
   setSecret,
 } from "../../../infra/cli/deploy/secret-commands.ts";
 import type { SecretStore } from "../../../infra/cli/deploy/secret-names.ts";
-import { withGatheredTokens } from "../../../shared/platform/token-secrets.ts";
-import { callerOf, parseTokens } from "../../../shared/platform/tokens.ts";
+import { withGatheredTokens } from "../../../shared/cloudflare/token-secrets.ts";
+import { callerOf, parseTokens } from "../../../shared/settings/tokens.ts";
 import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
 
 const key = "0".repeat(64);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -215,7 +215,7 @@ describe("an outcome", () => {
     expect(await bench.row(call.id)).toMatchObject({ state: "PLACED", attempt: 2 });
   });
 
-  it("of 429 whose Retry-After is hours is dialed again then, as a sweep calls it up", async () => {
+  it("of 429 whose Retry-After is hours is dialed again after 15 minutes", async () => {
     const bench = createDialerBench();
     bench.answer = async () =>
       bench.dialed.length === 1
@@ -227,8 +227,8 @@ describe("an outcome", () => {
     const [first, second, ...more] = bench.dialed.map(({ at }) => at);
     expect(more).toEqual([]);
     const waited = (second ?? 0) - (first ?? 0);
-    expect(waited).toBeGreaterThanOrEqual(7_200_000);
-    expect(waited).toBeLessThan(7_206_000);
+    expect(waited).toBeGreaterThanOrEqual(900_000);
+    expect(waited).toBeLessThan(906_000);
   });
 
   it("that keeps being not placed is tried ever more rarely, and ends EXPIRED", async () => {
@@ -238,7 +238,7 @@ describe("an outcome", () => {
     await sendEach(bench, call);
     await bench.run(3700);
     expect(bench.dialed.length).toBeGreaterThan(8);
-    expect(bench.dialed.length).toBeLessThan(20);
+    expect(bench.dialed.length).toBeLessThan(70); // a minute apart at last
     expect(await bench.row(call.id)).toMatchObject({ state: "EXPIRED", request: call.request });
   });
 
@@ -248,7 +248,7 @@ describe("an outcome", () => {
     await sendEach(bench, aCall());
     await bench.run(600);
     expect(bench.dialed.length).toBeGreaterThan(3);
-    expect(bench.dialed.length).toBeLessThan(10);
+    expect(bench.dialed.length).toBeLessThan(20);
   });
 
   it("is written before it is counted for the breakers", async () => {
@@ -349,7 +349,7 @@ describe("a row", () => {
     const call = callTo("agent_sales");
     await sendEach(bench, call);
     await bench.run(3600);
-    expect(bench.dialed.length).toBeGreaterThan(200);
+    expect(bench.dialed.length).toBeGreaterThan(60);
     expect((await rowOf(bench, call)).history.length).toBeLessThanOrEqual(61);
   });
 });

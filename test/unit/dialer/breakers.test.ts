@@ -1,390 +1,285 @@
 import { describe, expect, it } from "vitest";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
-import { createDialerBench } from "../../support/dialer.ts";
+import { retryAfterSeconds } from "../../../shared/providers/provider-http.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import {
-  aCallNow,
-  allIn,
-  type Bench,
-  boom,
-  callsNow,
-  documentOf,
-  due,
-  idsDialed,
-  numberOf,
-  putDocument,
-  putIn,
-  rowOf,
-  rowsIn,
-  sendEach,
-  stateOf,
-  statesOf,
-  unknown,
-  webhook,
-} from "../../support/dialer-calls.ts";
+  account,
+  backlogOf,
+  breakerOf,
+  busy,
+  createBreakersBench as createBench,
+  deliverRows,
+  dialEach,
+  gapsSince,
+  opened,
+  own,
+  placed,
+  probeIn,
+  putDue,
+  silence,
+  stateOfBreaker,
+  times,
+} from "../../support/breakers-bench.ts";
+import { aCallNow, allIn, documentOf, putIn, rowOf, statesOf } from "../../support/dialer-calls.ts";
 
-const account = "account:webhook:http://127.0.0.1:9";
-const refused: DialOutcome = { kind: "account_refused", code: "http_401" };
-const placed: DialOutcome = { kind: "placed" };
-const breakerOf = async (bench: Bench, name = account) =>
-  (await documentOf(bench, "breaker", name))?.value;
-const opened = (bench: Bench) => bench.eventsOf("breaker.opened").map(({ breaker }) => breaker);
-/** Returns the times at which calls were dialed, in seconds since `from`. */
-const secondsSince = (bench: Bench, from: number) =>
-  bench.dialed.filter(({ at }) => at >= from).map(({ at }) => (at - from) / 1000);
+const noConnection: DialOutcome = { kind: "not_placed", code: "econnrefused", unanswered: true };
 
-/** Opens a breaker, like the dialer does. */
-const open = (bench: Bench, name: string, more: { probeAt?: number; intervalMs?: number } = {}) =>
-  putDocument(
-    bench,
-    { kind: "breaker", key: name },
-    {
-      state: "open",
-      code: "http_401",
-      openedAt: bench.now(),
-      probeAt: bench.now() + 60_000,
-      intervalMs: 60_000,
-      closedAt: 0,
-      ...more,
-    },
-  );
-
-describe("the breaker of an account", () => {
-  it("opens by one refusal, keeps its calls waiting, probes with one, and closes by a success", async () => {
-    const bench = createDialerBench();
-    let isBroken = true;
-    bench.answer = async () => (isBroken ? refused : placed);
-    const calls = callsNow(bench, 20);
-    await sendEach(bench, ...calls);
-    await bench.simulate(30);
-    expect(opened(bench)).toEqual([account]);
-    expect(bench.eventsOf("breaker.opened")).toMatchObject([{ level: "alarm", code: "http_401" }]);
-    const first = bench.dialed.length;
-    expect(first).toBeLessThanOrEqual(4); // the requests under way when the first answer came
-    const from = bench.now();
-    await bench.simulate(1800);
-    const probes = secondsSince(bench, from);
-    expect(probes.length).toBeGreaterThanOrEqual(3);
-    expect(probes.length).toBeLessThanOrEqual(6);
-    // The intervals grow from 60 s to 15 min.
-    const gaps = probes.slice(1).map((at, n) => at - (probes[n] ?? 0));
-    expect(gaps).toEqual(gaps.toSorted((a, b) => a - b));
-    isBroken = false;
-    await bench.simulate(1200);
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-    expect(await breakerOf(bench)).toMatchObject({ state: "closed" });
-    expect(bench.eventsOf("breaker.closed")).toHaveLength(1);
+describe("silence", () => {
+  it.each([
+    ["5xx", silence],
+    ["no connection", noConnection],
+  ])("opens the backlog's breaker after five in a row, and no other: %s", async (_, outcome) => {
+    const bench = createBench();
+    await dialEach(bench, times(4, outcome));
+    expect(await stateOfBreaker(bench, own)).toBeUndefined();
+    await dialEach(bench, times(1, outcome));
+    expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "silence" });
+    expect(await stateOfBreaker(bench, account)).not.toBe("open");
+    expect(bench.eventsOf("breaker.opened")).toMatchObject([{ level: "alarm", breaker: own }]);
+    await dialEach(bench, [placed], { client: "shop" });
+    await dialEach(bench, [placed], { agent_id: "agent_other" });
+    expect(bench.dialed).toHaveLength(7);
+    // Another call of its own waits for the probe's time.
+    const { probeAt = 0 } = (await breakerOf(bench, own)) ?? {};
+    await dialEach(bench, [silence]);
+    expect(bench.dialed.slice(7).map(({ at }) => at)).toEqual([probeAt]);
   });
-
-  it("waits a minute for its first probe, however many calls were under way", async () => {
-    const bench = createDialerBench();
-    bench.answer = async () => refused;
-    await sendEach(bench, ...callsNow(bench, 20));
-    await bench.deliver();
-    const { probeAt = 0 } = (await breakerOf(bench)) ?? {};
-    expect(probeAt - bench.now()).toBeGreaterThan(59_700);
-    expect(probeAt - bench.now()).toBeLessThanOrEqual(60_000);
-    expect(bench.eventsOf("breaker.opened")).toHaveLength(1);
-  });
-
-  it("leaves the calls to other hosts alone", async () => {
-    const url = "http://127.0.0.2:9/dial";
-    const bench = createDialerBench({
-      plan: { agents: { agent_sales: { provider: "webhook", url }, agent_support: webhook } },
-    });
-    bench.answer = async (_, route) => ("url" in route && route.url === url ? refused : placed);
-    const others = callsNow(bench, 30, { agent_id: "agent_support" });
-    await sendEach(bench, ...callsNow(bench, 3), ...others);
-    await bench.simulate(120);
-    expect(await statesOf(bench, others)).toEqual(allIn(others, "PLACED"));
-  });
-
-  it("probes with another call each time, so that one bad call does not hold the rest", async () => {
-    const bench = createDialerBench();
-    const bad = aCallNow(bench);
-    bench.answer = async ({ id }) => (id === bad.id ? refused : placed);
-    await sendEach(bench, bad);
-    await bench.deliver();
-    const calls = callsNow(bench, 20);
-    await sendEach(bench, ...calls);
-    await bench.simulate(600);
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-  });
-
-  it("admits one probe, however many ask for it at once", async () => {
-    const bench = createDialerBench();
-    bench.answer = async () => refused;
-    const calls = callsNow(bench, 10);
-    const since = bench.now() - 60_000;
-    for (const call of calls) await putIn(bench, "WAITING", call, { dueAt: since });
-    const before = await Promise.all(calls.map((call) => rowOf(bench, call)));
-    await open(bench, account, { probeAt: bench.now() });
-    await bench.send(due(...calls.slice(0, 5)));
-    const first = bench.deliver();
-    await bench.send(due(...calls.slice(5)));
-    await Promise.all([first, bench.deliver()]);
-    expect(bench.dialed).toHaveLength(1);
-    const dialedAt = bench.dialed[0]?.at;
-    // A call that lost the probe waits on in its place. The one that won it and failed goes behind the
-    // others.
-    for (const row of before) {
-      const { state, dueAt } = await rowOf(bench, row);
-      expect(state).toBe("WAITING");
-      const isProbe = row.id === bench.dialed[0]?.call.id;
-      expect(dueAt).toBe(isProbe ? dialedAt : row.dueAt);
-    }
-    expect(await breakerOf(bench)).toMatchObject({
-      state: "open",
-      probeAt: (dialedAt ?? 0) + 60_000,
-      intervalMs: 120_000,
-    });
-  });
-
-  it("puts a probe that failed behind the others of its backlog", async () => {
-    const bench = createDialerBench();
-    bench.answer = async () => refused;
-    const dueAt = bench.now() - 60_000;
-    const calls = callsNow(bench, 3);
-    for (const call of calls) await putIn(bench, "WAITING", call, { dueAt });
-    await open(bench, account, { probeAt: bench.now() });
-    await bench.simulate(60 + 120 + 30);
-    expect(new Set(idsDialed(bench)).size).toBe(3);
-    expect(bench.dialed).toHaveLength(3);
-  });
-
-  it("gets a probe back that sent nothing", async () => {
-    const bench = createDialerBench();
-    const call = aCallNow(bench);
-    await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-    const probeAt = bench.now();
-    await open(bench, account, { probeAt });
-    bench.breakDocuments({
-      async write(changes) {
-        const written = await bench.documents.write(changes);
-        // The process freezes as soon as the probe is taken.
-        if (changes[0]?.next.kind === "breaker" && bench.now() === probeAt) bench.advance(10_001);
-        return written;
-      },
-    });
-    await bench.send(due(call));
-    await bench.deliver();
-    expect(bench.dialed).toEqual([]);
-    expect(await rowOf(bench, call)).toMatchObject({ reason: "claim_too_old", dueAt: probeAt });
-    expect(await breakerOf(bench)).toMatchObject({ probeAt, intervalMs: 60_000 });
-  });
-
-  it("gets its probe back when another call won another breaker's probe", async () => {
-    const bench = createDialerBench();
-    const call = aCallNow(bench);
-    await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-    const probeAt = bench.now();
-    await open(bench, account, { probeAt });
-    await open(bench, "agent:agent_sales", { probeAt });
-    bench.breakDocuments({
-      write: async (changes) =>
-        changes[0]?.next.key === "agent:agent_sales" ? [false] : bench.documents.write(changes),
-    });
-    await bench.send(due(call));
-    await bench.deliver();
-    expect(bench.dialed).toEqual([]);
-    expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", dueAt: probeAt });
-    expect(await breakerOf(bench)).toMatchObject({ probeAt, intervalMs: 60_000 });
-  });
-
-  it("that cannot be read or written costs no outcome", async () => {
-    const bench = createDialerBench();
-    bench.answer = async () => refused;
-    const call = aCallNow(bench);
-    bench.breakDocuments({
-      write: (changes) =>
-        changes.some(({ next }) => next.kind === "breaker")
-          ? boom()
-          : bench.documents.write(changes),
-    });
-    await sendEach(bench, call);
-    expect(await bench.deliver()).toEqual(["ack"]);
-    expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", reason: "http_401" });
-    expect(bench.eventsOf("breaker.not_kept")).toMatchObject([{ level: "warning" }]);
-  });
-});
-
-describe("an outage of an account", () => {
-  it("opens its breaker after five unanswered requests in a row, probed after 15 s", async () => {
-    const bench = createDialerBench({ concurrency: 1 });
-    bench.answer = async () => unknown;
-    const calls = callsNow(bench, 40);
-    for (const call of calls) {
-      await sendEach(bench, call);
-      await bench.deliver();
-    }
-    expect(bench.dialed).toHaveLength(5);
-    expect(opened(bench)).toEqual([account]);
-    const dialedAt = bench.dialed.at(-1)?.at ?? 0;
-    expect(await breakerOf(bench)).toMatchObject({
-      code: "time_out",
-      probeAt: dialedAt + 15_000,
-      intervalMs: 15_000,
-    });
-    expect(await rowsIn(bench, "WAITING")).toHaveLength(35);
-    const from = bench.now();
-    await bench.simulate(900);
-    const probes = secondsSince(bench, from);
-    const gaps = probes.slice(1).map((at, n) => at - (probes[n] ?? 0));
-    expect(probes.length).toBeGreaterThanOrEqual(6);
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(125); // the intervals grow from 15 s to 2 min
-    bench.answer = async () => placed;
-    await bench.simulate(300);
-    expect(await breakerOf(bench)).toMatchObject({ state: "closed" });
-    expect(await rowsIn(bench, "WAITING")).toEqual([]);
-  });
-
-  it.each<[string, number, DialOutcome]>([
-    ["429", 30, { kind: "not_placed", code: "http_429" }],
-    ["429 and Retry-After", 65, { kind: "not_placed", code: "http_429", retryAfterSeconds: 60 }],
-    ["no connection", 30, { kind: "not_placed", code: "econnrefused", unanswered: true }],
-  ])(
-    "is probed as soon as at first while probes surely phone nobody: %s",
-    async (_, gap, outcome) => {
-      const bench = createDialerBench();
-      bench.answer = async () => unknown;
-      await sendEach(bench, ...callsNow(bench, 60));
-      await bench.simulate(600);
-      expect(await breakerOf(bench)).toMatchObject({ state: "open", intervalMs: 120_000 });
-      bench.answer = async () => outcome;
-      await bench.simulate(150);
-      const from = bench.now();
-      await bench.simulate(600);
-      const probes = secondsSince(bench, from);
-      const gaps = probes.slice(1).map((at, n) => at - (probes[n] ?? 0));
-      expect(probes.length).toBeGreaterThanOrEqual(8);
-      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(15);
-      expect(Math.max(...gaps)).toBeLessThanOrEqual(gap);
-      bench.answer = async () => placed;
-      await bench.simulate(gap + 5);
-      expect(await breakerOf(bench)).toMatchObject({ state: "closed" });
-    },
-  );
 
   it("opens it where half of the last twenty stayed unanswered, though never five in a row", async () => {
-    const bench = createDialerBench({ concurrency: 1 });
-    bench.answer = async () => (bench.dialed.length % 2 === 1 ? unknown : placed);
-    for (const call of callsNow(bench, 30)) {
-      await sendEach(bench, call);
-      await bench.deliver();
+    const bench = createBench();
+    while (opened(bench).length === 0 && bench.dialed.length < 40) {
+      await dialEach(bench, [bench.dialed.length % 2 === 0 ? silence : placed]);
     }
-    expect(opened(bench)).toEqual([account]);
-    expect(bench.dialed.length).toBeGreaterThanOrEqual(19);
-    expect(bench.dialed.length).toBeLessThanOrEqual(21);
+    expect(opened(bench)).toEqual([own]);
+    expect(bench.dialed).toHaveLength(21);
   });
 
-  it("does not open it by one unanswered request in four, however many", async () => {
-    const bench = createDialerBench({ concurrency: 1 });
-    bench.answer = async () => (bench.dialed.length % 4 === 0 ? unknown : placed);
-    for (const call of callsNow(bench, 100)) {
-      await sendEach(bench, call);
-      await bench.deliver();
-    }
+  it("does not open it by one in four, however many", async () => {
+    const bench = createBench();
+    for (let n = 0; n < 25; n++) await dialEach(bench, [...times(3, placed), silence]);
     expect(bench.dialed).toHaveLength(100);
     expect(opened(bench)).toEqual([]);
   });
 
-  it("counts a provider that could not be reached, and an answer of 429 as an answer", async () => {
-    for (const [unanswered, count] of [
-      [true, 1],
-      [false, 0],
-    ] as const) {
-      const bench = createDialerBench({ concurrency: 1 });
-      const code = unanswered ? "econnrefused" : "http_429";
-      bench.answer = async () => ({
-        kind: "not_placed",
-        code,
-        unanswered,
-        retryAfterSeconds: 3600,
-      });
-      for (const call of callsNow(bench, 10)) {
-        await sendEach(bench, call);
-        await bench.deliver();
-      }
-      expect(opened(bench)).toHaveLength(count);
+  it.each<[string, DialOutcome]>([
+    ["a placed call", placed],
+    ["a rejection", { kind: "rejected", code: "http_400" }],
+    ["429", busy()],
+  ])("is ended by an answer: %s", async (_, answer) => {
+    const bench = createBench();
+    await dialEach(bench, times(4, silence));
+    await dialEach(bench, [answer]);
+    bench.advance(2_000); // until 429's breaker is probed
+    await dialEach(bench, [placed]);
+    await dialEach(bench, times(4, silence));
+    expect(opened(bench)).toEqual([]);
+    expect(bench.dialed).toHaveLength(10);
+  });
+
+  it("is probed after 5, 10, 15 s, growing to two minutes, and closes by a success", async () => {
+    const bench = createBench();
+    await dialEach(bench, times(5, silence));
+    bench.answer = async () => silence;
+    const calls = await putDue(bench, 40);
+    const from = bench.now();
+    await bench.simulate(620);
+    const gaps = gapsSince(bench, from);
+    const first = ((bench.dialed[5]?.at ?? 0) - from) / 1000;
+    for (const [n, gap] of [first, ...gaps].entries()) {
+      const least = [5, 5, 10, 15, 30, 60, 120][n] ?? 120;
+      expect(gap).toBeGreaterThanOrEqual(least - 0.5);
+      expect(gap).toBeLessThanOrEqual(least + 4); // the next look, and the way to the request
     }
+    expect(gaps.length).toBeGreaterThanOrEqual(7);
+    bench.answer = async () => placed;
+    await bench.simulate(150);
+    expect(await stateOfBreaker(bench, own)).toBeUndefined();
+    expect(bench.eventsOf("breaker.closed")).toMatchObject([{ breaker: own }]);
+    expect(await statesOf(bench, calls)).not.toContain("WAITING");
+    expect(bench.dialed).toHaveLength(45);
+  });
+
+  it("of a delivery stops the other calls of its backlog there, and no others", async () => {
+    const bench = createBench({ concurrency: 1 });
+    bench.answer = async ({ client }) => (client === "crm" ? silence : placed);
+    const calls = await putDue(bench, 5);
+    const others = await putDue(bench, 5, { client: "shop" });
+    await deliverRows(bench, [...calls, ...others]);
+    expect(bench.dialed.filter(({ call }) => call.client === "crm").length).toBeLessThanOrEqual(1);
+    expect(await statesOf(bench, others)).toEqual(allIn(others, "PLACED"));
   });
 
   it("is not counted from lapsed claims", async () => {
-    const bench = createDialerBench();
-    const calls = callsNow(bench, 20);
+    const bench = createBench();
+    const calls = Array.from({ length: 20 }, () => aCallNow(bench));
     for (const call of calls) await putIn(bench, "DIALING", call, { at: bench.now() - 60_000 });
     await bench.sweep();
     expect(await statesOf(bench, calls)).toEqual(allIn(calls, "UNKNOWN"));
     expect(opened(bench)).toEqual([]);
-    expect(await documentOf(bench, "failures", account)).toBeUndefined();
+    expect(await documentOf(bench, "failures", own)).toBeUndefined();
   });
 
-  it("costs about twice the requests under way: two at once until an answer comes", async () => {
-    const bench = createDialerBench({ concurrency: 25 });
-    let underWay = 0;
-    let peak = 0;
-    bench.answer = async () => {
-      peak = Math.max(peak, ++underWay);
-      await bench.sleep(30_000);
-      underWay -= 1;
-      return unknown;
-    };
-    const calls = callsNow(bench, 100);
-    await sendEach(bench, ...calls);
-    await bench.simulate(300, { consumers: 1, batchSize: 25 });
-    expect(peak).toBe(2);
-    expect(opened(bench)).toEqual([account]);
-    expect(bench.dialed.length).toBeLessThanOrEqual(12);
-    bench.answer = async () => placed;
-    await bench.simulate(600);
-    expect(await rowsIn(bench, "WAITING")).toEqual([]);
-    expect(bench.dialed).toHaveLength(100);
+  it("that cannot be counted costs no outcome", async () => {
+    const bench = createBench();
+    bench.breakDocuments({ add: () => Promise.reject(new Error("unreachable")) });
+    bench.answer = async () => silence;
+    const [call] = await putDue(bench, 1);
+    if (call === undefined) throw new Error("no call was made");
+    await deliverRows(bench, [call]);
+    expect((await rowOf(bench, call)).state).toBe("UNKNOWN");
+    expect(bench.eventsOf("breaker.update_failed")).toMatchObject([{ level: "warning" }]);
   });
 });
 
-describe("an open breaker of an account with a pace", () => {
-  const startAt = "2026-06-01T10:00Z";
+describe("429", () => {
+  const inFuture = (seconds: number) =>
+    new Date(Date.parse("2026-06-01T10:00Z") + seconds * 1000).toUTCString();
 
-  it("lets its backlog go on from the same row once it has closed", async () => {
-    const providers = { webhook: { callsPerSecond: 1 } };
-    const bench = createDialerBench({ plan: { providers }, startAt });
-    let isBroken = true;
-    bench.answer = async () => (isBroken ? refused : placed);
-    const calls = callsNow(bench, 300);
-    await sendEach(bench, ...calls);
-    await bench.simulate(30);
-    expect(bench.dialed.length).toBeLessThanOrEqual(6); // a breaker may be read 5 s before it opens
-    const messages = bench.sent();
-    await bench.simulate(30);
-    expect(bench.sent() - messages).toBeLessThan(50);
-    isBroken = false;
-    await bench.simulate(600);
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-    const times = bench.dialed.map(({ at }) => at);
-    const most = Math.max(
-      ...times.map((at) => times.filter((one) => one >= at && one < at + 1000).length),
-    );
-    expect(most).toBeLessThanOrEqual(2);
+  it.each([
+    [null, 1],
+    ["30", 30],
+    ["900", 900],
+    ["901", 900],
+    ["2592000", 900], // thirty days
+    ["999999999", 900],
+    [inFuture(40), 40],
+    [inFuture(30 * 86_400), 900],
+    [inFuture(-3600), 1],
+    ["0", 1],
+    ["-5", 1],
+    ["1.5", 1],
+    ["soon", 1],
+  ])(
+    "with Retry-After %s opens the backlog's breaker at once, for %i s",
+    async (value, seconds) => {
+      const bench = createBench();
+      const headers = new Headers(value === null ? {} : { "retry-after": value });
+      await dialEach(bench, [busy(retryAfterSeconds(headers, bench.now()))]);
+      expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "busy" });
+      expect(Math.round((await probeIn(bench, own)) / 1000)).toBe(seconds);
+      expect(opened(bench)).toEqual([]); // nobody need be woken
+      expect(bench.eventsOf("breaker.throttled")).toMatchObject([{ level: "warning" }]);
+      const { probeAt = 0 } = (await breakerOf(bench, own)) ?? {};
+      await dialEach(bench, [placed]);
+      bench.advance(seconds * 1000);
+      await dialEach(bench, [placed]);
+      expect(bench.dialed[1]?.at).toBeGreaterThanOrEqual(probeAt);
+      expect(await stateOfBreaker(bench, own)).toBe("half_open");
+    },
+  );
+
+  it("is probed after 1, 2, 4, 8 and then each 10 s, and from 1 s on after a success", async () => {
+    const bench = createBench();
+    bench.answer = async () => busy();
+    await putDue(bench, 40);
+    await bench.simulate(80);
+    const gaps = gapsSince(bench, 0);
+    for (const [n, gap] of gaps.entries()) {
+      const least = [1, 1, 2, 4, 8][n] ?? 10;
+      expect(gap).toBeGreaterThanOrEqual(least);
+      expect(gap).toBeLessThanOrEqual(least + 2.5); // the next look
+    }
+    expect(gaps.length).toBeGreaterThanOrEqual(7);
+    bench.advance(10_000);
+    await dialEach(bench, [placed, busy()]);
+    expect(Math.round((await probeIn(bench, own)) / 1000)).toBe(1);
   });
 
-  it("is probed past calls at the head of its backlog that may not be dialed", async () => {
-    const bench = createDialerBench({
-      plan: {
-        providers: { webhook: { callsPerSecond: 1 } },
-        agents: { agent_sales: { ...webhook, callingHours: "early" }, agent_support: webhook },
-        callingHours: { default: "always", early: { "mon-sun": ["09:00-10:01"] } },
-      },
-      startAt,
-    });
-    let isBroken = true;
-    bench.answer = async () => (isBroken ? refused : placed);
-    await sendEach(bench, aCallNow(bench, { agent_id: "agent_support" }));
-    await bench.deliver();
-    await sendEach(bench, ...callsNow(bench, 250, { timezone: "UTC" }));
-    const last = aCallNow(bench, { agent_id: "agent_support", phone_number: numberOf(999) });
-    await sendEach(bench, last);
-    await bench.simulate(40); // the probe comes after a minute, when the others' hours have ended
-    isBroken = false;
-    await bench.simulate(260);
-    expect(await stateOf(bench, last)).toBe("PLACED");
+  it("instead of silence has its calls probed soon: nobody was phoned", async () => {
+    const bench = createBench();
+    await dialEach(bench, times(5, silence));
+    bench.advance(5_000);
+    await dialEach(bench, [silence]);
+    bench.advance(10_000);
+    await dialEach(bench, [busy()]);
+    expect(await breakerOf(bench, own)).toMatchObject({ cause: "busy", intervalMs: 1_000 });
+  });
+
+  it("has its row wait 1, 2, 4 … 60 s, so that another one is the next at the head", async () => {
+    const bench = createBench();
+    const [call] = await putDue(bench, 1);
+    if (call === undefined) throw new Error("no call was made");
+    bench.answer = async () => busy();
+    const waits: number[] = [];
+    for (let n = 0; n < 9; n++) {
+      await deliverRows(bench, [call]);
+      const { dueAt, attempt } = await rowOf(bench, call);
+      expect(attempt).toBe(n + 1);
+      waits.push(((dueAt ?? 0) - bench.now()) / 1000);
+      bench.advance(70_000);
+    }
+    // One random second more each, of which the bench takes the half.
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((wait) => wait + 0.5));
+  });
+
+  it("that one number always draws holds no others of its backlog", async () => {
+    const bench = createBench();
+    const [always, ...others] = await putDue(bench, 60);
+    bench.answer = async (call) => (call.id === always?.id ? busy() : placed);
+    await bench.simulate(60);
+    expect(await statesOf(bench, others)).toEqual(allIn(others, "PLACED"));
+    expect(bench.dialed.filter(({ call }) => call.id === always?.id).length).toBeLessThan(10);
+  });
+
+  it("about one number delays that number's row alone", async () => {
+    const bench = createBench();
+    const outcome: DialOutcome = { kind: "not_placed", code: "same_number", blamesNumber: true };
+    await dialEach(bench, times(30, outcome));
+    expect(bench.dialed).toHaveLength(30);
+    expect(await stateOfBreaker(bench, own)).toBeUndefined();
+    const [call] = await putDue(bench, 1);
+    if (call === undefined) throw new Error("no call was made");
+    bench.answer = async () => ({ ...outcome, retryAfterSeconds: 86_400 });
+    await deliverRows(bench, [call]);
+    const waits = ((await rowOf(bench, call)).dueAt ?? 0) - bench.now();
+    expect(waits).toBe(900_500); // not longer than any other Retry-After
+  });
+});
+
+describe("a full account", () => {
+  const full: DialOutcome = { kind: "not_placed", code: "concurrency_limit", isFull: true };
+
+  it("opens the account's breaker at once, then takes one call, and twice as many after each success", async () => {
+    const bench = createBench();
+    await dialEach(bench, [full]);
+    expect(await breakerOf(bench, account)).toMatchObject({ state: "open", cause: "full" });
+    expect(await stateOfBreaker(bench, own)).toBeUndefined();
+    expect(opened(bench)).toEqual([]);
+    const { probeAt = 0 } = (await breakerOf(bench, account)) ?? {};
+    const rooms: (number | undefined)[] = [];
+    for (let n = 0; n < 7; n++) {
+      await dialEach(bench, [placed]);
+      rooms.push((await breakerOf(bench, account))?.room);
+    }
+    expect(rooms).toEqual([1, 2, 4, 8, 16, 32, undefined]);
+    expect(bench.dialed[1]?.at).toBeGreaterThanOrEqual(probeAt);
+  });
+
+  it("with as many lines as it has keeps them busy: each time it is full again it starts with one", async () => {
+    const bench = createBench();
+    const limit = 3;
+    let underWay = 0;
+    let refusals = 0;
+    bench.answer = async () => {
+      if (underWay >= limit) {
+        refusals += 1;
+        return full;
+      }
+      underWay += 1;
+      await bench.sleep(1_000);
+      underWay -= 1;
+      return placed;
+    };
+    const calls = await putDue(bench, 100);
+    await bench.simulate(120);
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+    expect(refusals).toBeLessThanOrEqual(20);
+  });
+
+  it("of a webhook is the backlog's", async () => {
+    const bench = createBench();
+    await dialEach(bench, [full], { agent_id: "hook" });
+    expect(await breakerOf(bench, backlogOf("crm", "hook"))).toMatchObject({ cause: "full" });
+    await dialEach(bench, [placed], { agent_id: "hook", client: "shop" });
+    expect(bench.dialed).toHaveLength(2);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -21,7 +21,6 @@ import {
   statesOf,
   unknown,
   webhook,
-  openWindow,
 } from "../../support/dialer-calls.ts";
 
 const startAt = "2026-06-01T10:00Z";
@@ -90,7 +89,6 @@ describe("a frequency cap", () => {
   it("with room for all lets twenty calls of one delivery to the number through at once", async () => {
     const bench = capped({ maxCalls: { count: 20, days: 1 } });
     bench.deps.concurrency = 25;
-    openWindow(bench);
     await sendTo(bench, 20);
     await bench.deliver();
     expect(bench.dialed).toHaveLength(20);
@@ -115,6 +113,34 @@ describe("a frequency cap", () => {
     const rows = await Promise.all(calls.map((call) => rowOf(bench, call)));
     expect(rows.filter(({ state }) => state === "PLACED")).toHaveLength(2);
     expect(rows.find(({ state }) => state === "EXPIRED")).toMatchObject({ reason: "max_calls" });
+  });
+
+  it.each([60, 179, 181])(
+    "tells so of a call that expires %i seconds after it was looked at, in whatever way it ends",
+    async (seconds) => {
+      const bench = capped({ expireAfterHours: 1 });
+      await sendTo(bench, 2);
+      await bench.simulate(10);
+      const late = toOneNumber(bench, 1).map((call) => ({
+        ...call,
+        acceptedAt: bench.now() - 3_600_000 + seconds * 1000,
+      }));
+      await sendEach(bench, ...late);
+      await bench.simulate(5);
+      expect(await rowsIn(bench, "WAITING")).toMatchObject([{ reason: "max_calls" }]);
+      await bench.simulate(400);
+      expect(await rowsIn(bench, "EXPIRED")).toMatchObject([{ reason: "max_calls" }]);
+    },
+  );
+
+  it("is no reason of a call that expires while hours are closed", async () => {
+    const plan = { callingHours: { default: { "mon-sun": ["09:00-10:30"] } }, expireAfterHours: 2 };
+    const bench = capped({ maxCalls: { count: 1, days: 1 / 24 }, ...plan });
+    await sendTo(bench, 2);
+    await bench.simulate(3 * 3600);
+    expect(await rowsIn(bench, "EXPIRED")).toMatchObject([
+      { reason: "hours:callingHours.default" },
+    ]);
   });
 
   it("counts what may have been placed, and nothing that surely was not", async () => {
@@ -232,6 +258,42 @@ describe("a frequency cap", () => {
     await bench.simulate(200);
     expect(idsDialed(bench)).toEqual([call?.id, call?.id, call?.id]);
     expect(await entries(bench)).toMatchObject([{ call: call?.id, at: bench.dialed.at(-1)?.at }]);
+  });
+
+  it("keeps the entry of a resend that was not sent, as the first request may have rung", async () => {
+    const agents = { agent_sales: { ...webhook, idempotent: true } };
+    const bench = capped({ ...one, agents });
+    bench.answer = async () => unknown;
+    bench.breakLedger({
+      async write(changes) {
+        const written = await bench.rows.write(changes);
+        const isResend = changes[0]?.next.state === "DIALING" && changes[0].next.resent;
+        if (isResend) await pause(bench, { agent: "agent_sales" });
+        if (isResend) bench.advance(6_000);
+        return written;
+      },
+    });
+    const [call] = await sendTo(bench, 1);
+    await bench.simulate(100);
+    expect(call && (await rowOf(bench, call))).toMatchObject({ state: "UNKNOWN", attempt: 2 });
+    expect(bench.dialed).toHaveLength(1);
+    expect(await entries(bench)).toMatchObject([{ call: call?.id }]);
+  });
+
+  it("counts a call at the moment of its permit, seconds after its claim", async () => {
+    const bench = capped({ ...one, providers: { webhook: { callsPerSecond: 1 } } });
+    bench.breakDocuments({
+      // Another process has taken the permits before.
+      takePermits: async (...words) =>
+        (await bench.documents.takePermits(...words)).map((moment) => moment + 4_000),
+    });
+    const [call] = await sendTo(bench, 1);
+    const claimedAt = bench.now();
+    await bench.deliver();
+    const at = bench.dialed[0]?.at ?? 0;
+    expect(call && (await rowOf(bench, call))).toMatchObject({ state: "PLACED", claimedAt });
+    expect(at - claimedAt).toBeGreaterThan(4_000);
+    expect(await entries(bench)).toMatchObject([{ at }]);
   });
 
   it("lets a resend go in the place that it has, though the plan's cap is lower by now", async () => {

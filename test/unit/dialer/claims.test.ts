@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { claimed } from "../../../shared/calls/state-machine.ts";
-import type { Change } from "../../../shared/ledger/call-ledger.ts";
-import { traceOfNumber } from "../../../shared/numbering/phone-number.ts";
+import { claimed } from "../../../shared/calls/transitions.ts";
+import type { Change } from "../../../shared/ports/ledger.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {

@@ -28,6 +28,16 @@ describe("a client's cancellation", () => {
     expect(await rowOf(bench, call)).toMatchObject({ state: "CANCELLED", reason: "client" });
   });
 
+  it("is told as the operator's where an operator has cancelled too", async () => {
+    const bench = createDialerBench();
+    const call = callTo("agent_sales");
+    await cancel(bench, { agent: "agent_sales" }, { at: call.acceptedAt });
+    await cancel(bench, { request: call.requestId }, { client: call.client });
+    await sendEach(bench, call);
+    await bench.deliver();
+    expect(await rowOf(bench, call)).toMatchObject({ state: "CANCELLED", reason: "operator" });
+  });
+
   it("ends nobody else's calls, though it names their request", async () => {
     const bench = createDialerBench();
     const call = callTo("agent_sales");
@@ -67,7 +77,7 @@ describe("a client's cancellation", () => {
     expect(await statesOf(bench, redials)).toEqual(["CANCELLED", "PLACED"]);
   });
 
-  it("ends what a delivery under way has yet to send, but nothing that was accepted later", async () => {
+  it("ends what a delivery under way has yet to send, by whatever clock it was accepted", async () => {
     const bench = createDialerBench({ concurrency: 1 });
     const calls = Array.from({ length: 5 }, (_, index) =>
       aCallNow(bench, { phone_number: numberOf(index) }, { acceptedAt: index }),
@@ -84,7 +94,7 @@ describe("a client's cancellation", () => {
     await sendEach(bench, ...calls);
     await bench.deliver();
     // Orders are read again once they are 5 s old.
-    const states = ["PLACED", "PLACED", "CANCELLED", "CANCELLED", "PLACED"];
+    const states = ["PLACED", "PLACED", "CANCELLED", "CANCELLED", "CANCELLED"];
     expect(await statesOf(bench, calls)).toEqual(states);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isIdempotent } from "../../../shared/calls/state-machine.ts";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
+import { isIdempotent } from "../../../shared/calls/transitions.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -41,7 +41,10 @@ function createBench(
   };
   const options = { environment, fetch: connect, now: bench.now, print: () => undefined };
   bench.answer = (call, along, attempt, timeoutSeconds) =>
-    createProviders(options, [along])(along).dial({ call, attempt, timeoutSeconds }, along);
+    createProviders(options, [along])(along).dial(
+      { call, attempt, timeoutSeconds, ring: (own) => own },
+      along,
+    );
   return { bench, tokens };
 }
 const failed = () => Response.json({ __type: "InternalServiceException" }, { status: 500 });

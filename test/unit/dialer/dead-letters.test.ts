@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { handleDeadLetters } from "../../../functions/dialer/dead-letters.ts";
-import type { Call } from "../../../shared/calls/call.ts";
+import { handleDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
@@ -26,7 +26,6 @@ const bury = (bench: Bench, messages: readonly unknown[], attempt = 1) =>
     messages.map((one, index) => ({
       attempt,
       id: `dead-${index}`,
-      large: false,
       open: async () => (typeof one === "string" ? one : JSON.stringify(one)),
     })),
     bench.deps,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallEvent } from "../../../shared/calls/call-event.ts";
-import { acted } from "../../../shared/calls/state-machine.ts";
-import { withPortLimits } from "../../../functions/dialer/wiring.ts";
-import { tellsOf } from "../../../shared/ledger/telling-ledger.ts";
+import { acted } from "../../../shared/calls/transitions.ts";
+import { withPortLimits } from "../../../functions/dialer/runtime/time-limits.ts";
+import { tellsOf } from "../../../shared/events/outbox-ledger.ts";
 import {
   createEventsBench,
   failed,
@@ -244,8 +244,8 @@ describe("a receiver", () => {
     const bench = createEventsBench({ types: ["call.placed"] }, quick);
     bench.receive = async () => (bench.posted.length % 3 === 0 ? taken : failed);
     await tellAtOnce(bench, 40);
-    await bench.deliverEvents();
-    expect(bench.posted).toHaveLength(40);
+    await bench.simulateEvents(4);
+    expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(40);
     expect(bench.eventsOf("breaker.opened")).toEqual([]);
   });
 
@@ -280,7 +280,7 @@ describe("a receiver", () => {
     expect(bench.posted.length).toBe(before + 11);
   });
 
-  it("that answers late ends the delivery's time for it, and its late permits make no burst", async () => {
+  it("that answers late ends its turns but for sweeps, and makes no burst", async () => {
     const bench = createEventsBench({ types: ["call.placed"], requestsPerSecond: 1 }, quick);
     bench.receive = async () => {
       if (bench.posted.length === 3) await bench.sleep(4_000);
@@ -288,7 +288,7 @@ describe("a receiver", () => {
       return taken;
     };
     await tellAtOnce(bench, 30);
-    await bench.deliverEvents();
+    await bench.simulateEvents(30);
     expect(bench.posted).toHaveLength(10);
     const times = bench.posted.map(({ at }) => at);
     for (const [n, at] of times.slice(1).entries()) {
@@ -296,7 +296,7 @@ describe("a receiver", () => {
     }
   });
 
-  it("holds a third of the requests at most", async () => {
+  it("holds two thirds of a delivery's requests at most", async () => {
     const bench = createEventsBench({ types: ["call.placed"] }, quick);
     bench.deps.concurrency = 9;
     let underWay = 0;
@@ -308,8 +308,8 @@ describe("a receiver", () => {
       return taken;
     };
     await tellAtOnce(bench, 30);
-    await bench.deliverEvents();
-    expect(most).toBe(3);
+    await bench.simulateEvents(10);
+    expect(most).toBe(6);
   });
 
   it("that nobody could tell for days raises an alarm with each sweep", async () => {

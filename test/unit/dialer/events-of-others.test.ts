@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StoredDocument } from "../../../shared/documents/documents.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { rowOf } from "../../support/dialer-calls.ts";
 import { createEventsBench, failed, tellFor, tellNow, toldTo } from "../../support/events-bench.ts";
 import { completed, minuteMs, place, twilio } from "../../support/results-bench.ts";
@@ -101,8 +101,9 @@ describe("finished requests", () => {
     const bench = createEventsBench(finished, { providers: { twilio: { callsPerSecond: 100 } } });
     rejectAll(bench);
     bench.receive = async () => failed;
-    await place(bench, 30);
-    await tellFor(bench, 10);
+    bench.deps.concurrency = 25;
+    await place(bench, 25);
+    await tellFor(bench, 60);
     expect(bench.eventsOf("breaker.opened")).toHaveLength(1);
     const before = bench.posted.length;
     await tellFor(bench, 60);

@@ -19,6 +19,7 @@ import {
   minuteMs,
   place,
 } from "../../support/results-bench.ts";
+import { removeStanding } from "../../support/documents.ts";
 
 const hourMs = 3_600_000;
 
@@ -198,7 +199,7 @@ describe("telling an event", () => {
     // An answer to another event in between keeps the breaker closed.
     bench.receive = async () => failed;
     for (let minute = 0; minute < 80 * 60; minute++) {
-      await bench.documents.remove([{ kind: "failures", key: "receiver:*" }]);
+      await removeStanding(bench.documents, { kind: "failures", key: "receiver:*" });
       await bench.deliverEvents();
       bench.advance(5_000);
       await bench.deliverEvents();
@@ -275,7 +276,7 @@ describe("telling an event", () => {
       { providers: { twilio: { callsPerSecond: 100 } } },
     );
     await place(bench, 30);
-    await tellNow(bench);
+    await bench.simulateEvents(20);
     const times = bench.posted.map(({ at }) => at);
     expect(times.length).toBeGreaterThan(10);
     for (const [n, at] of times.entries()) {

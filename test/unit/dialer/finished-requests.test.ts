@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { withPortLimits } from "../../../functions/dialer/wiring.ts";
+import { withPortLimits } from "../../../functions/dialer/runtime/time-limits.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
+import { callIdOf } from "../../../shared/calls/ids.ts";
 import { createEventsBench, failed, taken, tellFor } from "../../support/events-bench.ts";
 import {
   aCallNow,
+  type Bench,
   boom,
   callsNow,
   putIn,
@@ -10,7 +14,7 @@ import {
   rowOf,
   sendEach,
 } from "../../support/dialer-calls.ts";
-import { busy, completed, place } from "../../support/results-bench.ts";
+import { busy, completed, minuteMs, place } from "../../support/results-bench.ts";
 
 describe("a finished request", () => {
   const finished = { types: ["request.finished"] };
@@ -52,6 +56,86 @@ describe("a finished request", () => {
     await tellFor(bench, 200);
     expect(bench.posted).toHaveLength(1);
     expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
+  });
+
+  /** Puts the rows of a request that were written before this one's, and returns them. */
+  const putAll = async (bench: Bench, states: readonly CallState[]) => {
+    const first = { ...aCallNow(bench), batchCalls: states.length };
+    const rows: CallRow[] = [];
+    for (const [index, state] of states.entries()) {
+      rows.push(await putIn(bench, state, { ...first, id: callIdOf(first.requestId, index) }));
+    }
+    const { ledger } = withPortLimits(bench.deps);
+    const row = await rowOf(bench, { id: first.id });
+    await bench.rows.purge([first.id]);
+    await ledger.write([{ next: { ...row, version: "n1" }, seen: null }]);
+    const changeTo = async (index: number, changed: Partial<CallRow>) => {
+      const standing = await rowOf(bench, { id: callIdOf(first.requestId, index) });
+      const next = { ...standing, ...changed, version: `${standing.version}+` };
+      expect(await bench.rows.write([{ next, seen: standing.version }])).toEqual([true]);
+    };
+    return { rows, changeTo };
+  };
+  const ended = { backlog: null, dueAt: null };
+
+  it("is counted as its calls are when the last one is over, not when each was", async () => {
+    const bench = createEventsBench(finished);
+    const { changeTo } = await putAll(bench, ["NEEDS_REVIEW", "REJECTED", "WAITING"]);
+    await tellFor(bench, 3);
+    expect(bench.posted).toEqual([]);
+    // Its provider tells of it late, and of how it ended.
+    await changeTo(0, { state: "PLACED", ...ended, result: completed });
+    bench.advance(60 * minuteMs);
+    await changeTo(2, { state: "EXPIRED", ...ended });
+    await tellFor(bench, 2);
+    expect(bench.posted.map(({ body }) => body.data["counts"])).toEqual([
+      { by_state: { PLACED: 1, REJECTED: 1, EXPIRED: 1 }, by_result: { completed: 1 } },
+    ]);
+  });
+
+  it("waits for a call that was over and is not any more", async () => {
+    const bench = createEventsBench(finished);
+    const { changeTo } = await putAll(bench, ["NEEDS_REVIEW", "REJECTED", "WAITING"]);
+    await tellFor(bench, 3);
+    // It was placed after all, and its result is waited for.
+    const soon = bench.now() + 10 * minuteMs;
+    await changeTo(0, { state: "PLACED", backlog: "results:none", dueAt: soon });
+    await changeTo(2, { state: "EXPIRED", ...ended });
+    await tellFor(bench, 5);
+    expect(bench.posted).toEqual([]);
+    await changeTo(0, { ...ended, result: busy });
+    await tellFor(bench, 2);
+    expect(bench.posted.map(({ body }) => body.data["counts"])).toEqual([
+      { by_state: { PLACED: 1, REJECTED: 1, EXPIRED: 1 }, by_result: { busy: 1 } },
+    ]);
+  });
+
+  it("of ten thousand calls is counted by one sweep, and a few of them by each", async () => {
+    const bench = createEventsBench(finished);
+    const { ledger } = withPortLimits(bench.deps);
+    let row: CallRow | undefined;
+    for (let n = 0; n < 7; n++) {
+      row = await putIn(bench, "REJECTED", { ...aCallNow(bench), batchCalls: 10_000 });
+      await bench.rows.purge([row.id]);
+      await ledger.write([{ next: { ...row, version: "n1" }, seen: null }]);
+    }
+    let read = 0;
+    const readAny = async (ids: readonly string[]) => {
+      read += ids.length;
+      const rows = new Map(ids.flatMap((id) => (row === undefined ? [] : [[id, { ...row, id }]])));
+      return { rows, unreadable: new Set<string>() };
+    };
+    bench.breakLedger({ read: readAny, readWithoutContext: readAny });
+    const reads: number[] = [];
+    for (let minute = 0; minute < 2; minute++) {
+      read = 0;
+      await tellFor(bench, 1);
+      reads.push(read);
+    }
+    expect(Math.max(...reads)).toBeLessThan(51_000);
+    expect(bench.posted.map(({ body }) => body.data["counts"])).toEqual(
+      Array.from({ length: 7 }, () => ({ by_state: { REJECTED: 10_000 }, by_result: {} })),
+    );
   });
 
   it("is tried again until it is taken", async () => {

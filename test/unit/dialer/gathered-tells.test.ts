@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { eventMessageSchema } from "../../../shared/queue/event-messages.ts";
+import { eventMessageSchema } from "../../../shared/ports/event-messages.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { boom, callsNow, rowOf, sendEach, webhook } from "../../support/dialer-calls.ts";
 import { toldTo } from "../../support/events-bench.ts";

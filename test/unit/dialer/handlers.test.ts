@@ -8,7 +8,6 @@ const body = JSON.stringify(message(aCall()));
 const delivered = (attempt: number) => ({
   id: "one",
   attempt,
-  large: false,
   open: async () => body,
 });
 
@@ -17,17 +16,6 @@ function createUnconfigured() {
   const settings = { problem: "HASH_KEY is not set" };
   return { bench, handlers: createHandlers({ ...bench.deps, settings }) };
 }
-
-describe("a message that is kept in the object store", () => {
-  it("has its calls dialed where they are few: split again, it would be as large as before", async () => {
-    const bench = createDialerBench();
-    const handlers = createHandlers({ ...bench.deps, settings: { value: bench.deps.settings } });
-    const large = { ...delivered(1), large: true };
-    expect(await handlers.messages([large], bench.now() + 900_000)).toEqual(["ack"]);
-    expect(bench.dialed).toHaveLength(1);
-    expect(bench.queued()).toEqual([]);
-  });
-});
 
 describe("the events queue", () => {
   const event = (sent: object) => ({ ...delivered(1), open: async () => JSON.stringify(sent) });
@@ -50,14 +38,6 @@ describe("the events queue", () => {
     expect(answers).toEqual(["ack", { retryAfterSeconds: 5 }]);
     expect(bench.dialed).toEqual([]);
     expect(bench.eventsOf("message.unreadable")).toHaveLength(1);
-  });
-
-  it("lets go what failed each time, with a warning: it was a hint", async () => {
-    const bench = createDialerBench();
-    const handlers = createHandlers({ ...bench.deps, settings: { value: bench.deps.settings } });
-    expect(await handlers.deadEvents([event({}), event({})])).toEqual(["ack", "ack"]);
-    expect(bench.eventsOf("events.dead")).toMatchObject([{ level: "warning", count: 2 }]);
-    expect(bench.kept.size).toBe(0);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -10,6 +10,7 @@ import {
   numberOf,
   putIn,
   rowOf,
+  rowsIn,
   sendEach,
   stateOf,
   webhook,
@@ -126,13 +127,23 @@ describe("calling hours", () => {
       bench.advance(10_000);
       return { kind: "placed" };
     };
-    const calls = await sendCalls(bench, 2);
+    // Two of them are claimed, one for the connection and one ahead: the third waits for a place.
+    const calls = callsNow(bench, 3, { timezone: "UTC" });
+    for (const call of calls) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    await bench.send(due(...calls));
     await bench.deliver();
     expect(bench.dialed).toHaveLength(1);
     const rows = await Promise.all(calls.map((call) => rowOf(bench, call)));
     const told = rows.map((row) => [row.state, row.attempt, iso(row.dueAt)]);
     expect(told).toContainEqual(["PLACED", 1, null]);
     expect(told).toContainEqual(["WAITING", 0, "2026-06-02T09:00:02"]);
+    // The one that was claimed ahead is found closed by the next look of a dispatcher.
+    bench.advance(30_000);
+    await bench.dispatch();
+    expect((await rowsIn(bench, "WAITING")).map(({ dueAt }) => iso(dueAt))).toEqual([
+      "2026-06-02T09:00:02",
+      "2026-06-02T09:00:02",
+    ]);
   });
 
   it("are checked once more right before the request: if closed by then, the call waits undialed", async () => {

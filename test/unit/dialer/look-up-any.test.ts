@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { rowOf, sendEach } from "../../support/dialer-calls.ts";
@@ -89,5 +89,5 @@ describe("calls of unknown outcome in any number", () => {
       ),
       { numRuns: 60 },
     );
-  });
+  }, 30_000);
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { DialOutcome, NotPlaced } from "../../../shared/providers/dialing-provider.ts";
+import type { DialOutcome, NotPlaced } from "../../../shared/providers/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { rowOf, sendEach, stateOf } from "../../support/dialer-calls.ts";
@@ -49,7 +49,7 @@ describe("a call of unknown outcome that the provider's records prove not placed
   });
 
   it.each([
-    ["route", { kind: "route_refused", code: "assistant_not_found" }],
+    ["backlog", { kind: "route_refused", code: "assistant_not_found" }],
     ["account", { kind: "account_refused", code: "account_limit" }],
   ] as const)("opens the breaker of the %s that is at fault", async (name, notPlaced) => {
     const bench = createBench(notPlaced);
@@ -184,5 +184,5 @@ describe("calls whose records tell what became of each attempt", () => {
       ),
       { numRuns: 40 },
     );
-  });
+  }, 30_000);
 });

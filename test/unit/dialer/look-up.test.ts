@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call.ts";
-import * as z from "../../../shared/platform/zod.ts";
-import type { DialOutcome, FoundCall } from "../../../shared/providers/dialing-provider.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { DialOutcome, FoundCall } from "../../../shared/providers/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -12,6 +12,7 @@ import {
   rowsIn,
   sendEach,
   stateOf,
+  dispatchOf,
 } from "../../support/dialer-calls.ts";
 
 const unknown: DialOutcome = { kind: "unknown", code: "http_500" };
@@ -52,9 +53,9 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     const call = callTo("vapi");
     answering(() => byId("019a"));
     await sendEach(bench, call);
-    await bench.simulate(60);
+    await bench.simulate(59);
     expect(asked).toEqual([]);
-    await bench.simulate(65); // by the next sweep
+    await bench.simulate(66); // by the next sweep
     expect(asked.map(({ id }) => id)).toEqual([call.id]);
     expect(await rowOf(bench, call)).toMatchObject({
       state: "PLACED",
@@ -81,8 +82,8 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
       request: call.request,
     });
     const waits = asked.slice(1).map(({ after }, n) => (after - (asked[n]?.after ?? 0)) / 60);
-    // All but the first look-up wait for a sweep. The last one comes just before the review.
-    expect(waits.slice(0, 4).map(Math.round)).toEqual([2, 2, 4, 8]);
+    // The last one comes just before the review.
+    expect(waits.slice(0, 4).map(Math.round)).toEqual([1, 2, 4, 8]);
     expect(asked.at(-1)?.after).toBeGreaterThanOrEqual(3600);
     expect(asked.length).toBeLessThanOrEqual(8);
     expect(bench.dialed).toHaveLength(1);
@@ -201,14 +202,14 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("is not looked up if time is short; a sweep calls it up again", async () => {
+  it("is not looked up if time is short; a sweep sends it again", async () => {
     const { bench, asked, answering } = createBench();
     const call = callTo("vapi");
     answering(() => byId("019a"));
     await sendEach(bench, call);
     await bench.deliver();
     bench.advance(61_000);
-    await bench.send({ kind: "due", ids: [call.id] });
+    await bench.send(dispatchOf([call], "vapi"));
     expect(new Set(await bench.deliver(34_999))).toEqual(new Set(["ack"]));
     expect(asked).toEqual([]);
     await bench.run(60);

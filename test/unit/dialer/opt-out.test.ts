@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { isOnDoNotCallList, doNotCallKeysOf } from "../../../shared/documents/orders.ts";
+import {
+  doNotCallKeyOf,
+  doNotCallKeysOf,
+  isOnDoNotCallList,
+} from "../../../shared/policy/controls.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { ToldResult } from "../../../shared/providers/dialing-provider.ts";
+import type { ToldResult } from "../../../shared/providers/provider.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -13,6 +17,7 @@ import {
   rowOf,
   sendEach,
 } from "../../support/dialer-calls.ts";
+import { removeStanding } from "../../support/documents.ts";
 import { tellNow, toldTo, typesOf } from "../../support/events-bench.ts";
 import { busy } from "../../support/results-bench.ts";
 
@@ -63,6 +68,34 @@ describe("a callee who asks not to be called again", () => {
     await bench.deliver();
     expect(await rowOf(bench, later)).toMatchObject({ state: "REJECTED", reason: "do_not_call" });
     expect(await rowOf(bench, other)).toMatchObject({ state: "PLACED" });
+  });
+
+  it("stays on the list, though an operator's removal from before lands later", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    await neverCall(bench, number);
+    const key = doNotCallKeyOf(hashOf(number));
+    const seen = (await bench.documents.read([key])).get(key.kind, key.key)?.version ?? "";
+    expect(await callBack(bench, placed)).toEqual(["ack"]);
+    await bench.documents.remove([{ ...key, seen }]);
+    expect(await isListed(bench)).toBe(true);
+  });
+
+  it("is on the list, though an operator's removal lands between its read and its write", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    await neverCall(bench, number);
+    const key = doNotCallKeyOf(hashOf(number));
+    bench.breakDocuments({
+      async write(changes) {
+        const isEntry = changes.some(({ next }) => next.key === key.key);
+        if (isEntry) await removeStanding(bench.documents, key);
+        if (isEntry) bench.mendLedger();
+        return bench.documents.write(changes);
+      },
+    });
+    expect(await callBack(bench, placed)).toEqual(["ack"]);
+    expect(await isListed(bench)).toBe(true);
   });
 
   it("is one whose callback verifies: another one lists nobody", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Pausable } from "../../../shared/documents/orders.ts";
-import { doNotCallKeyOf, listMarks } from "../../../shared/documents/orders.ts";
+import type { Pausable } from "../../../shared/policy/controls.ts";
+import { doNotCallKeyOf, listMarks } from "../../../shared/policy/controls.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -24,6 +24,7 @@ import {
   stateOf,
   statesOf,
 } from "../../support/dialer-calls.ts";
+import { removeStanding } from "../../support/documents.ts";
 
 const again = { retryAfterSeconds: 5 };
 
@@ -51,6 +52,35 @@ describe("an operator's cancellation", () => {
     await sendEach(bench, before, later);
     await bench.deliver();
     expect(await statesOf(bench, [before, later])).toEqual(["CANCELLED", "PLACED"]);
+  });
+
+  it("on a request ends all of it, by whatever clock and however often it is accepted", async () => {
+    const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
+    const [ahead, repeated] = [callTo("agent_sales"), callTo("agent_sales")];
+    const at = bench.now();
+    for (const { requestId } of [ahead, repeated]) await cancel(bench, { request: requestId });
+    // The API's clock is ahead; a repeat under an Idempotency-Key, after the calls have expired, renews the time.
+    await sendEach(bench, { ...ahead, acceptedAt: at + 1000 });
+    await bench.run(2 * 3600);
+    await sendEach(bench, { ...repeated, acceptedAt: bench.now() });
+    await bench.deliver();
+    expect(await statesOf(bench, [ahead, repeated])).toEqual(["CANCELLED", "CANCELLED"]);
+    expect(bench.dialed).toEqual([]);
+  });
+
+  it("on a request ends its redials of up to ten seconds later, as clocks differ, and none after", async () => {
+    const bench = createDialerBench();
+    const first = aRequestId();
+    await cancel(bench, { request: first });
+    const ancestors = [`call_${first}_00000`];
+    const [near, later] = [10_000, 10_001].map((ms) =>
+      callTo("agent_sales", { ancestors, acceptedAt: bench.now() + ms }),
+    );
+    if (near === undefined || later === undefined) throw new Error("two calls are made");
+    await bench.run(11);
+    await sendEach(bench, near, later);
+    await bench.deliver();
+    expect(await statesOf(bench, [near, later])).toEqual(["CANCELLED", "PLACED"]);
   });
 
   it("ends what waits to be sent again, once its time comes", async () => {
@@ -139,7 +169,6 @@ describe("an operator's pause", () => {
     expect(bench.sent()).toBe(sent);
     expect(bench.dialed).toHaveLength(1);
     expect(await rowsIn(bench, "WAITING")).toHaveLength(30);
-    for (const row of await rowsIn(bench, "WAITING")) expect(row.reason).toBe("paused");
     await resume(bench, what);
     await bench.run(70);
     expect(await statesOf(bench, calls)).toEqual(calls.map(() => "PLACED"));
@@ -242,7 +271,7 @@ describe("the do-not-call list", () => {
       reason: "do_not_call",
       request: never.request,
     });
-    await bench.documents.remove([doNotCallKeyOf(hashOf(number))]);
+    await removeStanding(bench.documents, doNotCallKeyOf(hashOf(number)));
     const later = callTo("agent_sales");
     await sendEach(bench, later);
     await bench.deliver();
@@ -315,7 +344,7 @@ describe("the do-not-call list", () => {
     await bench.run(200);
     expect(bench.dialed).toEqual([]);
     bench.mendLedger();
-    await bench.documents.remove([doNotCallKeyOf(listMarks("").any)]);
+    await removeStanding(bench.documents, doNotCallKeyOf(listMarks("").any));
     await bench.run(600);
     expect(await stateOf(bench, call)).toBe("PLACED");
   });

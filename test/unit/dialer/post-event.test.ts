@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createPostEvent } from "../../../functions/dialer/events/post-event.ts";
+import { createPostEvent } from "../../../functions/dialer/runtime/post-event.ts";
 import { receiverOf, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { freePort } from "../../support/service.ts";

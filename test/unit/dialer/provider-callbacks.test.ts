@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { handleEvents } from "../../../functions/dialer/handle-events.ts";
+import { handleEvents } from "../../../functions/dialer/consume/consume-events.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { aCallNow, type Bench, boom, putIn, rowOf, stateOf } from "../../support/dialer-calls.ts";
@@ -69,6 +69,15 @@ describe("a provider's callback", () => {
     expect(await rowOf(bench, call)).toEqual(row);
   });
 
+  it("writes no result of a call that an operator has marked placed, as it has no record", async () => {
+    const bench = createBench();
+    const row = await putIn(bench, "PLACED", aCallNow(bench), { route, reason: "operator" });
+    expect([row.providerCallId, row.result]).toEqual([null, null]);
+    bench.advance(300 * minuteMs);
+    await callback(bench, row);
+    expect(await rowOf(bench, row)).toEqual(row);
+  });
+
   it("of another claim is dropped", async () => {
     const bench = createBench();
     const [call] = await place(bench, 1);
@@ -77,6 +86,34 @@ describe("a provider's callback", () => {
     expect(await callback(bench, await rowOf(bench, call), "v999")).toEqual(["ack"]);
     expect(bench.eventsOf("events.failed")).toEqual([]);
   });
+
+  it.each(["PLACED", "UNKNOWN", "NEEDS_REVIEW"] as const)(
+    "of one account has nothing looked up or read of another account's call that is %s",
+    async (state) => {
+      const bench = createBench();
+      const [placed] = state === "PLACED" ? await place(bench, 1) : [];
+      const row =
+        placed === undefined
+          ? await putIn(bench, state, aCallNow(bench), { route })
+          : await rowOf(bench, placed);
+      const asked: string[] = [];
+      bench.find = async () => {
+        asked.push("look-up");
+        return { by: "id", providerCallId: "CA_found" };
+      };
+      bench.record = async () => {
+        asked.push("record");
+        return busy;
+      };
+      const claim = row.claims.at(-1) ?? "";
+      for (const hint of [{ callId: row.id }, { call: { id: row.id, claim } }]) {
+        await bench.eventsQueue.send({ kind: "callback", account: "bland", ...hint });
+        expect(await bench.deliverEvents()).toEqual(["ack"]);
+      }
+      expect(asked).toEqual([]);
+      expect(await rowOf(bench, row)).toEqual(row);
+    },
+  );
 
   it.each(["UNKNOWN", "NEEDS_REVIEW"] as const)(
     "settles a call that is %s once its record is found, without another request",
@@ -101,8 +138,25 @@ describe("a provider's callback", () => {
     const bench = createBench();
     const row = await putIn(bench, "DIALING", aCallNow(bench), { route });
     bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
-    expect(await callback(bench, row)).toEqual([{ retryAfterSeconds: 30 }]);
+    expect(await callback(bench, row)).toEqual([{ retryAfterSeconds: 1 }]);
     expect(await rowOf(bench, row)).toEqual(row);
+  });
+
+  it("about a call that is being dialed comes soon after its answer, and outlasts its claim", async () => {
+    const bench = createBench();
+    const row = await putIn(bench, "DIALING", aCallNow(bench), { route });
+    const call = { id: row.id, claim: row.claims[0] };
+    const sent = JSON.stringify({ kind: "callback", account: "twilio", call });
+    let seconds = 0;
+    for (let attempt = 1; attempt <= 100; attempt++) {
+      const one = { attempt, id: "m", open: async () => sent };
+      const [answer] = await handleEvents([one], bench.deps, bench.now() + 60_000);
+      const again = typeof answer === "object" ? answer.retryAfterSeconds : Infinity;
+      expect(again).toBeLessThanOrEqual(seconds < 40 ? 1 : 3);
+      seconds += again;
+    }
+    // The longest time limit, the claim's age, the row's margin, and the sweep that lets it lapse.
+    expect(seconds).toBeGreaterThanOrEqual(90 + 10 + 15 + 60);
   });
 
   it("raises an alarm if a call that an operator cancelled was placed after all", async () => {
@@ -167,7 +221,6 @@ describe("a provider's callback", () => {
     const delivered = (attempt: number) => ({
       attempt,
       id: "m",
-      large: false,
       open: async () => JSON.stringify(sent),
     });
     const answers = await handleEvents(

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { purge } from "../../../functions/dialer/purge.ts";
-import type { CallState } from "../../../shared/calls/call-row.ts";
-import { callStates } from "../../../shared/calls/call-row.ts";
+import { purge } from "../../../functions/dialer/sweep/purge.ts";
+import { type CallState, callStates } from "../../../shared/calls/states.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { type Bench, boom, documentOf, put, putDocument } from "../../support/dialer-calls.ts";

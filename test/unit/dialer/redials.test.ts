@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Call } from "../../../shared/calls/call.ts";
-import type { CallRow, CallState } from "../../../shared/calls/call-row.ts";
-import { acted } from "../../../shared/calls/state-machine.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
+import { acted } from "../../../shared/calls/transitions.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {

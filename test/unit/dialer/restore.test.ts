@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ValueOf } from "../../../shared/documents/kinds.ts";
-import { restoreKey, sweepKey } from "../../../shared/documents/restore.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -20,6 +20,7 @@ import {
   stateOf,
   statesOf,
 } from "../../support/dialer-calls.ts";
+import { removeStanding } from "../../support/documents.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -112,6 +113,7 @@ describe("a ledger that was restored", () => {
       roundBeganAt: bench.now(),
       watchAfter: null,
       backlogsAfter: null,
+      visitedAt: 0,
       requestsAfter: null,
     });
     const call = aCallNow(bench);
@@ -153,7 +155,7 @@ describe("a ledger that was restored", () => {
     expect(bench.eventsOf("restore.done")).toEqual([expect.objectContaining({ count: 1205 })]);
     await bench.run(3 * 3600);
     expect(idsDialed(bench).toSorted()).toEqual(later.map(({ id }) => id).toSorted());
-  });
+  }, 20_000);
 
   it("stays confirmed where an operator was faster than the sweep that notices it", async () => {
     const bench = createDialerBench({ startAt, plan: asked });
@@ -211,7 +213,7 @@ describe("a ledger that was restored", () => {
     const bench = createDialerBench({ startAt, plan: asked });
     const since = bench.now();
     await declare(bench, { state: "done" });
-    bench.advance(minute);
+    bench.advance(minute + 1);
     // A function that stood still since before the restore writes its call's row now.
     const late = aCall({ ...aCallNow(bench), acceptedAt: since - 10 * minute });
     const [noRow, now] = [
@@ -223,6 +225,8 @@ describe("a ledger that was restored", () => {
     await bench.send(due(late));
     await sendEach(bench, noRow, now);
     await bench.deliver();
+    await bench.dispatch();
+    await bench.deliver();
     expect(await statesOf(bench, [late, noRow, now])).toEqual([
       "NEEDS_REVIEW",
       "NEEDS_REVIEW",
@@ -231,15 +235,32 @@ describe("a ledger that was restored", () => {
     expect(idsDialed(bench)).toEqual([now.id]);
   });
 
+  it("has a call go to review that an API with a fast clock accepted before it was held", async () => {
+    const bench = createDialerBench({ startAt, plan: asked });
+    const since = bench.now();
+    await declare(bench, { state: "done" });
+    const [noRow, waiting] = [
+      aCall({ ...aCallNow(bench), acceptedAt: since + 1_500 }),
+      aCall({ ...aCallNow(bench), acceptedAt: since + 1_500 }),
+    ];
+    await putIn(bench, "WAITING", waiting, { dueAt: since + 1_500, at: since - minute });
+    bench.advance(3_000);
+    await bench.send(due(waiting));
+    await sendEach(bench, noRow);
+    await bench.run(30);
+    expect(await statesOf(bench, [waiting, noRow])).toEqual(["NEEDS_REVIEW", "NEEDS_REVIEW"]);
+    expect(bench.dialed).toEqual([]);
+  });
+
   it("has its backlogs written again by every process that knew them", async () => {
     const bench = createDialerBench({ startAt, plan: { ...asked, callingHours: closed } });
     await sendEach(bench, aCallNow(bench));
     await bench.deliver();
     const backlog = JSON.stringify(["crm", "agent_sales"]);
     expect(await documentOf(bench, "backlog", backlog)).toBeDefined();
-    await bench.documents.remove([{ kind: "backlog", key: backlog }]);
-    await declare(bench, { state: "done" });
-    bench.advance(minute);
+    await removeStanding(bench.documents, { kind: "backlog", key: backlog });
+    await declare(bench, { state: "done", since: bench.now() - 2 * minute });
+    bench.advance(1_000); // sooner than a process renews it anyway
     await sendEach(bench, aCallNow(bench));
     await bench.deliver();
     expect(await documentOf(bench, "backlog", backlog)).toBeDefined();
@@ -256,33 +277,38 @@ describe("the epoch", () => {
     expect((await documentOf(bench, sweepKey.kind, sweepKey.key))?.value.epoch).toBe(3);
   });
 
-  it("that a sweep cannot read calls nobody up, with an alarm", async () => {
+  it("that nobody can read has nothing dispatched, with an alarm", async () => {
     const bench = createDialerBench({ startAt });
     await putWaiting(bench, 1, 0);
     const { epochStore } = bench.deps;
     bench.deps.epochStore = { ...epochStore, read: boom };
     await bench.sweep();
+    await bench.dispatch();
     expect(bench.queued()).toEqual([]);
     expect(bench.eventsOf("sweep.failed")[0]).toMatchObject({ level: "alarm" });
     bench.deps.epochStore = epochStore;
     bench.advance(minute);
-    await bench.sweep();
+    await bench.dispatch();
     expect(bench.queued()).toHaveLength(1);
   });
 
-  it("that a sweep cannot write raises an alarm, and calls nobody up once that lasts for minutes", async () => {
+  it("that a sweep cannot write raises an alarm, and has nothing dispatched once that lasts for minutes", async () => {
     const bench = createDialerBench({ startAt });
     const [call] = await putWaiting(bench, 1, 0);
-    bench.deps.epochStore = { ...bench.deps.epochStore, write: boom };
+    const { epochStore } = bench.deps;
+    bench.deps.epochStore = { ...epochStore, write: boom };
     await bench.run(70);
     expect(idsDialed(bench)).toEqual([call?.id]);
     expect(bench.eventsOf("epoch.unreachable")[0]).toMatchObject({ level: "alarm" });
     await bench.run(180);
     // A restore to now would not be noticed while the object store knows no epoch.
-    await putWaiting(bench, 1, 0);
+    const [late] = await putWaiting(bench, 1, 0);
     await bench.run(180);
     expect(idsDialed(bench)).toEqual([call?.id]);
     expect(bench.eventsOf("sweep.failed")[0]).toMatchObject({ level: "alarm" });
+    bench.deps.epochStore = epochStore;
+    await bench.run(130);
+    expect(idsDialed(bench)).toEqual([call?.id, late?.id]);
   });
 
   it("that a process could never read lets its calls wait for a sweep, and later failures hold nobody up for minutes", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CallResult, resultStatuses } from "../../../shared/calls/call-result.ts";
-import { resulted } from "../../../shared/calls/resulted.ts";
+import { resulted } from "../../../shared/calls/record-result.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { aCallNow, type Bench, boom, putIn, rowOf, sendEach } from "../../support/dialer-calls.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextAskAt } from "../../../functions/dialer/results/ask-times.ts";
+import { nextAskAt } from "../../../functions/dialer/record/poll-times.ts";
 import { parseRow, storedRow } from "../../../shared/calls/call-row.ts";
 import { aCallNow, boom, callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { CallState } from "../../../shared/calls/call-row.ts";
-import type { Settlement } from "../../../shared/calls/state-machine.ts";
-import type { Change } from "../../../shared/ledger/call-ledger.ts";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
+import type { Settlement } from "../../../shared/calls/transitions.ts";
+import type { Change } from "../../../shared/ports/ledger.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { ToldResult } from "../../../shared/providers/dialing-provider.ts";
+import type { ToldResult } from "../../../shared/providers/provider.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   aCallNow,
@@ -111,7 +111,7 @@ describe("a signed callback", () => {
   it("about a call that is being dialed waits for the holder of its claim", async () => {
     const bench = createBench();
     const row = await putIn(bench, "DIALING", aCallNow(bench), { route });
-    expect(await tell(bench, row)).toEqual([{ retryAfterSeconds: 30 }]);
+    expect(await tell(bench, row)).toEqual([{ retryAfterSeconds: 1 }]);
     expect(await rowOf(bench, row)).toEqual(row);
   });
 
@@ -167,6 +167,30 @@ describe("a signed callback", () => {
     expect((await rowOf(bench, placed)).result).toBeNull();
   });
 
+  it("that the API has verified comes again while its secret is replaced, for six minutes", async () => {
+    const bench = createBench({ kind: "unverified" });
+    const placed = await place(bench);
+    const call = { id: placed.id, claim: placed.claims.at(-1) ?? "" };
+    const receivedAt = bench.now();
+    const deliver = async () => {
+      const young = { ...signed, receivedAt };
+      await bench.eventsQueue.send({ kind: "callback", account: "webhook", signed: young, call });
+      return bench.deliverEvents();
+    };
+    for (const step of [0, 6 * minuteMs - 1]) {
+      bench.advance(step);
+      // A delivery also has the callbacks that former ones handed back.
+      const answers = new Set(JSON.stringify(await deliver()).match(/\{.*?\}/g));
+      expect([...answers]).toEqual(['{"retryAfterSeconds":30}']);
+    }
+    bench.told = async () => ({ kind: "told", result: busy });
+    expect(await deliver()).toEqual(["ack"]);
+    expect((await rowOf(bench, placed)).result).toMatchObject({ status: "busy" });
+    bench.told = async () => ({ kind: "unverified" });
+    bench.advance(1);
+    expect(await deliver()).toEqual(["ack"]);
+  });
+
   it("to the address of an account tells of the call and attempt that its body names", async () => {
     const bench = createBench();
     const placed = await place(bench);
@@ -181,6 +205,60 @@ describe("a signed callback", () => {
     bench.told = async () => toldOf(1);
     await tell(bench, undefined);
     expect((await rowOf(bench, placed)).result).toMatchObject({ status: "busy" });
+  });
+
+  it.each(["PLACED", "UNKNOWN", "NEEDS_REVIEW"] as const)(
+    "of one account tells nothing of another account's call that is %s",
+    async (state) => {
+      const bench = createBench();
+      const row =
+        state === "PLACED"
+          ? await place(bench)
+          : await putIn(bench, state, aCallNow(bench), { route });
+      const claim = row.claims.at(-1) ?? "";
+      const callback = { kind: "callback", account: "hook-eu", signed } as const;
+      await bench.eventsQueue.send({ ...callback, call: { id: row.id, claim } });
+      expect(await bench.deliverEvents()).toEqual(["ack"]);
+      // The address of the whole account, whose signed body names the other one's call.
+      bench.changePlan({
+        agents: { other: { ...webhook, provider: "hook-eu" } },
+        providers: { "hook-eu": { type: "webhook" } },
+        results: { waitMinutes: 30 },
+      });
+      bench.told = async () => ({ kind: "told", result: busy, call: { id: row.id, attempt: 1 } });
+      await bench.eventsQueue.send(callback);
+      expect(await bench.deliverEvents()).toEqual(["ack"]);
+      expect(await rowOf(bench, row)).toEqual(row);
+      expect(bench.eventsOf("call.opted_out")).toEqual([]);
+    },
+  );
+
+  it("is verified by the route of its call, whose account may have left the plan", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    bench.changePlan({
+      agents: { other: { ...webhook, url: "http://127.0.0.1:8/other" } },
+      results: { waitMinutes: 30 },
+    });
+    const asked: unknown[] = [];
+    bench.told = async (_, told) => {
+      asked.push(told);
+      return { kind: "other" };
+    };
+    await tell(bench, placed);
+    expect(asked).toEqual([placed.route]);
+  });
+
+  it("that is not in its form is dropped, apart from one that does not verify", async () => {
+    const bench = createBench({ kind: "malformed" });
+    const placed = await place(bench);
+    expect(await tell(bench, placed)).toEqual(["ack"]);
+    bench.told = async () => ({ kind: "unverified" });
+    await tell(bench, placed);
+    const fields = { provider: "webhook", call_id: placed.id };
+    expect(bench.eventsOf("callback.malformed")).toMatchObject([{ level: "warning", ...fields }]);
+    expect(bench.eventsOf("callback.unverified")).toMatchObject([{ level: "alarm", ...fields }]);
+    expect(await rowOf(bench, placed)).toEqual(placed);
   });
 
   it("comes again if the ledger cannot be reached", async () => {

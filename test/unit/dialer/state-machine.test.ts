@@ -1,12 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  backlogOf,
-  callOf,
-  type CallRow,
-  type CallState,
-  callStates,
-  watchBacklog,
-} from "../../../shared/calls/call-row.ts";
+import { backlogOf, callOf, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
+import { type CallState, callStates } from "../../../shared/calls/states.ts";
 import {
   acted,
   claimed,
@@ -18,7 +12,8 @@ import {
   reviewed,
   settled,
   type Settlement,
-} from "../../../shared/calls/state-machine.ts";
+  settlementSchema,
+} from "../../../shared/calls/transitions.ts";
 import { aCall } from "../../support/calls.ts";
 import { aRowIn } from "../../support/call-rows.ts";
 
@@ -59,15 +54,15 @@ const settlementIn = (state: Settlement["state"], claim: string): Settlement => 
   reason: "r",
   at: now,
 });
-const settlementStates = [
-  "PLACED",
-  "WAITING",
-  "REJECTED",
-  "UNKNOWN",
-  "NEEDS_REVIEW",
-  "CANCELLED",
-  "EXPIRED",
-] as const satisfies Settlement["state"][];
+const settlementStates = settlementSchema.shape.state.options;
+
+const decisions: Decided[] = [
+  { state: "WAITING", reason: "r", dueAt: now + 5 },
+  ...(["EXPIRED", "REJECTED", "CANCELLED", "NEEDS_REVIEW"] as const).map((state) => ({
+    state,
+    reason: "r",
+  })),
+];
 
 describe("a settlement", () => {
   const claimedStates = callStates.filter((state) => state !== "WAITING");
@@ -125,14 +120,6 @@ describe("a settlement", () => {
 });
 
 describe("a decision", () => {
-  const decisions: Decided[] = [
-    { state: "WAITING", reason: "r", dueAt: now + 5 },
-    ...(["EXPIRED", "REJECTED", "CANCELLED", "NEEDS_REVIEW"] as const).map((state) => ({
-      state,
-      reason: "r",
-    })),
-  ];
-
   it.each(decisions)("of $state is allowed without a row, and of one that waits", (decision) => {
     const decide = (row: CallRow | undefined) => decided(row, known, decision, write);
     expect(decide(undefined)?.state).toBe(decision.state);
@@ -174,7 +161,7 @@ describe("a claim", () => {
       resent: false,
       claimedAt: now,
       dueAt: now + 10_000 + 30_000 + 15_000,
-      backlog: watchBacklog,
+      backlog: `dialing:${JSON.stringify(["webhook:http://127.0.0.1:9", call.client, call.request.agent_id])}`,
     });
   });
 });
@@ -191,6 +178,9 @@ describe("the passing of time", () => {
   it("turns UNKNOWN into NEEDS_REVIEW after reviewAfterSeconds, and not before", () => {
     const review = (row: CallRow) => reviewed(row, 400, write);
     expect(allowedFrom(review)).toEqual(to("NEEDS_REVIEW", "UNKNOWN"));
+    expect(allowedFrom(review, { unknownSince: now - 400_000 })).toEqual(
+      to("NEEDS_REVIEW", "UNKNOWN"),
+    );
     expect(review(rowOf("UNKNOWN", { unknownSince: now - 399_999 }))).toBeUndefined();
     expect(review(rowOf("UNKNOWN", { unknownSince: null }))).toBeUndefined();
   });
@@ -200,6 +190,26 @@ describe("the passing of time", () => {
     expect(allowedFrom(miss)).toEqual(to("UNKNOWN", "UNKNOWN"));
     const next = miss(rowOf("UNKNOWN", { misses: 2 }));
     expect(next).toMatchObject({ misses: 3, dueAt: now + 60_000, unknownSince: now - 400_000 });
+  });
+});
+
+describe("every state", () => {
+  it("is entered by some change", () => {
+    const acts: OperatorAct[] = [
+      { to: "PLACED" },
+      { to: "CANCELLED" },
+      { to: "REDIALED", redialedAs: "call_2" },
+    ];
+    const changes: ((row: CallRow) => CallRow | undefined)[] = [
+      (row) => claimed(row, known, { route, timeoutSeconds: 30 }, write),
+      ...decisions.map((one) => (row: CallRow) => decided(row, known, one, write)),
+      ...settlementStates.map(
+        (one) => (row: CallRow) => settled(row, settlementIn(one, "last"), "fresh"),
+      ),
+      ...acts.map((one) => (row: CallRow) => acted(row, one, "ops", write)),
+    ];
+    const entered = changes.flatMap((change) => Object.values(allowedFrom(change)));
+    expect(new Set(entered)).toEqual(new Set(callStates));
   });
 });
 

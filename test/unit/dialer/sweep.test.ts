@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { handleMessages } from "../../../functions/dialer/handle-messages.ts";
-import { sweep } from "../../../functions/dialer/sweep.ts";
-import type { Call } from "../../../shared/calls/call.ts";
+import { handleMessages } from "../../../functions/dialer/consume/consume-calls.ts";
+import { sweep } from "../../../functions/dialer/sweep/sweep.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
+import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   allIn,
@@ -9,9 +10,7 @@ import {
   boom,
   callsNow,
   documentOf,
-  idsDialed,
-  idsHinted,
-  loseHints,
+  idsDispatched,
   pause,
   putIn,
   putWaiting,
@@ -22,212 +21,89 @@ import {
 } from "../../support/dialer-calls.ts";
 
 const minute = 60_000;
+const startAt = "2026-06-01T10:00Z";
+const never = aCall();
+/** A route whose provider has records to look into. */
+const route = { provider: "vapi", type: "vapi", agent: "a", from: "n" } as const;
 const idsOf = (calls: readonly { id: string }[]) => calls.map(({ id }) => id);
 const sweepOf = async (bench: Bench) => (await documentOf(bench, "sweep", "sweep"))?.value;
 /** Begins a sweep, which waits in the bench's clock alone. */
 const begin = (bench: Bench) => sweep(bench.deps, bench.now() + 120_000);
 
 describe("a sweep", () => {
-  it("calls up rows within 75 s, so that each is dialed at its time, and no others", async () => {
+  it("sends unknown outcomes that are due to be looked up, each with its account", async () => {
     const bench = createDialerBench();
-    const late = await putWaiting(bench, 1, -5_000);
-    const soon = await putWaiting(bench, 1, 30_001);
-    const later = await putWaiting(bench, 1, 74_000);
-    await putWaiting(bench, 1, 76_000);
+    const calls = callsNow(bench, 30);
+    for (const call of calls) await putIn(bench, "UNKNOWN", call, { dueAt: bench.now(), route });
+    const later = { dueAt: bench.now() + minute, route };
+    await putIn(bench, "UNKNOWN", callsNow(bench, 1)[0] ?? never, later);
     await bench.sweep();
-    expect(idsHinted(bench)).toEqual(idsOf([...late, ...soon, ...later]));
-    expect(bench.delays()).toEqual([0, 27, 70]);
-    const from = bench.now();
-    await bench.simulate(75, { sweepSeconds: 1000 });
-    expect(bench.dialed.map(({ at }) => at - from)).toEqual([0, 30_001, 74_000]);
+    expect(idsDispatched(bench).toSorted()).toEqual(idsOf(calls).toSorted());
   });
 
-  it("sends hints of at most 25 ids, twice a delivery's concurrency, and the same second", async () => {
-    for (const [concurrency, size] of [
-      [5, 10],
-      [25, 25],
-    ] as const) {
-      const bench = createDialerBench({ concurrency });
-      await putWaiting(bench, 60, 10_000);
-      await putWaiting(bench, 3, 20_000);
-      await bench.sweep();
-      const sizes = bench.queued().map((one) => one.kind === "due" && one.ids.length);
-      const whole = Array.from({ length: Math.floor(60 / size) }, () => size);
-      expect(sizes).toEqual([...whole, ...(60 % size === 0 ? [] : [60 % size]), 3]);
-    }
-  });
-
-  it("writes no row to call it up", async () => {
-    const bench = createDialerBench();
-    const calls = await putWaiting(bench, 20, 10_000);
-    const before = new Map(bench.stored);
+  it("sends those that may go now, however many before them may not", async () => {
+    const again = { ...webhook, idempotent: true };
+    const callingHours = { default: { "mon-sun": ["09:00-17:00"] } };
+    const bench = createDialerBench({
+      startAt,
+      plan: { agents: { agent_sales: again }, callingHours },
+    });
+    const dueAt = bench.now();
+    const resent = { dueAt, route: { ...again, type: "webhook" } as const };
+    const closed = callsNow(bench, 600, { timezone: "Asia/Tokyo" });
+    for (const call of closed) await putIn(bench, "UNKNOWN", call, resent);
+    bench.advance(1);
+    const open = callsNow(bench, 3, { timezone: "UTC" });
+    for (const call of open) await putIn(bench, "UNKNOWN", call, { ...resent, dueAt: bench.now() });
     await bench.sweep();
-    expect(bench.stored).toEqual(before);
-    expect(idsHinted(bench)).toHaveLength(calls.length);
-  });
-
-  it("does not call up again what is on its way, and calls up what comes after it", async () => {
-    const bench = createDialerBench();
-    const first = await putWaiting(bench, 5, 50_000);
-    await bench.sweep();
-    bench.advance(10_000);
-    const second = await putWaiting(bench, 5, 50_000);
-    await bench.sweep();
-    expect(idsHinted(bench)).toEqual(idsOf([...first, ...second]));
-  });
-
-  it("calls up rows of a lost hint again, 30 s after their time", async () => {
-    const bench = createDialerBench();
-    const calls = await putWaiting(bench, 30, 20_000);
-    const queue = loseHints(bench);
-    await bench.sweep();
-    expect(queue.lost).toEqual(idsOf(calls));
-    queue.mend();
-    bench.advance(49_000); // 29 s after their time
-    await bench.sweep();
-    expect(idsHinted(bench)).toEqual([]);
-    bench.advance(2_000);
-    await bench.sweep();
-    expect(idsHinted(bench)).toEqual(idsOf(calls));
+    expect(idsDispatched(bench).toSorted()).toEqual(idsOf(open).toSorted());
     await bench.deliver();
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+    expect(await statesOf(bench, open)).toEqual(allIn(open, "PLACED"));
   });
 
-  it.each([undefined, 1])(
-    "dials everything though every other hint is lost, at %s calls a second",
-    async (callsPerSecond) => {
-      const plan =
-        callsPerSecond === undefined ? {} : { providers: { webhook: { callsPerSecond } } };
-      const bench = createDialerBench({ plan });
-      const { queue } = bench.deps;
-      let sent = 0;
-      bench.deps.queue = {
-        ...queue,
-        async sendMany(messages) {
-          await queue.sendMany(messages.filter(() => sent++ % 2 === 0));
-          return messages.length;
-        },
-      };
-      const calls = await putWaiting(bench, 200, 0);
-      await bench.simulate(1800);
-      expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-      expect(bench.dialed).toHaveLength(200);
-    },
-  );
-
-  it("goes on from where the queue refused hints, and moves no mark past it", async () => {
-    const bench = createDialerBench({ concurrency: 5 });
-    const { queue } = bench.deps;
-    const calls = await putWaiting(bench, 50, 10_000);
-    bench.deps.queue = { ...queue, sendMany: (messages) => queue.sendMany(messages.slice(0, 2)) };
+  it("ends calls past their time once an hour, also of a paused agent", async () => {
+    const bench = createDialerBench({ plan: { expireAfterHours: 1 }, startAt });
     await bench.sweep();
-    expect(idsHinted(bench)).toEqual(idsOf(calls.slice(0, 20)));
-    bench.deps.queue = { ...queue, sendMany: async () => 0 };
-    await bench.sweep();
-    expect(idsHinted(bench)).toHaveLength(20);
-    bench.deps.queue = queue;
-    await bench.sweep();
-    expect(idsHinted(bench)).toEqual(idsOf(calls));
-  });
-
-  it("calls up nothing of a paused agent, and a row of it whose hint comes stays", async () => {
-    const bench = createDialerBench();
-    const paused = await putWaiting(bench, 10, 0);
-    const others = callsNow(bench, 10, { agent_id: "agent_support" });
-    for (const call of others) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
     await pause(bench, { agent: "agent_sales" });
-    for (let n = 0; n < 5; n++) {
+    const calls = await putWaiting(bench, 300, 0);
+    bench.advance(50 * minute);
+    await bench.sweep();
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "WAITING"));
+    bench.advance(11 * minute);
+    await bench.sweep();
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "EXPIRED"));
+  });
+
+  it("removes the document of a backlog that is empty and was not used for two hours", async () => {
+    const bench = createDialerBench({ startAt });
+    const [call] = await putWaiting(bench, 1, 0);
+    const standing = async () => (await bench.documents.list("backlog", { limit: 9 })).length;
+    bench.advance(3 * 60 * minute);
+    await bench.sweep();
+    expect(await standing()).toBe(1); // its row waits
+    await putIn(bench, "PLACED", call ?? never);
+    bench.advance(61 * minute);
+    await bench.sweep();
+    expect(await standing()).toBe(0);
+  });
+
+  it("goes through any number of backlogs, and goes on where it had no time", async () => {
+    const bench = createDialerBench({ plan: { expireAfterHours: 1 }, startAt });
+    const clients = Array.from({ length: 700 }, (_, n) => `client_${n}`);
+    const calls: Call[] = [];
+    for (const client of clients) calls.push(...(await putWaiting(bench, 1, 0, { client })));
+    bench.advance(2 * 60 * minute);
+    bench.breakLedger({
+      async due(query) {
+        bench.advance(100);
+        return bench.rows.due(query);
+      },
+    });
+    for (let n = 0; n < 3; n++) {
       await bench.sweep();
       bench.advance(minute);
     }
-    expect(new Set(idsHinted(bench))).toEqual(new Set(idsOf(others)));
-    await bench.send({ kind: "due", ids: idsOf(paused) });
-    await bench.deliver();
-    expect(await statesOf(bench, paused)).toEqual(allIn(paused, "WAITING"));
-    expect(new Set(idsDialed(bench))).toEqual(new Set(idsOf(others)));
-  });
-
-  it.each([3, 10, 40, 44, 46, 50, 90, 1000])(
-    "calls up at once all rows that came due while no sweep ran for %i minutes",
-    async (minutes) => {
-      const bench = createDialerBench();
-      await bench.sweep();
-      const [call] = await putWaiting(bench, 1, 180_000);
-      await bench.sweep();
-      bench.advance(180_000 + minutes * minute);
-      await bench.sweep();
-      await bench.deliver();
-      expect(idsDialed(bench)).toEqual([call?.id]);
-    },
-  );
-
-  it("finds a row that was written just before everything stood still for an hour", async () => {
-    const bench = createDialerBench();
-    const [call] = await putWaiting(bench, 1, 180_000);
-    bench.advance(2 * 3600_000);
-    await bench.sweep();
-    await bench.deliver();
-    expect(idsDialed(bench)).toEqual([call?.id]);
-  });
-
-  it("serves any number of backlogs, a page after the other, and goes on where it had no time", async () => {
-    const bench = createDialerBench();
-    const calls: Call[] = [];
-    for (let n = 0; n < 1200; n++) {
-      calls.push(...(await putWaiting(bench, 1, 0, { client: `client-${n}` })));
-    }
-    const { list } = bench.documents;
-    let pages = 0;
-    bench.breakDocuments({
-      async list(kind, query) {
-        pages += 1;
-        bench.advance(30_000); // slow: a sweep has 45 s
-        return list(kind, query);
-      },
-    });
-    await bench.sweep();
-    expect(pages).toBe(2);
-    expect(await sweepOf(bench)).toMatchObject({ backlogsAfter: expect.any(String) });
-    expect(bench.eventsOf("sweep.full")).toEqual([]);
-    bench.mendLedger();
-    await bench.sweep();
-    expect(bench.eventsOf("sweep.full")).toHaveLength(1);
-    expect(new Set(idsHinted(bench))).toEqual(new Set(idsOf(calls)));
-  });
-
-  it("reaches a paced account past 340 agents that operators hold, in few queries", async () => {
-    const agents = Object.fromEntries(
-      Array.from({ length: 340 }, (_, n) => [`held_${n}`, { ...webhook, provider: "others" }]),
-    );
-    const bench = createDialerBench({
-      plan: {
-        agents: { ...agents, paced: webhook },
-        providers: { webhook: { callsPerSecond: 5 }, others: { type: "webhook" } },
-      },
-    });
-    for (const agent_id of Object.keys(agents)) {
-      const [call] = callsNow(bench, 1, { agent_id });
-      if (call !== undefined) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-      await pause(bench, { agent: agent_id });
-    }
-    const paced = callsNow(bench, 10, { agent_id: "paced" });
-    for (const call of paced) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-    await bench.sweep(); // the first visit of each
-    bench.advance(minute);
-    let queries = 0;
-    const counting = <Port extends object>(port: Port): Port =>
-      new Proxy(port, {
-        get(target, name, receiver) {
-          queries += 1;
-          return Reflect.get(target, name, receiver) as unknown;
-        },
-      });
-    bench.deps.ledger = counting(bench.rows);
-    bench.deps.documents = counting(bench.documents);
-    await bench.sweep();
-    expect(queries).toBeLessThanOrEqual(20);
-    expect(idsHinted(bench)).toEqual(expect.arrayContaining(idsOf(paced)));
-    expect(bench.eventsOf("sweep.full")).toHaveLength(2);
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "EXPIRED"));
   });
 
   it("reads what is watched through to its end, page by page", async () => {
@@ -243,33 +119,32 @@ describe("a sweep", () => {
 describe("sweeps", () => {
   it("that start at once run as one", async () => {
     const bench = createDialerBench();
-    await putWaiting(bench, 3, 10_000);
     let looked = 0;
-    bench.breakDocuments({
-      list(kind, query) {
+    bench.breakLedger({
+      dialing(limit) {
         looked += 1;
-        return bench.documents.list(kind, query);
+        return bench.rows.dialing(limit);
       },
     });
     await Promise.all([begin(bench), begin(bench), begin(bench)]);
     expect(looked).toBe(1);
-    expect(idsHinted(bench)).toHaveLength(3);
   });
 
   it("follow one that died within a minute, and take up where it stood", async () => {
     const bench = createDialerBench();
-    const calls = await putWaiting(bench, 3, 10_000);
-    bench.breakDocuments({ list: silent }); // the sweep dies here, right after taking its lease
+    const calls = callsNow(bench, 3);
+    for (const call of calls) await putIn(bench, "UNKNOWN", call, { dueAt: bench.now(), route });
+    bench.breakLedger({ dialing: silent }); // the sweep dies here, right after taking its lease
     void begin(bench);
     await new Promise((resolve) => setImmediate(resolve));
     bench.mendLedger();
     expect((await sweepOf(bench))?.leaseUntil).toBe(bench.now() + 55_000);
     bench.advance(54_000);
     await bench.sweep();
-    expect(idsHinted(bench)).toEqual([]);
+    expect(idsDispatched(bench)).toEqual([]);
     bench.advance(1_000);
     await bench.sweep();
-    expect(idsHinted(bench)).toEqual(idsOf(calls));
+    expect(idsDispatched(bench).toSorted()).toEqual(idsOf(calls).toSorted());
     expect((await sweepOf(bench))?.leaseUntil).toBe(0);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DialOutcome } from "../../../shared/providers/dialing-provider.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -159,7 +159,7 @@ describe("a provider that is not idempotent", () => {
   it("is never sent a call of unknown outcome again, whatever messages come", async () => {
     const bench = createDialerBench();
     bench.answer = async () => unknown;
-    const calls = callsNow(bench, 10);
+    const calls = callsNow(bench, 4);
     await sendEach(bench, ...calls);
     await bench.deliver();
     for (let n = 0; n < 10; n++) {
@@ -167,7 +167,8 @@ describe("a provider that is not idempotent", () => {
       await sendEach(bench, ...calls);
       await bench.run(60);
     }
-    expect(bench.dialed).toHaveLength(10);
+    expect(new Set(idsDialed(bench)).size).toBe(bench.dialed.length);
+    expect(bench.dialed).toHaveLength(4);
     expect(await statesOf(bench, calls)).toEqual(calls.map(() => "NEEDS_REVIEW"));
   });
 

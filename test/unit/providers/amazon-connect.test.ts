@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { signatureProblem } from "../../../infra/stand-ins/amazon-signature.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { missingSecrets, neededSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
-import { contextProblem, parseRoute } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { amazonConnectAnswers } from "../../support/provider-answers/amazon-connect.ts";
@@ -74,7 +74,10 @@ describe("Amazon Connect", () => {
     const route = routeOf(account, receiver.url);
     const options = { environment, fetch, now: () => time, print: () => undefined };
     const provider = createProviders(options, [route])(route);
-    const outcome = await provider.dial({ call: aCall(), attempt: 1, timeoutSeconds: 1 }, route);
+    const outcome = await provider.dial(
+      { call: aCall(), attempt: 1, timeoutSeconds: 1, ring: (own) => own },
+      route,
+    );
     const [received] = receiver.received;
     if (received === undefined) throw new Error("nothing was received");
     return { outcome, received };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseRoute } from "../../../shared/providers/index.ts";
+import { parseRoute } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import {
   blandAnswers,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
-import { contextProblem, parseRoute } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
 import { outcomeOfSip } from "../../../shared/providers/sip-status.ts";
 import { createProviderBench, saysNotPlaced } from "../../contracts/provider-bench.ts";
 import { describeProvider } from "../../contracts/provider.ts";
@@ -66,7 +66,10 @@ describe("elevenlabs", () => {
     const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
     const provider = createProviders(options, [])(parsed.route);
     for (const timeoutSeconds of [30, 90, 4]) {
-      await provider.dial({ call: aCall(), attempt: 1, timeoutSeconds }, parsed.route);
+      await provider.dial(
+        { call: aCall(), attempt: 1, timeoutSeconds, ring: (own) => own },
+        parsed.route,
+      );
     }
     expect(sent.map((text) => /"ringing_timeout_secs":(\d+)/.exec(text)?.[1])).toEqual([
       "25",

@@ -1,7 +1,7 @@
 import { jwtVerify } from "jose";
 import { afterEach, describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
-import { parseRoute } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import { parseRoute } from "../../../shared/providers/routes.ts";
 import {
   createProviderBench,
   type ProviderUnderTest,
@@ -94,7 +94,10 @@ describe("livekit", () => {
     const receiver = await startReceiver(answer);
     closing.push(receiver.close);
     const { provider, route } = providerAt(receiver.url);
-    const outcome = await provider.dial({ call: aCall(), attempt, timeoutSeconds }, route);
+    const outcome = await provider.dial(
+      { call: aCall(), attempt, timeoutSeconds, ring: (own) => own },
+      route,
+    );
     return { outcome, received: receiver.received };
   }
 

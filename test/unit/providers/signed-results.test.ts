@@ -2,8 +2,9 @@ import { createHash, createHmac, createSecretKey } from "node:crypto";
 import * as fc from "fast-check";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { toldByLiveKit } from "../../../shared/providers/results/livekit.ts";
-import { toldByWebhook } from "../../../shared/providers/results/webhook.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import { toldByLiveKit } from "../../../shared/providers/livekit.ts";
+import { toldByWebhook } from "../../../shared/providers/webhook.ts";
 
 const now = Date.parse("2026-06-01T10:00:00Z");
 
@@ -60,24 +61,81 @@ describe("a webhook's signed result", () => {
     expect(toldByWebhook(callback, key, callId)).toMatchObject({ result: { status: "busy" } });
   });
 
+  const busy = '{"status":"busy"}';
   it.each([
-    ["old", signed('{"status":"busy"}', now / 1000 - 301)],
-    ["of the future", signed('{"status":"busy"}', now / 1000 + 301)],
-    ["of another body", { ...signed('{"status":"busy"}'), body: '{"status":"completed"}' }],
-    ["unsigned", { body: '{"status":"busy"}', headers: {}, receivedAt: now }],
-    ["of an unknown status", signed('{"status":"happy"}')],
-    ["with an unknown field", signed('{"status":"busy","opinion":"good"}')],
-    ["no JSON", signed("busy")],
-  ])("that is %s does not verify", (_, callback) => {
-    expect(toldByWebhook(callback, key, callId)).toEqual({ kind: "unverified" });
+    ["old", "webhook-timestamp", signed(busy, now / 1000 - 301)],
+    ["of the future", "webhook-timestamp", signed(busy, now / 1000 + 301)],
+    ["of another body", "webhook-signature", { ...signed(busy), body: '{"status":"completed"}' }],
+    ["unsigned", "webhook-id", { body: busy, headers: {}, receivedAt: now }],
+  ])("that is %s does not verify, for its %s", (_, header, callback) => {
+    expect(toldByWebhook(callback, key, callId)).toMatchObject({
+      kind: "unverified",
+      error: { header },
+    });
+  });
+
+  const isoIn = (ms: number) => new Date(now + ms).toISOString();
+  it.each([
+    ["of an unknown status", '{"status":"happy"}', ["/status"]],
+    ["no JSON", "busy", [""]],
+    ["null", "null", [""]],
+    ["of a negative length", '{"status":"busy","seconds":-5}', ["/seconds"]],
+    ["of more than a week", '{"status":"busy","seconds":604801}', ["/seconds"]],
+    ["ended in the future", `{"status":"busy","ended_at":"${isoIn(300_001)}"}`, ["/ended_at"]],
+    [
+      "ended before it was answered",
+      `{"status":"busy","answered_at":"${isoIn(0)}","ended_at":"${isoIn(-1)}"}`,
+      ["/ended_at"],
+    ],
+  ])("that is %s is not in its form", (_, body, pointers) => {
+    const told = toldByWebhook(signed(body), key, callId);
+    expect(told.kind === "malformed" && told.errors.map(({ pointer }) => pointer)).toEqual(
+      pointers,
+    );
+  });
+
+  it.each([
+    ["an unknown field", { opinion: "good" }],
+    ["a clock that is ahead as far as its signature's may be", { ended_at: isoIn(300_000) }],
+    ["an end at the moment of its answer", { answered_at: isoIn(0), ended_at: isoIn(0) }],
+    ["nothing but null", { seconds: null, answered_at: null, ended_at: null, human: null }],
+  ])("is read with %s", (_, more) => {
+    const body = JSON.stringify({ status: "busy", ...more });
+    expect(toldByWebhook(signed(body), key, callId)).toMatchObject({ result: { status: "busy" } });
   });
 
   it("of another call does not verify at this one's address", () => {
     const other = callId.replace("00000", "00001");
-    expect(toldByWebhook(signed('{"status":"busy"}'), key, other)).toEqual({ kind: "unverified" });
-    expect(toldByWebhook(signed('{"status":"busy"}'), key, undefined)).toEqual({
-      kind: "unverified",
-    });
+    for (const id of [other, undefined]) {
+      expect(toldByWebhook(signed(busy), key, id)).toMatchObject({
+        kind: "unverified",
+        error: { header: "webhook-id" },
+      });
+    }
+  });
+
+  it("is verified by its own account's secret, which is needed unless the call went to this machine", async () => {
+    const callback = signed(busy);
+    const secretOf = (by: Buffer) => `whsec_${by.toString("base64")}`;
+    const environment = {
+      WEBHOOK_SECRET: secretOf(bytes),
+      HOOK_EU_SECRET: secretOf(Buffer.alloc(32, 8)),
+    };
+    const options = { environment, fetch, now: () => now, print: () => undefined };
+    const kindAt = async (provider: string, url: string) => {
+      const route = { type: "webhook", provider, url } as const;
+      const told = await createProviders(
+        options,
+        [],
+      )(route).readCallback?.(callback, route, callId);
+      return told?.kind;
+    };
+    for (const url of ["https://example.com/dial", "http://127.0.0.1:9/dial"]) {
+      expect(await kindAt("webhook", url)).toBe("told");
+      expect(await kindAt("hook-eu", url)).toBe("unverified");
+    }
+    expect(await kindAt("former", "https://example.com/dial")).toBe("unverified");
+    expect(await kindAt("former", "http://127.0.0.1:9/dial")).toBe("told");
   });
 
   it("needs no signature of a loopback host without a secret", () => {

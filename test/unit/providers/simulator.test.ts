@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
-import { parseRoute } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import { parseRoute } from "../../../shared/providers/routes.ts";
 import { aCall } from "../../support/calls.ts";
 
 describe("the simulator", () => {
@@ -21,7 +21,10 @@ describe("the simulator", () => {
   async function resultOf(phone_number: string, seconds: number) {
     time = dialedAt;
     const call = aCall({ request: { ...aCall().request, phone_number } });
-    const outcome = await create().dial({ call, attempt: 1, timeoutSeconds: 1 }, route);
+    const outcome = await create().dial(
+      { call, attempt: 1, timeoutSeconds: 1, ring: (own) => own },
+      route,
+    );
     const providerCallId = outcome.kind === "placed" ? (outcome.providerCallId ?? "") : "";
     time += seconds * 1000;
     const placed = { id: call.id, attempt: 1, providerCallId };

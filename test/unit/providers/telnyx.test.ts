@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { parseRoute } from "../../../shared/providers/index.ts";
+import { parseRoute } from "../../../shared/providers/routes.ts";
 import { createProviderBench } from "../../contracts/provider-bench.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
@@ -66,11 +66,11 @@ describeProvider({
 
 describe("telnyx", () => {
   it.each([
-    [{ ringSeconds: 4 }, /^Too small/],
-    [{ ringSeconds: 601 }, /^Too big/],
-    [{ ringSeconds: 30.5 }, /^Invalid input: expected int/],
-    [{ machineDetection: "Enable" }, /^Invalid option/],
-    [{ callReason: "Your appointment" }, /^Unrecognized key/],
+    [{ ringSeconds: 4 }, /^must be at least 5$/],
+    [{ ringSeconds: 601 }, /^must be at most 600$/],
+    [{ ringSeconds: 30.5 }, /^must be a whole number$/],
+    [{ machineDetection: "Enable" }, /^must be one of /],
+    [{ callReason: "Your appointment" }, /^must not have /],
   ])("refuses the route's %j", (more, problem) => {
     const route = { provider: "telnyx", ...fields, ...more };
     const parsed = parseRoute(route, { type: "telnyx" });

@@ -1,8 +1,8 @@
 import { DOMParser } from "@xmldom/xmldom";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
-import { contextProblem, parseRoute } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
 import { describeProvider, sought } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
 import { next, page, twilioAnswers, twilioLookUps } from "../../support/provider-answers/twilio.ts";
@@ -115,7 +115,7 @@ describe("twilio", () => {
     const call = aCall({ request: { ...aCall().request, context } });
     const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
     const provider = createProviders(options, [route])(route);
-    await provider.dial({ call, attempt: 1, timeoutSeconds: 2 }, route);
+    await provider.dial({ call, attempt: 1, timeoutSeconds: 2, ring: (own) => own }, route);
     return { call, received: receiver.received[0] };
   }
 
@@ -177,9 +177,9 @@ describe("twilio", () => {
     [{ from: "+12025550100", answerUrl: "http://localhost/" }, /^must be an https URL/],
     [{ ...fields, apiKey: "AC1" }, /^must be the SID of an API key$/],
     [{ ...fields, from: "phone_1" }, /^must be an E.164 number$/],
-    [{ ...fields, ringSeconds: 0 }, /^Too small/],
-    [{ ...fields, ringSeconds: 601 }, /^Too big/],
-    [{ ...fields, machineDetection: "premium" }, /^Invalid option/],
+    [{ ...fields, ringSeconds: 0 }, /^must be at least /],
+    [{ ...fields, ringSeconds: 601 }, /^must be at most /],
+    [{ ...fields, machineDetection: "premium" }, /^must be one of /],
     [{ ...fields, callReason: "" }, /^must be 1 to 50 printable ASCII characters$/],
     [{ ...fields, callReason: "x".repeat(51) }, /^must be 1 to 50 printable ASCII/],
     [{ ...fields, callReason: "Grüße" }, /^must be 1 to 50 printable ASCII/],

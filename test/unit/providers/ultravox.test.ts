@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseRoute, secretsOf } from "../../../shared/providers/index.ts";
+import { parseRoute, secretsOf } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { ultravoxAnswers, ultravoxLookUps } from "../../support/provider-answers/ultravox.ts";
 import { ultravoxResults } from "../../support/provider-results/ultravox.ts";

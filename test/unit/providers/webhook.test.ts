@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it } from "vitest";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
-import type { Route } from "../../../shared/providers/index.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
+import type { Route } from "../../../shared/calls/route.ts";
 import { saysNotPlaced } from "../../contracts/provider-bench.ts";
 import { aCall } from "../../support/calls.ts";
 import { webhookAnswers } from "../../support/provider-answers/webhook.ts";
@@ -28,7 +28,7 @@ const dialAlong = (
   createProviders(
     { environment, fetch, now: Date.now, print },
     [],
-  )(route).dial({ call, attempt: 1, timeoutSeconds }, route);
+  )(route).dial({ call, attempt: 1, timeoutSeconds, ring: (own) => own }, route);
 const dial = (url: string, environment = {}, timeoutSeconds = 1) =>
   dialAlong({ provider: "webhook", type: "webhook", url }, { environment, timeoutSeconds });
 
@@ -66,7 +66,10 @@ describe("the webhook", () => {
     const tenMinutesAgo = () => Date.now() - 600_000;
     const options = { environment: { WEBHOOK_SECRET }, fetch, now: tenMinutesAgo, print: () => {} };
     const route = { provider: "webhook", type: "webhook", url: receiver.url } as const;
-    await createProviders(options, [])(route).dial({ call, attempt: 1, timeoutSeconds: 1 }, route);
+    await createProviders(
+      options,
+      [],
+    )(route).dial({ call, attempt: 1, timeoutSeconds: 1, ring: (own) => own }, route);
     const [received] = receiver.received;
     const sent = (name: string) => String(received?.headers[name]);
     const headers = {
@@ -145,7 +148,10 @@ describe("the webhook", () => {
         const send = async () => new Response(body, { status, headers });
         const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
         const provider = createProviders(options, [])(route);
-        const outcome = await provider.dial({ call, attempt: 1, timeoutSeconds: 1 }, route);
+        const outcome = await provider.dial(
+          { call, attempt: 1, timeoutSeconds: 1, ring: (own) => own },
+          route,
+        );
         expect([status, saysNotPlaced(outcome)]).toEqual([status, listed.has(status)]);
       }
     }
@@ -221,7 +227,7 @@ describe("the webhook", () => {
     const route = { provider: "webhook", type: "webhook", url: "https://example.com/" } as const;
     const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
     const provider = createProviders(options, [])(route);
-    return provider.dial({ call, attempt: 1, timeoutSeconds: 1 }, route);
+    return provider.dial({ call, attempt: 1, timeoutSeconds: 1, ring: (own) => own }, route);
   }
   const failure = (code: string, syscall?: string) =>
     Object.assign(new Error("with +12025550123 in its message"), { code, syscall });

@@ -4,7 +4,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { type PlanOnStandIns, startStandIns } from "../../../infra/local/provider-stand-ins.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import { missingSecrets } from "../../../shared/dial-plan/secrets.ts";
-import { createProviders } from "../../../shared/providers/create-providers.ts";
+import type { Send } from "../../../shared/lib/http-client.ts";
+import { createProviders } from "../../../shared/providers/providers.ts";
 import { aCallOfText } from "../../support/stand-ins.ts";
 
 const plan = {
@@ -43,7 +44,12 @@ describe("stand-ins of a local run", () => {
     const options = { environment: secrets, fetch, now: Date.now, print: () => undefined };
     const providers = createProviders(options, routes);
     for (const route of routes) {
-      const request = { call: aCallOfText(), attempt: 1, timeoutSeconds: 5 };
+      const request = {
+        call: aCallOfText(),
+        attempt: 1,
+        timeoutSeconds: 5,
+        ring: (own: Send) => own,
+      };
       expect(await providers(route).dial(request, route)).toMatchObject({ kind: "placed" });
     }
     expect(lines[0]).toMatch(/^vapi-eu: stand-in of vapi: POST \/call \{"assistantId":"asst_9",/);

@@ -1,0 +1,89 @@
+import type { Context } from "hono";
+import * as z from "../../../shared/lib/zod.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { UnreachableError } from "../http/port-limits.ts";
+import { foreignCursor } from "../http/cursors.ts";
+import { limit, nextCursor, time, timeOf } from "../http/fields.ts";
+import { declareRoute } from "../http/route.ts";
+
+const auditSchema = z.strictObject({
+  entries: z.array(
+    z.strictObject({
+      at: time,
+      by: z.string(),
+      act: z.string(),
+      target: z.string(),
+      count: z.nullable(z.int()),
+    }),
+  ),
+  cursor: nextCursor,
+});
+export type Audit = z.infer<typeof auditSchema>;
+
+const listAudit = declareRoute({
+  operationId: "listAudit",
+  summary: "The audit log: what operators did, newest first",
+  method: "get",
+  path: "/audit",
+  query: z.strictObject({
+    /** The time and id of an entry, as in its key. */
+    cursor: z.optional(z.string().check(z.regex(/^\d{15}~\w{1,60}$/, foreignCursor))),
+    limit,
+  }),
+  answer: auditSchema,
+  async handle({ deps, query }) {
+    const { documents } = deps;
+    const found = await documents.list("audit", {
+      after: query.cursor?.replace("~", "#"),
+      limit: query.limit,
+      descending: true,
+    });
+    const entries = found.map(({ value: { at, by, act, target, count = null } }) => ({
+      at: timeOf(at),
+      by,
+      act,
+      target,
+      count,
+    }));
+    const last = found.at(-1)?.key.replace("#", "~");
+    return { entries, ...(found.length < query.limit ? {} : { cursor: last }) };
+  },
+});
+
+export const auditRoutes = [listAudit];
+
+/**
+ * Writes an act into the audit log. It is called before the act: an act that is not in the log is not carried out.
+ *
+ * @param target the call, agent, account, request or breaker of the act; never a number
+ * @param count calls or numbers that the act concerns
+ */
+export async function record(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+  act: string,
+  target: string,
+  count?: number,
+): Promise<void> {
+  const { clock, log } = deps;
+  const at = clock.now();
+  const by = c.get("caller").tokenId;
+  const id = deps.randomId();
+  const counted = count === undefined ? {} : { count };
+  const { documents } = deps;
+  const next = {
+    kind: "audit" as const,
+    key: `${String(at).padStart(15, "0")}#${id}`,
+    version: id,
+    value: { at, by, act, target, ...counted },
+    expiresAt: at + deps.retentionMs,
+  };
+  const [isWritten] = await documents.write([{ next, seen: null }]);
+  if (isWritten !== true) throw new UnreachableError("the audit log took no entry");
+  log("info", "audit.recorded", {
+    request_id: c.get("requestId"),
+    token_id: by,
+    reason: act,
+    ...counted,
+  });
+}

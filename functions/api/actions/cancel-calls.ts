@@ -1,0 +1,186 @@
+import type { Context } from "hono";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { batchCallsMax } from "../../../shared/calls/call-request.ts";
+import { callIdOf, callsIn } from "../../../shared/calls/ids.ts";
+import { indexSetOf } from "../../../shared/calls/index-set.ts";
+import { acted } from "../../../shared/calls/transitions.ts";
+import type { CancellationOrder } from "../../../shared/ports/document-kinds.ts";
+import {
+  type Cancellable,
+  cancellationKeyOf,
+  type GivenOrder,
+  isCovered,
+} from "../../../shared/policy/controls.ts";
+import type { CallLedger, Page } from "../../../shared/ports/ledger.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { callIdsOf, rowsOf } from "./request-rows.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
+import { countActs } from "./change-call.ts";
+import { nextCursor } from "../http/fields.ts";
+
+/** Rows of one page, and maximum pages of one answer. */
+export const pageRows = 50;
+export const answerPages = 20;
+
+/** Each answer cancels a part of the calls and has a cursor for the next. */
+export const cancelledSchema = z.strictObject({
+  cancelled: z.int().check(z.describe("Calls that this answer has cancelled")),
+  ordered: z
+    .optional(z.nullable(z.int()))
+    .check(
+      z.describe(
+        "First answer only: calls that the order ends in all, with those of later answers and those still on the queue. A call that is being dialed is not among them. null: not known, as of an agent or of an id that no request has had",
+      ),
+    ),
+  cursor: nextCursor,
+});
+export type Cancelled = z.infer<typeof cancelledSchema>;
+
+/** The calls of a request that an order names. */
+interface Indexes {
+  /** Absent: all calls. */
+  indexes?: readonly number[] | undefined;
+}
+
+/** The client of an order, and the calls of a request that it names. */
+export interface OrderScope extends Indexes {
+  /** The client whose calls alone it ends; null: an operator's order. */
+  client: string | null;
+}
+
+/**
+ * Writes an order, by which the dialer cancels calls that have no row yet. A document has two orders of a client at most:
+ * one for all its calls, and one for those that it has named.
+ */
+export async function giveOrder(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+  what: Cancellable,
+  scope: OrderScope,
+): Promise<GivenOrder | undefined> {
+  const { clock, retentionMs } = deps;
+  const { client, indexes } = scope;
+  const at = clock.now();
+  const by = c.get("caller").tokenId;
+  const { after } = await changeDocument(
+    {
+      name: cancellationKeyOf(what),
+      change(standing) {
+        const { orders = [] } = standing ?? {};
+        const earlier = orderIn(orders, scope);
+        const order = {
+          client,
+          at: Math.max(at, earlier?.at ?? 0),
+          by,
+          indexes: indexes === undefined ? null : indexSetOf(indexes, earlier?.indexes ?? ""),
+        };
+        const others = orders.filter((one) => one !== earlier);
+        return { value: { of: what, orders: [...others, order] }, expiresAt: at + retentionMs };
+      },
+    },
+    deps,
+  );
+  return givenIn(after?.orders, what, scope);
+}
+
+/** Resolves to the order that an earlier request has given; undefined if there is none. */
+export async function standingOrder(
+  { documents }: Pick<RouteDeps, "documents">,
+  what: Cancellable,
+  scope: OrderScope,
+): Promise<GivenOrder | undefined> {
+  const { kind, key } = cancellationKeyOf(what);
+  const found = (await documents.read([{ kind, key }])).get(kind, key);
+  return givenIn(found?.value.orders, what, scope);
+}
+
+function givenIn(
+  orders: readonly CancellationOrder[] | undefined,
+  what: Cancellable,
+  scope: OrderScope,
+): GivenOrder | undefined {
+  const order = orderIn(orders ?? [], scope);
+  return order && { order, as: "agent" in what ? "agent" : "request" };
+}
+
+function orderIn(orders: readonly CancellationOrder[], { client, indexes }: OrderScope) {
+  const isForAll = indexes === undefined;
+  return orders.find((one) => one.client === client && (one.indexes === null) === isForAll);
+}
+
+/**
+ * Cancels rows page by page, newest first, as many as one answer may.
+ *
+ * @param before id below which the pages begin
+ * @returns the number of cancelled rows; `next`, if more may follow below that id
+ */
+export async function cancelPages(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+  given: GivenOrder,
+  before: string | undefined,
+  pageBelow: (before: string | undefined) => Promise<Pick<Page, "rows" | "next">>,
+): Promise<{ cancelled: number; next?: string }> {
+  let below = before;
+  let cancelled = 0;
+  for (let page = 0; page < answerPages; page++) {
+    const { rows, next } = await pageBelow(below);
+    cancelled += await cancelRows(c, deps, given, rows);
+    if (next === undefined) return { cancelled };
+    below = next;
+  }
+  return below === undefined ? { cancelled } : { cancelled, next: below };
+}
+
+/**
+ * Counts what a request's order ends in all: calls that it has cancelled just now, that wait still, and that have no row
+ * yet. Null where nobody knows: no accepted request has the id.
+ *
+ * @param row one of the request's rows; undefined: none stands, and the id alone tells of its calls
+ */
+export async function countOrdered(
+  { requestId, row, indexes }: { requestId: string; row: CallRow | undefined } & Indexes,
+  { given, cancelled }: { given: GivenOrder; cancelled: number },
+  ledger: CallLedger,
+): Promise<number | null> {
+  const total = row?.batchCalls ?? callsIn(requestId);
+  if (total === 0 || total > batchCallsMax) return null;
+  const ids =
+    indexes === undefined
+      ? callIdsOf(requestId, 0, total)
+      : [...new Set(indexes)].flatMap((n) => (n < total ? callIdOf(requestId, n) : []));
+  if (row === undefined) return ids.length;
+  let others = 0;
+  for await (const one of rowsOf(ids, ledger)) {
+    if (one.state !== "WAITING" || !isCovered(one, given)) others += 1;
+  }
+  return ids.length - others + cancelled;
+}
+
+/** Cancels the rows that wait and that the order ends. Returns the number of cancelled rows. */
+export async function cancelRows(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+  given: GivenOrder,
+  rows: readonly CallRow[],
+): Promise<number> {
+  const { ledger, clock, random } = deps;
+  const at = clock.now();
+  const by = c.get("caller").tokenId;
+  const act =
+    given.order.client === null
+      ? ({ to: "CANCELLED" } as const)
+      : ({ to: "CANCELLED", reason: "client" } as const);
+  const changes = rows.flatMap((row) => {
+    if (row.state !== "WAITING" || !isCovered(row, given)) return [];
+    const next = acted(row, act, by, { version: random.version(), at });
+    return next === undefined ? [] : [{ next, seen: row.version }];
+  });
+  if (changes.length === 0) return 0;
+  // A row that another write has changed is left alone: if it waits again, the order cancels it when it is due.
+  const done = await ledger.write(changes);
+  const written = changes.flatMap(({ next }, index) => (done[index] === true ? [next] : []));
+  await countActs(written, deps);
+  return written.length;
+}

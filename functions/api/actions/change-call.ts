@@ -1,0 +1,63 @@
+import type { Context } from "hono";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { type CallAction, statesWhere } from "../../../shared/calls/states.ts";
+import { acted, type OperatorAct } from "../../../shared/calls/transitions.ts";
+import { addCounts } from "../../../shared/policy/state-counts.ts";
+import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { causeForLog } from "../http/port-limits.ts";
+import { problem } from "../http/problem.ts";
+import { record } from "./audit-log.ts";
+
+/**
+ * Writes an operator's decision over the row as it was read. Returns the row that stands thereafter: if another write
+ * came first, the row of that write.
+ */
+export async function act(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+  row: CallRow,
+  decision: OperatorAct,
+  name: string,
+): Promise<CallRow> {
+  const { clock, random } = deps;
+  const write = { version: random.version(), at: clock.now() };
+  const next = acted(row, decision, c.get("caller").tokenId, write);
+  if (next === undefined) return row;
+  await record(c, deps, name, row.id);
+  const { ledger } = deps;
+  if (await isWritten({ next, seen: row.version }, ledger)) {
+    await countActs([next], deps);
+    return next;
+  }
+  return (await ledger.read([row.id])).rows.get(row.id) ?? row;
+}
+
+/** Writes one row. If the answer of the write is lost, the row is read. */
+async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
+  const { id, version } = change.next;
+  try {
+    const [done] = await ledger.write([change]);
+    return done === true;
+  } catch (error) {
+    const standing = (await ledger.read([id])).rows.get(id);
+    if (standing?.version === version) return true;
+    throw error;
+  }
+}
+
+/** Adds written rows to the counts by hour. A failure leaves the counts too low, and has no other effect. */
+export async function countActs(rows: readonly CallRow[], deps: RouteDeps): Promise<void> {
+  const reached = rows.map(({ state }) => state);
+  try {
+    await addCounts(deps.documents, reached, deps.clock.now(), deps.retentionMs);
+  } catch (error) {
+    deps.log("warning", "counts.lost", { count: reached.length, error: causeForLog(error) });
+  }
+}
+
+/** Returns 409: the call is in a state in which this action may not be taken. */
+export function conflict(c: Context, { state }: CallRow, action: CallAction): Response {
+  const from = statesWhere(({ actions }) => actions.includes(action));
+  return problem(c, 409, `The call is ${state}; this is for calls that are ${from.join(" or ")}.`);
+}

@@ -1,0 +1,74 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { isOver } from "../../../shared/calls/states.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
+import type { Progress, RequestProgress } from "../http/context.ts";
+import { UnreachableError } from "../http/port-limits.ts";
+import { callIdsOf, rowsOf } from "./request-rows.ts";
+
+/** Time for which the counts of a request are remembered, for each of its calls: a thousand rows are read a second. */
+const rememberedMsPerCall = 1;
+/** Requests whose counts are remembered at once; the one that was counted first is forgotten. */
+const rememberedMax = 1000;
+/** Time limit for a count that another request has begun. */
+const sharedSecondsMax = 10;
+
+/** Creates a memory without any counts. */
+export function createRequestProgress({
+  ledger,
+  clock,
+}: {
+  ledger: Pick<CallLedger, "read">;
+  clock: { now(): number };
+}): RequestProgress {
+  const remembered = new Map<string, { until: number; progress: Promise<Progress> }>();
+  return {
+    of(requestId, total) {
+      const now = clock.now();
+      const standing = remembered.get(requestId);
+      if (standing !== undefined && now < standing.until) return shared(standing.progress);
+      const progress = progressIn(rowsOf(callIdsOf(requestId, 0, total), ledger), total, now);
+      const entry = { until: now + total * rememberedMsPerCall, progress };
+      remembered.delete(requestId); // Map.set alone would leave it at its place
+      remembered.set(requestId, entry);
+      const [first] = remembered.keys();
+      if (remembered.size > rememberedMax && first !== undefined) remembered.delete(first);
+      progress.catch(() => {
+        if (remembered.get(requestId) === entry) remembered.delete(requestId);
+      });
+      return progress;
+    },
+    forget: (requestId) => remembered.delete(requestId),
+  };
+}
+
+/** Waits for a count that another request has begun. On Workers it never ends if that request's client hangs up. */
+function shared(progress: Promise<Progress>): Promise<Progress> {
+  return withTimeLimit(progress, sharedSecondsMax).catch((cause: unknown) => {
+    throw new UnreachableError("the count of another request failed", { cause });
+  });
+}
+
+/**
+ * Counts the rows of a request.
+ *
+ * @param rows all its rows; they may be large, so that no more than a part is held
+ * @param total its calls, with a row or without
+ * @param now milliseconds since the epoch
+ */
+export async function progressIn(
+  rows: Iterable<CallRow> | AsyncIterable<CallRow>,
+  total: number,
+  now: number,
+): Promise<Progress> {
+  const byState: Progress["counts"]["by_state"] = {};
+  const byResult: Progress["counts"]["by_result"] = {};
+  let ended = 0;
+  for await (const row of rows) {
+    byState[row.state] = (byState[row.state] ?? 0) + 1;
+    const status = row.result?.status;
+    if (status !== undefined) byResult[status] = (byResult[status] ?? 0) + 1;
+    if (isOver(row, now)) ended += 1;
+  }
+  return { counts: { by_state: byState, by_result: byResult }, finished: ended === total };
+}

@@ -1,0 +1,22 @@
+import type { DocumentKey, Documents } from "../../../shared/ports/documents.ts";
+
+/**
+ * Removes documents as they are now. It does not try again where another write comes first: a request that stood still
+ * would remove what an operator has put back since.
+ *
+ * @returns true if none of them stands thereafter
+ */
+export async function removeDocuments(
+  keys: readonly DocumentKey[],
+  documents: Documents,
+): Promise<boolean> {
+  const read = await documents.read(keys);
+  const removals = keys.flatMap(({ kind, key }) => {
+    const standing = read.get(kind, key);
+    return standing === undefined ? [] : [{ kind, key, seen: standing.version }];
+  });
+  if (removals.length === 0) return true;
+  await documents.remove(removals);
+  const left = await documents.read(removals);
+  return removals.every(({ kind, key }) => left.get(kind, key) === undefined);
+}

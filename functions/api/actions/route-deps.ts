@@ -1,0 +1,17 @@
+import { tellingLedger } from "../../../shared/events/outbox-ledger.ts";
+import { randomVersion } from "../../../shared/lib/random.ts";
+import type { ApiDeps, RouteDeps } from "../http/context.ts";
+import { createRequestProgress } from "./count-request.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+
+/** Returns what routes need: what they write to the ledger has its events told. */
+export function routeDepsOf(deps: ApiDeps): RouteDeps {
+  const { settings, documents, eventsQueue, clock, randomId, log } = deps;
+  const { plan, hashKey } = settings;
+  const retentionMs = Math.ceil(plan.retentionDays * dayMs);
+  const random = { version: () => randomVersion(randomId()) };
+  const telling = { plan, documents, eventsQueue, clock, random, log };
+  const ledger = tellingLedger(deps.ledger, telling);
+  const progress = createRequestProgress(deps);
+  return { ...deps, ledger, plan, hashKey, retentionMs, random, progress };
+}

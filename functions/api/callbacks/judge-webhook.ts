@@ -1,0 +1,72 @@
+import type { KeyObject } from "node:crypto";
+import type { Context } from "hono";
+import type { LogFields } from "../../../shared/lib/log.ts";
+import type { SignedCallback } from "../../../shared/providers/provider.ts";
+import { toldByWebhook } from "../../../shared/providers/webhook.ts";
+import type { ApiDeps, ApiEnv } from "../http/context.ts";
+import { problem, unprocessable } from "../http/problem.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
+
+/** Returns the answer to a webhook's callback that its sender must mend; undefined for one that is to be queued. */
+export type Judge = (c: Context<ApiEnv>, signed: SignedCallback) => Response | undefined;
+
+/** Interval between a process's alarms about callbacks that do not verify. */
+const alarmEveryMs = hourMs;
+
+/**
+ * Creates the judge of webhooks' callbacks: 401 for a wrong signature, 422 for a signed body that is not in its form.
+ * The dialer, which acts upon them, verifies them again.
+ */
+export function createJudge({ settings, clock, log }: ApiDeps): Judge {
+  let alarmedAt = -Infinity;
+  const levelNow = () => {
+    const now = clock.now();
+    if (now - alarmedAt < alarmEveryMs) return "warning";
+    alarmedAt = now;
+    return "alarm";
+  };
+  return (c, signed) => {
+    const { account, call } = c.get("callback");
+    const fields = fieldsOf(c);
+    let key: KeyObject | undefined;
+    try {
+      key = settings.callbackKeyOf(account);
+    } catch (error) {
+      log("alarm", "settings.invalid", { ...fields, problem: messageOf(error) });
+      const detail = "The secret of this account is missing or wrong here. Send it again.";
+      return problem(c, 503, detail, { headers: { "retry-after": "60" } });
+    }
+    const told = toldByWebhook(signed, key, call?.id);
+    if (told.kind === "told") return undefined;
+    if (told.kind === "unverified") {
+      log(levelNow(), "callback.unverified", { ...fields, problem: told.error.header });
+      const detail = "The callback is not signed for this call: see errors.";
+      const headers = { "www-authenticate": "Standard-Webhooks" };
+      return problem(c, 401, detail, { errors: [told.error], headers });
+    }
+    return refuseBody(c, told.errors, log);
+  };
+}
+
+/** Answers 422 to a body that is not in its form. */
+export function refuseBody(
+  c: Context<ApiEnv>,
+  errors: { pointer: string; detail: string }[],
+  log: ApiDeps["log"],
+): Response {
+  const words = errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
+  log("warning", "callback.malformed", { ...fieldsOf(c), problem: words.join("; ") });
+  return unprocessable(c, errors);
+}
+
+/** Returns what the log says of a callback in every event. */
+export function fieldsOf(c: Context<ApiEnv>): LogFields {
+  const { account, call } = c.get("callback");
+  return {
+    request_id: c.get("requestId"),
+    provider: account,
+    ...(call === undefined ? {} : { call_id: call.id }),
+  };
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : "unreadable");

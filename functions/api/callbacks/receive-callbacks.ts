@@ -1,0 +1,144 @@
+import type { Context, Hono, MiddlewareHandler } from "hono";
+import { typeOfAccount } from "../../../shared/dial-plan/routes.ts";
+import { callbackCheck, type CallbackSubject } from "../../../shared/settings/callback-url.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
+import { callbackHeadersOf } from "../../../shared/providers/routes.ts";
+import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import type { ApiDeps, ApiEnv } from "../http/context.ts";
+import { readAtMost } from "../http/read-json.ts";
+import { problem } from "../http/problem.ts";
+import { createJudge, fieldsOf, type Judge, refuseBody } from "./judge-webhook.ts";
+
+type Callback = Extract<EventMessage, { kind: "callback" }>;
+
+/** Maximum size of a callback's body that is read. A longer one is a hint all the same, but for a webhook's. */
+const bodyBytesMax = 64 * 1024;
+/** Time limit for a callback's body. A slower one is to be sent again: what it tells would be lost. */
+const bodySecondsMax = 5;
+
+/**
+ * Adds the paths at which providers tell of a call's end. A callback is a hint: it goes onto the events queue, and the
+ * dialer reads the provider's record. A webhook's tells the result itself, so that its sender learns what is wrong with
+ * it. The last part of the path is a code that only this service can make.
+ *
+ * @param identify the middleware that gives a request its id
+ */
+export function addCallbacks(
+  app: Hono<ApiEnv>,
+  deps: ApiDeps,
+  identify: MiddlewareHandler<ApiEnv>,
+): void {
+  const judge = createJudge(deps);
+  app.all("/callbacks/*", refuseForged(deps), identify, (c) => takeCallback(c, deps, judge));
+}
+
+/**
+ * Answers forged callbacks 404, before anything else is done for them: nothing is read, queued or logged. Anybody can
+ * send these, so the answer is the cheapest that there is, without a body or a request id.
+ */
+function refuseForged({ settings: { plan, hashKey } }: ApiDeps): MiddlewareHandler<ApiEnv> {
+  const isRight = callbackCheck(hashKey);
+  return async (c, next) => {
+    const address = addressOf(c.req.path);
+    if (address === undefined || !isRight(address)) return c.body(null, 404);
+    const type = typeOfAccount(address.subject.account, plan);
+    if (type === undefined) return c.body(null, 404); // the plan has had this account
+    c.set("callback", { ...address.subject, type });
+    return next();
+  };
+}
+
+/** The path of an address. No part of it needs percent encoding. */
+const pathPattern = /^\/callbacks\/([\w-]{1,64})(?:\/(\w{1,64})\/(\w{1,64}))?\/([\w-]{22})$/;
+
+/** Returns what a path says; undefined if no address looks like it. */
+function addressOf(path: string): { subject: CallbackSubject; code: string } | undefined {
+  const [, account, id, claim, code] = pathPattern.exec(path) ?? [];
+  if (account === undefined || code === undefined) return undefined;
+  const call = id === undefined || claim === undefined ? undefined : { id, claim };
+  return { subject: { account, call }, code };
+}
+
+async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps, judge: Judge): Promise<Response> {
+  const { eventsQueue, log } = deps;
+  if (c.req.method !== "POST") {
+    return problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } });
+  }
+  const fields = fieldsOf(c);
+  const again = (why: string) =>
+    problem(c, 503, `${why} Send it again.`, { headers: { "retry-after": "30" } });
+  const message = await messageOf(c, deps, judge);
+  if (message instanceof Response) return message;
+  if (message === "slow") {
+    log("warning", "callback.slow", fields);
+    return again("The body did not come in time.");
+  }
+  try {
+    await eventsQueue.send(message);
+  } catch (error) {
+    log("alarm", "queue.unreachable", { ...fields, error: errorForLog(error) });
+    return again("The queue did not take the callback.");
+  }
+  log("info", "callback.taken", fields);
+  return c.body(null, 204);
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Reads the body's text, or says why there is none. */
+async function bodyOf(
+  c: Context<ApiEnv>,
+): Promise<{ text: string } | { text?: never; detail: string } | "slow"> {
+  const reading = readAtMost(c, bodyBytesMax).then(
+    (bytes) =>
+      bytes === undefined ? { detail: `must be at most ${bodyBytesMax} bytes` } : textIn(bytes),
+    () => ({ detail: "must come whole" }),
+  );
+  return withTimeLimit(reading, bodySecondsMax).catch(() => "slow" as const);
+}
+
+function textIn(bytes: Uint8Array): { text: string } | { detail: string } {
+  try {
+    return { text: decoder.decode(bytes) };
+  } catch {
+    return { detail: "must be UTF-8" };
+  }
+}
+
+/** A call's id, which providers repeat in their callbacks. */
+const callIdPattern = /call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}/;
+
+/**
+ * Composes the message, or the answer to a callback that its sender must mend. The address of one call says all that a
+ * hint needs, so that the body is read only where it is signed, or where an account's calls share an address: then it
+ * names the call.
+ */
+async function messageOf(
+  c: Context<ApiEnv>,
+  { clock, log }: ApiDeps,
+  judge: Judge,
+): Promise<Callback | Response | "slow"> {
+  const { account, call, type } = c.get("callback");
+  const hint: Callback = { kind: "callback", account, ...(call === undefined ? {} : { call }) };
+  const signing = callbackHeadersOf(type);
+  if (signing === undefined && call !== undefined) return hint;
+  const receivedAt = clock.now();
+  const read = await bodyOf(c);
+  if (read === "slow") return "slow";
+  const { text: body } = read;
+  const isJudged = type === "webhook";
+  if (body === undefined) {
+    return isJudged ? refuseBody(c, [{ pointer: "", detail: read.detail }], log) : hint;
+  }
+  if (signing === undefined) {
+    const [callId] = callIdPattern.exec(body) ?? [];
+    return callId === undefined ? hint : { ...hint, callId };
+  }
+  const headers = signing.flatMap((name) => {
+    const value = c.req.header(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const signed = { body, headers: Object.fromEntries(headers), receivedAt };
+  return (isJudged ? judge(c, signed) : undefined) ?? { ...hint, signed };
+}

@@ -1,0 +1,90 @@
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { servedAt } from "../../../shared/policy/dispatcher.ts";
+import { comparePlaces } from "../../../shared/ports/ledger.ts";
+import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
+import type { Bearing } from "../../../shared/policy/decide.ts";
+import { momentOf, type Pace } from "../../../shared/telephony/rate.ts";
+import { copyOfServed, createTurns } from "../../../shared/policy/turns.ts";
+import type { Queued } from "./queued.ts";
+
+/** The calls of a forecast that wait for one account, in the order in which they are served. */
+export interface AccountQueue {
+  add(item: Queued): void;
+  /** Time at which the next call is served, in milliseconds since the epoch; undefined: none waits. */
+  nextAt(): number | undefined;
+  /** Removes the call that is served at `nextAt()`, and uses its turn and its permit. */
+  take(): Queued | undefined;
+  /** Gives turn and permit of the call that was taken last back: a dispatcher hands out no call that is closed. */
+  giveBack(): void;
+}
+
+const unpaced: Pace = { intervalUs: 0, burst: 1 };
+
+/**
+ * Creates the queue of an account. Calls that go at once are served first. All others are served when they are due, in
+ * the dispatcher's turns.
+ *
+ * @param from time before which nothing is served, in milliseconds since the epoch
+ */
+export function createAccountQueue(
+  account: string,
+  items: readonly Queued[],
+  { plan, documents }: Bearing,
+  from: number,
+): AccountQueue {
+  const pace = (items[0] && accountOf(items[0].route, plan).pace) ?? unpaced;
+  const { kind, key } = paceKeyOf(account);
+  const turn = servedAt(account, documents);
+  const turns = createTurns<Queued>(turn);
+  const atOnce = items.filter(({ isAtOnce }) => isAtOnce);
+  /** The calls that are not due yet, behind those that were taken out. */
+  const later = items.filter(({ isAtOnce }) => !isAtOnce).toSorted(comparePlaces);
+  let taken = 0;
+  /** Number of calls that are due. */
+  let due = atOnce.length;
+  let served = { at: from, arrivalUs: documents.get(kind, key)?.value.arrivalUs ?? 0 };
+  let before = { arrivalUs: served.arrivalUs, turn: copyOfServed(turn) };
+
+  const nextServed = (): typeof served | undefined => {
+    const dueAt = due > 0 ? served.at : later[taken]?.dueAt;
+    if (dueAt === undefined) return undefined;
+    const notBefore = Math.max(served.at, dueAt);
+    const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
+    return { at: momentOf(baseUs, 0, pace, notBefore), arrivalUs: baseUs + pace.intervalUs };
+  };
+  return {
+    add(item) {
+      later.splice(positionIn(later, taken, item), 0, item);
+    },
+    nextAt: () => nextServed()?.at,
+    take() {
+      before = { arrivalUs: served.arrivalUs, turn: copyOfServed(turn) };
+      served = nextServed() ?? served;
+      for (let item = later[taken]; item !== undefined; item = later[taken]) {
+        if (item.dueAt > served.at) break;
+        taken += 1;
+        turns.add(item.backlog, [item]);
+        due += 1;
+      }
+      const next = atOnce.shift() ?? turns.next()?.item;
+      if (next !== undefined) due -= 1;
+      return next;
+    },
+    giveBack() {
+      served.arrivalUs = before.arrivalUs;
+      Object.assign(turn, before.turn);
+    },
+  };
+}
+
+/** Returns the position of an item in a sorted list, at `from` at the earliest. */
+function positionIn(list: readonly Queued[], from: number, item: Queued): number {
+  let [low, high] = [from, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const other = list[middle];
+    if (other !== undefined && comparePlaces(other, item) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

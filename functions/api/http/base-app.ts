@@ -1,0 +1,67 @@
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { createRequestId } from "../../../shared/calls/ids.ts";
+import { ConflictError } from "../../../shared/ports/change-document.ts";
+import type { ApiEnv, UncheckedApiDeps } from "./context.ts";
+import { causeForLog, UnreachableError } from "./port-limits.ts";
+import { problem } from "./problem.ts";
+
+/** Creates an app without routes. It answers what is not there, and what fails. */
+export function createBaseApp({
+  log,
+  ...ids
+}: Pick<UncheckedApiDeps, "log" | "clock" | "randomId">): Hono<ApiEnv> {
+  const app = new Hono<ApiEnv>();
+  app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
+  app.onError((error, c) => {
+    // A request whose part could not be loaded has no id yet.
+    const known: string | undefined = c.get("requestId");
+    const fields = { request_id: known ?? identify(c, ids), error: causeForLog(error) };
+    if (error instanceof UnreachableError || error instanceof ConflictError) {
+      log("alarm", "ledger.unreachable", fields);
+      const detail = "The ledger cannot be reached. What was asked may have been done: look again.";
+      return problem(c, 503, detail, { headers: { "retry-after": "5" } });
+    }
+    log("alarm", "api.failed", fields);
+    return problem(c, 500, "The service failed. Its log has the request id.");
+  });
+  return app;
+}
+
+/** Gives a request its id. Problems then have it in their headers. */
+export function identify(
+  c: Context<ApiEnv>,
+  { clock, randomId }: Pick<UncheckedApiDeps, "clock" | "randomId">,
+): string {
+  const requestId = createRequestId(clock.now(), randomId());
+  c.set("requestId", requestId);
+  return requestId;
+}
+
+/** Creates the middleware that gives a request its id, which its answer has in a header. */
+export function identifyRequests(
+  deps: Pick<UncheckedApiDeps, "clock" | "randomId">,
+): MiddlewareHandler<ApiEnv> {
+  return (c, next) => {
+    c.header("x-request-id", identify(c, deps));
+    return next();
+  };
+}
+
+/**
+ * Adds a part, which answers all requests of the path by itself. It is created by the first one, or by a later one where
+ * that fails.
+ */
+export function addPart(
+  app: Hono<ApiEnv>,
+  path: string,
+  create: () => Promise<Hono<ApiEnv>>,
+): void {
+  let part: Promise<Hono<ApiEnv>> | undefined;
+  app.all(path, async (c) => {
+    part ??= create().catch((error: unknown) => {
+      part = undefined;
+      throw error;
+    });
+    return (await part).fetch(c.req.raw);
+  });
+}

@@ -1,0 +1,132 @@
+import type { Hono } from "hono";
+import type { ResultStatus } from "../../../shared/calls/call-result.ts";
+import type { CallRequest } from "../../../shared/calls/call-request.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import type { Documents } from "../../../shared/ports/documents.ts";
+import type { CallLedger } from "../../../shared/ports/ledger.ts";
+import type { CallbackSubject } from "../../../shared/settings/callback-url.ts";
+import type { Log } from "../../../shared/lib/log.ts";
+import type { CallQueue } from "../../../shared/ports/queue.ts";
+import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import type { ApiSettings, Settings } from "../../../shared/settings/settings.ts";
+import type { Caller, ClientRight } from "../../../shared/settings/tokens.ts";
+
+/** Names of the files that the build makes and the API serves: the operator's console and the OpenAPI documents. */
+export type ServedFile =
+  | "page.html"
+  | "page.js"
+  | "page.css"
+  | "docs.html"
+  | "openapi.json"
+  | "operator-openapi.json";
+
+/**
+ * Loads the parts of the API that few requests are of. A platform with chunks loads each by its first request, so that
+ * no start has to read it; in a single bundle, importing late would only make the bundle larger.
+ */
+export interface Parts {
+  /** Creates the operator's console and API, below `/operator`. */
+  operator(): Promise<
+    (
+      deps: ApiDeps | undefined,
+      others: OtherDeps & { operatorOf: NonNullable<ApiDeps["operatorOf"]> },
+    ) => Hono<ApiEnv>
+  >;
+  /** Creates what clients may ask about their requests, below `/v1/requests`. */
+  requests(): Promise<(deps: ApiDeps | undefined, others: OtherDeps) => Hono<ApiEnv>>;
+}
+
+/** Dependencies that are there though the settings are wrong. */
+export type OtherDeps = Omit<ApiDeps, "settings">;
+
+/** Dependencies of the API on the platform it runs on. Its settings are right. */
+export interface ApiDeps {
+  queue: CallQueue;
+  /** Queue of providers' callbacks. */
+  eventsQueue: CallQueue<EventMessage>;
+  ledger: CallLedger;
+  documents: Documents;
+  settings: ApiSettings;
+  /** Resolves a client's token; `now` is in milliseconds since the epoch. */
+  callerOf(token: string, now: number): Caller | undefined;
+  /** Returns the agents that the tokens of a client may call for, `*` being all; empty where it has no valid token. */
+  agentsOf(client: string, now: number): string[];
+  /** Rights beyond `call` that the deployment lets clients' tokens have. Absent: none. */
+  clientRights?: readonly ClientRight[] | undefined;
+  /** Resolves an operator's token. Undefined disables the operator API. */
+  operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;
+  /**
+   * Resolves to the contents of a served file. They are beside the API, not in its bundle, which each start has to read:
+   * the assets of the Worker, or files beside the Lambda's handler. Rejects if it was not deployed.
+   */
+  readServed(name: ServedFile): Promise<string | ReadableStream>;
+  parts: Parts;
+  clock: {
+    /** Current time in milliseconds since the epoch. */
+    now(): number;
+  };
+  /** Returns a fresh UUID (version 4) without its hyphens: 32 hex digits. */
+  randomId(): string;
+  log: Log;
+}
+
+/** Dependencies as an entry has them, before it is known that the settings are right. */
+export type UncheckedApiDeps = Omit<ApiDeps, "settings"> & { settings: Settings<ApiSettings> };
+
+/** Counts of what became of a request's calls. */
+export interface Progress {
+  counts: {
+    by_state: Partial<Record<CallState, number>>;
+    by_result: Partial<Record<ResultStatus, number>>;
+  };
+  finished: boolean;
+}
+
+/** Counts of requests, remembered for a time in this process. */
+export interface RequestProgress {
+  /**
+   * Resolves to the progress of a request, as it was at most a millisecond for each of its calls ago. So whoever asks
+   * again and again has a thousand rows a second read for it, and asks at the same time share one count.
+   *
+   * @param total calls of the request
+   */
+  of(requestId: string, total: number): Promise<Progress>;
+  /** Forgets a request's counts: its caller has changed its calls. */
+  forget(requestId: string): void;
+}
+
+/** Dependencies of the routes that read or change calls, with more of the settings. */
+export interface RouteDeps extends ApiDeps {
+  plan: DialPlan;
+  /** Time for which the plan keeps ended calls, in milliseconds. */
+  retentionMs: number;
+  /** Key for the hashes of numbers. */
+  hashKey: string;
+  random: {
+    /** Returns a fresh version of a row or document. */
+    version(): string;
+  };
+  /** Counts of requests that were asked for lately. */
+  progress: RequestProgress;
+}
+
+/** A request to `/v1/calls` or `/v1/calls/batch` whose body has passed its schema. */
+export interface Posted {
+  requestId: string;
+  caller: Caller;
+  /** The body's bytes and text, and its value, which has passed the schema as it is. */
+  bytes: Uint8Array;
+  text: string;
+  body: CallRequest | CallRequest[];
+}
+
+/** Request-scoped values that the middleware sets for handlers. */
+export interface ApiEnv {
+  Variables: {
+    requestId: string;
+    caller: Caller;
+    /** Subject of a provider's callback, and the type of its account. */
+    callback: CallbackSubject & { type: string };
+  };
+}

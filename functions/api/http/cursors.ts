@@ -1,0 +1,38 @@
+import * as z from "../../../shared/lib/zod.ts";
+
+/** The error of a cursor that is from no answer. */
+export const foreignCursor = "must be a cursor of an earlier answer";
+const cursorCharactersMax = 3000;
+
+/** A cursor in a list of calls: the `next` of the ledger. */
+export const callCursor = z.string().check(z.regex(/^call_\w{1,60}$/, foreignCursor));
+
+/** A position in a backlog: the due time and id of its last call that has been read. */
+export const duePlaceSchema = z.strictObject({ dueAt: z.number(), id: z.string() });
+
+/** Encodes a position as a cursor, opaque to clients. */
+export function opaqueCursorOf(place: object): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
+}
+
+/** Returns a schema that decodes the cursors of `opaqueCursorOf` for positions of the given schema. */
+export function opaqueCursorTo<Place>(schema: z.ZodMiniType<Place>) {
+  return z.pipe(
+    z.string().check(z.maxLength(cursorCharactersMax)),
+    z.transform((text, { issues }): Place => {
+      const json = Buffer.from(text, "base64url").toString();
+      const { data } = schema.safeParse(jsonIn(json));
+      if (data !== undefined) return data;
+      issues.push({ code: "custom", message: foreignCursor, input: text });
+      return z.NEVER;
+    }),
+  );
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

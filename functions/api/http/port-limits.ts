@@ -1,0 +1,63 @@
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { CallQueue } from "../../../shared/ports/queue.ts";
+import type { MessageText } from "../../../shared/ports/request-message.ts";
+import type { Message } from "../../../shared/ports/call-messages.ts";
+import { withTimeLimit, withTimeLimits } from "../../../shared/lib/time-limit.ts";
+import type { UncheckedApiDeps } from "./context.ts";
+
+/** Time limit of one call to the ledger or its documents. */
+const ledgerSecondsMax = 4;
+/** Time limit of one send. Two sends and two calls to the ledger stay within the 30 s of a gateway. */
+const sendSecondsMax = 10;
+/** Time limit of sending a callback on: providers wait some 15 s for an answer, and then call back again. */
+const eventSendSecondsMax = 8;
+
+/** The ledger or its documents failed, or did not answer in time. The operation may have taken effect. */
+export class UnreachableError extends Error {}
+
+/**
+ * Wraps the dependencies so that each call to the ledger or its documents has a time limit, and fails as an
+ * UnreachableError. A send to the events queue has a time limit too.
+ */
+export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
+  return {
+    ...deps,
+    ledger: limited(deps.ledger),
+    documents: limited(deps.documents),
+    eventsQueue: withTimeLimits(deps.eventsQueue, eventSendSecondsMax),
+  };
+}
+
+/** Sends a message, and repeats a failed send once. Ids are fixed, so the dialer drops duplicates. */
+export async function enqueue(queue: CallQueue, message: Message | MessageText): Promise<void> {
+  const send = () => withTimeLimit(queue.send(message), sendSecondsMax);
+  try {
+    await send();
+  } catch {
+    await send();
+  }
+}
+
+function limited<Port extends object>(port: Port): Port {
+  return new Proxy(withTimeLimits(port, ledgerSecondsMax), {
+    get(target, name, receiver) {
+      const method: unknown = Reflect.get(target, name, receiver);
+      if (typeof method !== "function") return method;
+      return (...values: unknown[]) =>
+        reached(Promise.resolve(Reflect.apply(method, target, values) as unknown));
+    },
+  });
+}
+
+async function reached<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new UnreachableError("the ledger cannot be reached", { cause });
+  }
+}
+
+/** Returns the loggable part of an error, or of the cause of an UnreachableError. */
+export function causeForLog(error: unknown): string {
+  return errorForLog(error instanceof UnreachableError ? (error.cause ?? error) : error);
+}

@@ -1,0 +1,26 @@
+import * as z from "../../../shared/lib/zod.ts";
+
+/** The body of a problem. No answer is judged by the schema, so it is in a file that no bundle contains. */
+export const problemSchema = z
+  .object({
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    errors: z.optional(
+      z.array(
+        z.object({
+          pointer: z.optional(z.string()),
+          parameter: z.optional(z.string()),
+          header: z.optional(z.string()),
+          detail: z.string(),
+        }),
+      ),
+    ),
+  })
+  .check(
+    z.meta({
+      id: "Problem",
+      description: "RFC 9457. What is wrong and where, never what the value was.",
+    }),
+  );
+export type Problem = z.infer<typeof problemSchema>;

@@ -1,0 +1,23 @@
+import { createMiddleware } from "hono/factory";
+import type { ClientRight } from "../../../shared/settings/tokens.ts";
+import type { ApiEnv } from "./context.ts";
+import { problem } from "./problem.ts";
+
+/**
+ * Admits authenticated callers whose token has a right; any other is answered 403.
+ *
+ * @param served rights that the deployment lets tokens have. On AWS the function may not read a call without them
+ */
+export function requireRight(right: ClientRight, served: readonly ClientRight[]) {
+  const headers = { "www-authenticate": `Bearer error="insufficient_scope", scope="${right}"` };
+  return createMiddleware<ApiEnv>(async (c, next) => {
+    if (!c.get("caller").rights.includes(right)) {
+      return problem(c, 403, `The token does not have the right "${right}".`, { headers });
+    }
+    if (!served.includes(right)) {
+      const detail = `This deployment lets no token have the right "${right}": its clientRights lack it.`;
+      return problem(c, 403, detail, { headers });
+    }
+    return next();
+  });
+}

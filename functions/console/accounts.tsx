@@ -1,0 +1,281 @@
+import { standsBy } from "../../shared/calls/stands-by.ts";
+import type { Backlogs, BacklogView } from "../api/operator/backlogs.ts";
+import type { Pauses, PauseView } from "../api/operator/pauses.ts";
+import type { PlanInWords } from "../api/operator/plan.ts";
+import { addressOf } from "./address.ts";
+import { BreakerText } from "./breaker.tsx";
+import { Shown, useDesk, useLive } from "./desk.tsx";
+import { Age, countText, Fact, Table, textIn, Time } from "./shared.tsx";
+
+const refreshMs = 10_000;
+/** Names of the reasons that hold a backlog. Circuit breakers are named by their keys. */
+const holds: Record<string, string> = {
+  agent_paused: "agent paused",
+  account_paused: "account paused",
+  route_gone: "no route in the plan",
+};
+
+/** The accounts and agents of the plan: their pace, breakers and pauses, whose calls wait, and the plan's rules in words. */
+export function Accounts() {
+  const plan = useLive<PlanInWords>("/plan", refreshMs);
+  const pauses = useLive<Pauses>("/pauses", refreshMs);
+  const backlogs = useLive<Backlogs>("/backlogs?limit=20", refreshMs);
+  return (
+    <>
+      <section class="card" aria-labelledby="trouble">
+        <h3 id="trouble">Paused</h3>
+        <Shown live={pauses} what="Pauses and circuit breakers">
+          {(data) => <Stopped pauses={data} />}
+        </Shown>
+      </section>
+      <Shown live={plan} what="The dial plan">
+        {(data) => (
+          <>
+            <AccountTable plan={data} pauses={pauses.data} />
+            <AgentTable plan={data} pauses={pauses.data} />
+            <Rules plan={data} />
+          </>
+        )}
+      </Shown>
+      <section class="card" aria-labelledby="waiting">
+        <h3 id="waiting">Whose calls wait</h3>
+        <Shown live={backlogs} what="The backlogs">
+          {(data) => <BacklogTable backlogs={data} />}
+        </Shown>
+      </section>
+    </>
+  );
+}
+
+type Paused = Pick<PauseView, "agent_id" | "account">;
+
+function nameOf({ agent_id, account = "" }: Paused): string {
+  return agent_id === undefined ? `account ${account}` : `agent ${agent_id}`;
+}
+
+/** A button that pauses an agent or an account, or resumes it. */
+function PauseButton({ what, isPaused }: { what: Paused; isPaused: boolean }) {
+  const { ask, attempt } = useDesk();
+  const verb = isPaused ? "Resume" : "Pause";
+  return (
+    <button
+      type="button"
+      onClick={() =>
+        attempt(async () => {
+          await ask(isPaused ? "/resume" : "/pause", what);
+          return `${verb}d: ${nameOf(what)}.`;
+        })
+      }
+    >
+      {verb} <span class="unseen">{nameOf(what)}</span>
+    </button>
+  );
+}
+
+function Stopped({ pauses: { pauses, breakers, other_agents } }: { pauses: Pauses }) {
+  const { ask, attempt } = useDesk();
+  return (
+    <>
+      {pauses.length + breakers.length === 0 ? <p>Nothing is paused.</p> : null}
+      <ul class="rows">
+        {pauses.map(({ at, by, ...what }) => (
+          <li key={nameOf(what)}>
+            <span>
+              <b>{nameOf(what)}</b>, by {by} since <Time at={at} />
+            </span>
+            <PauseButton what={what} isPaused />
+          </li>
+        ))}
+        {breakers.map((breaker) => (
+          <li key={breaker.key}>
+            <BreakerText breaker={breaker} />
+            <button
+              type="button"
+              onClick={() =>
+                attempt(async () => {
+                  await ask("/resume", { breaker: breaker.key });
+                  return `Resumed: ${breaker.key}.`;
+                })
+              }
+            >
+              Resume {breaker.key}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {other_agents ? <PauseOther /> : null}
+    </>
+  );
+}
+
+/** Pauses an agent that the plan does not name. */
+function PauseOther() {
+  const { ask, attempt } = useDesk();
+  return (
+    <form
+      class="line"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const what = { agent_id: textIn(new FormData(event.currentTarget), "agent") };
+        attempt(async () => {
+          await ask("/pause", what);
+          return `Paused: ${nameOf(what)}.`;
+        });
+      }}
+    >
+      <label>
+        Agent that the plan does not name
+        <input name="agent" required autocomplete="off" />
+      </label>
+      <button type="submit">Pause this agent</button>
+    </form>
+  );
+}
+
+function AccountTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | undefined }) {
+  const isOpen = (name: string) =>
+    pauses?.breakers.some(({ key }) => key === `account:${name}`) === true;
+  return (
+    <section class="card" aria-labelledby="accounts">
+      <h3 id="accounts">Accounts</h3>
+      <Table
+        label="Accounts and their pace"
+        columns={["Account", "Type", "Pace", "In use", "Dialing", "Breaker", "Pause or resume"]}
+      >
+        {plan.accounts.map(({ account, name, type, pace, dialing, taken_until, why }) => {
+          const isPaused = pauses?.pauses.some((one) => one.account === account) === true;
+          return (
+            <tr key={name}>
+              <th scope="row">
+                <a href={addressOf("calls", { provider: account })}>{account}</a>
+                {name === account ? null : <span class="hint"> {name}</span>}
+              </th>
+              <td>{type}</td>
+              <td>{pace}</td>
+              <td>
+                {taken_until === null ? (
+                  why === null ? (
+                    "free"
+                  ) : (
+                    standsBy[why]
+                  )
+                ) : (
+                  <>
+                    fully, free <Age at={taken_until} />
+                  </>
+                )}
+              </td>
+              <td>{countText(dialing)}</td>
+              <td>{isOpen(name) ? <b class="problem">open</b> : "closed"}</td>
+              <td>
+                <PauseButton what={{ account }} isPaused={isPaused} />
+              </td>
+            </tr>
+          );
+        })}
+      </Table>
+    </section>
+  );
+}
+
+function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | undefined }) {
+  return (
+    <section class="card" aria-labelledby="agents">
+      <h3 id="agents">Agents</h3>
+      <Table
+        label="Agents and their hours"
+        columns={["Agent", "Account", "Hours", "Calls to a number", "Pause or resume"]}
+      >
+        {plan.agents.map(({ agent_id, account, hours, calls }) => {
+          const isPaused = pauses?.pauses.some((one) => one.agent_id === agent_id) === true;
+          return (
+            <tr key={agent_id}>
+              <th scope="row">
+                {agent_id === "*" ? (
+                  "every other agent"
+                ) : (
+                  <a href={addressOf("calls", { agent_id })}>{agent_id}</a>
+                )}
+              </th>
+              <td>{account}</td>
+              <td>{hours}</td>
+              <td>{calls ?? "no limit of its own"}</td>
+              <td>
+                {agent_id === "*" ? null : <PauseButton what={{ agent_id }} isPaused={isPaused} />}
+              </td>
+            </tr>
+          );
+        })}
+      </Table>
+    </section>
+  );
+}
+
+function Rules({ plan }: { plan: PlanInWords }) {
+  return (
+    <section class="card" aria-labelledby="rules">
+      <h3 id="rules">Rules besides those of the agents</h3>
+      <dl>
+        {plan.rules.map(({ place, hours, calls }) => (
+          <Fact key={place} name={place}>
+            {[hours, calls].filter((text) => text !== null).join("; ")}
+          </Fact>
+        ))}
+        <Fact name="may be called">{plan.destinations}</Fact>
+        {plan.blackout_dates.length === 0 ? null : (
+          <Fact name="nobody is called on">{plan.blackout_dates.join(", ")}</Fact>
+        )}
+        <Fact name="zone of numbers that tell none">
+          {plan.default_time_zone ?? "none: such a call needs its own"}
+        </Fact>
+        <Fact name="not dialed in time">EXPIRED after {plan.expire_after_hours} hours</Fact>
+        <Fact name="of unknown outcome">
+          looked up for {plan.review_after_seconds} s, then to review
+        </Fact>
+        <Fact name="kept for">{plan.retention_days} days</Fact>
+      </dl>
+    </section>
+  );
+}
+
+function BacklogTable({ backlogs: { backlogs, cursor, waiting_most } }: { backlogs: Backlogs }) {
+  if (backlogs.length === 0) return <p>No call waits.</p>;
+  return (
+    <>
+      <Table
+        label="Backlogs"
+        columns={["Agent", "Client", "Account", "Calls", "Oldest due", "Held by", "Stands still"]}
+      >
+        {backlogs.map((backlog) => (
+          <Row
+            key={JSON.stringify([backlog.client, backlog.agent_id])}
+            backlog={backlog}
+            most={waiting_most}
+          />
+        ))}
+      </Table>
+      {cursor === undefined ? null : (
+        <p class="hint">There are more: npm run calls -- backlogs --limit 1000 lists them.</p>
+      )}
+    </>
+  );
+}
+
+function Row({ backlog, most }: { backlog: BacklogView; most: number }) {
+  const { client, agent_id, account, head, waiting, why, held_by } = backlog;
+  return (
+    <tr>
+      <th scope="row">
+        <a href={addressOf("calls", { state: "WAITING", agent_id })}>{agent_id}</a>
+      </th>
+      <td>{client}</td>
+      <td>{account ?? "none"}</td>
+      <td>{countText(waiting, most)}</td>
+      <td>
+        <Age at={head.due_at} />
+      </td>
+      <td>{held_by.map((one) => holds[one] ?? `breaker ${one}`).join(", ")}</td>
+      <td>{why === null ? "" : standsBy[why]}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,41 @@
+import type { BreakerView } from "../api/operator/breaker-views.ts";
+import { Age, Time } from "./shared.tsx";
+
+/** An open circuit breaker: its subject, the code that opened it, and its next probe. */
+export function BreakerText({ breaker }: { breaker: BreakerView }) {
+  const { kind, name, agent_id, client, state, code, opened_at, probe_at, failures } = breaker;
+  const answers = `the ${kind === "receiver" ? "receiver" : "provider"} answers`;
+  return (
+    <span>
+      The circuit breaker{" "}
+      {agent_id === undefined ? (
+        <>
+          of the {kind} <b>{name}</b>
+        </>
+      ) : (
+        <>
+          of the calls of <b>{client}</b> to the agent <b>{agent_id}</b>
+        </>
+      )}{" "}
+      is {state === "open" ? "open" : "half-open"} since <Time at={opened_at} />: {answers}{" "}
+      <code>{code}</code>
+      {failures === null ? "" : `, ${failuresText(failures)}`}.{" "}
+      {state === "open" ? (
+        <>
+          It is probed next <Age at={probe_at} />.
+        </>
+      ) : (
+        "Few calls go at once until more are taken."
+      )}
+    </span>
+  );
+}
+
+function failuresText(failures: NonNullable<BreakerView["failures"]>): string {
+  if ("unanswered" in failures) {
+    return `${failures.unanswered} requests unanswered, ${failures.in_row} in a row`;
+  }
+  return Object.entries(failures.refusals)
+    .map(([code, count]) => `${count} refusals with ${code} in a row`)
+    .join(", ");
+}

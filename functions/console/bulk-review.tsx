@@ -1,0 +1,87 @@
+import { useState } from "preact/hooks";
+import type { CallView } from "../api/operator/call-view.ts";
+import { Confirm } from "./confirm.tsx";
+import { decide, type Decision, decisionNames, decisions } from "./decisions.tsx";
+import { messageOf, useDesk } from "./desk.tsx";
+
+/** Calls of one agent that need review for one reason. */
+interface Group {
+  name: string;
+  calls: CallView[];
+}
+
+/** Returns the groups of calls of the same agent and reason, the largest first. */
+function groupsOf(calls: readonly CallView[]): Group[] {
+  const groups = new Map<string, CallView[]>();
+  for (const call of calls) {
+    const name = `${call.agent_id}, ${call.reason}`;
+    groups.set(name, [...(groups.get(name) ?? []), call]);
+  }
+  return [...groups]
+    .map(([name, grouped]) => ({ name, calls: grouped }))
+    .toSorted((one, other) => other.calls.length - one.calls.length);
+}
+
+/** Decisions about all calls of an agent that need review for one reason. Their count is typed in to confirm. */
+export function BulkReview({ calls, hasMore }: { calls: readonly CallView[]; hasMore: boolean }) {
+  const { ask, attempt, say } = useDesk();
+  const [asked, setAsked] = useState<{ group: Group; decision: Decision }>();
+  const carryOut = ({ group, decision }: { group: Group; decision: Decision }) =>
+    attempt(async () => {
+      const failed: string[] = [];
+      for (const [index, call] of group.calls.entries()) {
+        // One call's refusal, as when somebody else has decided it, leaves the others to be decided.
+        await decide(ask, call.id, decision).catch((error: unknown) =>
+          failed.push(messageOf(error)),
+        );
+        if (index % 10 === 9) say(`${index + 1} of ${group.calls.length} done …`);
+      }
+      const done = `${group.calls.length - failed.length} calls decided: ${decisions[decision].label}.`;
+      return failed.length === 0 ? done : `${done} ${failed.length} were refused: ${failed[0]}`;
+    });
+  return (
+    <section class="card" aria-labelledby="bulk">
+      <h3 id="bulk">Decide many at once</h3>
+      <ul class="rows">
+        {groupsOf(calls).map((group) => (
+          <li key={group.name}>
+            <span>
+              <b>{group.calls.length}</b> of {group.name}
+            </span>
+            <span class="line">
+              {decisionNames.map((name) => (
+                <button
+                  key={name}
+                  type="button"
+                  class={name === "redial" ? "grave" : undefined}
+                  aria-label={`${decisions[name].label}: all ${group.calls.length} of ${group.name}`}
+                  onClick={() => setAsked({ group, decision: name })}
+                >
+                  {decisions[name].label}
+                </button>
+              ))}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {hasMore ? (
+        <p class="hint">
+          These are the newest {calls.length}; the others follow when they are decided.
+        </p>
+      ) : null}
+      {asked === undefined ? null : (
+        <Confirm
+          title={`${decisions[asked.decision].label}: all ${asked.group.calls.length} of ${asked.group.name}?`}
+          yes={`Decide ${asked.group.calls.length} calls`}
+          count={asked.group.calls.length}
+          act={() => carryOut(asked)}
+          close={() => setAsked(undefined)}
+        >
+          {asked.decision === "redial" ? (
+            <p>Each number is called again, also where the first call was placed after all.</p>
+          ) : null}
+        </Confirm>
+      )}
+    </section>
+  );
+}

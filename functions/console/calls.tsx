@@ -1,0 +1,261 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { indexOf } from "../../shared/calls/ids.ts";
+import { callStates } from "../../shared/calls/states.ts";
+import type { CallView } from "../api/operator/call-view.ts";
+import type { CallsPage } from "../api/operator/calls.ts";
+import { addressOf, go, type Place } from "./address.ts";
+import { Confirm } from "./confirm.tsx";
+import { messageOf, useDesk } from "./desk.tsx";
+import { OneCall } from "./one-call.tsx";
+import { cancelAll } from "./one-request.tsx";
+import { StateName, Table, textIn, Time } from "./shared.tsx";
+
+/** Fields of the filter, which stand in the address, and their labels. */
+const fields = {
+  agent_id: "Agent",
+  provider: "Account",
+  reason: "Reason",
+  request_id: "Request",
+} as const;
+
+/** The list of calls. Its filter stands in the address, but for a number, which no address may hold. */
+export function Calls({ place }: { place: Place }) {
+  const { call: opened, ...filter } = place.query;
+  const [number, setNumber] = useState("");
+  const isOpen = opened !== undefined;
+  return (
+    <div class={isOpen ? "beside open" : "beside"}>
+      <div class="card list">
+        <States filter={filter} />
+        <Search filter={filter} number={number} setNumber={setNumber} />
+        <Found
+          key={JSON.stringify([filter, number])}
+          filter={filter}
+          number={number}
+          opened={opened}
+        />
+      </div>
+      {isOpen ? <OneCall key={opened} id={opened} closeTo={addressOf("calls", filter)} /> : null}
+    </div>
+  );
+}
+
+type Filter = Readonly<Record<string, string>>;
+
+function States({ filter }: { filter: Filter }) {
+  const { state = "" } = filter;
+  const link = (chosen: string, name: ComponentChildren) => (
+    <li key={chosen}>
+      <a
+        class="tab"
+        href={addressOf("calls", { ...filter, state: chosen })}
+        aria-current={state === chosen ? "true" : undefined}
+      >
+        {name}
+      </a>
+    </li>
+  );
+  return (
+    <nav aria-label="States">
+      <ul class="tabs">
+        {link("", "All")}
+        {callStates.map((one) => link(one, <StateName state={one} />))}
+      </ul>
+    </nav>
+  );
+}
+
+function Search({
+  filter,
+  number,
+  setNumber,
+}: {
+  filter: Filter;
+  number: string;
+  setNumber(number: string): void;
+}) {
+  return (
+    <form
+      class="line"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const form = new FormData(event.currentTarget);
+        const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
+        setNumber(textIn(form, "phone_number"));
+        go(addressOf("calls", { state: filter["state"], ...Object.fromEntries(given) }));
+      }}
+    >
+      {Object.entries(fields).map(([name, label]) => (
+        <label key={name}>
+          {label}
+          <input key={filter[name]} name={name} defaultValue={filter[name]} autocomplete="off" />
+        </label>
+      ))}
+      <label>
+        Number
+        <input key={number} name="phone_number" defaultValue={number} autocomplete="off" />
+      </label>
+      <button type="submit">Search</button>
+    </form>
+  );
+}
+
+interface Read {
+  calls?: CallView[];
+  cursor?: string | undefined;
+  problem?: string;
+}
+
+function Found({
+  filter,
+  number,
+  opened,
+}: {
+  filter: Filter;
+  number: string;
+  opened: string | undefined;
+}) {
+  const { ask, attempt, changes } = useDesk();
+  const [{ calls, cursor, problem }, setRead] = useState<Read>({});
+  const load = (from?: string) => {
+    const query = { ...filter, ...(from === undefined ? {} : { cursor: from }) };
+    if (number === "") {
+      return ask<CallsPage>(`/calls?${new URLSearchParams({ limit: "50", ...query }).toString()}`);
+    }
+    return ask<CallsPage>("/calls/search", { phone_number: number, limit: 50, ...query });
+  };
+  useEffect(() => {
+    let isCurrent = true;
+    const read = async () => {
+      try {
+        const page = await load();
+        const left = page.unreadable;
+        const about =
+          left === undefined
+            ? {}
+            : { problem: `${left} calls left out: a later version of the service wrote them.` };
+        if (isCurrent) setRead({ calls: page.calls, cursor: page.cursor, ...about });
+      } catch (error) {
+        if (isCurrent) setRead({ problem: messageOf(error) });
+      }
+    };
+    void read();
+    return () => {
+      isCurrent = false;
+    };
+  }, [changes]);
+  const more = () =>
+    attempt(async () => {
+      const page = await load(cursor);
+      setRead({ calls: [...(calls ?? []), ...page.calls], cursor: page.cursor });
+      return page.calls.length === 0 ? "None of these; there may be more." : undefined;
+    });
+  return (
+    <>
+      {problem === undefined ? null : <p class="problem">{problem}</p>}
+      {calls === undefined && problem === undefined ? <p class="hint">Loading …</p> : null}
+      {calls?.length === 0 ? (
+        <p>{cursor === undefined ? "There is no such call." : "None yet; there may be more."}</p>
+      ) : null}
+      {calls === undefined || calls.length === 0 ? null : (
+        <>
+          <Reasons calls={calls} filter={filter} />
+          <List calls={calls} filter={filter} opened={opened} />
+        </>
+      )}
+      <div class="line">
+        {cursor === undefined ? null : (
+          <button type="button" onClick={more}>
+            More
+          </button>
+        )}
+        <CancelAll filter={filter} />
+      </div>
+    </>
+  );
+}
+
+function Reasons({ calls, filter }: { calls: readonly CallView[]; filter: Filter }) {
+  const reasons = new Map<string, number>();
+  for (const { reason } of calls) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  return (
+    <p class="line reasons">
+      Why, of these:
+      {[...reasons].map(([reason, count]) => (
+        <a key={reason} href={addressOf("calls", { ...filter, reason })}>
+          {reason} {count}
+        </a>
+      ))}
+    </p>
+  );
+}
+
+function List({
+  calls,
+  filter,
+  opened,
+}: {
+  calls: readonly CallView[];
+  filter: Filter;
+  opened: string | undefined;
+}) {
+  const columns = ["Call", "State", "Reason", "Agent", "Number", "Next", "Changed"];
+  return (
+    <Table label="Calls found" columns={columns}>
+      {calls.map((call) => (
+        <tr key={call.id} aria-current={call.id === opened ? "true" : undefined}>
+          <th scope="row">
+            <a href={addressOf("calls", { ...filter, call: call.id })} title={call.id}>
+              <Time at={call.accepted_at} /> #{indexOf(call.id)}
+            </a>
+          </th>
+          <td>
+            <StateName state={call.state} />
+          </td>
+          <td>{call.reason}</td>
+          <td>{call.agent_id}</td>
+          <td>…{call.number_tail}</td>
+          <td>
+            <Time at={call.due_at} />
+          </td>
+          <td>
+            <Time at={call.updated_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** The button that cancels what waits of a request or an agent, where the filter names one. */
+function CancelAll({ filter }: { filter: Filter }) {
+  const { ask, attempt } = useDesk();
+  const [isAsking, setIsAsking] = useState(false);
+  const { state, agent_id = "", request_id = "" } = filter;
+  if (state !== "WAITING" || (agent_id === "" && request_id === "")) return null;
+  const what = request_id === "" ? { agent_id } : { request_id };
+  const name = request_id === "" ? `agent ${agent_id}` : `request ${request_id}`;
+  return (
+    <>
+      <button type="button" class="grave" onClick={() => setIsAsking(true)}>
+        Cancel all that wait of {name}
+      </button>
+      {isAsking ? (
+        <Confirm
+          title={`Cancel what waits of ${name}?`}
+          yes="Cancel these calls"
+          no="Leave them"
+          close={() => setIsAsking(false)}
+          act={() =>
+            attempt(async () => {
+              return cancelAll(ask, what, name);
+            })
+          }
+        >
+          <p>Also what is still on the queue. Nobody of it will be called.</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}

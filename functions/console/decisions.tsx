@@ -1,0 +1,97 @@
+import { useState } from "preact/hooks";
+import { states } from "../../shared/calls/states.ts";
+import type { CallStory, CallView } from "../api/operator/call-view.ts";
+import type { Redialed } from "../api/operator/redial.ts";
+import { Confirm } from "./confirm.tsx";
+import { type Ask, useDesk } from "./desk.tsx";
+
+/** The three decisions about a call that needs review, and the key of each. */
+export const decisions = {
+  placed: { key: "p", label: "It was placed", done: "Marked as placed." },
+  redial: { key: "a", label: "It was not: call again", done: "The call is made again" },
+  close: { key: "c", label: "It was not: let it be", done: "Closed." },
+} as const;
+export type Decision = keyof typeof decisions;
+export const decisionNames: readonly Decision[] = ["placed", "redial", "close"];
+
+/** Carries out a decision about a call that needs review. Resolves to what was done. */
+export async function decide(ask: Ask, id: string, decision: Decision): Promise<string> {
+  const path = `/calls/${encodeURIComponent(id)}`;
+  if (decision === "redial") {
+    const made = await ask<Redialed>(`${path}/redial`, { not_placed: true });
+    return `${decisions.redial.done} as ${made.id}.`;
+  }
+  const outcome = decision === "placed" ? "placed" : "not_placed";
+  await ask<CallView>(`${path}/resolve`, { outcome });
+  return decisions[decision].done;
+}
+
+/** Asks before a call is made again: its number rings a second time if the first call was placed after all. */
+export function ConfirmRedial({ act, close }: { act(): void; close(): void }) {
+  return (
+    <Confirm
+      title="Call this number again?"
+      yes="Call again"
+      no="Do not call"
+      act={act}
+      close={close}
+    >
+      <p>If the first call was placed after all, the person is called twice.</p>
+    </Confirm>
+  );
+}
+
+/** Buttons for all that an operator may do with a call in its present state. */
+export function Actions({ call }: { call: CallStory }) {
+  const { ask, attempt } = useDesk();
+  const [isAsking, setIsAsking] = useState(false);
+  const path = `/calls/${encodeURIComponent(call.id)}`;
+  const redial = () =>
+    attempt(async () => {
+      const made = await ask<Redialed>(`${path}/redial`, {});
+      return `The call is made again as ${made.id}.`;
+    });
+  const chosen = (decision: Decision) => attempt(() => decide(ask, call.id, decision));
+  const cancel = () =>
+    attempt(async () => {
+      await ask(`${path}/cancel`, {});
+      return "Cancelled.";
+    });
+  const { actions } = states[call.state];
+  const mayResolve = actions.includes("resolve");
+  return (
+    <div class="line">
+      {mayResolve ? (
+        <>
+          <button type="button" onClick={() => chosen("placed")}>
+            {decisions.placed.label}
+          </button>
+          <button type="button" class="grave" onClick={() => setIsAsking(true)}>
+            {decisions.redial.label}
+          </button>
+          <button type="button" onClick={() => chosen("close")}>
+            {decisions.close.label}
+          </button>
+        </>
+      ) : null}
+      {actions.includes("redial") && !mayResolve ? (
+        <button type="button" onClick={redial}>
+          Call again
+        </button>
+      ) : null}
+      {call.state === "REDIALED" ? (
+        <button type="button" onClick={redial}>
+          Send the new call again
+        </button>
+      ) : null}
+      {actions.includes("cancel") ? (
+        <button type="button" onClick={cancel}>
+          Cancel this call
+        </button>
+      ) : null}
+      {isAsking ? (
+        <ConfirmRedial act={() => chosen("redial")} close={() => setIsAsking(false)} />
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,84 @@
+import type { NumberChecked } from "../api/operator/do-not-call.ts";
+import { useDesk } from "./desk.tsx";
+import { textIn } from "./shared.tsx";
+
+/** The do-not-call list: whether a number is on it, and numbers to be added or removed. It shows none, as it holds hashes. */
+export function DoNotCall() {
+  return (
+    <>
+      <Check />
+      <Change />
+    </>
+  );
+}
+
+function Check() {
+  const { ask, attempt } = useDesk();
+  return (
+    <section class="card" aria-labelledby="check">
+      <h3 id="check">Is a number on the list?</h3>
+      <form
+        class="line"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const phone_number = textIn(new FormData(event.currentTarget), "number");
+          attempt(async () => {
+            const { listed } = await ask<NumberChecked>("/do-not-call/check", { phone_number });
+            return listed
+              ? "The number is on the list: nobody calls it."
+              : "The number is not on the list.";
+          });
+        }}
+      >
+        <label>
+          Phone number
+          <input name="number" type="tel" autocomplete="off" placeholder="+12025550123" required />
+        </label>
+        <button type="submit">Check</button>
+      </form>
+    </section>
+  );
+}
+
+function Change() {
+  const { ask, attempt } = useDesk();
+  const submit = (form: HTMLFormElement, verb: string) => {
+    const numbers = textIn(new FormData(form), "numbers")
+      .split(/[\s,;]+/)
+      .filter(Boolean);
+    const count = numbers.length === 1 ? "1 number" : `${numbers.length} numbers`;
+    attempt(async () => {
+      await ask("/do-not-call", { [verb]: numbers });
+      form.reset();
+      return verb === "add" ? `Added ${count}: nobody calls them.` : `Removed ${count}.`;
+    });
+  };
+  return (
+    <section class="card" aria-labelledby="change">
+      <h3 id="change">Add or remove numbers</h3>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit(event.currentTarget, event.submitter?.getAttribute("value") ?? "add");
+        }}
+      >
+        <label>
+          Phone numbers, one a line
+          <textarea name="numbers" rows={6} autocomplete="off" required />
+        </label>
+        <p class="line">
+          <button type="submit" value="add">
+            Add
+          </button>
+          <button type="submit" value="remove">
+            Remove
+          </button>
+        </p>
+      </form>
+      <p class="hint">
+        The list holds hashes of numbers, so it cannot be shown. Whole lists:{" "}
+        <code>npm run calls -- dnc add --file numbers.txt</code>.
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,211 @@
+import type {
+  AccountForecast,
+  Forecast,
+  ForecastItem,
+  ForecastSummary,
+  Outcome,
+} from "../api/forecast/forecast-schema.ts";
+import { Chart } from "./chart.tsx";
+import { countText, Table, Time, timeText } from "./shared.tsx";
+
+const hourMs = 3_600_000;
+/** Maximum hours of the curve, and maximum calls that are named one by one. */
+const hoursMax = 14 * 24;
+const itemsShown = 200;
+/** Colours of a curve's series. */
+const colours = 4;
+
+const outcomes: readonly Outcome[] = ["at_once", "wait", "held", "expire", "never", "refused"];
+const outcomeNames: Record<Outcome, string> = {
+  at_once: "Dialed at once",
+  wait: "Dialed later",
+  held: "Held",
+  expire: "Expire",
+  never: "Never dialed",
+  refused: "Refused",
+};
+const limitNames: Record<NonNullable<AccountForecast["limit"]>, string> = {
+  pace: "its pace",
+  hours: "calling hours",
+  caps: "calls to one number",
+};
+
+/** The forecast of a batch: its outcomes, a curve of calls by the hour, what delays them, and those that are refused. */
+export function ForecastAnswer({ answer }: { answer: Forecast }) {
+  const { deployed, items = [] } = answer;
+  return (
+    <>
+      <section class="card" aria-labelledby="outcomes">
+        <h3 id="outcomes">What becomes of {countText(answer.calls)} calls</h3>
+        <Outcomes answer={answer} deployed={deployed} />
+        {answer.unread === 0 ? null : (
+          <p class="hint">
+            {countText(answer.unread)} of them: earlier calls to the number were not read.
+          </p>
+        )}
+      </section>
+      <Curve summary={answer} />
+      <Limits summary={answer} />
+      <Problems items={items} reasons={answer.reasons} />
+    </>
+  );
+}
+
+function Outcomes({
+  answer,
+  deployed,
+}: {
+  answer: Forecast;
+  deployed: ForecastSummary | undefined;
+}) {
+  const plans = deployed === undefined ? [answer] : [answer, deployed];
+  const columns = [
+    "Outcome",
+    ...(deployed === undefined ? ["Calls"] : ["This plan", "Today's plan"]),
+  ];
+  return (
+    <Table label="Outcomes" columns={columns}>
+      {outcomes.map((outcome) => (
+        <tr key={outcome}>
+          <th scope="row">{outcomeNames[outcome]}</th>
+          {plans.map(({ counts }, index) => (
+            <td key={columns[index + 1]}>{countText(counts[outcome])}</td>
+          ))}
+        </tr>
+      ))}
+      <tr>
+        <th scope="row">First and last one dialed</th>
+        {plans.map(({ first_at, last_at }, index) => (
+          <td key={columns[index + 1]}>
+            {first_at === null ? "none" : `${timeText(first_at)} to ${timeText(last_at)}`}
+          </td>
+        ))}
+      </tr>
+    </Table>
+  );
+}
+
+function Curve({ summary: { hours } }: { summary: ForecastSummary }) {
+  const [first, last] = [hours[0], hours.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const from = Date.parse(first.hour);
+  const span = (Date.parse(last.hour) - from) / hourMs + 1;
+  const accounts = [...new Set(hours.map(({ account }) => account))];
+  return (
+    <section class="card" aria-labelledby="curve">
+      <h3 id="curve">Calls by the hour</h3>
+      <Chart
+        label="Calls by the hour in which they would be dialed"
+        from={from}
+        hours={Math.min(hoursMax, Math.max(12, span))}
+        series={accounts.map((account, index) => ({
+          name: account,
+          class: `series-${index % colours}`,
+          values: new Map(
+            hours
+              .filter((one) => one.account === account)
+              .map(({ hour, calls }) => [Date.parse(hour), calls] as const),
+          ),
+        }))}
+      />
+      {span > hoursMax ? <p class="hint">The first 14 days are shown.</p> : null}
+    </section>
+  );
+}
+
+function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) {
+  return (
+    <section class="card" aria-labelledby="limits">
+      <h3 id="limits">What decides</h3>
+      <Table
+        label="Accounts of the forecast"
+        columns={["Account", "Calls", "First", "Last", "Delayed most by", "Wait there already"]}
+      >
+        {accounts.map(({ account, calls, first_at, last_at, limit, waiting }) => (
+          <tr key={account}>
+            <th scope="row">{account ?? "no route"}</th>
+            <td>{countText(calls)}</td>
+            <td>
+              <Time at={first_at} />
+            </td>
+            <td>
+              <Time at={last_at} />
+            </td>
+            <td>{limit === null ? "nothing" : limitNames[limit]}</td>
+            <td>
+              {countText(waiting.calls)}
+              {waiting.is_whole ? "" : "+"}
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {rules.length === 0 ? null : (
+        <Table label="Rules of the forecast" columns={["Rule", "Delays", "At most by"]}>
+          {rules.map(({ limit, rule, calls, seconds_most }) => (
+            <tr key={`${limit} ${rule}`}>
+              <th scope="row">
+                {limit === "pace" ? "pace of " : ""}
+                {rule}
+              </th>
+              <td>{countText(calls)} calls</td>
+              <td>{delayText(seconds_most)}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </section>
+  );
+}
+
+function delayText(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3600)} h`;
+}
+
+function Problems({
+  items,
+  reasons,
+}: {
+  items: readonly ForecastItem[];
+  reasons: ForecastSummary["reasons"];
+}) {
+  if (reasons.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="problems">
+      <h3 id="problems">Not dialed, and why</h3>
+      <ul class="rows">
+        {reasons.map(({ outcome, reason, calls }) => (
+          <li key={`${outcome} ${reason}`}>
+            <span>
+              {outcomeNames[outcome]}: {reason}
+            </span>
+            <span>{countText(calls)}</span>
+          </li>
+        ))}
+      </ul>
+      <Table label="Calls that are not dialed" columns={["Place in the file", "Outcome", "Why"]}>
+        {items.slice(0, itemsShown).map(({ index, outcome, reason, errors = [] }) => (
+          <tr key={index}>
+            <th scope="row">{countText(index + 1)}</th>
+            <td>{outcomeNames[outcome]}</td>
+            <td>
+              {reason ??
+                errors.map(({ pointer, detail }) => `${fieldIn(pointer)} ${detail}`).join("; ")}
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {items.length > itemsShown ? (
+        <p class="hint">
+          The first {itemsShown} of {countText(items.length)}.
+        </p>
+      ) : null}
+    </section>
+  );
+}
+
+/** Returns the field of a pointer such as `/12/phone_number`. */
+function fieldIn(pointer: string): string {
+  return pointer.split("/").slice(2).join("/");
+}

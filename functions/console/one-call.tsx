@@ -1,0 +1,34 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { CallStory } from "../api/operator/call-view.ts";
+import { Actions } from "./decisions.tsx";
+import { Shown, useLive } from "./desk.tsx";
+import { CallFacts, SameNumber, Timeline } from "./story.tsx";
+
+/** One call beside the list: what is known of it, its story, and what may be done. */
+export function OneCall({ id, closeTo }: { id: string; closeTo: string }) {
+  const live = useLive<CallStory>(`/calls/${encodeURIComponent(id)}`);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), [id]);
+  return (
+    <section class="card" aria-labelledby="call">
+      <p class="line spread">
+        <a href={closeTo}>Close</a>
+      </p>
+      <h3 id="call" tabIndex={-1} ref={heading}>
+        Call {id}
+      </h3>
+      <Shown live={live} what="The call">
+        {(call) => (
+          <>
+            <CallFacts call={call} />
+            <Actions call={call} />
+            <h4>What happened</h4>
+            <Timeline call={call} />
+            <h4>Other calls to the number</h4>
+            <SameNumber id={id} />
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}

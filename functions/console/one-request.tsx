@@ -1,0 +1,184 @@
+import { useState } from "preact/hooks";
+import type { Cancelled } from "../api/actions/cancel-calls.ts";
+import type { Pauses } from "../api/operator/pauses.ts";
+import type { RequestStory } from "../api/operator/requests.ts";
+import { addressOf } from "./address.ts";
+import { Chart } from "./chart.tsx";
+import { Confirm } from "./confirm.tsx";
+import { type Ask, Shown, useDesk, useLive } from "./desk.tsx";
+import { isUnderWay, Progress } from "./progress.tsx";
+import { countText, Fact, Time } from "./shared.tsx";
+
+const hourMs = 3_600_000;
+/** Times between two looks. Each counts every call of the request, so a large one is looked at less often. */
+const refreshMs = 10_000;
+const largeRefreshMs = 60_000;
+const largeCalls = 1000;
+/** Maximum hours of the chart. */
+const hoursMax = 14 * 24;
+
+/** One request: how far it is, live, what failed, and its cancellation. */
+export function OneRequest({ id }: { id: string }) {
+  const [everyMs, setEveryMs] = useState<number | undefined>(refreshMs);
+  const live = useLive<RequestStory>(`/requests/${encodeURIComponent(id)}`, everyMs);
+  const { data } = live;
+  const wanted =
+    data === undefined || isUnderWay(data)
+      ? (data?.total ?? 0) > largeCalls
+        ? largeRefreshMs
+        : refreshMs
+      : undefined;
+  if (wanted !== everyMs) setEveryMs(wanted);
+  return (
+    <Shown live={live} what="The request">
+      {(request) => (
+        <>
+          <section class="card" aria-labelledby="request">
+            <h3 id="request">
+              {countText(request.total)} calls of {request.client}
+            </h3>
+            <Progress request={request} />
+            <dl>
+              <Fact name="Request">{id}</Fact>
+              <Fact name="Accepted">
+                <Time at={request.accepted_at} />
+              </Fact>
+              <Fact name="Agents">{request.agents.join(", ")}</Fact>
+              {Object.keys(request.by_result).length === 0 ? null : (
+                <Fact name="Results">
+                  {Object.entries(request.by_result)
+                    .map(([name, count]) => `${count} ${name.replace("_", " ")}`)
+                    .join(", ")}
+                </Fact>
+              )}
+            </dl>
+            <Actions request={request} />
+          </section>
+          <Hours request={request} />
+          <Others request={request} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Actions({ request }: { request: RequestStory }) {
+  const { ask, attempt } = useDesk();
+  const [isAsking, setIsAsking] = useState(false);
+  const pauses = useLive<Pauses>("/pauses");
+  const isPaused = (agent: string) =>
+    pauses.data?.pauses.some(({ agent_id }) => agent_id === agent) === true;
+  const waits = isUnderWay(request);
+  return (
+    <>
+      <p class="line">
+        <a class="button" href={addressOf("calls", { request_id: request.id })}>
+          Its calls
+        </a>
+        {waits ? (
+          <button type="button" class="grave" onClick={() => setIsAsking(true)}>
+            Cancel what waits
+          </button>
+        ) : null}
+        {waits
+          ? request.agents.map((agent_id) => (
+              <button
+                key={agent_id}
+                type="button"
+                onClick={() =>
+                  attempt(async () => {
+                    await ask(isPaused(agent_id) ? "/resume" : "/pause", { agent_id });
+                    return `${isPaused(agent_id) ? "Resumed" : "Paused"}: agent ${agent_id}.`;
+                  })
+                }
+              >
+                {isPaused(agent_id) ? "Resume" : "Pause"} {agent_id}
+              </button>
+            ))
+          : null}
+      </p>
+      {waits ? (
+        <p class="hint">
+          A pause keeps all calls of an agent waiting, those of other requests too.
+        </p>
+      ) : null}
+      {isAsking ? (
+        <Confirm
+          title={`Cancel what waits of request ${request.id}?`}
+          yes="Cancel these calls"
+          no="Leave them"
+          close={() => setIsAsking(false)}
+          act={() =>
+            attempt(async () => {
+              return cancelAll(ask, { request_id: request.id }, `request ${request.id}`);
+            })
+          }
+        >
+          <p>Also what is still on the queue. Nobody of it will be called.</p>
+        </Confirm>
+      ) : null}
+    </>
+  );
+}
+
+/**
+ * Cancels what waits of a request or an agent, answer by answer. Resolves to a sentence that tells how many calls were
+ * cancelled, and how many the order ends later, where that is known.
+ */
+export async function cancelAll(
+  ask: Ask,
+  what: { request_id: string } | { agent_id: string },
+  name: string,
+): Promise<string> {
+  let count = 0;
+  let ordered = 0;
+  let cursor: string | undefined;
+  do {
+    const answer: Cancelled = await ask("/cancel", { ...what, ...(cursor && { cursor }) });
+    count += answer.cancelled;
+    ordered = Math.max(ordered, answer.ordered ?? 0);
+    cursor = answer.cursor;
+  } while (cursor !== undefined);
+  const rest = ordered > count ? ` ${ordered - count} more end when their turn comes.` : "";
+  return `${count} waiting calls of ${name} cancelled.${rest}`;
+}
+
+function Hours({ request: { hours } }: { request: RequestStory }) {
+  const [first, last] = [hours[0], hours.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const end = Date.parse(last.hour);
+  const from = Math.max(Date.parse(first.hour), end - (hoursMax - 1) * hourMs);
+  const values = (name: "placed" | "others") =>
+    new Map(hours.map((one) => [Date.parse(one.hour), one[name]]));
+  return (
+    <section class="card" aria-labelledby="hours">
+      <h3 id="hours">By the hour</h3>
+      <Chart
+        label="Calls of the request by the hour in which they last changed"
+        from={from}
+        hours={Math.max(6, (end - from) / hourMs + 1)}
+        series={[
+          { name: "Placed", class: "PLACED", values: values("placed") },
+          { name: "Others", class: "REJECTED", values: values("others") },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Others({ request: { id, reasons } }: { request: RequestStory }) {
+  if (reasons.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="others">
+      <h3 id="others">Not placed, and why</h3>
+      <ul class="rows">
+        {reasons.map(({ reason, count }) => (
+          <li key={reason}>
+            <a href={addressOf("calls", { request_id: id, reason })}>{reason}</a>
+            <span>{countText(count)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

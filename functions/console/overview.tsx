@@ -1,0 +1,211 @@
+import type { ComponentChildren } from "preact";
+import { meaningOf } from "../../shared/calls/reasons.ts";
+import { type CallState, statesWhere } from "../../shared/calls/states.ts";
+import type { Backlogs } from "../api/operator/backlogs.ts";
+import type { Counts } from "../api/operator/counts.ts";
+import type { Pauses } from "../api/operator/pauses.ts";
+import type { WaitingByReason } from "../api/operator/waiting.ts";
+import { addressOf } from "./address.ts";
+import { Chart } from "./chart.tsx";
+import { type Live, Shown, useLive } from "./desk.tsx";
+import { Age, ageText, countText, stateText, Time } from "./shared.tsx";
+
+const hourMs = 3_600_000;
+const refreshMs = 10_000;
+/**
+ * Age of the last sweep from which on a warning is shown. A sweep begins every minute, and waiting calls
+ * depend on it.
+ */
+const sweepMsMax = 5 * 60_000;
+/** States of the chart: a call comes into WAITING as often as it has to wait. */
+const charted = statesWhere(({ counted, index }) => counted && index !== "backlog");
+
+/** Is anything wrong, how far is it, what waits for me: cards that lead on, and the day as a chart. */
+export function Overview() {
+  const counts = useLive<Counts>("/counts?hours=24", refreshMs);
+  const pauses = useLive<Pauses>("/pauses", refreshMs);
+  const waiting = useLive<WaitingByReason>("/waiting", refreshMs);
+  const backlogs = useLive<Backlogs>("/backlogs?limit=1", refreshMs);
+  return (
+    <>
+      <Shown live={counts} what="The counts">
+        {(data) => (
+          <>
+            <Warnings counts={data} />
+            <Cards counts={data} pauses={pauses} backlogs={backlogs} />
+            <Day counts={data} />
+          </>
+        )}
+      </Shown>
+      <section class="card" aria-labelledby="why">
+        <h3 id="why">Why calls wait</h3>
+        <Shown live={waiting} what="The reasons">
+          {(data) => <Reasons waiting={data} />}
+        </Shown>
+      </section>
+    </>
+  );
+}
+
+function Warnings({ counts: { held_since, swept_at } }: { counts: Counts }) {
+  if (held_since !== null) {
+    return (
+      <p class="problem" role="alert">
+        The ledger was restored from a backup: nothing has been dialed since{" "}
+        <Time at={held_since} />. <code>npm run calls -- restored</code> says what to do.
+      </p>
+    );
+  }
+  if (swept_at === null || Date.now() - Date.parse(swept_at) < sweepMsMax) return null;
+  return (
+    <p class="problem" role="alert">
+      The sweep was last round at <Time at={swept_at} />: calls that wait may not be dialed.
+    </p>
+  );
+}
+
+function Card({
+  name,
+  value,
+  href,
+  isGrave = false,
+  children,
+}: {
+  name: string;
+  value: string;
+  href: string;
+  isGrave?: boolean;
+  children?: ComponentChildren;
+}) {
+  return (
+    <li>
+      <a class={isGrave ? "fact grave" : "fact"} href={href}>
+        <span>{name}</span>
+        <b>{value}</b>
+        <span class="hint">{children}</span>
+      </a>
+    </li>
+  );
+}
+
+function Cards({
+  counts,
+  pauses,
+  backlogs,
+}: {
+  counts: Counts;
+  pauses: Live<Pauses>;
+  backlogs: Live<Backlogs>;
+}) {
+  const { standing, standing_most: most, swept_at } = counts;
+  const now = new Date();
+  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
+  const placedToday = counts.counts
+    .filter(({ hour, state }) => state === "PLACED" && Date.parse(hour) + hourMs > midnight)
+    .reduce((sum, { count }) => sum + count, 0);
+  const inState = (state: CallState) => addressOf("calls", { state });
+  const standingIn = (state: CallState) => countText(standing[state] ?? 0, most);
+  const oldest = backlogs.data?.oldest_due_at ?? null;
+  const isDue = oldest !== null && Date.parse(oldest) <= Date.now();
+  const open = pauses.data?.breakers.length ?? 0;
+  const paused = pauses.data?.pauses.length ?? 0;
+  return (
+    <ul class="cards" aria-label="Now">
+      <Card
+        name="To review"
+        value={standingIn("NEEDS_REVIEW")}
+        href={addressOf("review")}
+        isGrave={(standing["NEEDS_REVIEW"] ?? 0) > 0}
+      >
+        a person decides
+      </Card>
+      <Card
+        name="Breakers open"
+        value={pauses.data === undefined ? "…" : countText(open)}
+        href={addressOf("accounts")}
+        isGrave={open > 0}
+      >
+        {open === 0 ? "no provider in trouble" : "a provider in trouble"}
+      </Card>
+      <Card
+        name="Paused"
+        value={pauses.data === undefined ? "…" : countText(paused)}
+        href={addressOf("accounts")}
+      >
+        agents and accounts
+      </Card>
+      <Card name="Dialing now" value={standingIn("DIALING")} href={inState("DIALING")}>
+        {standingIn("UNKNOWN")} of unknown outcome
+      </Card>
+      <Card name="Waiting" value={standingIn("WAITING")} href={inState("WAITING")}>
+        {oldest === null ? null : isDue ? (
+          <>
+            the oldest was due <Age at={oldest} />
+          </>
+        ) : (
+          <>
+            the next is due <Age at={oldest} />
+          </>
+        )}
+      </Card>
+      <Card name="Placed today" value={countText(placedToday)} href={inState("PLACED")}>
+        {swept_at === null ? "no sweep yet" : `last sweep ${ageText(swept_at)}`}
+      </Card>
+    </ul>
+  );
+}
+
+function Day({ counts }: { counts: Counts }) {
+  const end = Math.floor(Date.now() / hourMs) * hourMs;
+  const series = charted.map((state) => ({
+    name: stateText(state),
+    class: state,
+    values: new Map(
+      counts.counts
+        .filter((one) => one.state === state)
+        .map(({ hour, count }) => [Date.parse(hour), count] as const),
+    ),
+  }));
+  const isEmpty = series.every(({ values }) => values.size === 0);
+  return (
+    <section class="card" aria-labelledby="day">
+      <h3 id="day">Last 24 hours</h3>
+      {isEmpty ? (
+        <p>No call has ended in the last 24 hours.</p>
+      ) : (
+        <Chart
+          series={series}
+          from={end - 23 * hourMs}
+          hours={24}
+          label="Calls by the hour in which they came into a state"
+        />
+      )}
+    </section>
+  );
+}
+
+function Reasons({ waiting: { found, read, reasons } }: { waiting: WaitingByReason }) {
+  if (reasons.length === 0) return <p>No call waits.</p>;
+  return (
+    <>
+      <ul class="bars">
+        {reasons.map(({ reason, count }) => (
+          <li key={reason}>
+            <a href={addressOf("calls", { state: "WAITING", reason })} title={meaningOf(reason)}>
+              {reason}
+            </a>
+            <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="fill WAITING" width={(count / read) * 100} height={4} />
+            </svg>
+            <span>{read < found ? `${Math.round((count / read) * 100)} %` : count}</span>
+          </li>
+        ))}
+      </ul>
+      {read < found ? (
+        <p class="hint">
+          Of {read} calls that lie evenly among {countText(found)} that wait.
+        </p>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,108 @@
+import { type StateFacts, statesWhere } from "../../shared/calls/states.ts";
+import type { RequestView } from "../api/operator/request-progress.ts";
+import { Age, countText, Time } from "./shared.tsx";
+
+/** A part of a request: its name, the class that colours it, and the share of its calls, 0 to 1. */
+interface Part {
+  name: string;
+  class: string;
+  share: number;
+  calls: number;
+}
+
+/** The parts in the order in which the bar shows them. */
+const parts = [
+  { name: "placed", class: "PLACED" },
+  { name: "failed", class: "REJECTED" },
+  { name: "cancelled or redialed", class: "CANCELLED" },
+  { name: "to review", class: "NEEDS_REVIEW" },
+  { name: "dialing or unknown", class: "DIALING" },
+  { name: "waiting", class: "WAITING" },
+] as const;
+
+/** Names the part to which calls of a state belong. */
+function partOf({ open, placed, attention }: StateFacts): (typeof parts)[number]["name"] {
+  if (placed === "yes") return "placed";
+  if (open) return placed === "no" ? "waiting" : "dialing or unknown";
+  if (placed === "no") return "failed";
+  return attention ? "to review" : "cancelled or redialed";
+}
+
+/** Returns the parts of a request. Counts of some calls are scaled to all. */
+function partsOf({ by_state, queued, counted, total }: RequestView): Part[] {
+  const sizes = parts.map((part) => ({
+    ...part,
+    of: sumIn(by_state, (facts) => partOf(facts) === part.name),
+  }));
+  return [...sizes, { name: "on the queue", class: "QUEUED", of: queued }].map(
+    ({ of, ...part }) => ({
+      ...part,
+      share: of / counted,
+      calls: Math.round((of / counted) * total),
+    }),
+  );
+}
+
+/** Counts the calls in the states whose facts fulfil a condition. */
+function sumIn(byState: RequestView["by_state"], holds: (facts: StateFacts) => boolean): number {
+  return statesWhere(holds).reduce((sum, state) => sum + (byState[state] ?? 0), 0);
+}
+
+/** True if the service itself goes on with calls of a request. */
+export function isUnderWay({ by_state, queued }: RequestView): boolean {
+  return queued + sumIn(by_state, ({ open }) => open) > 0;
+}
+
+/** A request's progress: a bar whose parts are told in words too, its rate and its expected end. */
+export function Progress({ request }: { request: RequestView }) {
+  const shown = partsOf(request).filter(({ share }) => share > 0);
+  const about = request.counted < request.total ? "about " : "";
+  let x = 0;
+  return (
+    <div class="progress">
+      <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+        {shown.map((part) => {
+          const start = x;
+          x += part.share * 100;
+          return (
+            <rect
+              key={part.name}
+              class={`fill ${part.class}`}
+              x={start}
+              y={0}
+              width={part.share * 100}
+              height={4}
+            />
+          );
+        })}
+      </svg>
+      <ul class="legend">
+        {shown.map((part) => (
+          <li key={part.name}>
+            <span class={`dot ${part.class}`} aria-hidden="true" /> {about}
+            {countText(part.calls)} {part.name}
+          </li>
+        ))}
+      </ul>
+      <p class="hint">
+        {isUnderWay(request) ? <Pace request={request} /> : "All of it has ended."}
+      </p>
+    </div>
+  );
+}
+
+function Pace({ request }: { request: RequestView }) {
+  const { calls_per_minute: rate, expected_end_at: end } = request;
+  return (
+    <>
+      {rate === 0 ? "None ended in the last minutes" : `${rate.toLocaleString()} calls a minute`};{" "}
+      {end === null ? (
+        "its end cannot be told yet."
+      ) : (
+        <>
+          expected to end <Age at={end} />, at <Time at={end} />.
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,97 @@
+import type { ComponentChildren } from "preact";
+import type { CallStory } from "../api/operator/call-view.ts";
+
+/** Names a state in words: `Needs review`. */
+export function stateText(state: CallStory["history"][number]["state"]): string {
+  return state[0] + state.slice(1).toLowerCase().replaceAll("_", " ");
+}
+
+export function timeText(time: string | null): string {
+  if (time === null) return "";
+  return new Date(time).toLocaleString(undefined, { dateStyle: "short", timeStyle: "medium" });
+}
+
+export function Time({ at }: { at: string | null }) {
+  return at === null ? null : <time dateTime={at}>{timeText(at)}</time>;
+}
+
+const relative = new Intl.RelativeTimeFormat(undefined);
+
+/** Describes the distance of a time from now: `3 hours ago`, `in 10 hours`. */
+export function ageText(time: string): string {
+  const minutes = (Date.parse(time) - Date.now()) / 60_000;
+  const size = Math.abs(minutes);
+  if (size < 1) return relative.format(Math.round(minutes * 60), "second");
+  if (size < 60) return relative.format(Math.round(minutes), "minute");
+  if (size < 48 * 60) return relative.format(Math.round(minutes / 60), "hour");
+  return relative.format(Math.round(minutes / 1440), "day");
+}
+
+/** The distance of a time from now; the time itself is its title. */
+export function Age({ at }: { at: string | null }) {
+  if (at === null) return null;
+  return (
+    <time dateTime={at} title={timeText(at)}>
+      {ageText(at)}
+    </time>
+  );
+}
+
+const numbers = new Intl.NumberFormat();
+/** Describes a count, with `+` where counting ended at `most`. */
+export function countText(count: number, most?: number): string {
+  return `${numbers.format(count)}${count === most ? "+" : ""}`;
+}
+
+/** The colour and the name of a state. */
+export function StateName({ state }: { state: CallStory["history"][number]["state"] }) {
+  return (
+    <>
+      <span class={`dot ${state}`} aria-hidden="true" /> {stateText(state)}
+    </>
+  );
+}
+
+/** A term and its description. */
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+/** A table that scrolls sideways on a narrow screen, also by the keyboard. */
+export function Table({
+  label,
+  columns,
+  children,
+}: {
+  label: string;
+  columns: readonly string[];
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col" key={column}>
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Returns the text of a form's field. */
+export function textIn(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === "string" ? value.trim() : "";
+}

@@ -1,0 +1,158 @@
+import { useEffect, useState } from "preact/hooks";
+import { meaningOf } from "../../shared/calls/reasons.ts";
+import type { CallStory } from "../api/operator/call-view.ts";
+import type { CallsPage, Revealed } from "../api/operator/calls.ts";
+import { addressOf } from "./address.ts";
+import { Shown, useDesk, useLive } from "./desk.tsx";
+import { Fact, StateName, Time, timeText } from "./shared.tsx";
+
+/** Describes what became of a placed call. */
+function resultText({ status, human, seconds }: NonNullable<CallStory["result"]>): string {
+  const who = human === null ? "" : human ? ", a person" : ", a machine";
+  return `${status.replace("_", " ")}${who}${seconds === null ? "" : `, ${seconds} s`}`;
+}
+
+/** Describes what asking the provider's records has told. */
+function recordText(call: CallStory): string {
+  if (call.provider_call_id !== null) return `it has the call as ${call.provider_call_id}`;
+  if (call.look_ups_without > 0) {
+    const times = call.look_ups_without === 1 ? "once" : `${call.look_ups_without} times`;
+    return `asked ${times}, and had no such call`;
+  }
+  return call.claimed_at === null ? "nothing was sent" : "not asked, or it cannot be asked";
+}
+
+/** All facts about a call. Its number and context are shown only on request, which is recorded. */
+export function CallFacts({ call }: { call: CallStory }) {
+  const meaning = meaningOf(call.reason);
+  const link = (label: string, id: string | null) =>
+    id === null ? null : (
+      <Fact name={label}>
+        <a href={addressOf("calls", { call: id })}>{id}</a>
+      </Fact>
+    );
+  return (
+    <dl>
+      <Fact name="State">
+        <StateName state={call.state} />
+      </Fact>
+      <Fact name="Reason">
+        {call.reason}
+        {meaning === undefined ? null : <span class="hint"> {meaning}</span>}
+      </Fact>
+      <Fact name="Agent">{call.agent_id}</Fact>
+      <Fact name="Account">{call.provider ?? "none yet"}</Fact>
+      <Fact name="Provider's record">{recordText(call)}</Fact>
+      {call.claimed_at === null ? null : (
+        <Fact name="Last sent">
+          <Time at={call.claimed_at} />
+        </Fact>
+      )}
+      {call.result === null ? null : <Fact name="Result">{resultText(call.result)}</Fact>}
+      <Fact name="Request">
+        <a href={addressOf("requests", { id: call.request_id })}>{call.request_id}</a>
+      </Fact>
+      <Whom key={call.id} call={call} />
+      {link("Made instead of", call.redial_of)}
+      {link("Made again as", call.redialed_as)}
+    </dl>
+  );
+}
+
+/** The last digits of the number; all of it and the context, once the operator has asked for them. */
+function Whom({ call }: { call: CallStory }) {
+  const { ask, attempt } = useDesk();
+  const [revealed, setRevealed] = useState<Revealed>();
+  // A placed call's number is erased.
+  const isErased = !call.can_be_revealed;
+  useEffect(() => {
+    if (isErased) setRevealed(undefined);
+  }, [isErased]);
+  const reveal = () =>
+    attempt(async () => {
+      setRevealed(await ask<Revealed>(`/calls/${encodeURIComponent(call.id)}/reveal`, {}));
+      return "Shown, and recorded that you asked.";
+    });
+  return (
+    <>
+      <Fact name="Number">
+        {revealed === undefined ? `…${call.number_tail}` : revealed.phone_number}{" "}
+        {call.can_be_revealed && revealed === undefined ? (
+          <button type="button" onClick={reveal}>
+            Show number and context
+          </button>
+        ) : null}
+      </Fact>
+      {Object.entries(revealed?.context ?? {}).map(([name, value]) => (
+        <Fact key={name} name={`context ${name}`}>
+          {value}
+        </Fact>
+      ))}
+    </>
+  );
+}
+
+/** Describes the time between two steps: `after 3 s`. */
+function gapText(fromMs: number, toMs: number): string {
+  const seconds = Math.round((toMs - fromMs) / 1000);
+  if (seconds < 1) return "at once";
+  if (seconds < 120) return `after ${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 120) return `after ${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `after ${hours} h` : `after ${Math.round(hours / 24)} days`;
+}
+
+/** The story of a call as a timeline. */
+export function Timeline({ call }: { call: CallStory }) {
+  return (
+    <ol class="timeline" aria-label="What happened">
+      {call.history.map((step, index) => {
+        const before = call.history[index - 1];
+        return (
+          <li key={`${step.at} ${step.state}`} class={step.state}>
+            <b>
+              <StateName state={step.state} />
+            </b>{" "}
+            {step.reason}
+            {step.due_at === null ? "" : `, until ${timeText(step.due_at)}`}
+            {step.by === null ? "" : `, by ${step.by}`}
+            <span class="hint">
+              <Time at={step.at} />
+              {before === undefined
+                ? ""
+                : `, ${gapText(Date.parse(before.at), Date.parse(step.at))}`}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** Other calls to the same number, of which the number itself is not told. */
+export function SameNumber({ id }: { id: string }) {
+  const live = useLive<Pick<CallsPage, "calls">>(`/calls/${encodeURIComponent(id)}/same-number`);
+  return (
+    <Shown live={live} what="Other calls to the number">
+      {({ calls }) =>
+        calls.length === 0 ? (
+          <p>There is no other call to this number.</p>
+        ) : (
+          <ul class="rows">
+            {calls.map((call) => (
+              <li key={call.id}>
+                <a href={addressOf("calls", { call: call.id })}>
+                  <Time at={call.accepted_at} />
+                </a>
+                <span>
+                  <StateName state={call.state} /> {call.reason}, {call.agent_id}
+                </span>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Shown>
+  );
+}

@@ -1,0 +1,258 @@
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { retryAfterMsMax } from "../../../shared/policy/breaker-causes.ts";
+import {
+  accountBreakerOf,
+  type BacklogOf,
+  backlogBreakerOf,
+  breakerNamesOf,
+  refusalsOf,
+  shortNameOf,
+} from "../../../shared/policy/breakers.ts";
+import type { DocumentsRead, StoredDocument } from "../../../shared/ports/documents.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { answerBreaker, changeBreaker, openBreaker } from "./circuit-breaker.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
+
+/** Consecutive unanswered requests that open a backlog's breaker. */
+const unansweredInRowMax = 5;
+/** Number of counted requests from which on an unanswered half opens it. */
+const requestsCounted = 20;
+/** Consecutive unanswered requests, of two backlogs at least, that open their account's breaker. */
+const accountInRowMax = 10;
+/** Consecutive equal refusals, each of a different number, that open a backlog's breaker. */
+const refusalsInRowMax = 20;
+const failuresLifeMs = hourMs;
+/** Maximum numbers per backlog that a process remembers as counted. */
+const countedNumbersMax = 1_000;
+
+/** The parts of a call that bear on its breakers. */
+export interface JudgedCall extends BacklogOf {
+  route: Route;
+  numberHash: string;
+  /** Time of its request, in milliseconds since the epoch. */
+  sentAt: number;
+}
+
+/**
+ * Records a provider's answer: a backlog answers for itself first, then its account. Opens or closes breakers
+ * accordingly, as the table of breaker-causes.ts says.
+ *
+ * @param read breakers and failures, as read for the call
+ */
+export async function recordOutcome(
+  outcome: DialOutcome,
+  call: JudgedCall,
+  read: DocumentsRead,
+  deps: DialerDeps,
+): Promise<void> {
+  const { route, sentAt } = call;
+  const backlog = backlogBreakerOf(call);
+  // The address of a webhook is one agent's: what it says of "the account" concerns nobody else's.
+  const account = route.type === "webhook" ? backlog : accountBreakerOf(accountNameOf(route));
+  switch (outcome.kind) {
+    case "placed":
+      return recordAnswer(call, true, read, deps);
+    case "unknown":
+      return recordSilence(outcome.code, call, deps);
+    case "account_refused":
+      await openBreaker(account, { cause: "account_refused", code: outcome.code, sentAt }, deps);
+      return;
+    case "route_refused":
+      await recordAnswer(call, false, read, deps);
+      await openBreaker(backlog, { cause: "agent_refused", code: outcome.code, sentAt }, deps);
+      return;
+    case "rejected":
+    case "forbidden": {
+      await recordAnswer(call, false, read, deps); // the provider got as far as judging the call
+      if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;
+      const { code } = outcome;
+      if (await isRefusedInRow(code, call, read, deps)) {
+        await openBreaker(backlog, { cause: "calls_refused", code, sentAt }, deps);
+      }
+      return;
+    }
+    case "not_placed": {
+      const { code, blamesNumber, isFull, unanswered, retryAfterSeconds = 0 } = outcome;
+      if (unanswered === true) return recordSilence(code, call, deps);
+      if (blamesNumber === true) return recordAnswer(call, false, read, deps);
+      await countAnswered(backlog, read, deps);
+      const waitMs = Math.min(retryAfterSeconds * 1000, retryAfterMsMax);
+      if (isFull === true) {
+        await openBreaker(account, { cause: "full", code, sentAt, waitMs }, deps);
+      } else if (await openBreaker(backlog, { cause: "busy", code, sentAt, waitMs }, deps)) {
+        await blameAccount(code, call, deps);
+      }
+    }
+  }
+}
+
+/** Records an answer about a call: it ends runs of failures, and may close the breakers of its backlog and account. */
+async function recordAnswer(
+  call: JudgedCall,
+  isPlaced: boolean,
+  read: DocumentsRead,
+  deps: DialerDeps,
+): Promise<void> {
+  const { route, sentAt } = call;
+  const account = accountNameOf(route);
+  for (const name of breakerNamesOf(call, route)) {
+    const breaker = read.get("breaker", name);
+    if (breaker !== undefined) await answerBreaker(breaker, { isPlaced, sentAt }, deps);
+  }
+  await resetFailures(accountBreakerOf(account), call, read, deps);
+  await countAnswered(backlogBreakerOf(call), read, deps);
+  if (isPlaced) await resetFailures(refusalsOf(call), call, read, deps);
+}
+
+/** Counts an answered request where failures are counted: otherwise there is no run of failures to end. */
+async function countAnswered(key: string, read: DocumentsRead, deps: DialerDeps): Promise<void> {
+  if ((read.get("failures", key)?.value["unanswered"] ?? 0) === 0) return;
+  const name = { kind: "failures", key } as const;
+  await deps.documents.add(name, { answered: 1 }, deps.clock.now() + failuresLifeMs);
+  await settleCounters(key, true, deps);
+}
+
+/** Resets the counters of a key where the copy read counts a run that began before this request. */
+async function resetFailures(
+  key: string,
+  { sentAt }: Pick<JudgedCall, "sentAt">,
+  read: DocumentsRead,
+  deps: DialerDeps,
+): Promise<void> {
+  const failures = read.get("failures", key);
+  const { since = 0, ...counted } = failures?.value ?? {};
+  if (failures === undefined || Object.keys(counted).length === 0 || sentAt < since) return;
+  await writeFailures(failures, {}, deps);
+}
+
+/** Records a request that stayed unanswered. */
+async function recordSilence(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
+  const { documents, clock } = deps;
+  const key = backlogBreakerOf(call);
+  const expiresAt = clock.now() + failuresLifeMs;
+  const all = await documents.add(
+    { kind: "failures", key },
+    { unanswered: 1, inRow: 1 },
+    expiresAt,
+  );
+  const { answered = 0, unanswered = 0, inRow = 0 } = all;
+  const count = answered + unanswered;
+  // The counts decide even if they cannot be settled.
+  if (count > requestsCounted) await settleCounters(key, false, deps).catch(() => undefined);
+  const isHalf = count >= requestsCounted && unanswered >= answered;
+  if (inRow >= unansweredInRowMax || isHalf) {
+    const { sentAt } = call;
+    if (await openBreaker(key, { cause: "silence", code, sentAt }, deps)) {
+      await blameAccount(code, call, deps);
+    }
+  }
+  await countForAccount(code, call, deps);
+}
+
+/** Ends the run of failures after an answer, and halves the counts above twenty, so that old ones weigh less. */
+async function settleCounters(key: string, isAnswered: boolean, deps: DialerDeps): Promise<void> {
+  const name = { kind: "failures", key } as const;
+  const current = (await deps.documents.read([name])).get("failures", key);
+  if (current === undefined) return;
+  const { answered = 0, unanswered = 0, inRow = 0 } = current.value;
+  const half = answered + unanswered > requestsCounted ? 2 : 1;
+  const value = {
+    answered: Math.floor(answered / half),
+    unanswered: Math.floor(unanswered / half),
+    inRow: isAnswered ? 0 : inRow,
+  };
+  await writeFailures(current, value, deps);
+}
+
+/**
+ * Notes on the account's breaker that this backlog's has opened. Where another one's has, and nobody of the account was
+ * answered since, the account's opens.
+ */
+async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
+  const account = accountNameOf(call.route);
+  const key = accountBreakerOf(account);
+  const name = shortNameOf(backlogOf(call));
+  const now = deps.clock.now();
+  let blamed: string[] = [];
+  await changeBreaker(
+    key,
+    (value) => {
+      // An answer to any backlog of the account removes the breaker, and with it who was to blame.
+      blamed = [...(value?.blamed ?? []).filter((one) => one !== name), name];
+      if (value !== undefined && value.state !== "closed") return { ...value, blamed };
+      const openedAt = blamed.length === 1 ? now : (value?.openedAt ?? now);
+      const of = { state: "closed", cause: "silence", code, openedAt } as const;
+      return { ...of, probeAt: now, intervalMs: 0, room: 0, blamed };
+    },
+    deps,
+  );
+  if (blamed.length < 2) return;
+  await openBreaker(key, { cause: "silence", code, sentAt: call.sentAt, blamed }, deps);
+}
+
+/**
+ * Counts an unanswered request for its account: ten in a row, of two backlogs at least, open the account's breaker.
+ * Only requests that were sent after the run's first failure was answered count, as a burst's quick failures come in
+ * before its successes.
+ */
+async function countForAccount(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
+  const { documents, clock } = deps;
+  const key = accountBreakerOf(accountNameOf(call.route));
+  const name = { kind: "failures", key } as const;
+  const current = (await documents.read([name])).get("failures", key);
+  const { since } = current?.value ?? {};
+  const of = `of ${shortNameOf(backlogOf(call))}`;
+  const expiresAt = clock.now() + failuresLifeMs;
+  if (since === undefined) {
+    const value = { since: clock.now(), inRow: 1, [of]: 1 };
+    const next = { ...name, version: deps.random.version(), value, expiresAt };
+    await documents.write([{ next, seen: current?.version ?? null }]);
+    return;
+  }
+  if (call.sentAt < since) return;
+  const all = await documents.add(name, { inRow: 1, [of]: 1 }, expiresAt);
+  const backlogs = Object.keys(all).filter((one) => one.startsWith("of "));
+  if ((all["inRow"] ?? 0) < accountInRowMax || backlogs.length < 2) return;
+  const blamed = backlogs.map((one) => one.slice("of ".length));
+  await openBreaker(key, { cause: "silence", code, sentAt: call.sentAt, blamed }, deps);
+}
+
+/**
+ * Counts one refusal of a backlog's call, each number once in this process. A different code starts a new run.
+ *
+ * @returns true if the backlog's breaker must be opened
+ */
+async function isRefusedInRow(
+  code: string,
+  call: JudgedCall,
+  read: DocumentsRead,
+  deps: DialerDeps,
+): Promise<boolean> {
+  const { documents, clock, memory } = deps;
+  const key = refusalsOf(call);
+  const counted = memory.countedNumbers.get(key) ?? new Set<string>();
+  memory.countedNumbers.set(key, counted);
+  if (counted.has(call.numberHash)) return false;
+  if (counted.size >= countedNumbersMax) counted.clear();
+  counted.add(call.numberHash);
+  const known = read.get("failures", key);
+  if (known !== undefined && Object.keys(known.value).some((one) => one !== code)) {
+    await writeFailures(known, { [code]: 1 }, deps);
+    return false;
+  }
+  const expiresAt = clock.now() + failuresLifeMs;
+  const all = await documents.add({ kind: "failures", key }, { [code]: 1 }, expiresAt);
+  return (all[code] ?? 0) >= refusalsInRowMax;
+}
+
+/** Resets counters to `value`. Dropped on a conflict, as another process counts too. */
+export async function writeFailures(
+  failures: StoredDocument<"failures">,
+  value: Record<string, number>,
+  { documents, random }: Pick<DialerDeps, "documents" | "random">,
+): Promise<void> {
+  const next = { ...failures, value, version: random.version() };
+  await documents.write([{ next, seen: failures.version }]);
+}

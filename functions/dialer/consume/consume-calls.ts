@@ -1,0 +1,120 @@
+import { errorForLog } from "../../../shared/lib/log.ts";
+import {
+  type CallsMessage,
+  callsOf,
+  type Message,
+  messageCallsMax,
+  messageSchema,
+} from "../../../shared/ports/call-messages.ts";
+import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
+import { dialCalls, type WantedCall } from "../dial/dial-calls.ts";
+import { settleOutcome } from "../record/settle.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { withPortLimits } from "../runtime/time-limits.ts";
+import { watchHeartbeat } from "../sweep/sweep.ts";
+import { openMessage } from "./open-message.ts";
+import { retryLater } from "./retry.ts";
+import { splitRequest } from "./split-request.ts";
+
+/** Work that a message brings. */
+type Work =
+  | { kind: "settle"; settlement: Extract<Message, { kind: "outcome" }>["settlement"] }
+  | { kind: "split"; request: CallsMessage }
+  | { kind: "dial"; calls: WantedCall[] };
+
+/**
+ * Handles one delivery of the call queue and decides, here alone, whether each message is acknowledged or retried. Never
+ * throws. Both platforms deliver one message at a time, so that quick calls share no delivery with slow ones.
+ *
+ * @param deadline end of the invocation, in milliseconds since the epoch
+ */
+export async function handleMessages(
+  delivered: readonly Delivered[],
+  deps: DialerDeps,
+  deadline: number,
+): Promise<AckOrRetry[]> {
+  const ready = withPortLimits(deps);
+  const [answers] = await Promise.all([
+    answerAll(delivered, ready, deadline),
+    watchHeartbeat(ready).catch(() => undefined), // the ledger's trouble is logged elsewhere
+  ]);
+  return answers;
+}
+
+async function answerAll(
+  delivered: readonly Delivered[],
+  deps: DialerDeps,
+  deadline: number,
+): Promise<AckOrRetry[]> {
+  const works = await Promise.all(
+    delivered.map(async ({ attempt, open }) => {
+      const message = await openMessage(messageSchema, open, attempt, deps);
+      return { attempt, work: message && classify(message) };
+    }),
+  );
+  const wanted = works.flatMap(({ work }) => (work?.kind === "dial" ? work.calls : []));
+  const again = await dial(eachOnce(wanted), deps, deadline);
+  const answers: AckOrRetry[] = [];
+  for (const { work, attempt } of works) {
+    const isDone =
+      work?.kind === "dial"
+        ? !work.calls.some(({ id }) => again.has(id))
+        : work?.kind === "settle"
+          ? await settle(work.settlement, deps)
+          : work !== undefined && (await splitRequest(work.request, attempt, deps, deadline));
+    answers.push(isDone ? "ack" : retryLater(attempt));
+  }
+  return answers;
+}
+
+/** Decides what a message asks for. A request of more than 25 calls is split into rows, which wait for their turn. */
+function classify(message: Message): Work {
+  switch (message.kind) {
+    case "outcome":
+      return { kind: "settle", settlement: message.settlement };
+    case "dispatch":
+      return { kind: "dial", calls: message.rows.map(({ id, account }) => ({ id, account })) };
+    case "calls":
+      return message.calls.length > messageCallsMax
+        ? { kind: "split", request: message }
+        : { kind: "dial", calls: callsOf(message).map((call) => ({ id: call.id, call })) };
+  }
+}
+
+/** Returns each id once, with its call and account if any message of the delivery brings them. */
+function eachOnce(wanted: readonly WantedCall[]): WantedCall[] {
+  const byId = new Map<string, WantedCall>();
+  for (const { id, call, account } of wanted) {
+    const known = byId.get(id);
+    byId.set(id, { id, call: call ?? known?.call, account: account ?? known?.account });
+  }
+  return [...byId.values()];
+}
+
+/** Dials calls. Resolves to the ids of those whose messages must come again. */
+async function dial(
+  wanted: WantedCall[],
+  deps: DialerDeps,
+  deadline: number,
+): Promise<Set<string>> {
+  try {
+    return await dialCalls(wanted, deps, deadline);
+  } catch (error) {
+    deps.log("alarm", "ledger.unreachable", { count: wanted.length, error: errorForLog(error) });
+    return new Set(wanted.map(({ id }) => id));
+  }
+}
+
+/** Writes a settlement. Resolves to false if the ledger could not be reached. */
+async function settle(
+  settlement: Extract<Work, { kind: "settle" }>["settlement"],
+  deps: DialerDeps,
+): Promise<boolean> {
+  try {
+    await settleOutcome(settlement, deps);
+    return true;
+  } catch (error) {
+    deps.log("alarm", "ledger.unreachable", { call_id: settlement.id, error: errorForLog(error) });
+    return false;
+  }
+}

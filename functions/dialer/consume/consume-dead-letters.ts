@@ -1,0 +1,108 @@
+import type { Call } from "../../../shared/calls/call-request.ts";
+import { decided } from "../../../shared/calls/transitions.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
+import { callsOf, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
+import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
+import { oldestAccepted } from "../dial/dial-calls.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { queueSecondsMax, withPortLimits } from "../runtime/time-limits.ts";
+import { openMessage } from "./open-message.ts";
+import { settleOutcome } from "../record/settle.ts";
+import { countStates, logEventOf, newCallOf } from "../record/write-decisions.ts";
+
+/** Maximum rows per write. */
+const rowsPerWrite = 500;
+/** Attempts, half an hour apart, after which a message that cannot be read or written is stored whole. */
+const attemptsMax = 10;
+const retryAfterSeconds = 1800;
+
+/**
+ * Handles messages that failed a hundred times. Dials nothing: late outcomes are settled, hints are dropped,
+ * and a call without a row is written NEEDS_REVIEW, or EXPIRED where its time is over. Never throws.
+ */
+export async function handleDeadLetters(
+  delivered: readonly Delivered[],
+  deps: DialerDeps,
+): Promise<AckOrRetry[]> {
+  const answers: AckOrRetry[] = [];
+  for (const one of delivered) answers.push(await handleOne(one, deps));
+  return answers;
+}
+
+async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrRetry> {
+  const { log } = deps;
+  const { attempt, open } = delivered;
+  const message = await openMessage(messageSchema, open, attempt, deps);
+  if (message !== undefined) {
+    log("alarm", "message.dead", { message_kind: message.kind, attempt });
+    try {
+      await bury(message, withPortLimits(deps));
+      return "ack";
+    } catch (error) {
+      log("alarm", "ledger.unreachable", { error: errorForLog(error) });
+    }
+  }
+  return storeOrRetry(delivered, deps);
+}
+
+/** Hands a dead letter back to the queue, or stores it whole once its attempts are used up. */
+export async function storeOrRetry(
+  delivered: Delivered,
+  deps: Pick<DialerDeps, "deadLetters" | "log">,
+): Promise<AckOrRetry> {
+  return delivered.attempt < attemptsMax ? { retryAfterSeconds } : storeWhole(delivered, deps);
+}
+
+/** Stores a message that could not be read or written in the object store for 28 days, before it is acknowledged. */
+async function storeWhole(
+  { id, open }: Delivered,
+  { deadLetters, log }: Pick<DialerDeps, "deadLetters" | "log">,
+): Promise<AckOrRetry> {
+  try {
+    const body = await withTimeLimit(open(), queueSecondsMax);
+    await withTimeLimit(deadLetters.store(id, body), queueSecondsMax);
+    log("alarm", "message.stored", { problem: `a message is kept as dead-letters/${id}` });
+    return "ack";
+  } catch (error) {
+    log("alarm", "store.unreachable", { error: errorForLog(error) });
+    return { retryAfterSeconds };
+  }
+}
+
+async function bury(message: Message, deps: DialerDeps): Promise<void> {
+  if (message.kind === "outcome") return settleOutcome(message.settlement, deps);
+  if (message.kind === "dispatch") return; // a hint: its rows are dispatched again
+  const calls = callsOf(message);
+  for (let start = 0; start < calls.length; start += rowsPerWrite) {
+    await writeDead(calls.slice(start, start + rowsPerWrite), deps);
+  }
+}
+
+async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void> {
+  const { ledger, clock, random, settings, log } = deps;
+  const at = clock.now();
+  const request_id = calls[0]?.requestId ?? "";
+  const recent = calls.filter(({ acceptedAt }) => acceptedAt >= oldestAccepted(at, deps));
+  if (recent.length < calls.length) {
+    // The row may have been purged, and is not created again.
+    log("alarm", "call.too_old", { request_id, count: calls.length - recent.length });
+  }
+  const changes = recent.flatMap((call) => {
+    const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";
+    const to = { state, reason: "dead_letter" } as const;
+    const next = decided(undefined, newCallOf(call, deps), to, { version: random.version(), at });
+    // An existing row is left to the sweeps.
+    return next === undefined ? [] : { next, seen: null };
+  });
+  const written = await ledger.write(changes);
+  const states = changes.flatMap(({ next }, index) => (written[index] === true ? next.state : []));
+  // One event per message, not per call: platforms limit the log of an invocation.
+  for (const state of new Set(states)) {
+    const count = states.filter((one) => one === state).length;
+    // EXPIRED is an alarm here: the call's message was never handled.
+    log("alarm", logEventOf(state), { request_id, reason: "dead_letter", count });
+  }
+  await countStates(states, deps);
+}

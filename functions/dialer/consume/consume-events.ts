@@ -1,0 +1,233 @@
+import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
+import {
+  type EventMessage,
+  eventMessageSchema,
+  isHint,
+} from "../../../shared/ports/event-messages.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { createPlaces, type Places } from "../runtime/fair-semaphore.ts";
+import { gatherTells } from "../events/batch-hints.ts";
+import { tellReceiver } from "../events/deliver-events.ts";
+import { openMessage } from "./open-message.ts";
+import { retryLater } from "./retry.ts";
+import { withPortLimits } from "../runtime/time-limits.ts";
+import { askAccount } from "../results/poll-results.ts";
+import { followCallback } from "../results/handle-callback.ts";
+import { UnansweredError } from "../../../shared/providers/unanswered.ts";
+
+/** Number of deliveries after which a callback that is a hint is let go: the sweep has its account asked anyway. */
+const hintAttemptsMax = 3;
+
+/** Time needed for a callback: a look-up, a record, and their ledger calls. */
+const callbackMsMax = 45_000;
+
+/** Time for which a message waits for a place of its delivery. What hangs may hold all of them. */
+const placeMsMax = 1_000;
+
+/** Seconds up to which a message comes again soon, and time for which it waits for the end of its delivery. */
+const soonSeconds = 3;
+const resendMs = 500;
+
+/** Knowledge that one delivery has of an account. */
+interface Known {
+  /** True once it did not answer. */
+  isFailing: boolean;
+  /** True once it was asked for all that was due. */
+  isAsked: boolean;
+  /** True once the delivery had no place for one of its messages. */
+  isCrowded: boolean;
+}
+
+/** A message that was opened, and its position in the delivery. */
+interface Opened<Message = EventMessage> {
+  index: number;
+  attempt: number;
+  message: Message;
+}
+type TellMessage = Extract<EventMessage, { kind: "tell" }>;
+type AccountMessage = Exclude<EventMessage, TellMessage>;
+
+/** Places and deadline that the messages of a delivery share. */
+interface Delivery {
+  places: Places;
+  deadline: number;
+}
+
+/**
+ * Handles one delivery of the events queue and decides whether each message is acknowledged or retried. Never
+ * throws. The messages of an account go one after another, those of a receiver together, and those of several side by
+ * side. What finds no place soon comes again, so that what hangs keeps nothing else waiting.
+ *
+ * @param deadline end of the invocation, in milliseconds since the epoch
+ */
+export async function handleEvents(
+  delivered: readonly Delivered[],
+  deps: DialerDeps,
+  deadline: number,
+): Promise<AckOrRetry[]> {
+  const tells = gatherTells(deps);
+  const ready = withPortLimits(deps, tells.tell);
+  const { concurrency, clock } = ready;
+  const answers: AckOrRetry[] = [];
+  const opened = await Promise.all(
+    delivered.map(async ({ attempt, open }, index): Promise<Opened[]> => {
+      const message = await openMessage(eventMessageSchema, open, attempt, ready);
+      if (message !== undefined) return [{ index, attempt, message }];
+      answers[index] = retryLater(attempt);
+      return [];
+    }),
+  );
+  const ofReceivers = new Map<string, Opened<TellMessage>[]>();
+  const ofAccounts = new Map<string, Opened<AccountMessage>[]>();
+  for (const { message, ...one } of opened.flat()) {
+    if (message.kind === "tell") append(ofReceivers, message.receiver, { ...one, message });
+    else append(ofAccounts, message.account, { ...one, message });
+  }
+  let left = ofReceivers.size + ofAccounts.size;
+  const places = createPlaces({
+    total: concurrency,
+    limitOf: () => concurrency,
+    isShared: () => left > 1,
+    waitMsMax: placeMsMax,
+    clock,
+  });
+  const ended = Promise.withResolvers<void>();
+  const answer = async (own: readonly Opened[], following: Promise<AckOrRetry[]>) => {
+    const results = await following;
+    left -= 1;
+    if (left === 0) ended.resolve();
+    else if (results.some(isSoon)) await Promise.race([ended.promise, clock.sleep(resendMs)]);
+    const sent = own.map(async ({ index, message }, n) => {
+      const result = results[n] ?? "ack";
+      answers[index] = left > 0 && isSoon(result) ? await sendAnew(message, result, ready) : result;
+    });
+    await Promise.all(sent);
+  };
+  await Promise.all([
+    ...[...ofReceivers.values()].map((own) =>
+      answer(own, followTells(own, { places, deadline }, ready)),
+    ),
+    ...[...ofAccounts.values()].map((own) =>
+      answer(own, followAccount(own, { places, deadline }, ready)),
+    ),
+  ]);
+  await tells.flush();
+  return answers;
+}
+
+function isSoon(answer: AckOrRetry): answer is Exclude<AckOrRetry, "ack"> {
+  return answer !== "ack" && answer.retryAfterSeconds <= soonSeconds;
+}
+
+/**
+ * Sends a message anew that comes again soon. Handed back, it would come only once the whole delivery has ended, which
+ * something else may hold.
+ */
+async function sendAnew(
+  message: EventMessage,
+  answer: Exclude<AckOrRetry, "ack">,
+  { eventsQueue }: DialerDeps,
+): Promise<AckOrRetry> {
+  const again = message.kind === "tell" ? { ...message, isAgain: true } : message;
+  return eventsQueue.send(again, answer.retryAfterSeconds).then(
+    () => "ack" as const,
+    () => answer,
+  );
+}
+
+function append<Item>(map: Map<string, Item[]>, key: string, item: Item): void {
+  const items = map.get(key);
+  if (items === undefined) map.set(key, [item]);
+  else items.push(item);
+}
+
+/** Tells a receiver its events. Never throws: a sweep has told what was not. */
+async function followTells(
+  own: readonly Opened<TellMessage>[],
+  delivery: Delivery,
+  deps: DialerDeps,
+): Promise<AckOrRetry[]> {
+  try {
+    return await tellReceiver(own, delivery, deps);
+  } catch (error) {
+    const [{ attempt, message } = { attempt: 0, message: undefined }] = own;
+    const receiver = message?.receiver ?? "";
+    const fields = { message_kind: "tell", receiver, attempt, error: errorForLog(error) };
+    deps.log("warning", "events.failed", fields);
+    return own.map(() => "ack");
+  }
+}
+
+/** Handles the messages of one account, one after another. Never throws. */
+async function followAccount(
+  own: readonly Opened<AccountMessage>[],
+  { places, deadline }: Delivery,
+  deps: DialerDeps,
+): Promise<AckOrRetry[]> {
+  const known: Known = { isFailing: false, isAsked: false, isCrowded: false };
+  const answers: AckOrRetry[] = [];
+  for (const { message, attempt } of own) {
+    const release = known.isCrowded ? undefined : await places.acquire(placeOf(message));
+    known.isCrowded = release === undefined;
+    // The messages before it may have been slow, and a callback that outlasts the invocation is not acknowledged.
+    const isLate = message.kind === "callback" && deps.clock.now() + callbackMsMax > deadline;
+    answers.push(
+      release === undefined || isLate
+        ? { retryAfterSeconds: 1 }
+        : await follow({ message, attempt, known, deadline }, deps),
+    );
+    release?.();
+  }
+  return answers;
+}
+
+/** Names an account among those that hold places of a delivery. */
+function placeOf({ account }: AccountMessage): string {
+  return `account ${account}`;
+}
+
+/** Handles one message of an account. Never throws. */
+async function follow(
+  one: { message: AccountMessage; attempt: number; known: Known; deadline: number },
+  deps: DialerDeps,
+): Promise<AckOrRetry> {
+  const { message, attempt, known, deadline } = one;
+  try {
+    if (message.kind === "ask") return await followAsk(message, known, deps, deadline);
+    const isLeft = isHint(message) && known.isFailing;
+    return isLeft ? laterOf(message, attempt) : await followCallback(message, attempt, deps);
+  } catch (error) {
+    const isUnanswered = error instanceof UnansweredError;
+    if (isUnanswered) known.isFailing = true;
+    deps.log("warning", isUnanswered ? "results.unanswered" : "events.failed", {
+      message_kind: message.kind,
+      provider: message.account,
+      attempt,
+      error: errorForLog(isUnanswered ? error.cause : error),
+    });
+    return laterOf(message, attempt);
+  }
+}
+
+/** Asks an account, once in a delivery. */
+async function followAsk(
+  { account, sentAt }: Extract<EventMessage, { kind: "ask" }>,
+  known: Known,
+  deps: DialerDeps,
+  deadline: number,
+): Promise<AckOrRetry> {
+  // The next sweep has sent another one.
+  const isOld = deps.clock.now() - sentAt > deps.sweepSeconds * 1000;
+  if (isOld || known.isAsked) return "ack";
+  known.isAsked = true;
+  await askAccount(account, deps, deadline);
+  return "ack";
+}
+
+/** Hands a message back, unless a sweep does the same without it. */
+function laterOf(message: EventMessage, attempt: number): AckOrRetry {
+  const isCallback = message.kind === "callback";
+  if (!isCallback || (isHint(message) && attempt >= hintAttemptsMax)) return "ack";
+  return retryLater(attempt);
+}

@@ -1,0 +1,24 @@
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
+import type * as z from "../../../shared/lib/zod.ts";
+import type { Delivered } from "../../../shared/ports/queue.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { queueSecondsMax } from "../runtime/time-limits.ts";
+
+/**
+ * Resolves to the message, or to undefined if it cannot be fetched or parsed: it is then retried, and ends as
+ * a dead letter.
+ */
+export async function openMessage<Schema extends z.ZodMiniType>(
+  schema: Schema,
+  open: Delivered["open"],
+  attempt: number,
+  { log }: Pick<DialerDeps, "log">,
+): Promise<z.output<Schema> | undefined> {
+  try {
+    return schema.parse(JSON.parse(await withTimeLimit(open(), queueSecondsMax)));
+  } catch (error) {
+    log("alarm", "message.unreadable", { attempt, error: errorForLog(error) });
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { type CallsMessage, callsOf } from "../../../shared/ports/call-messages.ts";
+import type { Call } from "../../../shared/calls/call-request.ts";
+import { decide } from "../decide/decide-delivered.ts";
+import { oldestAccepted } from "../dial/dial-calls.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { documentsFor, knownBy } from "../decide/read-controls.ts";
+import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
+
+/**
+ * Splits a request of more than 25 calls into rows: those that may go wait for their turn, due now. Splitting twice is
+ * harmless: the ids are fixed, and an existing row is not overwritten. A split that ran out of time is continued by the
+ * message's next delivery.
+ *
+ * @param deadline end of the invocation, in milliseconds since the epoch
+ * @returns false if its message must come again
+ */
+export async function splitRequest(
+  message: CallsMessage,
+  attempt: number,
+  deps: DialerDeps,
+  deadline: number,
+): Promise<boolean> {
+  const { log, clock } = deps;
+  const request_id = message.requestId;
+  try {
+    const calls = callsOf(message);
+    if (message.acceptedAt < oldestAccepted(clock.now(), deps)) {
+      // The rows may have been purged, and a duplicate must not outlive them.
+      log("alarm", "call.too_old", { request_id, count: calls.length });
+      return true;
+    }
+    const documents = await documentsFor(calls, { numbers: false }, deps);
+    const known = knownBy(documents, clock.now(), deps);
+    const written = attempt === 1 ? new Set<string>() : await writtenOf(calls, deps);
+    const writes = calls.flatMap((call): ToWrite[] => {
+      if (written.has(call.id)) return [];
+      const decision = decide(call, undefined, known);
+      const waits = { state: "WAITING", reason: "turn", dueAt: known.now } as const;
+      const decided = decision.kind === "write" ? decision.decided : waits;
+      return [{ call, row: undefined, decided }];
+    });
+    await writeDecided(writes, deps, deadline);
+    log("info", "request.split", { request_id, client: message.client, count: calls.length });
+    return true;
+  } catch (error) {
+    log("alarm", "ledger.unreachable", { request_id, error: errorForLog(error) });
+  }
+  return false;
+}
+
+/** Maximum ids per read. */
+const idsPerRead = 500;
+
+/** Returns the ids of calls that have a row: an earlier delivery of their request has come that far. */
+async function writtenOf(calls: readonly Call[], { ledger }: DialerDeps): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let start = 0; start < calls.length; start += idsPerRead) {
+    const some = calls.slice(start, start + idsPerRead).map(({ id }) => id);
+    const { rows, unreadable } = await ledger.read(some);
+    for (const id of [...rows.keys(), ...unreadable]) ids.add(id);
+  }
+  return ids;
+}

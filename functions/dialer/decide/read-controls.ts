@@ -1,0 +1,102 @@
+import type { Call } from "../../../shared/calls/call-request.ts";
+import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
+import type { DocumentKey } from "../../../shared/ports/documents.ts";
+import {
+  cancellationKeysOf,
+  doNotCallKeysOf,
+  pauseKeysOf,
+} from "../../../shared/policy/controls.ts";
+import {
+  type BearingDocuments,
+  isHeld,
+  restoreKey,
+  sweepKey,
+} from "../../../shared/policy/restore.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { type BacklogOf, breakerKeysOf } from "../../../shared/policy/breakers.ts";
+import type { Known } from "./decide-delivered.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { forgetLedger, seeEpoch } from "../runtime/epoch.ts";
+import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
+
+/**
+ * Reads all documents that bear on these calls at once: breakers, pauses, cancellations, do-not-call, paces, how
+ * accounts and backlogs answer, and whether the ledger was restored.
+ *
+ * @param numbers true to read the do-not-call entry of each number; every call is checked again before it is
+ * dialed
+ */
+export async function documentsFor(
+  calls: readonly Call[],
+  { numbers }: { numbers: boolean },
+  deps: DialerDeps,
+): Promise<BearingDocuments> {
+  const { plan, hashKey } = deps.settings;
+  const keys = new Map<string, DocumentKey>();
+  const want = (all: readonly DocumentKey[]) => {
+    for (const one of all) keys.set(`${one.kind} ${one.key}`, one);
+  };
+  const backlogs = new Map<string, BacklogOf>();
+  for (const call of calls) {
+    want(cancellationKeysOf(call));
+    const of = { client: call.client, agentId: call.request.agent_id };
+    backlogs.set(backlogOf(of), of);
+  }
+  for (const [key, of] of backlogs) {
+    const route = routeOf(of.agentId, plan);
+    want(pauseKeysOf(of.agentId, route));
+    if (route === undefined) continue;
+    want([...breakerKeysOf(of, route), { kind: "backlog", key }]);
+    const account = accountNameOf(route);
+    want([{ kind: "account", key: account }]);
+    if (accountOf(route, plan).pace !== undefined) want([paceKeyOf(account)]);
+  }
+  const hashes = numbers
+    ? calls.map(({ request }) => traceOfNumber(request.phone_number, hashKey).numberHash)
+    : [];
+  want(doNotCallKeysOf([...new Set(hashes)], hashKey));
+  return readWithHold([...keys.values()], deps);
+}
+
+/** Reads documents, and whether anything may be dialed by the ledger as it is. */
+export async function readWithHold(
+  keys: readonly DocumentKey[],
+  deps: DialerDeps,
+): Promise<BearingDocuments> {
+  const { documents, memory } = deps;
+  const { epochSeen: seenBefore = 0 } = memory;
+  const [read] = await Promise.all([
+    documents.read([...keys, restoreKey, sweepKey]),
+    seeEpoch(deps),
+  ]);
+  const { epochSeen } = memory;
+  // A sweep may have moved the epoch on since the documents were read, so one less counts of what was seen meanwhile.
+  const isOnHold = epochSeen === undefined || isHeld(read, Math.max(seenBefore, epochSeen - 1));
+  const restoredAt = read.get(restoreKey.kind, restoreKey.key)?.value.since ?? 0;
+  if (isOnHold || restoredAt > memory.restoredAt) forgetLedger(memory, restoredAt);
+  return { ...read, isOnHold };
+}
+
+/** Combines everything that `decide` needs for the calls of a delivery. */
+export function knownBy(
+  documents: BearingDocuments,
+  now: number,
+  { settings, concurrency }: Pick<DialerDeps, "settings" | "concurrency">,
+  ahead: ReadonlyMap<string, number> = new Map(),
+): Known {
+  const { plan, schedule, hashKey, providerOf } = settings;
+  const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;
+  const hashOf = (number: string) => traceOfNumber(number, hashKey).numberHash;
+  const of = { plan, schedule, hashKey, documents, now, ahead, hashOf, canLookUp };
+  return { ...of, requestsAtOnce: concurrency };
+}
+
+/** Combines two reads; the first one wins. */
+export function bothRead(one: BearingDocuments, other: BearingDocuments): BearingDocuments {
+  return {
+    get: (kind, key) => one.get(kind, key) ?? other.get(kind, key),
+    isOnHold: one.isOnHold || other.isOnHold,
+  };
+}

@@ -1,0 +1,87 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { states } from "../../../shared/calls/states.ts";
+import type { Decided } from "../../../shared/calls/transitions.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import type { BearingDocuments } from "../../../shared/policy/restore.ts";
+import { cancelledBy, isOnDoNotCallList, isPaused } from "../../../shared/policy/controls.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { type Delivery, type Held, type Refusal, waiting } from "./delivery.ts";
+import { overCap } from "../../../shared/policy/decide.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import type { Permit } from "./permits.ts";
+
+/**
+ * Runs the checks that do not depend on each other side by side under the claim: the number's cap, orders and
+ * the do-not-call list, the redialed calls that this one replaces, and the permit.
+ */
+export async function checkClaimed(
+  held: Held,
+  { deps, caps, documents, permits }: Delivery,
+): Promise<Refusal | { permit: Permit }> {
+  const { dial, row } = held;
+  const asked = permits.take(dial.route);
+  const [count, read, byAncestors, permit] = await Promise.all([
+    caps.count(held, dial.route, asked),
+    documents(deps.clock.now()),
+    refusedByAncestors(row, deps),
+    asked,
+  ]);
+  const refused =
+    byAncestors ??
+    refusedByOrders(held, read, deps) ??
+    (permit === undefined ? waiting("pace", held) : undefined) ??
+    (count.isCounted ? undefined : refusedByCap(held, count.freeAt, deps));
+  if (permit !== undefined && refused === undefined) return { permit };
+  return { refused: refused ?? waiting("pace", held), counted: count.isCounted };
+}
+
+export function refusedByOrders(
+  held: Held,
+  read: BearingDocuments,
+  deps: DialerDeps,
+): Decided | undefined {
+  const { call, route } = held.dial;
+  if (read.isOnHold) return waiting("restored", held);
+  const cancelled = cancelledBy(call, read);
+  if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
+  // The row's own hash may be of a HASH_KEY from before a rotation.
+  const { hashKey } = deps.settings;
+  const { numberHash } = traceOfNumber(call.request.phone_number, hashKey);
+  if (isOnDoNotCallList(numberHash, read, hashKey)) {
+    return { state: "REJECTED", reason: "do_not_call" };
+  }
+  return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;
+}
+
+function refusedByCap(
+  held: Held,
+  freeAt: number | undefined,
+  { clock, settings }: DialerDeps,
+): Decided {
+  const { call, row } = held.dial;
+  if (freeAt === undefined) return waiting("max_calls", held);
+  const expiresAt = expiryOf(call, settings.plan);
+  return overCap(freeAt, { now: clock.now(), expiresAt, reason: row?.reason });
+}
+
+/**
+ * Refuses a redial if a call that it replaces has since been placed or may have been. Purged calls count for
+ * nothing.
+ */
+async function refusedByAncestors(
+  { id, ancestors }: CallRow,
+  { ledger, log }: DialerDeps,
+): Promise<Decided | undefined> {
+  if (ancestors.length === 0) return undefined;
+  const { rows, unreadable } = await ledger.read(ancestors);
+  const ancestorFacts = [...rows.values()].map(({ state }) => states[state]);
+  if (ancestorFacts.some(({ placed }) => placed === "yes")) {
+    log("alarm", "call.placed_before", { call_id: id });
+    return { state: "CANCELLED", reason: "placed_before" };
+  }
+  const isUnderWay = ancestorFacts.some(({ open, placed }) => open && placed !== "no");
+  if (unreadable.size > 0 || isUnderWay) {
+    return { state: "NEEDS_REVIEW", reason: "ancestor_unknown" };
+  }
+  return undefined;
+}

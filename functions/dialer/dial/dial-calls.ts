@@ -1,0 +1,235 @@
+import type { Call } from "../../../shared/calls/call-request.ts";
+import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import type { CallState } from "../../../shared/calls/states.ts";
+import { reviewed } from "../../../shared/calls/transitions.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+
+import type { BearingDocuments } from "../../../shared/policy/restore.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { accountNameOf } from "../../../shared/calls/route.ts";
+import { createCaps } from "../record/number-caps.ts";
+import { decide, type Dial, type LookUp } from "../decide/decide-delivered.ts";
+import type { Delivery, Result } from "./delivery.ts";
+import { dialCall } from "./dial-call.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { bothRead, documentsFor, knownBy } from "../decide/read-controls.ts";
+import { createFreshDocuments } from "../decide/refresh-controls.ts";
+import { lookUpCalls } from "../look-up/look-up-calls.ts";
+import { createPermits } from "./permits.ts";
+import { createSharedWrites } from "../record/batch-writer.ts";
+import { createPlaces } from "../runtime/fair-semaphore.ts";
+import { countStates, logDecision, type ToWrite, writeDecided } from "../record/write-decisions.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+
+/** Calls that are claimed at most for each request at once: those beyond wait for their permits, or for the ledger. */
+const claimsARequest = 2;
+
+/** Time without a place freed by its account after which a call goes back. */
+const noPlaceMs = 5_000;
+
+/** A call to handle: carried by its message, or only named by it. */
+export interface WantedCall {
+  id: string;
+  call?: Call | undefined;
+  /** The account that a dispatcher found room for it in. */
+  account?: string | undefined;
+}
+
+/** The calls of one delivery, the documents read and the decisions. */
+interface Plan {
+  calls: Call[];
+  read: BearingDocuments;
+  askedAt: number;
+  breakersChanged: number;
+  unreadable: Set<string>;
+  writes: ToWrite[];
+  reviews: CallRow[];
+  dials: Dial[];
+  lookUps: LookUp[];
+}
+
+/**
+ * Decides on every call of a delivery and dials those that are due: claim, one request, settle. Every outcome
+ * is written before its message is acknowledged.
+ *
+ * @param wanted calls to handle, each id once
+ * @param deadline end of the invocation, in milliseconds since the epoch
+ * @returns the ids whose messages must be delivered again
+ * @throws if the ledger cannot be read; then nothing was dialed
+ */
+export async function dialCalls(
+  wanted: readonly WantedCall[],
+  deps: DialerDeps,
+  deadline: number,
+): Promise<Set<string>> {
+  if (wanted.length === 0) return new Set();
+  const plan = await readAndDecide(wanted, deps).catch(() => readAndDecide(wanted, deps));
+  const again = new Set(plan.unreadable);
+  const failed = (ids: readonly string[]) => (error: unknown) => {
+    deps.log("alarm", "ledger.unreachable", { count: ids.length, error: errorForLog(error) });
+    for (const id of ids) again.add(id);
+  };
+  const idsOf = (writes: readonly ToWrite[]) => writes.map(({ call }) => call.id);
+  const [results] = await Promise.all([
+    dialAll(plan, deps, deadline),
+    writeDecided(plan.writes, deps).catch(failed(idsOf(plan.writes))),
+    review(plan.reviews, deps).catch(failed(plan.reviews.map(({ id }) => id))),
+    lookUpCalls(plan.lookUps, deps, deadline),
+  ]);
+  for (const { dial, result } of results) if (result.kind === "again") again.add(dial.call.id);
+  // A row that found no room, no permit or an open breaker stays unchanged: its dispatcher sees that it still waits.
+  const late = results.flatMap(({ dial, result }) => {
+    if (result.kind !== "not_dialed") return [];
+    const isKept = dial.row !== undefined && unwritten.has(result.decided.reason);
+    // An UNKNOWN row is left unchanged: it is due, so a sweep sends it again.
+    if (isKept || dial.row?.state === "UNKNOWN") return [];
+    return [{ call: dial.call, row: dial.row, decided: result.decided }];
+  });
+  await writeDecided(late, deps).catch(failed(idsOf(late)));
+  await countStates(
+    results.flatMap(({ result }): CallState[] =>
+      result.kind === "done" && result.state !== undefined ? [result.state] : [],
+    ),
+    deps,
+  );
+  return again;
+}
+
+/** Reasons that leave a row as it is. */
+const unwritten = new Set(["no_capacity", "breaker_open", "turn"]);
+
+async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): Promise<Plan> {
+  const { ledger, clock, log } = deps;
+  const askedAt = clock.now();
+  const { breakersChanged } = deps.memory;
+  const brought = wanted.flatMap(({ call }) => call ?? []);
+  const [{ rows, unreadable }, first] = await Promise.all([
+    ledger.read(wanted.map(({ id }) => id)),
+    documentsFor(brought, { numbers: true }, deps),
+  ]);
+  for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
+  // The agent and number of calls that were only named are read from their rows.
+  const named = wanted.flatMap(({ id, call }) => {
+    const row = rows.get(id);
+    return call === undefined && row !== undefined ? (callOf(row) ?? []) : [];
+  });
+  const read =
+    named.length === 0
+      ? first
+      : bothRead(first, await documentsFor(named, { numbers: true }, deps));
+  const plan: Plan = {
+    calls: [...brought, ...named],
+    read,
+    askedAt,
+    breakersChanged,
+    unreadable,
+    writes: [],
+    reviews: [],
+    dials: [],
+    lookUps: [],
+  };
+  // Claims of calls that cannot go within 5 s by the pace as read would be useless.
+  const ahead = new Map<string, number>();
+  const known = knownBy(read, clock.now(), deps, ahead);
+  const oldest = oldestAccepted(clock.now(), deps);
+  for (const { id, call: delivered, account: dispatchedFor } of wanted) {
+    const row = rows.get(id);
+    const call = row === undefined ? delivered : callOf(row);
+    if (unreadable.has(id) || call === undefined) continue;
+    if (row === undefined && call.acceptedAt < oldest) {
+      // The row may have been purged, and a duplicate must not outlive it.
+      log("alarm", "call.too_old", { call_id: id, request_id: call.requestId });
+      continue;
+    }
+    const decision = decide(delivered, row, known);
+    if (decision.kind === "dial") {
+      const account = accountNameOf(decision.route);
+      // The dispatcher has another plan: by this one, room is in another account.
+      if (dispatchedFor !== undefined && account !== dispatchedFor) continue;
+      ahead.set(account, (ahead.get(account) ?? 0) + 1);
+      plan.dials.push(decision);
+    } else if (decision.kind === "write") {
+      plan.writes.push({ call, row, decided: decision.decided });
+    } else if (decision.kind === "review") plan.reviews.push(decision.row);
+    else if (decision.kind === "look_up") plan.lookUps.push(decision);
+    else if (decision.because === "route_gone") log("alarm", "route.gone", { call_id: id });
+  }
+  return plan;
+}
+
+/** Acceptance time before which a call's row may have been purged, in milliseconds since the epoch. */
+export function oldestAccepted(now: number, { settings }: Pick<DialerDeps, "settings">): number {
+  return now - (settings.plan.retentionDays - 1) * dayMs;
+}
+
+async function dialAll(
+  { calls, read, askedAt, breakersChanged, dials }: Plan,
+  deps: DialerDeps,
+  deadline: number,
+): Promise<{ dial: Dial; result: Result }[]> {
+  if (dials.length === 0) return [];
+  const { settings, clock, concurrency, log } = deps;
+  /** Number of calls left, by account. */
+  const left = new Map<string, number>();
+  const count = ({ route }: Dial, more: number) => {
+    const account = accountNameOf(route);
+    left.set(account, (left.get(account) ?? 0) + more);
+  };
+  for (const dial of dials) count(dial, 1);
+  const limits = new Map(
+    dials.map(({ route }) => [accountNameOf(route), accountOf(route, settings.plan).concurrency]),
+  );
+  const limitOf = (account: string) => Math.min(limits.get(account) ?? concurrency, concurrency);
+  const isShared = (account: string) =>
+    [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
+  const placesFor = { isShared, waitMsMax: noPlaceMs, clock };
+  const delivery: Delivery = {
+    deps,
+    deadline,
+    places: createPlaces({
+      ...placesFor,
+      total: concurrency * claimsARequest,
+      limitOf: (account) => limitOf(account) * claimsARequest,
+    }),
+    connections: createPlaces({ ...placesFor, total: concurrency, limitOf }),
+    permits: createPermits(deps),
+    caps: createCaps(deps),
+    documents: createFreshDocuments(calls, { read, askedAt, breakersChanged }, deps),
+    writes: createSharedWrites(dials.length, deps),
+    stopped: new Set(),
+    ledger: { isDown: false },
+  };
+  return Promise.all(
+    dials.map(async (dial) => {
+      // One call's error must not hand back the other calls, whose requests may be under way.
+      const result = await dialCall(dial, delivery).catch((error: unknown): Result => {
+        log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
+        return { kind: "again" };
+      });
+      count(dial, -1);
+      return { dial, result };
+    }),
+  );
+}
+
+/** Moves rows whose outcome stayed unknown to NEEDS_REVIEW. */
+async function review(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
+  const { ledger, clock, random, settings } = deps;
+  const at = clock.now();
+  const { reviewAfterSeconds } = settings.plan;
+  const changes = rows.flatMap((row) => {
+    const next = reviewed(row, reviewAfterSeconds, { version: random.version(), at });
+    return next === undefined ? [] : { next, seen: row.version, row };
+  });
+  if (changes.length === 0) return;
+  const written = await ledger.write(changes);
+  const made = changes.filter((_, index) => written[index] === true);
+  for (const { row, next } of made) {
+    const call = callOf(row);
+    if (call !== undefined) logDecision(deps, call, next.state, { reason: next.reason });
+  }
+  await countStates(
+    made.map(({ next }) => next.state),
+    deps,
+  );
+}

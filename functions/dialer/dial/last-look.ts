@@ -1,0 +1,86 @@
+import { claimAgeMsMax, type Decided } from "../../../shared/calls/transitions.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import type { BearingDocuments } from "../../../shared/policy/restore.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
+import { closedUntil } from "../../../shared/policy/decide.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { refusedByOrders } from "./check-claim.ts";
+import { type Delivery, type Held, waiting } from "./delivery.ts";
+
+/** Largest clock step back that is tolerated; after a larger one a claim's age is unknown. */
+const clockStepMs = 1_000;
+
+const ended: Decided = { state: "EXPIRED", reason: "expired" };
+
+/** The last look at a claimed call, right before the request by which the phone rings. */
+export interface LastLook {
+  /** Returns a `Send` that looks, and throws Withheld where the call may not go: see `DialRequest`. */
+  ring(send: Send, secondsMax?: number): Send;
+  /** Returns why the request was withheld. */
+  refused(): Decided;
+}
+
+/**
+ * @param read the documents by which orders were looked at before
+ * @param startedAt time at which the work under the claim began, in milliseconds since the epoch
+ */
+export function createLastLook(
+  held: Held,
+  { read, startedAt }: { read: BearingDocuments; startedAt: number },
+  { deps, documents }: Delivery,
+): LastLook {
+  const { timeoutSeconds } = accountOf(held.row.route ?? held.dial.route, deps.settings.plan);
+  let refused: Decided | undefined;
+
+  async function look(laterMs: number): Promise<Decided | undefined> {
+    try {
+      const now = await documents(deps.clock.now());
+      if (now !== read) refused = refusedByOrders(held, now, deps);
+    } catch (error) {
+      deps.log("alarm", "ledger.unreachable", { call_id: held.row.id, error: errorForLog(error) });
+      refused = waiting("not_checked", held);
+    }
+    return refused ?? refusedByClock(held, { startedAt, laterMs }, deps);
+  }
+
+  return {
+    ring: (send, secondsMax = timeoutSeconds) => {
+      const laterMs = (timeoutSeconds - secondsMax) * 1000;
+      return async (url, request) => {
+        refused = await look(laterMs);
+        if (refused !== undefined) throw new Withheld(refused.reason);
+        const mayLeave = () => {
+          refused = refusedByClock(held, { startedAt, laterMs }, deps);
+          return refused === undefined;
+        };
+        return send(url, { ...request, mayLeave });
+      };
+    },
+    refused: () => refused ?? waiting("claim_too_old", held),
+  };
+}
+
+/**
+ * Looks at the claim's age, the call's expiry and the callee's hours.
+ *
+ * @param laterMs time that other requests of the same adapter may have taken before
+ */
+export function refusedByClock(
+  held: Held,
+  { startedAt, laterMs = 0 }: { startedAt: number; laterMs?: number },
+  { clock, settings }: DialerDeps,
+): Decided | undefined {
+  const { call, route } = held.dial;
+  const now = clock.now();
+  const claimedAt = Math.min(startedAt, held.row.claimedAt ?? startedAt);
+  // The process was frozen or the ledger slow: a sweep may be about to turn this claim UNKNOWN.
+  const age = now - claimedAt;
+  if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return waiting("claim_too_old", held);
+  const expiresAt = expiryOf(call, settings.plan);
+  if (now >= expiresAt) return ended;
+  if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
+  const opening = settings.schedule.opening(call.request, route, now, expiresAt);
+  return closedUntil(opening, now) ?? waiting("claim_too_old", held);
+}

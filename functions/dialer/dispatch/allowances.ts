@@ -1,0 +1,163 @@
+import { claimLifeMs } from "../../../shared/calls/transitions.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/policy/breakers.ts";
+import type { Route } from "../../../shared/calls/route.ts";
+import { grantPermits, momentsOf, type Pace } from "../../../shared/telephony/rate.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { knownRoundTripMs } from "../runtime/round-trips.ts";
+import type { AccountNotes } from "./account-notes.ts";
+import type { DueRows } from "./due-rows.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { Allowance } from "./shares.ts";
+import type { View } from "./view.ts";
+
+/** Calls of an account without a pace that may be in flight before it has shown how quick it is. */
+const firstAllowance = 25;
+/** Calls of a backlog in flight until its first answer. */
+const unansweredMax = 5;
+/** Time ahead for which the moments of a pace are given out: some looks, and a dispatch's way. */
+const paceAheadMs = 7_600;
+/** Round trips from the time of a claim until its permit shows in the pace. */
+const roundTripsToPermit = 2;
+
+/** The facts that an account's allowance depends on. */
+interface AccountNow {
+  breaker: BreakerDocument | undefined;
+  pace: Pace | undefined;
+  /** The pace's theoretical arrival time, see rate.ts. */
+  arrivalUs: number;
+  /** Calls that were completed in each of the last two looks. */
+  completed: readonly number[];
+  inFlight: number;
+  /** The calls in flight whose permits do not show in the pace yet. */
+  sent: number;
+  /** Maximum of an account whose queue lags. */
+  lagMax: number | undefined;
+}
+
+/**
+ * Returns how many calls of an account may be dispatched now.
+ *
+ * @param connections requests that the whole deployment can have under way at once
+ */
+function allowanceOfAccount(
+  account: AccountNow,
+  { now, connections }: { now: number; connections: number },
+): Allowance {
+  const { breaker, pace, arrivalUs, completed, inFlight, sent, lagMax = Infinity } = account;
+  if (breaker?.value.state === "open") {
+    // The backlog's own allowance decides which backlog may probe.
+    return { count: inFlight === 0 ? 1 : 0, most: 1, why: "breaker_open" };
+  }
+  const room = breaker?.value.state === "half_open" ? breaker.value.room - inFlight : Infinity;
+  if (pace === undefined) {
+    const most = Math.min(Math.max(firstAllowance, 2 * sumOf(completed)), 2 * connections, lagMax);
+    return { count: Math.max(0, Math.min(most - inFlight, room)), most, why: "in_flight" };
+  }
+  const window = { notBefore: Math.ceil(now), notAfter: now + paceAheadMs };
+  const { granted, baseUs } = grantPermits(arrivalUs, pace, pacedMax, window);
+  const all = momentsOf(baseUs, granted, pace, window.notBefore);
+  const moments = all.slice(sent);
+  const count = Math.max(0, Math.min(moments.length, room, lagMax));
+  const most = Math.min(all.length, lagMax);
+  return { count, most, why: "pace", moments: moments.slice(0, count) };
+}
+
+/** Maximum moments of a pace that are given out at once. */
+const pacedMax = 10_000;
+
+/** The facts that a backlog's allowance depends on, besides its account's. */
+export interface BacklogNow {
+  of: BacklogOf;
+  breaker: BreakerDocument | undefined;
+  accountBreaker: BreakerDocument | undefined;
+  answers: StoredDocument<"backlog">["value"]["answers"];
+  inFlight: number;
+}
+
+/** Returns how many calls of a backlog may be dispatched now. */
+export function allowanceOfBacklog(backlog: BacklogNow, now: number): number {
+  const { of, breaker, accountBreaker, answers, inFlight } = backlog;
+  const open = [accountBreaker, breaker].flatMap((one) =>
+    one?.value.state === "open" ? [one] : [],
+  );
+  if (open.length > 0) {
+    return inFlight === 0 && open.every((one) => mayProbe(one, of, now)) ? 1 : 0;
+  }
+  if (breaker?.value.state === "half_open") return Math.max(0, breaker.value.room - inFlight);
+  return answers === null ? Math.max(0, unansweredMax - inFlight) : Infinity;
+}
+
+/** The allowances of one dispatcher's looks, by what it has read and counted. */
+export interface Allowances {
+  ofAccount(account: string, route: Route): Allowance;
+  ofBacklog(key: string): number;
+  /** Slow rows that may be dispatched: at most half of the connections are theirs, of all accounts together. */
+  slowRoom(): { all: number; of(account: string): number };
+}
+
+export function createAllowances(
+  seen: { view: View; inFlight: InFlight; notes: AccountNotes; dueRows: DueRows },
+  { clock, settings, memory, concurrency, consumers }: DialerDeps,
+): Allowances {
+  const { view, inFlight, notes, dueRows } = seen;
+  const { plan } = settings;
+  const connections = concurrency * consumers;
+
+  /** Calls of an account that were claimed too lately for their permits to show in its pace as read. */
+  function withoutPermit(account: string, timeoutSeconds: number): number {
+    const youngMs = roundTripsToPermit * knownRoundTripMs(memory);
+    return inFlight.dialingOf(account, clock.now() + claimLifeMs(timeoutSeconds) - youngMs);
+  }
+
+  return {
+    ofAccount(account, route) {
+      const { pace, timeoutSeconds } = accountOf(route, plan);
+      return allowanceOfAccount(
+        {
+          breaker: view.breakerOf(account),
+          pace,
+          arrivalUs: view.arrivalUsOf(account),
+          completed: notes.completedOf(account),
+          inFlight: inFlight.countOf(account),
+          sent: inFlight.sentOf(account) + withoutPermit(account, timeoutSeconds),
+          lagMax: notes.lagMaxOf(account),
+        },
+        { now: clock.now(), connections },
+      );
+    },
+    ofBacklog(key) {
+      const one = view.get(key);
+      if (one === undefined) return 0;
+      const { breaker, accountBreaker, backlog } = one;
+      const { answers } = backlog.value;
+      const of = { of: backlog.value, breaker, accountBreaker, answers };
+      return allowanceOfBacklog({ ...of, inFlight: inFlight.countIn(key) }, clock.now());
+    },
+    slowRoom() {
+      const most = Math.max(1, Math.floor(connections / 2));
+      const now = clock.now();
+      const held = new Map<string, number>();
+      const accounts = new Set<string>();
+      let all = 0;
+      for (const one of view.all()) {
+        if (!one.isSlow) continue;
+        const count = inFlight.countIn(one.key);
+        held.set(one.account, (held.get(one.account) ?? 0) + count);
+        all += count;
+        if (count > 0 || (!one.isPaused && dueRows.mayBeDue(one.backlog, now)))
+          accounts.add(one.account);
+      }
+      const share = Math.max(1, Math.floor(most / Math.max(1, accounts.size)));
+      return {
+        all: Math.max(0, most - all),
+        of: (account: string) => Math.max(0, share - (held.get(account) ?? 0)),
+      };
+    },
+  };
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,89 @@
+import type { Call } from "../../../shared/calls/call-request.ts";
+import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import { requestIdOf } from "../../../shared/calls/ids.ts";
+import type { BacklogOf } from "../../../shared/policy/breakers.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { decide } from "../decide/decide-delivered.ts";
+import { documentsFor, knownBy } from "../decide/read-controls.ts";
+import { writeDecided } from "../record/write-decisions.ts";
+
+/** Maximum rows that one look decides, and that it writes off. */
+export const decidedMax = 2_000;
+export const writtenOffMax = 500;
+
+/** A row that is due, with its backlog. */
+export interface DueRow {
+  id: string;
+  of: BacklogOf;
+}
+
+/** Returns a call as far as its id and its backlog tell, by which its documents are found. */
+function asCall({ id, of }: DueRow): Call {
+  const request = { phone_number: "", agent_id: of.agentId };
+  const { client } = of;
+  return { id, requestId: requestIdOf(id), batchCalls: 1, client, acceptedAt: 0, request };
+}
+
+/**
+ * Decides rows that are due, without their context: `open` may be dialed now; `closed` must not, and is to be written off.
+ * A row that stands otherwise meanwhile, or cannot be read, is neither.
+ */
+export async function decideRows(
+  due: readonly DueRow[],
+  deps: DialerDeps,
+): Promise<{ open: Set<string>; closed: Set<string> }> {
+  const { ledger, clock, log } = deps;
+  const decided = { open: new Set<string>(), closed: new Set<string>() };
+  const some = due.slice(0, decidedMax);
+  if (some.length === 0) return decided;
+  // Their documents are read at the same time, by their ids alone: the dialer reads the do-not-call list.
+  const [{ rows, unreadable }, read] = await Promise.all([
+    ledger.readWithoutContext(some.map(({ id }) => id)),
+    documentsFor(some.map(asCall), { numbers: false }, deps),
+  ]);
+  for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
+  if (read.isOnHold) return decided;
+  const known = knownBy(read, clock.now(), deps);
+  for (const [id, brief] of rows) {
+    const row: CallRow = { ...brief, version: "" };
+    const call = row.state === "WAITING" ? callOf(row) : undefined;
+    if (call === undefined) continue;
+    const isClosed = decide(call, row, known).kind === "write";
+    (isClosed ? decided.closed : decided.open).add(id);
+  }
+  return decided;
+}
+
+/**
+ * Writes WAITING rows as they are decided: closed, expired, cancelled, never to be called.
+ *
+ * @param endsOnly true to decide rows that are not due as well, and to write only those that end
+ */
+export async function writeOff(
+  ids: readonly string[],
+  { endsOnly }: { endsOnly: boolean },
+  deps: DialerDeps,
+): Promise<void> {
+  if (ids.length === 0) return;
+  const now = deps.clock.now();
+  const { rows } = await deps.ledger.read(ids);
+  const calls = [...rows.values()].flatMap((row) => {
+    const call = row.state === "WAITING" ? callOf(row) : undefined;
+    return call === undefined ? [] : [{ call, row: endsOnly ? { ...row, dueAt: now } : row }];
+  });
+  const read = await documentsFor(
+    calls.map(({ call }) => call),
+    { numbers: true },
+    deps,
+  );
+  const known = knownBy(read, deps.clock.now(), deps);
+  await writeDecided(
+    calls.flatMap(({ call, row }) => {
+      const decision = decide(call, row, known);
+      if (decision.kind !== "write") return [];
+      const { decided } = decision;
+      return endsOnly && decided.state === "WAITING" ? [] : [{ call, row, decided }];
+    }),
+    deps,
+  );
+}

@@ -1,0 +1,275 @@
+import type { Told } from "../../../shared/calls/call-event.ts";
+import { untoldOf } from "../../../shared/events/outbox-rows.ts";
+import { type Receiver, receiverNamed } from "../../../shared/dial-plan/receivers.ts";
+import type { AckOrRetry } from "../../../shared/ports/queue.ts";
+import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import type { Places } from "../runtime/fair-semaphore.ts";
+import type { EventAnswer } from "../runtime/post-event.ts";
+import {
+  breakerKeysOf,
+  codeOf,
+  isTaken,
+  type ReceiverBreaker,
+  receiverBreakerIn,
+} from "./receiver-breaker.ts";
+import { leaseIn, receiverKeyOf, type ReceiverLease } from "./receiver-lease.ts";
+import { readUntold, type Untold, writeTold } from "./due-events.ts";
+
+type TellMessage = Extract<EventMessage, { kind: "tell" }>;
+
+/** Events that are told before what became of them is written: a process that dies repeats at most so many. */
+const eventsPerWrite = 25;
+/** Time left for the last answer, its write and the acknowledgement of the message. */
+const afterPostsMs = 35_000;
+/** Time for which one delivery begins requests to a receiver. Other receivers have their turns in between. */
+const turnMs = 1_000;
+/** Time of an answer from which on a receiver counts as slow, until one takes less. */
+const slowMs = 5_000;
+/** Longest time after which a message comes again whose receiver another delivery tells. */
+const heldSecondsMax = 16;
+
+/** A message that has a receiver told. `attempt`: number of its delivery. */
+export interface DeliveredTell {
+  message: TellMessage;
+  attempt: number;
+}
+
+/** Result of a turn: the calls and requests that are left, and when their messages come again. */
+interface Left {
+  ids: readonly string[];
+  /** Undefined: the longer, the more often they have come. */
+  afterSeconds?: number;
+}
+const nothing: Left = { ids: [] };
+
+/**
+ * Tells a receiver the events of some calls and requests that are due, at its pace, for one turn. What there is no time
+ * for comes again by its message, or is due in the ledger, where a sweep finds it.
+ *
+ * One delivery at a time tells a receiver. One that is slow is told by the sweep's messages alone, one request at a time,
+ * and one that does not answer at all has to wait for the next sweep.
+ *
+ * @param delivered messages of one receiver, of one delivery
+ * @param deadline end of the invocation, in milliseconds since the epoch
+ * @throws if the ledger cannot be read or written; the events stay due
+ */
+export async function tellReceiver(
+  delivered: readonly DeliveredTell[],
+  { places, deadline }: { places: Places; deadline: number },
+  deps: DialerDeps,
+): Promise<AckOrRetry[]> {
+  const { clock, documents, settings, sweepSeconds } = deps;
+  const [first] = delivered;
+  const receiver = first && receiverNamed(first.message.receiver, settings.plan);
+  // The next sweep has sent others.
+  const isOld = ({ sentAt }: TellMessage) => clock.now() - sentAt > sweepSeconds * 1000;
+  const fresh = delivered.filter(({ message }) => !isOld(message));
+  if (receiver === undefined || fresh.length === 0) return delivered.map(() => "ack");
+  const keys = [...breakerKeysOf(receiver), receiverKeyOf(receiver.name)];
+  const read = await documents.read(keys);
+  const lease = leaseIn(read, receiver, deps);
+  const wanted = fresh.filter(({ message }) => message.swept || !lease.isSlow);
+  const breaker = receiverBreakerIn(read, receiver, deps);
+  const left = await takeTurn(wanted, { receiver, lease, breaker, places, deadline }, deps);
+  const ids = new Set(left.ids);
+  return delivered.map(({ message: { calls, requests }, attempt }) => {
+    if (![...calls, ...requests].some((id) => ids.has(id))) return "ack";
+    return { retryAfterSeconds: left.afterSeconds ?? Math.min(2 ** (attempt - 1), heldSecondsMax) };
+  });
+}
+
+interface Turn {
+  receiver: Receiver;
+  lease: ReceiverLease;
+  breaker: ReceiverBreaker;
+  places: Places;
+  deadline: number;
+}
+
+/** Takes the receiver's lease where something is due, tells what it can, and ends the lease. */
+async function takeTurn(
+  messages: readonly DeliveredTell[],
+  turn: Turn,
+  deps: DialerDeps,
+): Promise<Left> {
+  const { clock } = deps;
+  const { receiver, lease, breaker, deadline } = turn;
+  if (lease.isHeld) return { ids: idsOf(messages) };
+  if (breaker.isOpen && !breaker.isProbeDue) return nothing;
+  let telling: Telling | undefined;
+  try {
+    for await (const part of partsOf(messages, receiver, deps)) {
+      const untold = await readUntold(part, receiver, deps);
+      if (untold.length === 0 && part.isLast) break;
+      if (untold.length === 0) continue;
+      if (telling === undefined) {
+        if (!(await lease.take())) return { ids: idsOf(messages) };
+        const endAt = Math.min(clock.now() + turnMs, deadline - afterPostsMs);
+        telling = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false };
+      }
+      const left = await tellDue(untold, telling, deps);
+      if (left === "others") return nothing;
+      if (left !== undefined) return { ids: part.left, afterSeconds: left };
+    }
+    return nothing;
+  } finally {
+    if (telling !== undefined) {
+      const { nextAt, isSlow = lease.isSlow } = telling;
+      await lease.release({ nextAt, isSlow });
+    }
+  }
+}
+
+/** Calls and requests of which some events may be due. */
+interface Part {
+  calls: string[];
+  requests: string[];
+  /** The calls and requests whose messages come again if there is no time for these. */
+  left: string[];
+  /** True if nothing follows where none of these is due. */
+  isLast: boolean;
+}
+
+/**
+ * Yields what messages name, a write's worth at a time. Behind messages that come again follows whatever else is due in
+ * the ledger: the receiver was told by others, and what they had no time for waits as long.
+ */
+async function* partsOf(
+  messages: readonly DeliveredTell[],
+  { name }: Receiver,
+  { ledger, clock }: DialerDeps,
+): AsyncGenerator<Part> {
+  const ids = idsOf(messages);
+  const known = new Set(messages.flatMap(({ message }) => message.calls));
+  for (let start = 0; start < ids.length; start += eventsPerWrite) {
+    const some = ids.slice(start, start + eventsPerWrite);
+    const calls = some.filter((id) => known.has(id));
+    const requests = some.filter((id) => !known.has(id));
+    yield { calls, requests, left: ids.slice(start), isLast: false };
+  }
+  while (messages.some(({ attempt, message }) => attempt > 1 || message.isAgain === true)) {
+    const backlogs = [{ key: untoldOf(name) }];
+    const until = clock.now();
+    const [due = []] = await ledger.due({ of: "events", backlogs, until, each: eventsPerWrite });
+    yield { calls: due.map(({ id }) => id), requests: [], left: ids.slice(0, 1), isLast: true };
+  }
+}
+
+/** Returns the calls that messages name, and then the requests. */
+function idsOf(messages: readonly DeliveredTell[]): string[] {
+  const calls = messages.flatMap(({ message }) => message.calls);
+  return [...new Set([...calls, ...messages.flatMap(({ message }) => message.requests)])];
+}
+
+interface Telling extends Turn {
+  /** Time at which the turn ends: the last at which it begins a request. */
+  endAt: number;
+  /** Earliest time of the next request. */
+  nextAt: number;
+  /** True for a probe of the receiver's breaker: its failure counts for no try. */
+  isProbe: boolean;
+  /** True once an answer of this turn was slow. Undefined: none has come. */
+  isSlow?: boolean;
+  /** True once a request was not answered at all. */
+  isHanging?: boolean;
+  /** True once the delivery had no room for a request. */
+  isCrowded?: boolean;
+}
+
+/**
+ * Tells events that are due. Behind an open breaker the first one is its probe.
+ *
+ * @returns undefined if all were told; otherwise the seconds after which the message comes again, or `others` if they
+ * are left to another message
+ */
+async function tellDue(
+  untold: readonly Untold[],
+  telling: Telling,
+  deps: DialerDeps,
+): Promise<number | "others" | undefined> {
+  const { breaker } = telling;
+  const [first] = untold;
+  if (breaker.isOpen && first !== undefined) {
+    const probe = await breaker.takeProbe();
+    if (probe === undefined) return "others";
+    telling.isProbe = true;
+    const isProbed = await tellSome([first], telling, deps);
+    telling.isProbe = false;
+    if (!isProbed) await probe.release();
+    if (breaker.isOpen) return "others";
+    if (untold.length === 1) return undefined;
+    return tellDue(untold.slice(1), telling, deps);
+  }
+  if (await tellSome(untold, telling, deps)) return undefined;
+  // A sweep has them told.
+  if (breaker.isOpen || telling.isHanging === true) return "others";
+  if (telling.isCrowded === true) return 1;
+  return Math.max(0, Math.floor((telling.nextAt - deps.clock.now()) / 1000));
+}
+
+/** Tells some events, and writes what became of them. Resolves to false if some are left. */
+async function tellSome(
+  events: readonly Untold[],
+  telling: Telling,
+  deps: DialerDeps,
+): Promise<boolean> {
+  const { clock, concurrency } = deps;
+  const { receiver, breaker, lease, places } = telling;
+  const told = new Map<Untold, Told>();
+  const next = events.values();
+  const isSlow = telling.isSlow ?? lease.isSlow;
+  const atOnce = isSlow ? 1 : concurrency - Math.floor(concurrency / 3);
+  // Each of these takes the next event once it has told one.
+  const tellers = Array.from({ length: atOnce }, async () => {
+    for (const event of next) {
+      const startAt = Math.max(telling.nextAt, clock.now());
+      if (startAt >= telling.endAt) return;
+      telling.nextAt = startAt + 1000 / receiver.requestsPerSecond;
+      await clock.sleep(startAt - clock.now());
+      const release = await places.acquire(placeOf(receiver));
+      if (release === undefined) telling.isCrowded = true;
+      const isOver = clock.now() >= telling.endAt || (breaker.isOpen && !telling.isProbe);
+      if (release !== undefined && !isOver) {
+        told.set(event, await tellOne(event, telling, deps));
+      }
+      release?.();
+      if (release === undefined || isOver) return;
+    }
+  });
+  await Promise.all(tellers);
+  await writeTold(told, receiver, deps);
+  return told.size === events.length;
+}
+
+/** Names a receiver among those that hold places of a delivery. */
+function placeOf({ name }: Pick<Receiver, "name">): string {
+  return `receiver ${name}`;
+}
+
+async function tellOne(event: Untold, telling: Telling, deps: DialerDeps): Promise<Told> {
+  const { clock, settings, log } = deps;
+  const { receiver, breaker, isProbe } = telling;
+  const begunAt = clock.now();
+  const answer = await settings.postEvent(receiver, event.posted);
+  const ms = clock.now() - begunAt;
+  telling.isSlow ??= false;
+  if (ms > slowMs) {
+    telling.isSlow = true;
+    telling.isHanging ||= !("status" in answer);
+  }
+  await breaker.note(answer);
+  const fields = { event_id: event.posted.id, receiver: receiver.name, code: codeOf(answer), ms };
+  log(
+    isTaken(answer) ? "info" : "warning",
+    isTaken(answer) ? "event.told" : "event.not_told",
+    fields,
+  );
+  return outcomeOf(answer, isProbe);
+}
+
+function outcomeOf(answer: EventAnswer, isProbe: boolean): Told {
+  if (isTaken(answer)) return { kind: "taken" };
+  if (isProbe) return { kind: "put_off" };
+  return { kind: "failed", retryAfterMs: "status" in answer ? answer.retryAfterMs : undefined };
+}

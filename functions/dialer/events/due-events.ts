@@ -1,0 +1,159 @@
+import type { Telling, Told, Tried } from "../../../shared/calls/call-event.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { bodyOf, eventIdOf, listed, withTold } from "../../../shared/events/outbox-rows.ts";
+import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { tellsOf } from "../../../shared/events/outbox-ledger.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import type { PostedEvent } from "../runtime/post-event.ts";
+import { finishedEventOf, writeToldRequest } from "./request-finished.ts";
+
+/** An event that is due: of a call, by its sequence, or that a request is finished. */
+export type Untold = { posted: PostedEvent; dueAt: number } & (
+  | { call: string; sequence: number }
+  | { request: string; finishedAt: number | null }
+);
+
+/** Delay of the message that has an event told again, and time up to which an event is due soon enough for it. */
+const againSeconds = 5;
+const soonMs = 2 * againSeconds * 1000;
+/** Maximum tries of a write where another writer changes the row meanwhile. */
+const writesMax = 4;
+
+/**
+ * Reads the events that are due among these calls and requests, those due first in front. A plan may have given a client
+ * a receiver of its own since: then its calls are put into the list of that one, which alone is told of them.
+ */
+export async function readUntold(
+  { calls, requests }: { calls: readonly string[]; requests: readonly string[] },
+  receiver: Receiver,
+  deps: DialerDeps,
+): Promise<Untold[]> {
+  const { ledger, documents, clock, settings } = deps;
+  const now = clock.now();
+  const isTold = ({ client }: { client: string }) =>
+    receiverOf(client, settings.plan)?.name === receiver.name;
+  const { rows } = await ledger.read(calls);
+  await moveStrays(
+    [...rows.values()].filter((row) => !isTold(row)),
+    deps,
+  );
+  const ofCalls = [...rows.values()].filter(isTold).flatMap((row) =>
+    row.events.flatMap((event) => {
+      const { sequence, dueAt } = event;
+      if (dueAt === undefined || !isDue(event, now)) return [];
+      const posted = { id: eventIdOf(row, event), body: JSON.stringify(bodyOf(row, event)) };
+      return { call: row.id, sequence, posted, dueAt };
+    }),
+  );
+  const keys = requests.map((key) => ({ kind: "request", key }) as const);
+  const read = keys.length === 0 ? undefined : await documents.read(keys);
+  const ofRequests = requests.flatMap((request) => {
+    const standing = read?.get("request", request);
+    const dueAt = standing?.value.dueAt;
+    if (standing === undefined || dueAt === undefined || !isDue(standing.value, now)) return [];
+    if (!isTold(standing.value)) return [];
+    const { finishedAt } = standing.value;
+    return { request, finishedAt, posted: finishedEventOf(standing), dueAt };
+  });
+  return [...ofCalls, ...ofRequests].toSorted((one, other) => one.dueAt - other.dueAt);
+}
+
+/** Puts calls into the lists of the receivers that their clients have now. A sweep has them told there. */
+async function moveStrays(
+  rows: readonly CallRow[],
+  { ledger, random, settings }: DialerDeps,
+): Promise<void> {
+  const changes = rows.flatMap((row) => {
+    const own = receiverOf(row.client, settings.plan);
+    if (own === undefined || row.tellTo === null) return [];
+    return { next: { ...listed(row, own.name), version: random.version() }, seen: row.version };
+  });
+  if (changes.length > 0) await ledger.write(changes);
+}
+
+/** True if an event may be told. One that was never tried has happened, though another clock be ahead of this one. */
+function isDue({ tries = 0, dueAt = Infinity }: Telling, now: number): boolean {
+  return dueAt <= now || (tries === 0 && dueAt < Infinity);
+}
+
+/** Result of writing tries to tell events. */
+interface Written {
+  /** Calls and requests with an event that is due again within seconds. */
+  soon: { calls: string[]; requests: string[] };
+  /** Number of events whose tries are used up now. */
+  usedUp: number;
+}
+
+/**
+ * Writes what became of tries to tell events. Those that are due again within seconds are told again by a delayed
+ * message, later ones by a sweep.
+ *
+ * @throws if the ledger cannot be read or written: what was told is then told again, under the same id
+ */
+export async function writeTold(
+  told: ReadonlyMap<Untold, Told>,
+  receiver: Receiver,
+  deps: DialerDeps,
+): Promise<void> {
+  const { clock, eventsQueue, log } = deps;
+  const byCall = new Map<string, Map<number, Tried>>();
+  const written: Written = { soon: { calls: [], requests: [] }, usedUp: 0 };
+  for (const [event, outcome] of told) {
+    const tried = { told: outcome, dueAt: event.dueAt };
+    if ("call" in event) {
+      const ofCall = byCall.get(event.call) ?? new Map<number, Tried>();
+      byCall.set(event.call, ofCall.set(event.sequence, tried));
+    } else {
+      const { request, finishedAt } = event;
+      const next = await writeToldRequest(request, { ...tried, finishedAt }, deps);
+      if (next?.usedUp === true) written.usedUp += 1;
+      if (isSoon(next?.dueAt, clock.now())) written.soon.requests.push(event.request);
+    }
+  }
+  await writeCalls(byCall, receiver, written, deps);
+  if (written.usedUp > 0) {
+    log("alarm", "events.used_up", { receiver: receiver.name, count: written.usedUp });
+  }
+  const messages = tellsOf(receiver.name, written.soon, clock.now() + againSeconds * 1000);
+  if (messages.length === 0) return;
+  await eventsQueue.sendMany(messages.map((one) => ({ ...one, delaySeconds: againSeconds })));
+}
+
+async function writeCalls(
+  byCall: ReadonlyMap<string, ReadonlyMap<number, Tried>>,
+  receiver: Receiver,
+  written: Written,
+  { ledger, clock, random, settings }: DialerDeps,
+): Promise<void> {
+  let left = [...byCall.keys()];
+  for (let tries = 0; tries < writesMax && left.length > 0; tries++) {
+    const { rows } = await ledger.read(left);
+    const at = clock.now();
+    const changes = [...rows.values()].flatMap((row) => {
+      const tried = byCall.get(row.id) ?? new Map<number, Tried>();
+      const next = withTold(
+        row,
+        tried,
+        receiverOf(row.client, settings.plan)?.name ?? receiver.name,
+        { version: random.version(), at },
+      );
+      return next === undefined ? [] : { next, seen: row.version };
+    });
+    const done = changes.length === 0 ? [] : await ledger.write(changes);
+    for (const { next } of changes.filter((_, index) => done[index] === true)) {
+      written.usedUp += usedUpBy(next, byCall.get(next.id));
+      if (isSoon(next.tellAt, at)) written.soon.calls.push(next.id);
+    }
+    left = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
+  }
+  if (left.length > 0) throw new Error("every try to write what was told met a conflict");
+}
+
+function usedUpBy(row: CallRow, tried: ReadonlyMap<number, Tried> | undefined): number {
+  return row.events.filter(({ sequence, usedUp }) => usedUp === true && tried?.has(sequence))
+    .length;
+}
+
+function isSoon(dueAt: number | null | undefined, now: number): boolean {
+  return dueAt !== null && dueAt !== undefined && dueAt <= now + soonMs;
+}

@@ -1,0 +1,58 @@
+import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
+import type { DocumentKey, DocumentsRead } from "../../../shared/ports/documents.ts";
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+
+/** Time after which a lease lapses that its delivery does not end: a request, and the write of its answer. */
+const leaseMs = 45_000;
+/** Time for which a receiver's document is kept after its last turn. */
+const keptMs = dayMs;
+
+/** State that a turn leaves to the next one. */
+type TurnState = Pick<ValueOf<"receiver">, "nextAt" | "isSlow">;
+
+/**
+ * The lease under which one delivery at a time tells a receiver its events. The others hand their messages back at once,
+ * so that the backlog of one receiver, or one that hangs, holds one delivery and no more.
+ */
+export interface ReceiverLease extends TurnState {
+  /** True while another delivery has it, as read. */
+  isHeld: boolean;
+  /** Takes the lease. False: another delivery has taken it since it was read. */
+  take(): Promise<boolean>;
+  /** Ends the lease. Never throws: one that is not ended lapses. */
+  release(state: TurnState): Promise<void>;
+}
+
+export function receiverKeyOf(name: string): DocumentKey<"receiver"> {
+  return { kind: "receiver", key: name };
+}
+
+/** Returns the lease of a receiver, as its document was read. */
+export function leaseIn(
+  read: DocumentsRead,
+  { name }: Receiver,
+  { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
+): ReceiverLease {
+  const key = receiverKeyOf(name);
+  const standing = read.get("receiver", name);
+  const { heldUntil = 0, nextAt = 0, isSlow = false } = standing?.value ?? {};
+  let seen = standing?.version ?? null;
+  const write = async (value: ValueOf<"receiver">) => {
+    const version = random.version();
+    const next = { ...key, version, value, expiresAt: clock.now() + keptMs };
+    const [isWritten] = await documents.write([{ next, seen }]);
+    seen = version;
+    return isWritten === true;
+  };
+  return {
+    isHeld: heldUntil > clock.now(),
+    nextAt,
+    isSlow,
+    take: () => write({ ...standing?.value, nextAt, isSlow, heldUntil: clock.now() + leaseMs }),
+    async release(state) {
+      await write({ ...standing?.value, ...state, heldUntil: 0 }).catch(() => undefined);
+    },
+  };
+}

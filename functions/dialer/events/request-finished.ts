@@ -1,0 +1,67 @@
+import { isCounted, type Telling, toldOnce, type Tried } from "../../../shared/calls/call-event.ts";
+import { finishedEventIdOf } from "../../../shared/events/outbox-rows.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { toldKeyOf } from "../../../shared/events/outbox-ledger.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import type { PostedEvent } from "../runtime/post-event.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+
+/** Time for which a told request is remembered: longer than a function may stand still. */
+const rememberedMs = dayMs;
+/** Maximum tries of a write where another writer changes the document meanwhile. */
+const writesMax = 4;
+
+/** Returns the event that a request is finished. */
+export function finishedEventOf({ key, value }: StoredDocument<"request">): PostedEvent {
+  const { acceptedAt, calls, states, results, finishedAt } = value;
+  const body = {
+    type: "request.finished",
+    timestamp: new Date(finishedAt ?? acceptedAt).toISOString(),
+    data: {
+      request_id: key,
+      accepted_at: new Date(acceptedAt).toISOString(),
+      total: calls,
+      counts: { by_state: states, by_result: results },
+    },
+  };
+  return { id: finishedEventIdOf(key), body: JSON.stringify(body) };
+}
+
+/** A try to tell that a request is finished. `finishedAt`: as its document had it then. */
+type TriedRequest = Tried & { finishedAt: number | null };
+
+/**
+ * Writes what became of a try to tell that a request is finished. Once it is told, its document has no further use. A
+ * function that has stood still since before its calls had rows may write the document anew: that is known by another
+ * one, which is not listed. An operator may have had the request told anew since this try: then it is finished at
+ * another time, and this try says nothing of that.
+ *
+ * @returns the state of telling it; undefined if it is told, or if another try was counted instead
+ * @throws if the documents cannot be read or written
+ */
+export async function writeToldRequest(
+  request: string,
+  tried: TriedRequest,
+  { documents, clock, random }: DialerDeps,
+): Promise<Telling | undefined> {
+  const name = { kind: "request", key: request } as const;
+  for (let tries = 0; tries < writesMax; tries++) {
+    const standing = (await documents.read([name])).get("request", request);
+    const { finishedAt } = standing?.value ?? {};
+    if (standing === undefined || finishedAt !== tried.finishedAt) return undefined;
+    if (tried.told.kind === "taken" && finishedAt != null) {
+      const value = { finishedAt };
+      const next = { ...toldKeyOf(request), version: random.version(), value };
+      const expiresAt = clock.now() + rememberedMs;
+      await documents.write([{ next: { ...next, expiresAt }, seen: null }]);
+      await documents.remove([{ ...name, seen: standing.version }]);
+      return undefined;
+    }
+    if (!isCounted(standing.value, tried)) return undefined;
+    const value = { ...standing.value, ...toldOnce(standing.value, tried.told, clock.now()) };
+    const next = { ...standing, version: random.version(), value };
+    const [isWritten] = await documents.write([{ next, seen: standing.version }]);
+    if (isWritten === true) return value;
+  }
+  throw new Error("every try to write what was told met a conflict");
+}

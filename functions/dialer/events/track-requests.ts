@@ -1,0 +1,169 @@
+import { untoldKeptMs } from "../../../shared/events/outbox-rows.ts";
+import { callIdOf } from "../../../shared/calls/ids.ts";
+import { isOver } from "../../../shared/calls/states.ts";
+import { receiverNamed, receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { tellsOf, toldKeyOf } from "../../../shared/events/outbox-ledger.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { messageGraceMs, mostFor, readBreakers } from "./send-tells.ts";
+
+type RequestDocument = StoredDocument<"request">;
+
+/** Requests of one list, and maximum requests of one sweep. */
+const pageRequests = 200;
+const requestsMax = 2_000;
+/** Calls of one read. */
+const pageCalls = 1_000;
+/** Number of calls that one sweep counts, after which it leaves the other requests to the next one. */
+const callsMax = 50_000;
+
+/**
+ * Carries the requests forward whose client is told once all of their calls are over: past the calls that are over
+ * already, so that no sweep looks at them again. Counts those that are finished, and has them told.
+ *
+ * @param after the request after which the former sweep's turn ended
+ * @returns the request after which the next sweep goes on; null: from the first one
+ */
+export async function followRequests(
+  after: string | null,
+  time: { isOver(): boolean },
+  deps: DialerDeps,
+): Promise<string | null> {
+  const { documents, settings } = deps;
+  if (settings.plan.events === undefined) return null;
+  let last = after;
+  let calls = 0;
+  for (let seen = 0; seen < requestsMax; seen += pageRequests) {
+    const query = { ...(last === null ? {} : { after: last }), limit: pageRequests };
+    const page = await documents.list("request", query);
+    await sendFinished(page, deps);
+    for (const request of await withFirstOver(page, deps)) {
+      if (time.isOver() || calls >= callsMax) return last;
+      calls += await carryOn(request, deps);
+      last = request.key;
+    }
+    if (page.length < pageRequests) return null;
+    last = page.at(-1)?.key ?? null;
+  }
+  return last;
+}
+
+/**
+ * Sends messages for the requests that are finished and were to be told some time ago: of a page for each receiver at
+ * most as many as it takes until the next sweep, and one where it is the probe of an open circuit breaker.
+ */
+async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps): Promise<void> {
+  const { eventsQueue, documents, clock, settings, sweepSeconds } = deps;
+  const now = clock.now();
+  const due = page.filter(
+    ({ value: { dueAt } }) => dueAt !== undefined && dueAt <= now - messageGraceMs,
+  );
+  if (due.length === 0) return;
+  const { plan } = settings;
+  const byReceiver = Map.groupBy(due, ({ value }) => receiverOf(value.client, plan)?.name ?? "");
+  const breakers = await readBreakers([...byReceiver.keys()], documents);
+  for (const [name, some] of byReceiver) {
+    const receiver = receiverNamed(name, plan);
+    if (receiver === undefined) continue;
+    const most = mostFor(receiver, breakers, now, sweepSeconds);
+    const requests = some.slice(0, most).map(({ key }) => key);
+    await eventsQueue.sendMany(tellsOf(name, { requests, swept: true }, now));
+  }
+}
+
+/** Returns the requests whose next call is over, by one read of these calls. */
+async function withFirstOver(
+  page: readonly RequestDocument[],
+  { ledger, clock }: DialerDeps,
+): Promise<RequestDocument[]> {
+  const now = clock.now();
+  const open = page.filter(({ value }) => value.finishedAt === null);
+  const idOf = ({ key, value }: RequestDocument) => callIdOf(key, value.over);
+  const { rows } = await ledger.read(open.map(idOf));
+  return open.filter((request) => {
+    const row = rows.get(idOf(request));
+    return row !== undefined && isOver(row, now);
+  });
+}
+
+/**
+ * Carries one request forward past its calls that are over. Once all of them are, they are counted anew: a call in review
+ * may have been placed since it was passed, and may even wait for its result again.
+ *
+ * @returns the number of calls that it read
+ */
+async function carryOn(request: RequestDocument, deps: DialerDeps): Promise<number> {
+  const { documents, eventsQueue, random, clock, settings } = deps;
+  const { key, value, version, expiresAt } = request;
+  if (value.over === 0 && (await isToldAlready(request, deps))) {
+    await documents.remove([{ kind: "request", key, seen: version }]);
+    return 0;
+  }
+  const passed = await countOver(request, value.over, deps);
+  const isAtEnd = passed.over === value.calls;
+  const isWhole = value.over === 0 || !isAtEnd;
+  const counted = isWhole ? passed : await countOver(request, 0, deps);
+  const read = passed.over - value.over + (isWhole ? 0 : counted.over);
+  const { over, states, results } = counted;
+  if (over === value.over) return read;
+  const isFinished = over === value.calls;
+  const now = clock.now();
+  const next: RequestDocument = {
+    ...request,
+    version: random.version(),
+    value: isFinished
+      ? { ...value, over, states, results, finishedAt: now, dueAt: now }
+      : { ...value, over },
+    // Like rows with events to tell, it outlives its retention.
+    expiresAt: isFinished ? (expiresAt ?? now) + untoldKeptMs : expiresAt,
+  };
+  const [isWritten] = await documents.write([{ next, seen: version }]);
+  const receiver = receiverOf(value.client, settings.plan);
+  if (isWritten !== true || !isFinished || receiver === undefined) return read;
+  await eventsQueue.sendMany(tellsOf(receiver.name, { requests: [key] }, now));
+  return read;
+}
+
+/**
+ * True if a request was told before a function that had stood still wrote its document anew. An operator may have had it
+ * written anew, too: then it is told once more.
+ */
+async function isToldAlready(
+  { key: request, value: { replayedAt = -Infinity } }: RequestDocument,
+  { documents }: DialerDeps,
+): Promise<boolean> {
+  const key = toldKeyOf(request);
+  const told = (await documents.read([key])).get(key.kind, key.key);
+  return told !== undefined && told.value.finishedAt > replayedAt;
+}
+
+/** Counts of a request's calls: `over` is the first one that is not over, and their number if there is none. */
+type Counted = Pick<RequestDocument["value"], "over" | "states" | "results">;
+
+/** Counts the calls of a request from one on, up to the first one that is not over. */
+async function countOver(
+  { key, value: { calls } }: RequestDocument,
+  from: number,
+  { ledger, clock }: DialerDeps,
+): Promise<Counted> {
+  const counted: Counted = { over: from, states: {}, results: {} };
+  while (counted.over < calls) {
+    const start = counted.over;
+    const ids = Array.from({ length: Math.min(calls - start, pageCalls) }, (_, n) =>
+      callIdOf(key, start + n),
+    );
+    const { rows } = await ledger.readWithoutContext(ids);
+    for (const id of ids) {
+      const row = rows.get(id);
+      if (row === undefined || !isOver(row, clock.now())) return counted;
+      countOne(counted.states, row.state);
+      if (row.result != null) countOne(counted.results, row.result.status);
+      counted.over += 1;
+    }
+  }
+  return counted;
+}
+
+function countOne(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}

@@ -1,0 +1,210 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { missed, reviewed } from "../../../shared/calls/transitions.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { breakerKeysOf } from "../../../shared/policy/breakers.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
+import { accountNameOf } from "../../../shared/calls/route.ts";
+import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
+import type { LookUp } from "../decide/decide-delivered.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { ownOf, type FoundPlaced, timeOf } from "./match-call.ts";
+import { recordOutcome } from "../breakers/record-outcome.ts";
+import { createCaps } from "../record/number-caps.ts";
+import { createPlaces } from "../runtime/fair-semaphore.ts";
+import { askAtOf } from "../record/poll-times.ts";
+import { UnansweredError } from "../../../shared/providers/unanswered.ts";
+import { settlementOf, unknownDueAt } from "../record/settle.ts";
+import { settleProved } from "../record/settle-proved.ts";
+import { countStates, logDecision } from "../record/write-decisions.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
+
+/** Time limit for everything that a provider is asked about one call. */
+const lookUpSecondsMax = 20;
+/** Time needed for a look-up, its ledger calls and the acknowledgement of the message. */
+const timeNeededMs = 35_000;
+/** Age of a claim up to which its record counts for the circuit breakers. */
+const recordMsMax = 120_000;
+/** Time past the review time for which a restored call waits to be asked for once: many are asked for then. */
+const restoredExtraMs = hourMs;
+
+/**
+ * Looks up calls of unknown outcome at their providers. A call that is found is PLACED. Otherwise its row
+ * waits for the next look-up, or goes to NEEDS_REVIEW once its time is over.
+ */
+export async function lookUpCalls(
+  lookUps: readonly LookUp[],
+  deps: DialerDeps,
+  deadline: number,
+): Promise<void> {
+  const { clock, settings, concurrency } = deps;
+  /** Accounts that failed to answer in this delivery: further requests to them would only take time. */
+  const failing = new Set<string>();
+  const limits = new Map(
+    lookUps.map(({ row: { route } }) => [
+      route.provider,
+      accountOf(route, settings.plan).concurrency,
+    ]),
+  );
+  const places = createPlaces({
+    total: concurrency,
+    limitOf: (provider) => limits.get(provider) ?? concurrency,
+    isShared: () => false,
+    waitMsMax: Infinity,
+    clock,
+  });
+  await Promise.all(
+    lookUps.map(async (lookUp) => {
+      const release = await places.acquire(lookUp.row.route.provider);
+      // If time is short, the row stays due and a sweep calls it up again.
+      if (clock.now() + timeNeededMs <= deadline) await lookUpOne(lookUp, failing, deps);
+      release?.();
+    }),
+  );
+}
+
+async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps): Promise<void> {
+  const { call, row, orReview } = lookUp;
+  const { log } = deps;
+  const account = accountNameOf(row.route);
+  let found: FoundCall | undefined;
+  let isAsked = false;
+  try {
+    if (!failing.has(account)) {
+      found = await ask(lookUp, deps);
+      isAsked = true;
+    }
+  } catch (error) {
+    // An unparsable answer may concern this call alone.
+    if (!(error instanceof z.ZodError || error instanceof SyntaxError)) failing.add(account);
+    const fields = { call_id: call.id, provider: row.route.provider, error: errorForLog(error) };
+    log("warning", "look_up.failed", fields);
+  }
+  try {
+    const isSettled =
+      found !== undefined &&
+      ("notPlaced" in found
+        ? await settleNotPlaced(found.notPlaced, lookUp, deps)
+        : await settleFound(found, lookUp, deps));
+    if (!isSettled && (isAsked || (orReview && !mayStillBeAsked(row, deps)))) {
+      await writeMiss(lookUp, orReview, deps);
+    }
+  } catch (error) {
+    // The found call is not lost: its row stays due, and is looked up again.
+    log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
+  }
+}
+
+/**
+ * Looks up a call now, because its provider says that something became of it, and settles it if it is found. A call
+ * that is not found is left as it is: nothing is proved.
+ *
+ * @throws UnansweredError if the provider could not be asked
+ * @throws if the ledger could not be asked
+ */
+export async function findNow(lookUp: LookUp, deps: DialerDeps): Promise<void> {
+  const found = await ask(lookUp, deps).catch((error: unknown) => {
+    throw new UnansweredError(error);
+  });
+  if (found !== undefined && !("notPlaced" in found)) await settleFound(found, lookUp, deps);
+}
+
+/** True if a call whose claims a restore lost may wait longer, as thousands may have come due at once. */
+function mayStillBeAsked(
+  { lostUntil, unknownSince }: CallRow,
+  { clock, settings }: DialerDeps,
+): boolean {
+  const reviewAt = (unknownSince ?? 0) + settings.plan.reviewAfterSeconds * 1000;
+  return lostUntil !== null && clock.now() < reviewAt + restoredExtraMs;
+}
+
+/** Writes that the provider had no record: the row waits for the next look-up, or for review. */
+async function writeMiss(
+  { call, row }: LookUp,
+  orReview: boolean,
+  deps: DialerDeps,
+): Promise<void> {
+  const { ledger, clock, random, settings } = deps;
+  const write = { version: random.version(), at: clock.now() };
+  const { reviewAfterSeconds } = settings.plan;
+  const dueAt = unknownDueAt(row, { canLookUp: true, reviewAfterSeconds }, write.at, 0);
+  const next = orReview ? reviewed(row, reviewAfterSeconds, write) : missed(row, dueAt, write);
+  if (next === undefined) return;
+  const [isWritten] = await ledger.write([{ next, seen: row.version }]);
+  if (isWritten !== true || next.state === "UNKNOWN") return;
+  logDecision(deps, call, next.state, { reason: next.reason });
+  await countStates([next.state], deps);
+}
+
+/** @throws if the provider could not be asked */
+async function ask(lookUp: LookUp, deps: DialerDeps): Promise<FoundCall | undefined> {
+  const { call, row } = lookUp;
+  const provider = deps.settings.providerOf(row.route);
+  const sought: SoughtCall = { call, attempt: row.attempt, ...timeOf(row, deps) };
+  const asking = provider.lookUp?.(sought, row.route) ?? Promise.resolve(undefined);
+  return withTimeLimit(asking, lookUpSecondsMax);
+}
+
+/**
+ * Settles a call as the found one, if that is certain.
+ *
+ * @throws if the ledger could not be asked
+ */
+async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
+  const { row } = lookUp;
+  const providerCallId = await ownOf(found, lookUp, deps);
+  const claim = row.claims.at(-1);
+  if (providerCallId === undefined || claim === undefined) return false;
+  const at = deps.clock.now();
+  const askAt = askAtOf(row, at, deps);
+  const base = { id: row.id, claim, state: "PLACED", reason: "found", at } as const;
+  await settleProved(row, { ...base, providerCallId, askAt }, deps);
+  return true;
+}
+
+/**
+ * Settles a call that the provider's records prove not placed, as if the provider had answered so: it waits,
+ * or ends REJECTED. A call that was resent, or whose claims a restore lost, stays UNKNOWN, as the record may be
+ * of one of several requests.
+ *
+ * @throws if the ledger could not be asked
+ */
+async function settleNotPlaced(
+  outcome: NotPlaced,
+  { call, row }: LookUp,
+  deps: DialerDeps,
+): Promise<boolean> {
+  const { clock, random, documents, settings, log } = deps;
+  const { route, client, agentId, numberHash } = row;
+  const { plan } = settings;
+  const claim = row.claims.at(-1);
+  if (claim === undefined || row.resent || row.lostUntil !== null) return false;
+  const now = clock.now();
+  const settlement = settlementOf(
+    outcome,
+    {
+      row,
+      claim,
+      canLookUp: true,
+      expiresAt: expiryOf(call, plan),
+      reviewAfterSeconds: plan.reviewAfterSeconds,
+      askAt: undefined,
+    },
+    now,
+    random.fraction(),
+  );
+  if (!(await settleProved(row, settlement, deps))) return true; // the row has moved on
+  try {
+    await createCaps(deps).leave({ row, claim }, route);
+    // An old record says nothing of the account as it is now.
+    if (now - row.claimedAt > recordMsMax) return true;
+    const read = await documents.read(breakerKeysOf(row, route));
+    const sentAt = row.claimedAt;
+    await recordOutcome(outcome, { client, agentId, route, numberHash, sentAt }, read, deps);
+  } catch (error) {
+    log("warning", "breaker.update_failed", { call_id: call.id, error: errorForLog(error) });
+  }
+  return true;
+}

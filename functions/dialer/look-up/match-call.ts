@@ -1,0 +1,101 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { type CallState, statesWhere } from "../../../shared/calls/states.ts";
+import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
+import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import type { LookUp } from "../decide/decide-delivered.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+
+/** Tolerated difference between this clock and the provider's. */
+const clockMarginMs = 5_000;
+/** Tolerated lag of a ledger index. */
+const indexMarginMs = 10_000;
+/** Maximum time by which a provider may place a call late after its request. */
+const lateMsMax = 600_000;
+/** Maximum calls to one number that are compared. With more, a call found by number could be any of them. */
+const callsToNumberMax = 100;
+
+/** A record of a call that was placed. */
+export type FoundPlaced = Exclude<FoundCall, { notPlaced: NotPlaced }>;
+
+/**
+ * Period in which the request of a claim, or of claims that a restore lost, may have been sent and answered, in
+ * milliseconds since the epoch.
+ */
+export function timeOf(
+  { claimedAt, lostUntil, route }: Pick<CallRow, "lostUntil"> & { claimedAt: number; route: Route },
+  { settings }: DialerDeps,
+): Pick<SoughtCall, "from" | "until"> {
+  const limitMs = accountOf(route, settings.plan).timeoutSeconds * 1000;
+  return {
+    from: claimedAt - clockMarginMs,
+    until: (lostUntil ?? claimedAt) + claimAgeMsMax + limitMs + clockMarginMs,
+  };
+}
+
+/**
+ * Returns the provider's id of the sought call. A call found by our own id is certain. A call found by number
+ * is accepted only if it is the one candidate that belongs to no other row, and no other row to that number
+ * may have been placed in that period, not even by another account: its provider may call through this
+ * account's carrier.
+ */
+export async function ownOf(
+  found: FoundPlaced,
+  lookUp: LookUp,
+  deps: DialerDeps,
+): Promise<string | undefined> {
+  if (found.by === "id") return found.providerCallId;
+  const { call, row } = lookUp;
+  const { route, numberHash } = row;
+  const { ledger, documents, clock, random, settings } = deps;
+  // A restore also lost rows of other calls to this number, whose calls cannot be told from this one.
+  if (row.lostUntil !== null) return undefined;
+  // After a rotation of HASH_KEY, the calls to this number cannot be found by its hash.
+  const { phone_number } = call.request;
+  if (traceOfNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
+  const { from, until } = timeOf(row, deps);
+  // Another call's row may be some moments late in the ledger's index of numbers.
+  if (clock.now() < until + indexMarginMs) return undefined;
+  const { rows, next, unreadable } = await ledger.list({ numberHash, limit: callsToNumberMax });
+  if (next !== undefined || unreadable > 0) return undefined;
+  const others = rows.filter(({ id }) => id !== call.id);
+  const overlaps = ({ claimedAt, lostUntil, route: other, state }: CallRow) => {
+    if (other === null) return false; // never claimed
+    if (claimedAt === null) return true; // claimed before claim times were kept
+    const time = timeOf({ claimedAt, lostUntil, route: other }, deps);
+    const lateMs = unresolved.has(state) ? lateMsMax : 0;
+    return time.from <= until && from <= time.until + lateMs;
+  };
+  const isOfAccount = (other: Route | null) =>
+    other !== null && accountNameOf(other) === accountNameOf(route);
+  const isHidden = (other: CallRow) =>
+    other.state === "PLACED" && !(other.providerCallId !== null && isOfAccount(other.route));
+  if (others.some((one) => (unresolved.has(one.state) || isHidden(one)) && overlaps(one))) {
+    return undefined;
+  }
+  const taken = new Set(others.map(({ providerCallId }) => providerCallId));
+  const [candidate, ...further] = found.providerCallIds.filter((id) => !taken.has(id));
+  if (candidate === undefined || further.length > 0) return undefined;
+  // A document reserves the provider's id for one call, in case another look-up at the same time does not see
+  // this one.
+  const key = JSON.stringify([accountNameOf(route), candidate]);
+  const document = {
+    kind: "provider-id" as const,
+    key,
+    version: random.version(),
+    value: { call: call.id },
+    expiresAt: clock.now() + settings.plan.retentionDays * dayMs,
+  };
+  const [isTaken] = await documents.write([{ next: document, seen: null }]);
+  if (isTaken === true) return candidate;
+  const standing = (await documents.read([document])).get("provider-id", key);
+  return standing?.value.call === call.id ? candidate : undefined;
+}
+
+/** States of a call that has been claimed and may have been placed. */
+const unresolved: ReadonlySet<CallState> = new Set(
+  statesWhere(({ placed }) => placed === "now" || placed === "perhaps"),
+);

@@ -1,0 +1,127 @@
+import type { Call } from "../../../shared/calls/call-request.ts";
+import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { Route } from "../../../shared/calls/route.ts";
+import { capDaysMax, freeAt } from "../../../shared/telephony/frequency-cap.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+
+const writeTries = 4;
+
+/** Result of counting a call towards its cap; `freeAt` in milliseconds since the epoch. */
+type CountedOrNot = { isCounted: true } | { isCounted: false; freeAt: number | undefined };
+
+/** A claimed call that counts towards the caps of its number, as an entry of the number's document. */
+interface Counted {
+  row: CallRow;
+  claim: string;
+}
+
+/**
+ * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
+ * are written one after another, so that two calls never take the last place together.
+ */
+export function createCaps({ documents, clock, random, settings, log }: DialerDeps) {
+  const busy = new Map<string, Promise<unknown>>();
+
+  /** Runs `work` after this delivery's pending work on the same number. */
+  async function inTurn<Result>(numberHash: string, work: () => Promise<Result>): Promise<Result> {
+    const before = busy.get(numberHash) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    busy.set(numberHash, mine);
+    return mine;
+  }
+
+  /** The number's hash under today's HASH_KEY: that of a row may be older. */
+  const keyOf = ({ request }: Call) =>
+    traceOfNumber(request.phone_number, settings.hashKey).numberHash;
+  const read = async (key: string): Promise<StoredDocument<"cap"> | undefined> =>
+    (await documents.read([{ kind: "cap", key }])).get("cap", key);
+  const write = async (
+    key: string,
+    entries: StoredDocument<"cap">["value"]["entries"],
+    seen: StoredDocument<"cap"> | undefined,
+  ): Promise<boolean> => {
+    const periodMs = capDaysMax * dayMs;
+    const now = clock.now();
+    const next = {
+      kind: "cap" as const,
+      key,
+      version: random.version(),
+      value: { ...seen?.value, entries: entries.filter(({ at }) => at > now - periodMs) },
+      expiresAt: now + periodMs,
+    };
+    return (await documents.write([{ next, seen: seen?.version ?? null }]))[0] === true;
+  };
+
+  return {
+    /**
+     * Counts a call that is about to be dialed, at the time of its permit: counted at its claim, some seconds before,
+     * its number would be free too soon. A resend may ring now, so it takes a new timestamp in the cap entry it already
+     * has.
+     *
+     * @returns true as `isCounted` if the call may go; otherwise the time at which its number is free again,
+     * undefined if that is not known, or if there is no permit
+     */
+    async count(
+      { row, claim }: Counted,
+      route: Route,
+      permit: Promise<{ moment: number } | undefined>,
+    ): Promise<CountedOrNot> {
+      const call = callOf(row);
+      if (call === undefined) return { isCounted: false, freeAt: undefined };
+      const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
+      if (!isCounted) return { isCounted: true };
+      const key = keyOf(call);
+      return inTurn(key, async () => {
+        for (let tries = 0; tries < writeTries; tries++) {
+          const [standing, permitted] = await Promise.all([read(key), permit]);
+          if (permitted === undefined) break;
+          const entries = standing?.value.entries ?? [];
+          const others = entries.filter((one) => one.call !== row.id);
+          const own = entries.find((one) => one.call === row.id);
+          // A process that claimed the call first may have died before it counted the call: then there is no
+          // entry yet.
+          const hasPlace = row.resent && own !== undefined;
+          // A later claim has counted the call while this holder stood still: counting here would overwrite
+          // that entry.
+          if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== claim) {
+            return { isCounted: false, freeAt: undefined };
+          }
+          const at = Math.max(clock.now(), permitted.moment);
+          const times = others.map((one) => one.at);
+          const free = freeAt(times, caps, at);
+          if (free > at && !hasPlace) return { isCounted: false, freeAt: free };
+          const next = [...others, { call: row.id, claim, at }];
+          if (await write(key, next, standing)) return { isCounted: true };
+        }
+        return { isCounted: false, freeAt: undefined };
+      });
+    },
+
+    /**
+     * Removes the entry of a call that surely was not placed. If the removal fails, the number rests for
+     * longer than needed.
+     */
+    async leave({ row, claim }: Counted, route: Route): Promise<void> {
+      const call = callOf(row);
+      if (call === undefined || row.resent) return;
+      if (!settings.schedule.capsOf(call.request, route).isCounted) return;
+      const key = keyOf(call);
+      await inTurn(key, async () => {
+        for (let tries = 0; tries < writeTries; tries++) {
+          const standing = await read(key);
+          const entries = standing?.value.entries ?? [];
+          const others = entries.filter((one) => one.claim !== claim);
+          if (others.length === entries.length) return;
+          if (await write(key, others, standing)) return;
+        }
+      }).catch((error: unknown) => {
+        log("warning", "cap.not_freed", { call_id: row.id, error: errorForLog(error) });
+      });
+    },
+  };
+}
+export type Caps = ReturnType<typeof createCaps>;

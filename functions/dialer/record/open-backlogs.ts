@@ -1,0 +1,64 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+
+/** Interval after which a writer renews a backlog's document: dispatchers look at what was used in the last 30 s. */
+const renewedEveryMs = 10_000;
+const writeTries = 3;
+
+/**
+ * Makes sure that dispatchers look at the backlogs of rows about to be written: the documents must show a use within
+ * the last ten seconds.
+ *
+ * @throws if a document cannot be written; then no row may be written
+ */
+export async function ensureBacklogs(
+  rows: readonly Pick<CallRow, "client" | "agentId">[],
+  deps: DialerDeps,
+): Promise<void> {
+  const { documents, clock, random, memory } = deps;
+  const now = clock.now();
+  const known = memory.backlogsUsedAt;
+  const isKnown = (key: string) => now - (known.get(key) ?? -Infinity) <= renewedEveryMs;
+  let needed = new Map(
+    rows.map((row) => [backlogOf(row), row] as const).filter(([key]) => !isKnown(key)),
+  );
+  for (let tries = 0; needed.size > 0; tries++) {
+    if (tries === writeTries) throw new Error("a backlog's document could not be written");
+    const read = await documents.read(
+      [...needed.keys()].map((key) => ({ kind: "backlog", key }) as const),
+    );
+    for (const key of needed.keys()) {
+      const usedAt = read.get("backlog", key)?.value.usedAt;
+      if (usedAt !== undefined && now - usedAt <= renewedEveryMs) known.set(key, usedAt);
+    }
+    const changes = [...needed].flatMap(([key, { client, agentId }]) => {
+      if (isKnown(key)) return [];
+      const standing = read.get("backlog", key);
+      const value = standing?.value ?? newBacklog(client, agentId, now);
+      const next = {
+        kind: "backlog" as const,
+        key,
+        version: random.version(),
+        value: { ...value, usedAt: now },
+        expiresAt: null,
+      };
+      return { next, seen: standing?.version ?? null };
+    });
+    const written = changes.length === 0 ? [] : await documents.write(changes);
+    for (const [index, { next }] of changes.entries()) {
+      if (written[index] === true) known.set(next.key, now);
+    }
+    needed = new Map([...needed].filter(([key]) => !isKnown(key)));
+  }
+}
+
+function newBacklog(client: string, agentId: string, now: number) {
+  return {
+    client,
+    agentId,
+    usedAt: now,
+    answers: null,
+  } satisfies StoredDocument<"backlog">["value"];
+}

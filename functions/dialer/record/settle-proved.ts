@@ -1,0 +1,30 @@
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { requestIdOf } from "../../../shared/calls/ids.ts";
+import type { Settlement } from "../../../shared/calls/transitions.ts";
+import type { Change } from "../../../shared/ports/ledger.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { settleSurely } from "./settle.ts";
+import { countStates, logDecision } from "./write-decisions.ts";
+
+/**
+ * Settles a call outside of a delivery that dials it, as its provider's record or signed result proves.
+ *
+ * @returns false if the row has moved on
+ * @throws if neither the ledger nor the queue took the settlement
+ */
+export async function settleProved(
+  row: CallRow,
+  settlement: Settlement,
+  deps: DialerDeps,
+): Promise<boolean> {
+  const write = async (change: Change) => (await deps.ledger.write([change]))[0] === true;
+  const settling = await settleSurely(row, settlement, write, deps);
+  if (settling === "lost") throw new Error("the settlement was lost");
+  if (settling === "refused") return false;
+  const { id, client, agentId, route, attempt } = row;
+  const { state, reason } = settlement;
+  const call = { id, requestId: requestIdOf(id), client, request: { agent_id: agentId } };
+  logDecision(deps, call, state, { reason, provider: route?.provider ?? "", attempt });
+  await countStates([state], deps);
+  return true;
+}

@@ -1,0 +1,41 @@
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
+
+/** Time without a beat after which a dispatcher counts as dead. */
+const beatMsMax = 10_000;
+/** A dispatcher goes on while a row is due within this time; later ones are left to the one that the next minute starts. */
+export const soonMs = minuteMs;
+
+/** True if a dispatcher beats. */
+export function isBeating(
+  dispatcher: StoredDocument<"dispatcher">["value"] | undefined,
+  now: number,
+): boolean {
+  return (
+    dispatcher !== undefined && dispatcher.holder !== null && now - dispatcher.beatAt < beatMsMax
+  );
+}
+
+/**
+ * Wakes a dispatcher for rows that were just written WAITING, where none beats. It is read after the write, and a
+ * dispatcher that ends looks once more after it has said so: one of both sees the other. Never throws, as the next
+ * minute starts one anyway.
+ *
+ * @param dueAt due times of the rows, in milliseconds since the epoch
+ */
+export async function wakeForRows(dueAt: readonly number[], deps: DialerDeps): Promise<void> {
+  const { wakeDispatcher, documents, clock, log } = deps;
+  if (wakeDispatcher === undefined) return;
+  const now = clock.now();
+  if (!dueAt.some((time) => time <= now + soonMs)) return;
+  try {
+    const { kind, key } = dispatcherKey;
+    const dispatcher = (await documents.read([dispatcherKey])).get(kind, key);
+    if (!isBeating(dispatcher?.value, now)) await wakeDispatcher();
+  } catch (error) {
+    log("warning", "dispatcher.not_woken", { error: errorForLog(error) });
+  }
+}

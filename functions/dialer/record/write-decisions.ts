@@ -1,0 +1,136 @@
+import type { Call } from "../../../shared/calls/call-request.ts";
+import { backlogOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import { type CallState, states } from "../../../shared/calls/states.ts";
+import type { NewCall } from "../../../shared/calls/first-row.ts";
+import { type Decided, decided } from "../../../shared/calls/transitions.ts";
+import { echoOf, receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { addCounts } from "../../../shared/policy/state-counts.ts";
+import type { Change } from "../../../shared/ports/ledger.ts";
+import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
+import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { ensureBacklogs } from "./open-backlogs.ts";
+import { wakeForRows } from "./wake-dispatcher.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+
+/** Maximum rows per write. */
+const rowsPerWrite = 500;
+/** Time that one write and its follow-up may take. */
+const writeMsMax = 30_000;
+
+/** A decision to be written over the row as read. */
+export interface ToWrite {
+  call: Call;
+  row: CallRow | undefined;
+  decided: Decided;
+}
+
+/**
+ * Writes decisions made without a claim. A row that has moved on since it was read stays unchanged.
+ *
+ * @param deadline end of the invocation, in milliseconds since the epoch: no write begins less than 30 s before it
+ * @throws if a write failed or no time is left: any part may have taken effect, and all of it may be decided again
+ */
+export async function writeDecided(
+  writes: readonly ToWrite[],
+  deps: DialerDeps,
+  deadline = Infinity,
+): Promise<void> {
+  const { clock, rowsPerSecond = Infinity } = deps;
+  /** The follow-up of one write runs beside the next write, so that a slow ledger delays only once. */
+  let told = Promise.resolve();
+  let begunAt = -Infinity;
+  try {
+    for (let start = 0; start < writes.length; start += rowsPerWrite) {
+      // DynamoDB takes a thousand writes a second per index key, and a split fills one backlog.
+      await clock.sleep(begunAt + (rowsPerWrite * 1000) / rowsPerSecond - clock.now());
+      begunAt = clock.now();
+      if (begunAt + writeMsMax > deadline) throw new Error("no time is left to write the rest");
+      const made = await writeSome(writes.slice(start, start + rowsPerWrite), deps);
+      told = told.then(() => tell(made, deps));
+    }
+  } finally {
+    await told;
+  }
+}
+
+/** @returns the writes whose rows stand as decided */
+async function writeSome(writes: readonly ToWrite[], deps: DialerDeps): Promise<ToWrite[]> {
+  const { ledger, clock } = deps;
+  const at = clock.now();
+  const some = writes.flatMap((one) => {
+    const change = changeOf(one, at, deps);
+    return change === undefined ? [] : [{ ...one, change }];
+  });
+  const waiting = some.filter((one) => one.decided.state === "WAITING");
+  await ensureBacklogs(
+    waiting.map(({ change }) => change.next),
+    deps,
+  );
+  const written = await ledger.write(some.map(({ change }) => change));
+  return some.filter((_, index) => written[index] === true);
+}
+
+/** Logs and counts the written decisions, and wakes a dispatcher for rows that are due. Never throws. */
+async function tell(made: readonly ToWrite[], deps: DialerDeps): Promise<void> {
+  for (const { call, decided: to } of made)
+    logDecision(deps, call, to.state, { reason: to.reason });
+  raiseRoutesGone(made, deps);
+  const reached = made.map((one) => one.decided.state);
+  const dueAt = made.flatMap(({ decided: to }) => (to.state === "WAITING" ? to.dueAt : []));
+  await Promise.all([countStates(reached, deps), wakeForRows(dueAt, deps)]);
+}
+
+function changeOf({ call, row, decided: to }: ToWrite, at: number, deps: DialerDeps) {
+  const next = decided(row, newCallOf(call, deps), to, { version: deps.random.version(), at });
+  return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
+}
+
+/** Raises one alarm per backlog whose calls wait until the plan has a route for their agent again. */
+function raiseRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
+  const gone = made.filter((one) => one.decided.reason === "route_gone");
+  const agents = new Map(
+    gone.map(({ call: { client, request } }) => [
+      backlogOf({ client, agentId: request.agent_id }),
+      { client, agent_id: request.agent_id },
+    ]),
+  );
+  for (const fields of agents.values()) log("alarm", "route.gone", fields);
+}
+
+/** Adds to the counts of the hour. If this fails, only these counts are too low. */
+export async function countStates(reached: readonly CallState[], deps: DialerDeps): Promise<void> {
+  const { documents, clock, settings, log } = deps;
+  const retentionMs = settings.plan.retentionDays * dayMs;
+  await addCounts(documents, reached, clock.now(), retentionMs).catch((error: unknown) => {
+    log("warning", "counts.lost", { count: reached.length, error: errorForLog(error) });
+  });
+}
+
+export function newCallOf(call: Call, { settings: { plan, hashKey } }: DialerDeps): NewCall {
+  const { phone_number, context } = call.request;
+  const echo = echoOf(context, receiverOf(call.client, plan));
+  return { call, ...traceOfNumber(phone_number, hashKey), echo };
+}
+
+/** Names the log's event of a call that came into a state, such as `call.needs_review`. */
+export function logEventOf(state: CallState): string {
+  return `call.${state.toLowerCase()}`;
+}
+
+/** Logs one wide event per decision. */
+export function logDecision(
+  { log }: Pick<DialerDeps, "log">,
+  call: Pick<Call, "id" | "requestId" | "client"> & { request: { agent_id: string } },
+  state: CallState,
+  fields: LogFields,
+): void {
+  log(states[state].logLevel, logEventOf(state), {
+    call_id: call.id,
+    request_id: call.requestId,
+    client: call.client,
+    agent_id: call.request.agent_id,
+    state,
+    ...fields,
+  });
+}

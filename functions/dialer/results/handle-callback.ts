@@ -1,0 +1,51 @@
+import { type CallRow, callOf } from "../../../shared/calls/call-row.ts";
+import { states } from "../../../shared/calls/states.ts";
+import type { AckOrRetry } from "../../../shared/ports/queue.ts";
+import type { EventMessage } from "../../../shared/ports/event-messages.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { findNow } from "../look-up/look-up-calls.ts";
+import { askNow } from "./poll-results.ts";
+import { awaitHolder } from "./await-holder.ts";
+import { followSigned } from "./signed-callback.ts";
+
+/**
+ * Follows a provider's callback about one claim of a call. The callback is a hint, as anybody who sees its address
+ * can send it: the provider's record, read with the account's secrets, is what counts. A call whose outcome is not
+ * known is looked up first. A call that is being dialed is left to its holder. What a callback says of another claim is
+ * dropped.
+ *
+ * @throws UnansweredError if the provider could not be asked; the sweep asks later, too
+ * @throws if the ledger could not be asked
+ */
+export async function followCallback(
+  message: Extract<EventMessage, { kind: "callback" }>,
+  attempt: number,
+  deps: DialerDeps,
+): Promise<AckOrRetry> {
+  const { ledger, settings } = deps;
+  if (settings.plan.results === undefined) return "ack";
+  if (message.signed !== undefined) return followSigned(message, attempt, deps);
+  const { call, account } = message;
+  const id = call?.id ?? message.callId;
+  if (id === undefined) return "ack";
+  const read = async () => (await ledger.read([id])).rows.get(id);
+  let row = await read();
+  if (row === undefined || row.route?.provider !== account) return "ack";
+  if (call !== undefined && !row.claims.includes(call.claim)) return "ack";
+  const { placed } = states[row.state];
+  if (placed === "now") return awaitHolder(attempt);
+  if (placed === "perhaps") {
+    await lookUpNow(row, deps);
+    row = await read();
+  }
+  if (row !== undefined) await askNow(row, deps);
+  return "ack";
+}
+
+async function lookUpNow(row: CallRow, deps: DialerDeps): Promise<void> {
+  const { route, claimedAt } = row;
+  const call = callOf(row);
+  if (route === null || claimedAt === null || call === undefined) return;
+  const sought = { ...row, route, claimedAt };
+  await findNow({ kind: "look_up", call, row: sought, orReview: false }, deps);
+}

@@ -1,0 +1,185 @@
+import { type CallRow, resultsBacklogOf } from "../../../shared/calls/call-row.ts";
+import { hasEnded } from "../../../shared/calls/record-result.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
+import * as z from "../../../shared/lib/zod.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { UnansweredError } from "../../../shared/providers/unanswered.ts";
+import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
+
+/** Maximum calls of an account that are asked about at once. */
+const callsMax = 500;
+/** Maximum pages of so many calls for one message. */
+const pagesMax = 20;
+/** Number of calls from which on a list is read first: it takes up to five requests. */
+const listedMin = 5;
+/** Maximum part of the time between sweeps for which an account is asked: the next sweep has it asked again. */
+const partOfSweep = 0.8;
+/** Time limits of one record, and of a list of five pages. */
+const recordSecondsMax = 15;
+const listSecondsMax = 20;
+/** Number of records that fail in a row after which an account is left alone until the next sweep. */
+const failuresMax = 3;
+/** Time left for the last write and the acknowledgement of the message. */
+const afterAsksMs = 30_000;
+/** Tolerated difference between this clock and the provider's. */
+const clockMarginMs = minuteMs;
+
+/** Age of a record up to which a callback does not have it read again: some calls bring several at once. */
+const freshMs = 10_000;
+
+/**
+ * Asks an account what became of its placed calls that are due for it: by lists where many are due and the provider
+ * has one, and call by call for the rest, at most `asksPerSecond`. What is not asked before the next sweep stays due.
+ *
+ * @param account name of the account in the dial plan
+ * @param deadline end of the invocation, in milliseconds since the epoch
+ * @throws UnansweredError if the account answers nothing; it is asked again after the next sweep
+ * @throws if the ledger cannot be read or written; the message is then retried
+ */
+export async function askAccount(
+  account: string,
+  deps: DialerDeps,
+  deadline: number,
+): Promise<void> {
+  const { ledger, clock, sweepSeconds, settings } = deps;
+  // A plan without results has no time for asking: each result would be `unknown` at once.
+  if (settings.plan.results === undefined) return;
+  const begunAt = clock.now();
+  const endAt = Math.min(deadline - afterAsksMs, begunAt + sweepSeconds * 1000 * partOfSweep);
+  const backlogs = [{ key: resultsBacklogOf({ provider: account }) }];
+  for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
+    const [places = []] = await ledger.due({ backlogs, until: begunAt, each: callsMax });
+    const { rows } = await ledger.read(places.map(({ id }) => id));
+    const open = places.flatMap(({ id }) => openRowOf(rows.get(id)));
+    const hasRecords = ({ route }: OpenRow) => settings.providerOf(route).readResult !== undefined;
+    // A provider without records tells by itself, or has not told in time.
+    const untold = open
+      .filter((row) => !hasRecords(row))
+      .map((row) => ({ row, result: undefined }));
+    await writeResults(untold, begunAt, deps);
+    const left = await askLists(open.filter(hasRecords), endAt, deps);
+    await askEach(left, endAt, deps);
+    if (places.length < callsMax) return;
+  }
+}
+
+/**
+ * Asks what became of one placed call, whatever the time of its next turn. Its end, once told, is not asked for
+ * again, and neither is a record that was read some seconds ago.
+ *
+ * @throws if the provider or the ledger could not be asked
+ */
+export async function askNow(row: CallRow, deps: DialerDeps): Promise<void> {
+  const [open] = openRowOf(row);
+  const isFresh = deps.clock.now() - (row.result?.readAt ?? -Infinity) < freshMs;
+  // A call without a provider's id, such as one that an operator has marked placed, has no record to read.
+  if (open?.providerCallId == null || hasEnded(row.result) || isFresh) return;
+  // A provider without records is not asked.
+  if (deps.settings.providerOf(open.route).readResult !== undefined) await askOne(open, deps);
+}
+
+/**
+ * Reads lists of an account's calls, and writes what they tell. One list mostly tells of all routes: another one is read
+ * where it does not.
+ *
+ * @returns the calls of which no list tells
+ */
+async function askLists(
+  rows: readonly OpenRow[],
+  endAt: number,
+  deps: DialerDeps,
+): Promise<readonly OpenRow[]> {
+  const { clock, settings, log } = deps;
+  let left = rows;
+  const routes = new Map(rows.map(({ route }) => [JSON.stringify(route), route]));
+  for (const [key, route] of routes) {
+    const { listResults } = settings.providerOf(route);
+    const own = left.filter((row) => JSON.stringify(row.route) === key);
+    if (listResults === undefined || own.length < listedMin) continue;
+    await clock.sleep(1000 / accountOf(route, settings.plan).asksPerSecond);
+    if (clock.now() >= endAt) break;
+    const askedAt = clock.now();
+    const from = Math.min(...own.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
+    const listed = await withTimeLimit(listResults(from, route), listSecondsMax).catch(
+      (error: unknown) => {
+        // Where a key may read calls and not the list, the calls are asked about one by one.
+        log("warning", "results.not_listed", {
+          provider: route.provider,
+          error: errorForLog(error),
+        });
+      },
+    );
+    const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
+    const known = left.filter((row) => resultIn(row) !== undefined);
+    await writeResults(
+      known.map((row) => ({ row, result: resultIn(row) })),
+      askedAt,
+      deps,
+    );
+    left = left.filter((row) => resultIn(row) === undefined);
+  }
+  return left;
+}
+
+/**
+ * Asks about calls one by one. One record that always fails must not keep the calls behind it from being asked about,
+ * so that its call comes again later.
+ *
+ * @throws UnansweredError if several records fail in a row
+ */
+async function askEach(rows: readonly OpenRow[], endAt: number, deps: DialerDeps): Promise<void> {
+  const { clock, settings } = deps;
+  let failures = 0;
+  for (const row of rows) {
+    const { asksPerSecond } = accountOf(row.route, settings.plan);
+    const startAt = clock.now();
+    if (startAt >= endAt) return;
+    try {
+      await askOne(row, deps);
+      failures = 0;
+    } catch (error) {
+      if (!(error instanceof UnansweredError)) throw error;
+      await postpone(row, deps);
+      failures += 1;
+      if (failures === failuresMax) throw error;
+    }
+    await clock.sleep(startAt + 1000 / asksPerSecond - clock.now());
+  }
+}
+
+/**
+ * Asks for the result of one call, and writes it.
+ *
+ * @throws UnansweredError if the provider did not answer
+ */
+async function askOne(row: OpenRow, deps: DialerDeps): Promise<void> {
+  const provider = deps.settings.providerOf(row.route);
+  const { id, attempt, providerCallId } = row;
+  const askedAt = deps.clock.now();
+  const asking =
+    providerCallId === null
+      ? undefined
+      : provider.readResult?.({ id, attempt, providerCallId }, row.route);
+  const result = asking && (await answerOf(asking, recordSecondsMax, id, deps));
+  await writeResults([{ row, result }], askedAt, deps);
+}
+
+/** @throws UnansweredError if the provider did not answer. A record that cannot be read counts as none. */
+async function answerOf<Answer>(
+  asking: Promise<Answer>,
+  secondsMax: number,
+  callId: string,
+  { log }: Pick<DialerDeps, "log">,
+): Promise<Answer | undefined> {
+  try {
+    return await withTimeLimit(asking, secondsMax);
+  } catch (error) {
+    const isUnreadable = error instanceof z.ZodError || error instanceof SyntaxError;
+    if (!isUnreadable) throw new UnansweredError(error);
+    log("warning", "result.unreadable", { call_id: callId, error: errorForLog(error) });
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
+import type { DocumentsRead, StoredDocument } from "../../../shared/ports/documents.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { DialerDeps, DialerMemory } from "./context.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
+
+/** Interval at which a process reads the object store's epoch. */
+const readEveryMs = minuteMs;
+/** Time for which a process relies on an epoch that it cannot read again. */
+const knownMsMax = 300_000;
+
+/**
+ * Notes the object store's epoch in this process's memory: at first, and once a minute. Never throws. A process that
+ * could never read it cannot tell whether the ledger went back, and dials nobody; the sweeps, which read it too, find
+ * its calls. Each delivery reads for itself, as a Worker may not wait for another request's answer.
+ */
+export async function seeEpoch(deps: DialerDeps): Promise<void> {
+  const { epochStore, clock, memory, log } = deps;
+  const now = clock.now();
+  if (memory.epochSeen !== undefined && now - memory.epochReadAt < readEveryMs) return;
+  memory.epochReadAt = now;
+  try {
+    noteEpoch(await epochStore.read(), deps);
+  } catch (error) {
+    log("warning", "epoch.unreachable", { error: errorForLog(error) });
+    // An old epoch says nothing of a ledger that may have gone back since.
+    if (now - memory.epochKnownAt > knownMsMax) memory.epochSeen = undefined;
+  }
+}
+
+export function noteEpoch(
+  epoch: number,
+  { memory, clock }: Pick<DialerDeps, "memory" | "clock">,
+): void {
+  memory.epochSeen = Math.max(memory.epochSeen ?? 0, epoch);
+  memory.epochKnownAt = clock.now();
+}
+
+/** Forgets which documents of backlogs this process knows to stand, as a ledger that went back may lack them. */
+export function forgetLedger(memory: DialerMemory, restoredAt: number): void {
+  memory.backlogsUsedAt.clear();
+  memory.restoredAt = restoredAt;
+}
+
+/**
+ * Compares the ledger's epoch with the object store's. A ledger that is behind has gone back: this is written
+ * down, and holds all dialing until an operator confirms the restore.
+ *
+ * @param outside the object store's epoch, read before `documents`
+ * @param documents those of `sweepKey` and `restoreKey`
+ * @returns the restore that is not over, or undefined if the sweep may go on
+ */
+export async function checkEpoch(
+  outside: number,
+  documents: DocumentsRead,
+  deps: DialerDeps,
+): Promise<StoredDocument<"restore"> | undefined> {
+  const { clock, random, log } = deps;
+  const standing = documents.get("restore", restoreKey.key);
+  const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
+  const isKnown = standing !== undefined && standing.value.epoch >= outside;
+  if (epoch >= outside || isKnown) {
+    return standing?.value.state === "done" ? undefined : standing;
+  }
+  const restore: StoredDocument<"restore"> = {
+    ...restoreKey,
+    version: random.version(),
+    value: {
+      // An operator may have confirmed it before this sweep has noticed it. The time then named stands.
+      ...(standing?.value.state === "confirmed"
+        ? standing.value
+        : { state: "held", at: null, by: null, lookedUp: 0, toReview: 0 }),
+      since: clock.now(),
+      epoch: outside,
+      isWatchDone: false,
+    },
+    expiresAt: null,
+  };
+  const [isWritten] = await deps.documents.write([
+    { next: restore, seen: standing?.version ?? null },
+  ]);
+  log("alarm", "ledger.restored", { due_at: new Date(restore.value.since).toISOString() });
+  if (isWritten === true) return restore;
+  return (await deps.documents.read([restoreKey])).get("restore", restoreKey.key);
+}

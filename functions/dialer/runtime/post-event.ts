@@ -1,0 +1,92 @@
+import { type Receiver, receiverKeys } from "../../../shared/dial-plan/receivers.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
+import { signatureHeaders } from "../../../shared/lib/standard-webhooks.ts";
+import { retryAfterSeconds } from "../../../shared/providers/provider-http.ts";
+import type { Send } from "../../../shared/lib/http-client.ts";
+
+/** Time limit of one request. */
+const answerSecondsMax = 15;
+/** Maximum bytes of an answer's body that are read. */
+const answerBytesMax = 1024;
+
+/** An event as it is posted: the id stays the same on every try. */
+export interface PostedEvent {
+  id: string;
+  /** JSON. */
+  body: string;
+}
+
+/** Answer of a receiver. Without a status none came: `error` says why. */
+export type EventAnswer =
+  | { status: number; retryAfterMs?: number | undefined; text: string }
+  | { error: string };
+
+/** Posts an event once. Never throws. */
+export type PostEvent = (receiver: Receiver, event: PostedEvent) => Promise<EventAnswer>;
+
+/**
+ * Creates what posts events, signed by Standard Webhooks. A receiver's secret may be two while it is rotated, with a
+ * comma between them: then each message is signed by both.
+ *
+ * @throws if a secret of the plan's receivers is malformed
+ */
+export function createPostEvent(
+  environment: Record<string, string | undefined>,
+  send: Send,
+  now: () => number,
+  plan: Pick<DialPlan, "events">,
+): PostEvent {
+  const keys = receiverKeys(plan, environment);
+  return async ({ name, url }, { id, body }) => {
+    const headers = {
+      "content-type": "application/json",
+      "user-agent": "outbound-calls",
+      ...signatureHeaders(id, body, keys.get(name) ?? [], now()),
+    };
+    const signal = AbortSignal.timeout(answerSecondsMax * 1000);
+    try {
+      // A redirect would carry the event to an address that no operator has written down.
+      const response = await send(url, {
+        method: "POST",
+        headers,
+        body,
+        redirect: "manual",
+        signal,
+      });
+      const retryAfter = retryAfterSeconds(response.headers, now());
+      const retryAfterMs = retryAfter === undefined ? undefined : retryAfter * 1000;
+      return { status: response.status, retryAfterMs, text: await beginningOf(response) };
+    } catch (error) {
+      return { error: reasonOf(error) };
+    }
+  };
+}
+
+/** Returns the first kilobyte of an answer; what breaks off is nothing. The status alone decides. */
+async function beginningOf({ body }: Response): Promise<string> {
+  if (body === null) return "";
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (let bytes = 0; bytes < answerBytesMax;) {
+      const { done, value } = await reader.read();
+      if (done) return text;
+      const some = value.subarray(0, answerBytesMax - bytes);
+      bytes += some.byteLength;
+      text += decoder.decode(some, { stream: true });
+    }
+    await reader.cancel();
+  } catch {
+    // The connection broke after the status.
+  }
+  return text;
+}
+
+/** Returns why no answer came: Node's code of the cause, such as ECONNREFUSED, or the error's name. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "Error";
+  if (error.name === "TimeoutError") return "time_out";
+  const { cause } = error;
+  return cause instanceof Error && "code" in cause ? String(cause.code) : error.name;
+}

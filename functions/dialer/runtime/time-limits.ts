@@ -1,0 +1,50 @@
+import { tellingLedger, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
+import { withTimeLimits } from "../../../shared/lib/time-limit.ts";
+import type { DialerDeps } from "./context.ts";
+import { noteRoundTrip } from "./round-trips.ts";
+
+const ledgerSecondsMax = 5;
+/** Maximum rows or documents per time limit of a write: a slow store takes some round trips for 500 of them. */
+const itemsPerLimit = 100;
+const ledgerWriteSecondsMax = 15;
+/**
+ * Time limit of a queue call: many messages are sent by a hundred or ten per request, and a body may go to
+ * the object store.
+ */
+export const queueSecondsMax = 30;
+
+/** Time limit of the object store's epoch, which a delivery reads beside its documents. */
+const epochSecondsMax = 5;
+
+function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
+  const isWrite = method === "write" || method === "purge" || method === "remove";
+  const count = isWrite && Array.isArray(items) ? items.length : 1;
+  const seconds = ledgerSecondsMax * Math.max(1, Math.ceil(count / itemsPerLimit));
+  return Math.min(seconds, ledgerWriteSecondsMax);
+}
+
+/**
+ * Wraps the dependencies so that each call to ledger, documents, queues and dead letters has a time limit, and so that
+ * writes of rows keep what is to be told of them.
+ *
+ * @param tell has it told. Absent: at once
+ */
+export function withPortLimits(
+  deps: DialerDeps,
+  tell?: (written: readonly WrittenRow[]) => Promise<void>,
+): DialerDeps {
+  const { clock, memory, random, log, settings } = deps;
+  const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
+  const documents = withTimeLimits(deps.documents, ledgerSecondsFor, timed);
+  const eventsQueue = withTimeLimits(deps.eventsQueue, queueSecondsMax);
+  const telling = { plan: settings.plan, documents, eventsQueue, clock, random, log, tell };
+  return {
+    ...deps,
+    ledger: tellingLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), telling),
+    documents,
+    queue: withTimeLimits(deps.queue, queueSecondsMax),
+    eventsQueue,
+    epochStore: withTimeLimits(deps.epochStore, epochSecondsMax),
+    deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
+  };
+}

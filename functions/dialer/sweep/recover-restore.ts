@@ -1,0 +1,172 @@
+import { type CallRow, callOf, watchBacklog } from "../../../shared/calls/call-row.ts";
+import { restored, type Restored } from "../../../shared/calls/restore-row.ts";
+import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { DuePlace } from "../../../shared/ports/ledger.ts";
+import type { Route } from "../../../shared/calls/route.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { countStates, logDecision } from "../record/write-decisions.ts";
+import { dayMs } from "../../../shared/lib/units.ts";
+
+/** Maximum rows per read and write. */
+const pageRows = 500;
+/** Maximum backlogs of one list. */
+const pageBacklogs = 500;
+/** Time for which a restore is remembered: messages of calls without a row may wait that long in the queues. */
+const rememberedMs = 35 * dayMs;
+/** Time past `since` up to which due rows are read: it covers the difference between two clocks. */
+const dueMarginMs = 120_000;
+
+type RestoreDocument = StoredDocument<"restore">;
+
+/** Result of going through some of the rows. */
+interface Gone {
+  /** True if all of them were gone through. */
+  isWhole: boolean;
+  /** Number of rows that may have been dialed. */
+  found: number;
+  /** Number of rows that are now looked up, and that now wait for review. */
+  lookedUp: number;
+  toReview: number;
+}
+
+/** Time limit of a sweep. */
+interface Time {
+  isOver(): boolean;
+}
+
+/**
+ * Goes through the rows of a ledger that was restored, once an operator has confirmed it: every row that may have
+ * been dialed in the time that was lost is looked up at its provider, or waits for review. A later sweep that finds
+ * nothing more ends the restore: an index may show a row some moments late.
+ */
+export async function recover(
+  document: RestoreDocument,
+  time: Time,
+  deps: DialerDeps,
+): Promise<void> {
+  const { documents, clock, random, log } = deps;
+  const { value } = document;
+  if (value.state === "held" || value.at === null) {
+    log("alarm", "ledger.restored", { due_at: new Date(value.since).toISOString() });
+    return;
+  }
+  const restore: Restored = { at: value.at, since: value.since };
+  // Rows that are looked up stand in the watch backlog too, so it is gone through before the waiting rows.
+  const watched = value.isWatchDone
+    ? nothing
+    : together(
+        await goThroughDialing(restore, time, deps),
+        await goThrough(watchBacklog, Number.MAX_SAFE_INTEGER, restore, time, deps),
+      );
+  const isWatchDone = watched.isWhole && watched.found === 0;
+  const waiting = isWatchDone ? await goThroughWaiting(restore, time, deps) : nothing;
+  const isDone = value.isWatchDone && waiting.isWhole && waiting.found === 0;
+  const next: RestoreDocument = {
+    ...document,
+    version: random.version(),
+    value: {
+      ...value,
+      isWatchDone,
+      lookedUp: value.lookedUp + watched.lookedUp + waiting.lookedUp,
+      toReview: value.toReview + watched.toReview + waiting.toReview,
+      state: isDone ? "done" : "confirmed",
+    },
+    expiresAt: isDone ? clock.now() + rememberedMs : null,
+  };
+  await documents.write([{ next, seen: document.version }]);
+  if (isDone) log("info", "restore.done", { count: next.value.lookedUp + next.value.toReview });
+}
+
+const nothing: Gone = { isWhole: true, found: 0, lookedUp: 0, toReview: 0 };
+
+function together(one: Gone, other: Gone): Gone {
+  return {
+    isWhole: one.isWhole && other.isWhole,
+    found: one.found + other.found,
+    lookedUp: one.lookedUp + other.lookedUp,
+    toReview: one.toReview + other.toReview,
+  };
+}
+
+/** Maximum calls under way of one read. */
+const dialingMax = 5_000;
+
+async function goThroughDialing(restore: Restored, time: Time, deps: DialerDeps): Promise<Gone> {
+  const calls = await deps.ledger.dialing(dialingMax);
+  let gone = nothing;
+  for (let start = 0; start < calls.length; start += pageRows) {
+    if (time.isOver()) return { ...gone, isWhole: false };
+    gone = together(gone, await changeRows(calls.slice(start, start + pageRows), restore, deps));
+  }
+  return calls.length < dialingMax ? gone : { ...gone, isWhole: false };
+}
+
+async function goThroughWaiting(restore: Restored, time: Time, deps: DialerDeps): Promise<Gone> {
+  let gone = nothing;
+  let after: string | undefined;
+  for (;;) {
+    const backlogs = await deps.documents.list("backlog", { after, limit: pageBacklogs });
+    for (const { key } of backlogs) {
+      const until = restore.since + dueMarginMs;
+      gone = together(gone, await goThrough(key, until, restore, time, deps));
+    }
+    if (backlogs.length < pageBacklogs || !gone.isWhole) return gone;
+    after = backlogs.at(-1)?.key;
+  }
+}
+
+/** Goes through the rows of a backlog that are due by `until`. */
+async function goThrough(
+  backlog: string,
+  until: number,
+  restore: Restored,
+  time: Time,
+  deps: DialerDeps,
+): Promise<Gone> {
+  let gone = nothing;
+  let after: DuePlace | undefined;
+  while (!time.isOver()) {
+    const backlogs = [{ key: backlog, after }];
+    const [page = []] = await deps.ledger.due({ backlogs, until, each: pageRows });
+    gone = together(gone, await changeRows(page, restore, deps));
+    if (page.length < pageRows) return gone;
+    after = page.at(-1);
+  }
+  return { ...gone, isWhole: false };
+}
+
+async function changeRows(
+  page: readonly DuePlace[],
+  restore: Restored,
+  deps: DialerDeps,
+): Promise<Gone> {
+  if (page.length === 0) return nothing;
+  const { ledger, clock, random, log } = deps;
+  const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
+  for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
+  const changes = [...rows.values()].flatMap((row) => {
+    const write = { version: random.version(), at: clock.now() };
+    const next = restored(row, routeToAsk(row, deps), restore, write);
+    return next === undefined ? [] : { next, seen: row.version };
+  });
+  if (changes.length === 0) return nothing;
+  const written = await ledger.write(changes);
+  // A row that has moved on meanwhile is found again by the next sweep.
+  const made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));
+  for (const row of made) {
+    const call = callOf(row);
+    if (call !== undefined) logDecision(deps, call, row.state, { reason: row.reason });
+  }
+  const states = made.map(({ state }) => state);
+  await countStates(states, deps);
+  const lookedUp = states.filter((state) => state === "UNKNOWN").length;
+  return { isWhole: true, found: changes.length, lookedUp, toReview: states.length - lookedUp };
+}
+
+/** Returns the route along which a call was placed, if at all, and can be looked up. */
+function routeToAsk(row: CallRow, { settings }: DialerDeps): Route | undefined {
+  const isWaiting = row.state === "WAITING";
+  const route = (isWaiting ? undefined : row.route) ?? routeOf(row.agentId, settings.plan);
+  return route !== undefined && settings.providerOf(route).lookUp !== undefined ? route : undefined;
+}

@@ -1,0 +1,81 @@
+import { timeOfId } from "../../../shared/calls/ids.ts";
+import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { DuePlace } from "../../../shared/ports/ledger.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { writeOff } from "../dispatch/decide-rows.ts";
+import { hourMs } from "../../../shared/lib/units.ts";
+
+/** Interval of the visits of every backlog. */
+const visitEveryMs = hourMs;
+/** Time without use after which an empty backlog's document ends. */
+const unusedMs = 2 * hourMs;
+/** Maximum backlogs per listed page, and rows per read. */
+const pageBacklogs = 500;
+const pageRows = 5_000;
+/** Maximum rows that are decided at once. */
+const decidedAtOnce = 200;
+
+type Backlog = StoredDocument<"backlog">;
+type Reached = Partial<Pick<StoredDocument<"sweep">["value"], "backlogsAfter" | "visitedAt">>;
+
+/**
+ * Goes through all backlogs once an hour, also those that are paused or whose agents have no route: ends calls past their
+ * time, and removes documents of backlogs that are empty and unused. A sweep goes on where the last one ran out of time.
+ *
+ * @returns the cursor at which the next sweep goes on
+ */
+export async function visitBacklogs(
+  { backlogsAfter, visitedAt }: StoredDocument<"sweep">["value"],
+  time: { isOver(): boolean },
+  deps: DialerDeps,
+): Promise<Reached> {
+  const { documents, clock } = deps;
+  if (backlogsAfter === null && clock.now() - visitedAt < visitEveryMs) return {};
+  const beganAt = backlogsAfter === null ? clock.now() : visitedAt;
+  let after = backlogsAfter ?? undefined;
+  for (;;) {
+    const page = await documents.list("backlog", { after, limit: pageBacklogs });
+    for (const backlog of page) {
+      if (time.isOver()) return { backlogsAfter: after ?? "", visitedAt: beganAt };
+      await visit(backlog, time, deps);
+      after = backlog.key;
+    }
+    if (page.length < pageBacklogs) return { backlogsAfter: null, visitedAt: beganAt };
+  }
+}
+
+async function visit(
+  backlog: Backlog,
+  time: { isOver(): boolean },
+  deps: DialerDeps,
+): Promise<void> {
+  const { ledger, documents, clock, settings, log } = deps;
+  const { key, version, value } = backlog;
+  const lifeMs = settings.plan.expireAfterHours * hourMs;
+  let after: DuePlace | undefined;
+  let isEmpty = true;
+  while (!time.isOver()) {
+    const backlogs = [{ key, after }];
+    const query = { backlogs, until: Number.MAX_SAFE_INTEGER, each: pageRows };
+    const [page = []] = await ledger.due(query);
+    isEmpty &&= page.length === 0;
+    const over = page.filter(({ id }) => timeOfId(id) + lifeMs <= clock.now());
+    for (let start = 0; start < over.length; start += decidedAtOnce) {
+      // A repeated request may have renewed the time of some of them.
+      const ids = over.slice(start, start + decidedAtOnce).map(({ id }) => id);
+      await writeOff(ids, { endsOnly: true }, deps);
+    }
+    after = page.at(-1);
+    if (page.length < pageRows) break;
+  }
+  if (!isEmpty) {
+    const { agentId: agent_id, client } = value;
+    if (routeOf(agent_id, settings.plan) === undefined) {
+      log("alarm", "route.gone", { agent_id, client });
+    }
+  } else if (clock.now() - value.usedAt > unusedMs) {
+    // A writer that has used it meanwhile has changed its version.
+    await documents.remove([{ kind: "backlog", key, seen: version }]);
+  }
+}

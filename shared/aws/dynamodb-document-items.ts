@@ -1,0 +1,62 @@
+import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
+import type { DocumentKey } from "../ports/documents.ts";
+import { type Kind, listedKinds } from "../ports/document-kinds.ts";
+import type { StoredText } from "../ports/stored-document.ts";
+
+/** Kinds whose values are numbers that updates add to. Each number has its own attribute with this prefix. */
+const numberKinds: ReadonlySet<Kind> = new Set<Kind>(["failures", "counts", "pace"]);
+export const numberPrefix = "n_";
+
+/** Returns the partition of a listed kind. */
+export function partitionOf(kind: Kind): string {
+  return `doc#${kind}`;
+}
+
+export function keyOf({ kind, key }: DocumentKey): ItemKey {
+  return { pk: listedKinds.has(kind) ? partitionOf(kind) : `${partitionOf(kind)}#${key}`, sk: key };
+}
+
+/** Returns the key as one string. */
+export function labelOf({ pk, sk }: ItemKey): string {
+  return JSON.stringify([pk, sk]);
+}
+
+export function itemOf({ kind, key, version, json, expiresAt }: StoredText): Item {
+  const { pk, sk } = keyOf({ kind, key });
+  const item: Item = { pk: text(pk), sk: text(sk), version: text(version) };
+  if (expiresAt !== null) {
+    item["expiresAt"] = number(expiresAt);
+    item["ttl"] = ttlOf(expiresAt);
+  }
+  if (!numberKinds.has(kind)) return { ...item, value: text(json) };
+  const numbers: Record<string, number> = JSON.parse(json);
+  for (const [name, count] of Object.entries(numbers)) {
+    item[`${numberPrefix}${name}`] = number(count);
+  }
+  return item;
+}
+
+export function storedText(kind: Kind, item: Item): StoredText {
+  const expiresAt = item["expiresAt"]?.N;
+  return {
+    kind,
+    key: textIn(item, "sk"),
+    version: textIn(item, "version"),
+    json: numberKinds.has(kind) ? JSON.stringify(numbersIn(item)) : textIn(item, "value"),
+    expiresAt: expiresAt === undefined ? null : Number(expiresAt),
+  };
+}
+
+/** Returns the numbers of an item by their names. */
+export function numbersIn(item: Item): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(item)
+      .filter(([name]) => name.startsWith(numberPrefix))
+      .map(([name, { N }]) => [name.slice(numberPrefix.length), Number(N)]),
+  );
+}
+
+/** Returns the time from which on DynamoDB may delete an item, in seconds since the epoch. */
+export function ttlOf(expiresAt: number) {
+  return number(Math.ceil(expiresAt / 1000));
+}

@@ -1,0 +1,108 @@
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { createDynamoItems, type Item, number, text, textIn } from "./dynamodb-items.ts";
+import { isAbsent, isExpired, isStanding, writeVersioned } from "./dynamodb-writes.ts";
+import {
+  itemOf,
+  keyOf,
+  labelOf,
+  numberPrefix,
+  numbersIn,
+  partitionOf,
+  storedText,
+  ttlOf,
+} from "./dynamodb-document-items.ts";
+import { createDynamoPermits } from "./dynamodb-permits.ts";
+import type { DocumentKey, Documents } from "../ports/documents.ts";
+import { listedKinds } from "../ports/document-kinds.ts";
+import { documentsRead, storedDocument } from "../ports/stored-document.ts";
+
+/** Maximum tries of an addition while other writers replace the same expired document. */
+const additionsMax = 3;
+
+/**
+ * Creates the documents in DynamoDB; dynamodb-table.ts describes their table.
+ *
+ * @param now clock that decides expiry, in milliseconds since the epoch
+ * @param freshVersion makes the versions of `add` and `takePermits`
+ */
+export function createDynamoDocuments(
+  client: DynamoDBClient,
+  table: string,
+  now: () => number,
+  freshVersion: () => string,
+): Documents {
+  const items = createDynamoItems(client, table);
+
+  /** Adds to a document that has not expired. Resolves to the new counters, or undefined if it has expired. */
+  async function addTo(document: DocumentKey, counters: Record<string, number>, expiresAt: number) {
+    const names: Record<string, string> = {};
+    const values: Item = {
+      ":now": number(now()),
+      ":version": text(freshVersion()),
+      ":expiresAt": number(expiresAt),
+      ":ttl": ttlOf(expiresAt),
+    };
+    const additions = Object.entries(counters).map(([name, count], index) => {
+      names[`#n${index}`] = `${numberPrefix}${name}`;
+      values[`:n${index}`] = number(count);
+      return `#n${index} :n${index}`;
+    });
+    const added = additions.length === 0 ? "" : ` ADD ${additions.join(", ")}`;
+    const expression = `SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl${added}`;
+    const condition = { expression: isStanding, values };
+    const item = await items.update(keyOf(document), { expression, names }, condition);
+    return item === undefined ? undefined : numbersIn(item);
+  }
+
+  return {
+    async read(keys) {
+      const asked = new Map(keys.map((key) => [labelOf(keyOf(key)), key]));
+      const found = await items.getAll(keys.map(keyOf));
+      return documentsRead(
+        found
+          .filter((item) => !isExpired(item, now()))
+          .flatMap((item) => {
+            const key = asked.get(labelOf({ pk: textIn(item, "pk"), sk: textIn(item, "sk") }));
+            return key === undefined ? [] : [storedText(key.kind, item)];
+          }),
+      );
+    },
+    write(changes) {
+      const writes = changes.map(({ next, seen }) => ({
+        item: itemOf({ ...next, json: JSON.stringify(next.value) }),
+        seen,
+      }));
+      return writeVersioned(items, writes, now);
+    },
+    /** The SDK may repeat an addition whose answer was lost, which then counts twice. */
+    async add(document, counters, expiresAt) {
+      const { kind, key } = document;
+      for (let tries = 0; tries < additionsMax; tries++) {
+        const sums = await addTo(document, counters, expiresAt);
+        if (sums !== undefined) return sums;
+        const json = JSON.stringify(counters);
+        const anew = itemOf({ kind, key, version: freshVersion(), json, expiresAt });
+        const condition = { expression: isAbsent, values: { ":now": number(now()) } };
+        if (await items.put(anew, condition)) return counters;
+      }
+      throw new Error(`counters could not be added in ${additionsMax} tries`);
+    },
+    async list(kind, { after, limit, descending = false }) {
+      if (!listedKinds.has(kind)) throw new Error(`documents of kind ${kind} are not listed`);
+      const found: Item[] = [];
+      let last = after;
+      for (let isEnd = false; !isEnd && found.length < limit;) {
+        const range = { ...(descending ? { before: last } : { after: last }), descending, limit };
+        const page = await items.query({ hash: partitionOf(kind), ...range });
+        found.push(...page.filter((item) => !isExpired(item, now())));
+        last = textIn(page.at(-1) ?? {}, "sk");
+        isEnd = page.length < limit;
+      }
+      return found.slice(0, limit).map((item) => storedDocument(kind, storedText(kind, item)));
+    },
+    remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
+    takePermits: createDynamoPermits(items, now, freshVersion),
+    /** Nothing to do: DynamoDB deletes expired items by itself. */
+    async purge() {},
+  };
+}

@@ -1,0 +1,92 @@
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { CallRow } from "../calls/call-row.ts";
+import type { CallLedger, DuePlace } from "../ports/ledger.ts";
+import { allEnded, createDynamoItems, textIn } from "./dynamodb-items.ts";
+import { createDynamoLists } from "./dynamodb-lists.ts";
+import { dynamoTable } from "./dynamodb-table.ts";
+import {
+  dialingHashes,
+  dialingIn,
+  dueHashesOf,
+  dueKeyOf,
+  itemOf,
+  keyOfCall,
+  placeOf,
+  rowOf,
+  tellHashesOf,
+} from "./dynamodb-rows.ts";
+import { writeVersioned } from "./dynamodb-writes.ts";
+import { dayMs } from "../lib/units.ts";
+
+/**
+ * Time after its retention at which DynamoDB deletes a row. Until then the purge can log rows that were never
+ * resolved.
+ */
+const graceMs = 7 * dayMs;
+
+/**
+ * Creates the ledger in DynamoDB; dynamodb-table.ts describes its table.
+ *
+ * @param retentionMs time that the dial plan keeps a row after its call was accepted
+ * @param now clock by which lists begin with the newest hour, in milliseconds since the epoch
+ */
+export function createDynamoLedger(
+  client: DynamoDBClient,
+  table: string,
+  retentionMs: number,
+  now: () => number = Date.now,
+): CallLedger {
+  const items = createDynamoItems(client, table);
+  const rowsStandMs = retentionMs + graceMs;
+
+  const read: CallLedger["read"] = async (ids) => {
+    const rows = new Map<string, CallRow>();
+    const unreadable = new Set<string>();
+    for (const item of await items.getAll(ids.map(keyOfCall))) {
+      const row = rowOf(item);
+      if (row === undefined) unreadable.add(textIn(item, "sk"));
+      else rows.set(row.id, row);
+    }
+    return { rows, unreadable };
+  };
+
+  return {
+    read,
+    // The row is one value, so that its context is read and dropped.
+    async readWithoutContext(ids) {
+      const { rows, unreadable } = await read(ids);
+      const withoutContext = [...rows].map(([id, row]): [string, CallRow] => {
+        if (row.request === null) return [id, row];
+        const { context: _, ...request } = row.request;
+        return [id, { ...row, request }];
+      });
+      return { rows: new Map(withoutContext), unreadable };
+    },
+    async dialing(limit) {
+      return (await items.queryAll("due", dialingHashes(), { limit })).map(dialingIn);
+    },
+    write(changes) {
+      const writes = changes.map(({ next, seen }) => ({
+        item: itemOf(next, next.acceptedAt + rowsStandMs),
+        seen,
+      }));
+      return writeVersioned(items, writes, now);
+    },
+    due({ of = "calls", backlogs, until, each }) {
+      const index = of === "calls" ? "due" : "events";
+      const { rangeKey } = dynamoTable.indexes[index];
+      return allEnded(backlogs, async ({ key, after }): Promise<DuePlace[]> => {
+        const range = {
+          after: after === undefined ? undefined : dueKeyOf(after),
+          before: dueKeyOf({ dueAt: until, id: "~" }),
+          limit: each,
+        };
+        const hashes = of === "calls" ? dueHashesOf(key) : tellHashesOf(key);
+        const found = await items.queryAll(index, hashes, range);
+        return found.map((item) => placeOf(item, rangeKey));
+      });
+    },
+    ...createDynamoLists({ items, read, now, rowsStandMs }),
+    purge: (ids) => items.remove(ids.map(keyOfCall)),
+  };
+}

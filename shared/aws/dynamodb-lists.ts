@@ -1,0 +1,127 @@
+import type { CallRow } from "../calls/call-row.ts";
+import { isUntold, untoldKeptMs } from "../events/outbox-rows.ts";
+import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
+import { attentionStates } from "../calls/states.ts";
+import type { CallLedger, ListOf, Page } from "../ports/ledger.ts";
+import { type DynamoItems, textIn } from "./dynamodb-items.ts";
+import { attentionHashesOf, hourHashesOf, hourQueries } from "./dynamodb-rows.ts";
+import type { IndexName } from "./dynamodb-table.ts";
+import { hourMs } from "../lib/units.ts";
+
+/** Maximum rows that one page examines. */
+const looksMax = 500;
+/** Rows that are read at once while a page searches for those of one state. */
+const looksAtOnce = 100;
+/** Maximum queries of one page that finds few calls. */
+const queriesMax = 200;
+/** Tolerated lead of another machine's clock, in whose ids the time stands. */
+const clockSkewMs = 300_000;
+
+interface ListDeps {
+  items: Pick<DynamoItems, "queryAll">;
+  read: CallLedger["read"];
+  /** Current time in milliseconds since the epoch. */
+  now: () => number;
+  /** Time that a row stands after its call was accepted. */
+  rowsStandMs: number;
+}
+
+/** Creates the lists of the ledger: keys come from the indexes, rows from the table as they stand now. */
+export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "ended"> {
+  const { items, read, now, rowsStandMs } = deps;
+
+  async function rowsOf(ids: readonly string[]): Promise<{ rows: CallRow[]; unreadable: number }> {
+    const { rows, unreadable } = await read(ids);
+    return { rows: ids.flatMap((id) => rows.get(id) ?? []), unreadable: unreadable.size };
+  }
+
+  /**
+   * Reads ids below `before`, newest first: hour by hour downwards, until there are `limit`, the retention
+   * ends, or the queries of one page are used up. `next` is absent if no more ids can follow.
+   */
+  async function idsBelow(before: string | undefined, limit: number) {
+    const ids: string[] = [];
+    const oldest = hourOf(now() - rowsStandMs);
+    const newest = hourOf(now() + clockSkewMs);
+    let hour = before === undefined ? newest : Math.min(newest, hourOf(timeOfId(before)));
+    for (let queries = 0; queries < queriesMax; queries += hourQueries) {
+      if (hour < oldest) return { ids, next: undefined };
+      const range = { before, descending: true, limit: limit - ids.length };
+      const found = await items.queryAll("hour", hourHashesOf(hour), range);
+      ids.push(...found.map((item) => textIn(item, "sk")));
+      if (ids.length === limit) return { ids, next: ids.at(-1) };
+      hour -= 1;
+    }
+    return { ids, next: firstCallIdAt((hour + 1) * hourMs) };
+  }
+
+  /** Lists calls for which `isListed` holds, by time. */
+  async function listByTime(
+    { before, limit }: { before?: string | undefined; limit: number },
+    looks: number,
+    isListed: (row: CallRow) => boolean,
+  ): Promise<Page> {
+    const { ids, next } = await idsBelow(before, looks);
+    const rows: CallRow[] = [];
+    let unreadable = 0;
+    for (let start = 0; start < ids.length && rows.length <= limit; start += looksAtOnce) {
+      const found = await rowsOf(ids.slice(start, start + looksAtOnce));
+      rows.push(...found.rows.filter(isListed));
+      unreadable += found.unreadable;
+    }
+    if (rows.length <= limit) return { rows, unreadable, next };
+    const page = rows.slice(0, limit);
+    return { rows: page, unreadable, next: page.at(-1)?.id };
+  }
+
+  return {
+    async list({ before, limit, ...of }) {
+      if ("all" in of) return listByTime({ before, limit }, limit, () => true);
+      if ("state" in of && !attentionStates.includes(of.state)) {
+        return listByTime({ before, limit }, looksMax, ({ state }) => state === of.state);
+      }
+      const { index, hashes, after, below = "~" } = placeOf(of);
+      const end = before === undefined || below < before ? below : before;
+      const range = { after, before: end, descending: true, limit };
+      const found = await items.queryAll(index, hashes, range);
+      const { rows, unreadable } = await rowsOf(found.map((item) => textIn(item, "sk")));
+      return {
+        // An index lags behind its table: a row may have reached another state since.
+        rows: "state" in of ? rows.filter(({ state }) => state === of.state) : rows,
+        unreadable,
+        next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
+      };
+    },
+    async ended({ before, after, limit }) {
+      const hashes = attentionStates.flatMap(attentionHashesOf);
+      const range = { after, before: firstCallIdAt(before), limit };
+      const found = await items.queryAll("attention", hashes, range);
+      const { rows } = await rowsOf(found.map((item) => textIn(item, "sk")));
+      return {
+        rows: rows
+          .filter((row) => row.acceptedAt < before && attentionStates.includes(row.state))
+          .filter((row) => !isUntold(row) || row.acceptedAt < before - untoldKeptMs)
+          .map(({ id, state }) => ({ id, state })),
+        next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
+      };
+    },
+  };
+}
+
+/** Returns the index and hash keys that hold the keys of a list. */
+function placeOf(of: Exclude<ListOf, { all: true }>): {
+  index: IndexName;
+  hashes: string[];
+  after?: string;
+  below?: string;
+} {
+  if ("state" in of) return { index: "attention", hashes: attentionHashesOf(of.state) };
+  if ("numberHash" in of) return { index: "number", hashes: [of.numberHash] };
+  const prefix = `call_${of.requestId}_`;
+  const hashes = hourHashesOf(hourOf(timeOfId(of.requestId)));
+  return { index: "hour", hashes, after: prefix, below: `${prefix}~` };
+}
+
+function hourOf(time: number): number {
+  return Math.floor(time / hourMs);
+}

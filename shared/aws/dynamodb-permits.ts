@@ -1,0 +1,98 @@
+import { type DynamoItems, type ItemKey, number, text } from "./dynamodb-items.ts";
+import { isStanding } from "./dynamodb-writes.ts";
+import { grantPermits, momentsOf, type Pace } from "../telephony/rate.ts";
+import type { Documents } from "../ports/documents.ts";
+import { keyOf, numberPrefix, ttlOf } from "./dynamodb-document-items.ts";
+import { paceExpiresAt } from "../ports/stored-document.ts";
+
+/** Maximum updates of one take: two overtaken by other writers, and one that counts. */
+const updatesMax = 3;
+/** Attribute of the theoretical arrival time, in microseconds. */
+const arrivalName = `${numberPrefix}arrivalUs`;
+
+type TakePermits = Documents["takePermits"];
+type Window = Parameters<TakePermits>[3];
+
+/**
+ * Takes permits by additions. The arrival time only grows, so takers add to it side by side, each on
+ * condition that its permits still fit into its window. If the arrival time lies before the window, or is
+ * absent, one taker raises it.
+ */
+export function createDynamoPermits(
+  items: DynamoItems,
+  now: () => number,
+  freshVersion: () => string,
+): TakePermits {
+  /** Arrival times that this process wrote last. They only predict which update will be allowed. */
+  const lastWritten = new Map<string, number>();
+
+  async function readArrival(key: ItemKey): Promise<number | undefined> {
+    const item = await items.get(key);
+    if (Number(item?.["expiresAt"]?.N ?? 0) <= now()) return undefined;
+    return Number(item?.[arrivalName]?.N);
+  }
+
+  /** Returns the arrival time after `granted` permits were taken, or undefined if it is no longer `known`. */
+  async function take(
+    key: ItemKey,
+    known: number | undefined,
+    granted: number,
+    { intervalUs, burst }: Pace,
+    { notBefore, notAfter }: Window,
+  ): Promise<number | undefined> {
+    const earliestUs = notBefore * 1000;
+    const stepUs = granted * intervalUs;
+    const expiresAt = paceExpiresAt(notAfter);
+    const renewal = "SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl";
+    const values = {
+      ":earliest": number(earliestUs),
+      ":now": number(now()),
+      ":version": text(freshVersion()),
+      ":expiresAt": number(expiresAt),
+      ":ttl": ttlOf(expiresAt),
+    };
+    const isBehind = known === undefined || known < earliestUs;
+    const item = await (isBehind
+      ? items.update(
+          key,
+          { expression: `${renewal}, #arrival = :after`, names: { "#arrival": arrivalName } },
+          {
+            expression:
+              "attribute_not_exists(#arrival) OR #arrival < :earliest OR #expiresAt <= :now",
+            values: { ...values, ":after": number(earliestUs + stepUs) },
+          },
+        )
+      : items.update(
+          key,
+          { expression: `${renewal} ADD #arrival :step`, names: { "#arrival": arrivalName } },
+          {
+            expression: `#arrival BETWEEN :earliest AND :latest AND ${isStanding}`,
+            values: {
+              ...values,
+              ":step": number(stepUs),
+              ":latest": number(notAfter * 1000 + (burst - granted) * intervalUs),
+            },
+          },
+        ));
+    return item === undefined ? undefined : Number(item[arrivalName]?.N);
+  }
+
+  return async (document, pace, count, window) => {
+    const key = keyOf(document);
+    let known = lastWritten.get(key.pk);
+    // A remembered arrival time is read again before the window counts as full.
+    const isFull = known !== undefined && grantPermits(known, pace, count, window).granted < count;
+    if (isFull) known = await readArrival(key);
+    for (let updates = 0; updates < updatesMax; updates++) {
+      const { granted } = grantPermits(known, pace, count, window);
+      if (granted === 0) return [];
+      const arrivalUs = await take(key, known, granted, pace, window);
+      if (arrivalUs !== undefined) {
+        lastWritten.set(key.pk, arrivalUs);
+        return momentsOf(arrivalUs - granted * pace.intervalUs, granted, pace, window.notBefore);
+      }
+      known = await readArrival(key);
+    }
+    return [];
+  };
+}

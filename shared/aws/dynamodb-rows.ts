@@ -1,0 +1,195 @@
+import { createHash } from "node:crypto";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import {
+  type CallRow,
+  dialingPrefix,
+  parseDialingBacklog,
+  parseRow,
+  storedRow,
+  watchBacklog,
+} from "../calls/call-row.ts";
+import { attentionStates, type CallState } from "../calls/states.ts";
+import { isUntold, untoldKeptMs } from "../events/outbox-rows.ts";
+import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
+import type { DialingCall } from "../ports/ledger.ts";
+import { bytes, bytesIn, type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
+import { hourMs } from "../lib/units.ts";
+
+const watchShards = 16;
+/** Parts of the calls under way: each claim is written into them and out of them. */
+const dialingShards = 4;
+/** Maximum bytes of a backlog's name in a sort key, of which DynamoDB allows 1,024. */
+const dialingNameBytesMax = 900;
+/** Parts of a list of events: each event is written into it and out of it, a thousand writes a second into one part. */
+const tellShards = 4;
+const shards = 8;
+const timeDigits = 15;
+
+export function keyOfCall(id: string): ItemKey {
+  return { pk: `call#${requestIdOf(id)}#${Math.floor(indexOf(id) / 100)}`, sk: id };
+}
+
+/**
+ * Converts a row to an item, which must stay below 1 KB where it can: every write of it costs a unit for each KB. So
+ * values of keys and index keys are not repeated in the row's JSON, and the JSON is deflated (RFC 1951). A placed call with
+ * its result and an event has some 1,200 bytes otherwise, and 750 so.
+ *
+ * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
+ */
+export function itemOf(row: CallRow, endsAt: number): Item {
+  const { id, version, state, backlog, dueAt, numberHash, tellTo, tellAt } = row;
+  const { pk, sk } = keyOfCall(id);
+  const rest: Record<string, unknown> = storedRow(row);
+  delete rest["numberHash"];
+  const item: Item = {
+    pk: text(pk),
+    sk: text(sk),
+    version: text(version),
+    numberHash: text(numberHash),
+    hour: text(`${Math.floor(timeOfId(id) / hourMs)}#${shardOf(id, shards)}`),
+    ttl: number(Math.ceil((isUntold(row) ? endsAt + untoldKeptMs : endsAt) / 1000)),
+  };
+  if (attentionStates.includes(state)) item["attention"] = text(`${state}#${shardOf(id, shards)}`);
+  if (backlog !== null && dueAt !== null) {
+    const isDialing = backlog.startsWith(dialingPrefix);
+    const name = isDialing ? shortName(backlog) : backlog;
+    if (name === backlog) delete rest["backlog"];
+    delete rest["dueAt"];
+    const dueKey = dueKeyOf({ dueAt, id });
+    item["due"] = text(
+      isDialing
+        ? `${dialingPrefix}#${shardOf(id, dialingShards)}`
+        : backlog === watchBacklog
+          ? `${watchBacklog}#${shardOf(id, watchShards)}`
+          : backlog,
+    );
+    item["dueKey"] = text(isDialing ? `${dueKey}#${name}` : dueKey);
+  }
+  if (tellTo !== null && tellAt !== null) {
+    delete rest["tellTo"];
+    delete rest["tellAt"];
+    item["tell"] = text(`${tellTo}#${shardOf(id, tellShards)}`);
+    item["tellKey"] = text(dueKeyOf({ dueAt: tellAt, id }));
+  }
+  item["row"] = bytes(deflateRawSync(JSON.stringify(rest)));
+  return item;
+}
+
+/**
+ * Parses the row of an item. Undefined if only a later version of this code can read it, or none: an error would take
+ * the other rows of the same read along.
+ */
+export function rowOf(item: Item): CallRow | undefined {
+  const stored = storedIn(item);
+  if (stored === undefined) return undefined;
+  const keys =
+    item["due"] === undefined
+      ? {}
+      : { backlog: backlogIn(item), dueAt: placeOf(item, "dueKey").dueAt };
+  const tell = item["tell"]?.S;
+  const list =
+    tell === undefined
+      ? {}
+      : { tellTo: tell.replace(/#\d+$/, ""), tellAt: placeOf(item, "tellKey").dueAt };
+  const numberHash = textIn(item, "numberHash");
+  return parseRow(textIn(item, "sk"), textIn(item, "version"), {
+    ...keys,
+    ...stored,
+    ...list,
+    numberHash,
+  });
+}
+
+/** Returns the backlog in the keys of an item of the index `due`. */
+function backlogIn(item: Item): string {
+  const due = textIn(item, "due");
+  if (due.startsWith(`${dialingPrefix}#`)) return nameIn(textIn(item, "dueKey"));
+  return due.startsWith(`${watchBacklog}#`) ? watchBacklog : due;
+}
+
+/** Returns the backlog's name behind the time and the id of a sort key. Only it may contain the separator. */
+function nameIn(dueKey: string): string {
+  return dueKey.split("#").slice(2).join("#");
+}
+
+/** Returns the name of a backlog of calls under way, without a client and an agent too long for a sort key. */
+function shortName(backlog: string): string {
+  if (Buffer.byteLength(backlog) <= dialingNameBytesMax) return backlog;
+  const hash = createHash("sha256").update(backlog).digest("hex");
+  const { account } = parseDialingBacklog(backlog);
+  return dialingPrefix + JSON.stringify([account.slice(0, 200), "", hash]);
+}
+
+/** Returns a call under way from its entry in the index `due`. */
+export function dialingIn(entry: Item): DialingCall {
+  return { ...placeOf(entry, "dueKey"), ...parseDialingBacklog(nameIn(textIn(entry, "dueKey"))) };
+}
+
+/** Returns the hash keys of the calls under way in the index `due`. */
+export function dialingHashes(): string[] {
+  return shardsOf(dialingPrefix, dialingShards);
+}
+
+/** Returns what an item keeps as JSON. That of a row written before rows were deflated is text. */
+function storedIn(item: Item): Record<string, unknown> | undefined {
+  try {
+    const json = item["row"]?.S ?? inflateRawSync(bytesIn(item, "row")).toString();
+    const stored: Record<string, unknown> = JSON.parse(json);
+    return stored;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns the hash keys of a backlog in the index `due`. Any other backlog's key is JSON, or begins with
+ * `results:`, so none is taken for a part of `watch` or of the calls under way.
+ */
+export function dueHashesOf(backlog: string): string[] {
+  return backlog === watchBacklog ? shardsOf(backlog, watchShards) : [backlog];
+}
+
+/** Returns the hash keys of a list in the index `events`. */
+export function tellHashesOf(list: string): string[] {
+  return shardsOf(list, tellShards);
+}
+
+/** Returns the hash keys of a state in the index `attention`. */
+export function attentionHashesOf(state: CallState): string[] {
+  return shardsOf(state, shards);
+}
+
+/** Returns the hash keys of an hour in the index `hour`; `hour` counts from the epoch. */
+export function hourHashesOf(hour: number): string[] {
+  return shardsOf(String(hour), shards);
+}
+
+/** Number of queries that one hour takes. */
+export const hourQueries = shards;
+
+/**
+ * Returns the due time, padded so that text sorts like numbers and rounded up so that no row comes early,
+ * then the id.
+ */
+export function dueKeyOf({ dueAt, id }: { dueAt: number; id: string }): string {
+  return `${String(Math.ceil(dueAt)).padStart(timeDigits, "0")}#${id}`;
+}
+
+/** Returns the position of an item, or of its entry, in the index with this range key. */
+export function placeOf(item: Item, rangeKey: "dueKey" | "tellKey"): { dueAt: number; id: string } {
+  const [dueAt = "", id = ""] = textIn(item, rangeKey).split("#");
+  return { dueAt: Number(dueAt), id };
+}
+
+function shardsOf(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, shard) => `${name}#${shard}`);
+}
+
+/** Spreads ids evenly, also those of one request (FNV-1a, whose lower bits need the upper ones folded in). */
+function shardOf(id: string, count: number): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < id.length; index++) {
+    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
+  }
+  return ((hash ^ (hash >>> 16)) >>> 0) % count;
+}

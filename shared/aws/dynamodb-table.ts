@@ -1,0 +1,35 @@
+/**
+ * The ledger and its documents in one DynamoDB table, by single-item conditional writes alone.
+ *
+ * | Item | `pk` | `sk` |
+ * |---|---|---|
+ * | call | `call#<request>#<hundred of its index>`: a batch spreads over a hundred partitions | its id |
+ * | document of a listed kind | `doc#<kind>` | its key |
+ * | any other document | `doc#<kind>#<key>` | its key |
+ *
+ * Every index is sparse and has keys only: an item costs a write unit more for each index that it enters or leaves, and
+ * none for one in which its keys stay as they are. `ttl` (seconds) lets DynamoDB delete what is past its retention, at
+ * no cost.
+ */
+export const dynamoTable = {
+  hashKey: "pk",
+  rangeKey: "sk",
+  ttl: "ttl",
+  indexes: {
+    /** Calls that have a due time: `due` is the backlog (`watch` spreads over 16 and calls under way over 4), `dueKey` the due time and the id, and of a call under way the names of its account and backlog. */
+    due: { hashKey: "due", rangeKey: "dueKey" },
+    /** Calls with events to tell: `tell` is the list, `tellKey` the time and the id. Empty where nobody is told. */
+    events: { hashKey: "tell", rangeKey: "tellKey" },
+    /** All calls to a number. */
+    number: { hashKey: "numberHash", rangeKey: "sk" },
+    /** Calls in the states that operators look after: state and shard. */
+    attention: { hashKey: "attention", rangeKey: "sk" },
+    /**
+     * All calls by the hour in their ids: hour and shard. Also serves to find a request's calls, whose ids
+     * share a prefix.
+     */
+    hour: { hashKey: "hour", rangeKey: "sk" },
+  },
+} as const;
+
+export type IndexName = keyof typeof dynamoTable.indexes;

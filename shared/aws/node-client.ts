@@ -1,0 +1,87 @@
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { ReadableStream } from "node:stream/web";
+import { type OutgoingRequest, type Send, Withheld } from "../lib/http-client.ts";
+
+/** Time limit for a connection to come about, TLS included. */
+const connectMsMax = 10_000;
+/** Statuses whose answers have no body, which `Response` checks. */
+const bodiless = new Set([204, 205, 304]);
+
+/** Headers that `fetch` adds as well. An answer is read as it comes, so it may not be compressed. */
+const usualHeaders = {
+  accept: "*/*",
+  "accept-encoding": "identity",
+  "user-agent": "outbound-calls",
+};
+
+/**
+ * Agents that open a connection for each request. The provider may close a kept-open one just as it is used, which
+ * looks like an unknown outcome. TLS sessions are resumed.
+ */
+const agents = { http: new HttpAgent(), https: new HttpsAgent() };
+
+/**
+ * Sends by Node's own client, which takes a third of the CPU that `fetch` takes for a connection of its own. It writes
+ * the request once the connection stands, after asking whether it may still leave: setting up a connection takes long
+ * enough for a process to be stopped in it. If no connection came about in time, the error's cause has the code
+ * CONNECT_TIMEOUT: then nothing has left.
+ */
+export const sendByNode: Send = async (url, request) => {
+  const answer = await headOf(url, request);
+  try {
+    return responseOf(answer);
+  } catch (error) {
+    answer.destroy();
+    throw new TypeError("the answer is not HTTP", { cause: error });
+  }
+};
+
+function responseOf(answer: IncomingMessage): Response {
+  const { statusCode: status = 0, headersDistinct } = answer;
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(headersDistinct)) {
+    for (const value of values) headers.append(name, value);
+  }
+  const body = bodiless.has(status) ? null : ReadableStream.from<Uint8Array>(answer);
+  if (body === null) answer.resume();
+  return new Response(body, { status, headers });
+}
+
+/** Resolves to the answer once its headers have come. */
+function headOf(
+  url: string,
+  { method, headers, body, signal, mayLeave }: OutgoingRequest,
+): Promise<IncomingMessage> {
+  const isTls = url.startsWith("https:");
+  const options = { method, headers: { ...usualHeaders, ...headers }, signal };
+  return new Promise((resolve, reject) => {
+    const request = isTls
+      ? requestHttps(url, { ...options, agent: agents.https })
+      : requestHttp(url, { ...options, agent: agents.http });
+    let isConnected = false;
+    const limit = setTimeout(() => request.destroy(timedOut()), connectMsMax);
+    request.once("socket", (socket) => {
+      socket.once(isTls ? "secureConnect" : "connect", () => {
+        isConnected = true;
+        clearTimeout(limit);
+        if (mayLeave?.() === false) request.destroy(new Withheld("not any more"));
+        else request.end(body);
+      });
+    });
+    request.once("response", resolve);
+    request.once("close", () => {
+      clearTimeout(limit);
+      reject(new TypeError("closed without an answer")); // as after an unwanted upgrade
+    });
+    request.on("error", (error) => {
+      if (error instanceof Withheld) reject(error);
+      else if (signal.aborted && isConnected) reject(signal.reason);
+      else reject(new TypeError("sending failed", { cause: signal.aborted ? timedOut() : error }));
+    });
+  });
+}
+
+function timedOut(): Error {
+  return Object.assign(new Error("no connection in time"), { code: "CONNECT_TIMEOUT" });
+}

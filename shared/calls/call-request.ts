@@ -1,0 +1,231 @@
+import { isE164 } from "../telephony/phone-number.ts";
+import * as z from "../lib/zod.ts";
+import { isTimeZone } from "../telephony/time-zone.ts";
+
+/** Maximum entries of a call's `context`. */
+const contextEntriesMax = 100;
+/** Maximum size of a `context`, in bytes of its JSON. */
+const contextBytesMax = 32 * 1024;
+/** Maximum errors that an answer names. */
+export const errorsMax = 100;
+/** Maximum calls of one batch. */
+export const batchCallsMax = 10_000;
+
+/** Maximum characters of an agent's id. */
+const agentIdCharactersMax = 128;
+const agentIdPattern = new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{1,${agentIdCharactersMax}}$`, "u");
+const isAgentId = (text: string) => agentIdPattern.test(text);
+
+const required = (expected: string) => (issue: { input?: unknown }) =>
+  issue.input === undefined ? "is required" : `must be ${expected}`;
+
+const wellFormedString = z
+  .string({ error: "must be a string" })
+  .check(z.refine((text) => text.isWellFormed(), "must not contain an unpaired surrogate"));
+
+/**
+ * Checks `context` before zod's record does. The record silently omits an own key `__proto__`, but a context
+ * either arrives whole or is refused.
+ */
+const context = z.pipe(
+  z.unknown().check(
+    z.superRefine((value, { addIssue }) => {
+      if (typeof value !== "object" || value === null || Array.isArray(value)) return; // the record reports this
+      const keys = Object.keys(value);
+      if (keys.includes("__proto__")) addIssue("must not have the key __proto__");
+      if (!keys.every((key) => key.isWellFormed())) {
+        addIssue("must not have a key with an unpaired surrogate");
+      }
+      if (keys.length > contextEntriesMax) {
+        addIssue(`must have at most ${contextEntriesMax} entries`);
+      } else if (
+        // Only a flat value is measured: one nested thousands deep would overflow the stack.
+        Object.values(value).every((entry) => typeof entry === "string") &&
+        Buffer.byteLength(JSON.stringify(value)) > contextBytesMax
+      ) {
+        addIssue(`must be at most ${contextBytesMax} bytes as JSON`);
+      }
+    }),
+  ),
+  z.record(z.string(), wellFormedString, { error: "must be an object of strings" }),
+);
+
+/**
+ * One call as a client posts it: the body of `POST /v1/calls`, and the one definition of its fields. Field names are
+ * those of the API. The schema is strict: a typo such as `time_zone`, silently dropped, would ring someone at night.
+ */
+export const callRequestSchema = z
+  .strictObject(
+    {
+      phone_number: z.string({ error: required("a string") }).check(
+        z.refine(isE164, "must be an E.164 number such as +12025550123"),
+        z.meta({
+          description: "E.164, at a destination that the dial plan permits",
+          pattern: "^\\+[1-9]\\d{6,14}$",
+          examples: ["+12025550123"],
+        }),
+      ),
+      agent_id: z.string({ error: required("a string") }).check(
+        z.refine(isAgentId, `must be 1 to ${agentIdCharactersMax} printable characters`),
+        z.meta({
+          description: "An agent of the dial plan, and of the token",
+          minLength: 1,
+          maxLength: agentIdCharactersMax,
+          examples: ["agent_sales"],
+        }),
+      ),
+      context: z.optional(
+        context.check(
+          z.meta({
+            description: `What the agent is told: at most ${contextEntriesMax} strings by name, 32 KiB as JSON, as far as the provider can carry it`,
+            maxProperties: contextEntriesMax,
+            examples: [{ first_name: "Ada" }],
+          }),
+        ),
+      ),
+      timezone: z.optional(
+        z.string({ error: "must be a string" }).check(
+          z.refine(isTimeZone, "must be an IANA time zone, UTC, Z or an offset ±HH:MM"),
+          z.meta({
+            description:
+              "The callee's: an IANA name in any case, UTC, Z or an offset ±HH:MM. Calling hours are local time there",
+            examples: ["America/New_York"],
+          }),
+        ),
+      ),
+    },
+    { error: "must be an object" },
+  )
+  .check(z.meta({ description: "One call to be made." }));
+
+export type CallRequest = z.output<typeof callRequestSchema>;
+
+/**
+ * A call request on the queue and in the ledger: the fields of `callRequestSchema` and their types, without the rules,
+ * which are checked once, at acceptance. A rule tightened by a later deployment must not make an accepted call
+ * unreadable.
+ */
+export const storedCallRequestSchema = z.strictObject(
+  Object.fromEntries(
+    Object.entries(callRequestSchema.shape).map(([name, field]) => [name, typeOf(field)]),
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- fields of the same names and types
+  ) as typeof callRequestSchema.shape,
+);
+
+/**
+ * Returns a field's type without its rules.
+ *
+ * @throws if a field has a type that this function does not know
+ */
+function typeOf(field: z.core.$ZodType): z.ZodMiniType {
+  if (field instanceof z.ZodMiniOptional) return z.optional(typeOf(field.def.innerType));
+  if (field instanceof z.ZodMiniPipe) return typeOf(field.def.out);
+  if (field instanceof z.ZodMiniRecord) return z.record(z.string(), typeOf(field.def.valueType));
+  if (field instanceof z.ZodMiniString) return z.string();
+  throw new Error("a field of a call has a type that cannot be stored");
+}
+
+/** The body of `POST /v1/calls`, by the rules of `callRequestSchema`. */
+export const singleSchema = z.transform(
+  (value: unknown, { issues }) => readCall(value, [], issues) ?? z.NEVER,
+);
+
+/** The body of `POST /v1/calls/batch`: calls by the rules of `callRequestSchema`. */
+export const batchSchema = z.transform((elements: unknown, { issues }) => {
+  const refuse = (message: string) => issues.push({ code: "custom", message, input: undefined });
+  const calls: CallRequest[] = [];
+  if (!Array.isArray(elements)) refuse("must be an array of calls");
+  else if (elements.length === 0) refuse("must have at least one call");
+  else if (elements.length > batchCallsMax) {
+    refuse(`must have at most ${batchCallsMax} calls`);
+  } else {
+    // Calls are read one by one until the answer is full of errors: a few MiB can hold half a million wrong
+    // values.
+    for (let index = 0; index < elements.length && issues.length < errorsMax; index++) {
+      const call = readCall(elements[index], [index], issues);
+      if (call !== undefined) calls.push(call);
+    }
+  }
+  return calls;
+});
+
+/** Reads a call, or adds its errors to `issues` under `path`. */
+function readCall(
+  value: unknown,
+  path: number[],
+  issues: z.core.$ZodRawIssue[],
+): CallRequest | undefined {
+  if (isPlainCall(value)) return value;
+  const { data, error } = callRequestSchema.safeParse(value);
+  for (const issue of error?.issues ?? []) {
+    issues.push({ ...issue, path: [...path, ...issue.path], input: undefined });
+  }
+  return data;
+}
+
+/** The fields that `isPlainCall` looks at. */
+const plainFields: Record<keyof CallRequest, true> = {
+  phone_number: true,
+  agent_id: true,
+  context: true,
+  timezone: true,
+};
+
+/**
+ * True if `value`, parsed from JSON, certainly passes `callRequestSchema` unchanged. Nearly every call does,
+ * and the schema takes several times as long. The schema judges all other values.
+ */
+export function isPlainCall(value: unknown): value is CallRequest {
+  if (!isRecord(value)) return false;
+  for (const field in value) if (!Object.hasOwn(plainFields, field)) return false;
+  const { phone_number, agent_id, context: given, timezone } = value;
+  return (
+    typeof phone_number === "string" &&
+    isE164(phone_number) &&
+    typeof agent_id === "string" &&
+    isAgentId(agent_id) &&
+    (given === undefined || isPlainContext(given)) &&
+    (timezone === undefined || (typeof timezone === "string" && isTimeZone(timezone)))
+  );
+}
+
+/** Maximum bytes of one UTF-16 unit in JSON, reached when it is escaped, as \u0000 is. */
+const unitBytesMax = 6;
+
+function isPlainContext(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  let entries = 0;
+  let units = 0;
+  for (const key in value) {
+    const text = value[key];
+    if (key === "__proto__" || typeof text !== "string") return false;
+    if (!key.isWellFormed() || !text.isWellFormed()) return false;
+    entries += 1;
+    units += key.length + text.length + 6; // two pairs of quotes, a colon, a comma
+  }
+  return entries <= contextEntriesMax && units * unitBytesMax <= contextBytesMax;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** An accepted call: the client's request and the data added at acceptance. */
+export interface Call {
+  /**
+   * Composed of the request's id and the call's index (ids.ts). It accompanies the call everywhere, to the
+   * provider too.
+   */
+  id: string;
+  /** The `X-Request-Id` of the request that contained the call. */
+  requestId: string;
+  /** Number of calls of that request. Every row has it, as no other record of a request lasts. */
+  batchCalls: number;
+  /** The `client` of the token that the call was posted with. */
+  client: string;
+  /** Milliseconds since the epoch. */
+  acceptedAt: number;
+  request: CallRequest;
+  /** Ids of the calls that this redial replaces, the first one first. */
+  ancestors?: string[] | undefined;
+}

@@ -1,0 +1,39 @@
+import type { CallResult } from "./call-result.ts";
+import { type CallRow, resultsBacklogOf } from "./call-row.ts";
+import type { Write } from "./transitions.ts";
+
+/** Reason in the history of a call whose provider has told of two ends. */
+export const contradicted = "result_contradicted";
+
+/** True if a call's end is known. */
+export function hasEnded(result: CallResult | null | undefined): boolean {
+  return result != null && result.status !== "live" && result.status !== "unknown";
+}
+
+/**
+ * Applies what the provider tells of a placed call. The first end that it tells stays; only `unknown`, set when the
+ * time for asking was over, may be replaced. Another end, told later, is noted in the history.
+ *
+ * @param result undefined if there is no record yet
+ * @param askAt next time to ask, as long as the call has not ended
+ */
+export function resulted(
+  row: CallRow,
+  result: CallResult | undefined,
+  askAt: number,
+  { version, at }: Write,
+): CallRow | undefined {
+  if (row.state !== "PLACED") return undefined;
+  if (hasEnded(row.result)) {
+    if (!hasEnded(result) || result?.status === row.result?.status) return undefined;
+    if (row.history.some(({ reason }) => reason === contradicted)) return undefined;
+    const entry = { at, state: row.state, reason: contradicted };
+    return { ...row, history: [...row.history, entry], version };
+  }
+  if (row.result?.status === "unknown" && !hasEnded(result)) return undefined;
+  const isEnd = result !== undefined && result.status !== "live";
+  const next = { ...row, version, result: result ?? row.result };
+  if (isEnd) return { ...next, backlog: null, dueAt: null, updatedAt: at };
+  // A row that a plan without results had settled joins the backlog with its first record.
+  return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: askAt };
+}

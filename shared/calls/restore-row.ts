@@ -1,0 +1,62 @@
+import type { Route } from "./route.ts";
+import type { Call } from "./call-request.ts";
+import type { CallRow } from "./call-row.ts";
+import { states } from "./states.ts";
+import { moved, unknown, type Write } from "./transitions.ts";
+import { minuteMs } from "../lib/units.ts";
+
+/** Facts of a restore, as far as they decide about a row. Times are milliseconds since the epoch. */
+export interface Restored {
+  /** The time to which the ledger went back. */
+  at: number;
+  /** The time at which dialing was held. What was due or accepted well after it was not dialed before. */
+  since: number;
+}
+
+/** Tolerated difference between the clocks of an API or a dialer and of the sweep that held all dialing. */
+const restoreMarginMs = minuteMs;
+
+/** True if a call that has no row may have been dialed before the ledger was restored. */
+export function mayHaveHadRow({ acceptedAt }: Pick<Call, "acceptedAt">, since: number): boolean {
+  return acceptedAt <= since + restoreMarginMs;
+}
+
+/** True if a row of a restored ledger may have been dialed in the time that was lost. */
+export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolean {
+  if (!mayHaveHadRow(row, since) || (row.lostUntil !== null && row.lostUntil >= since))
+    return false;
+  const { open, placed } = states[row.state];
+  if (!open) return false;
+  if (placed !== "no") return true;
+  // A row that the copy did not have may stand for one that was lost, whenever it is due: a function that stood still
+  // has written it.
+  const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
+  // Nothing moves a due time forward, so a row that is due later was not due before.
+  return isNew || (row.dueAt ?? 0) <= since + restoreMarginMs;
+}
+
+/**
+ * Turns a row that may have been dialed in the time that was lost UNKNOWN, to be looked up in all of that time.
+ *
+ * @param route the route along which it can be looked up. Undefined: it cannot, and waits for review
+ */
+export function restored(
+  row: CallRow,
+  route: Route | undefined,
+  restore: Restored,
+  write: Write,
+): CallRow | undefined {
+  if (!mayHaveBeenDialed(row, restore)) return undefined;
+  if (route === undefined) return moved(row, { state: "NEEDS_REVIEW", reason: "restored" }, write);
+  const to = { reason: "restored", dueAt: write.at };
+  return {
+    ...unknown({ ...row, unknownSince: write.at }, to, write),
+    route,
+    claims: [...row.claims, write.version],
+    // The first claim that was lost had the next number.
+    attempt: row.state === "WAITING" ? row.attempt + 1 : row.attempt,
+    claimedAt: Math.min(row.claimedAt ?? restore.at, restore.at),
+    lostUntil: restore.since,
+    misses: 0,
+  };
+}

@@ -1,0 +1,197 @@
+import type { LogLevel } from "../lib/log.ts";
+import type { CallEventType } from "./call-event.ts";
+import { hourMs } from "../lib/units.ts";
+
+/** States of a call, in display order. */
+export const callStates = [
+  "WAITING",
+  "DIALING",
+  "UNKNOWN",
+  "NEEDS_REVIEW",
+  "PLACED",
+  "REJECTED",
+  "EXPIRED",
+  "CANCELLED",
+  "REDIALED",
+] as const;
+export type CallState = (typeof callStates)[number];
+
+/** An operator's action on a call. `resolve`: the operator says whether the call was placed. */
+export type CallAction = "cancel" | "resolve" | "redial";
+
+/** All that the service decides by a call's state. */
+export interface StateFacts {
+  /** The kind of backlog in which a row of the state stands while it has a due time. Null: the row has none. */
+  index: "backlog" | "dialing" | "watch" | "results" | null;
+  /** True if the service itself goes on with the call. What is left to a person is not open. */
+  open: boolean;
+  /** Answers whether a provider has taken the call. `now`: the request may be under way. */
+  placed: "no" | "now" | "perhaps" | "yes";
+  /** True if operators look after the state. Ledgers index its rows; rows of other states are listed by time. */
+  attention: boolean;
+  /** Actions that an operator may take. */
+  actions: readonly CallAction[];
+  /** States to which the row's last claim may settle it. Every claim may settle it PLACED, from every state. */
+  settlesTo: readonly CallState[];
+  /** Event that tells receivers that a call came into the state. */
+  event: CallEventType | null;
+  /** Level of the log line that says that a call came into the state. */
+  logLevel: LogLevel;
+  /** True if the counts of each hour have the calls that came into the state. */
+  counted: boolean;
+  /** True if the number and the context are erased in the state. */
+  erasesPayload: boolean;
+  /** Answers how a row is deleted after the retention. `alarm`: with an alarm, as nobody has resolved the call. */
+  purge: "never" | "quietly" | "alarm";
+}
+
+/** Facts of each state. Whatever depends on a call's state, but for the transitions themselves, follows from them. */
+export const states: Readonly<Record<CallState, StateFacts>> = {
+  /** Waits for its due time: hours, a pause, a pace, a retry of what surely did not ring. */
+  WAITING: {
+    index: "backlog",
+    open: true,
+    placed: "no",
+    attention: false,
+    actions: ["cancel"],
+    settlesTo: [],
+    event: null,
+    logLevel: "info",
+    counted: true,
+    erasesPayload: false,
+    purge: "never",
+  },
+  /** Is claimed by one holder, who alone may dial. */
+  DIALING: {
+    index: "dialing",
+    open: true,
+    placed: "now",
+    attention: false,
+    actions: [],
+    settlesTo: ["WAITING", "UNKNOWN", "REJECTED", "CANCELLED", "EXPIRED", "NEEDS_REVIEW"],
+    event: null,
+    logLevel: "info",
+    counted: false,
+    erasesPayload: false,
+    purge: "never",
+  },
+  /** May have been placed. The provider's records are asked until they tell, or until the review. */
+  UNKNOWN: {
+    index: "watch",
+    open: true,
+    placed: "perhaps",
+    attention: true,
+    actions: [],
+    settlesTo: ["WAITING", "REJECTED"],
+    event: null,
+    logLevel: "warning",
+    counted: true,
+    erasesPayload: false,
+    purge: "alarm",
+  },
+  /** Waits for a person's decision. */
+  NEEDS_REVIEW: {
+    index: null,
+    open: false,
+    placed: "perhaps",
+    attention: true,
+    actions: ["resolve", "redial"],
+    settlesTo: [],
+    event: "call.needs_review",
+    logLevel: "alarm",
+    counted: true,
+    erasesPayload: false,
+    purge: "alarm",
+  },
+  /** Was taken by the provider. It has a due time while the provider is asked for its result. */
+  PLACED: {
+    index: "results",
+    open: false,
+    placed: "yes",
+    attention: false,
+    actions: [],
+    settlesTo: [],
+    event: "call.placed",
+    logLevel: "info",
+    counted: true,
+    erasesPayload: true,
+    purge: "quietly",
+  },
+  /** Was refused for good, by the provider or the dial plan. */
+  REJECTED: {
+    index: null,
+    open: false,
+    placed: "no",
+    attention: true,
+    actions: ["redial"],
+    settlesTo: [],
+    event: "call.rejected",
+    logLevel: "info",
+    counted: true,
+    erasesPayload: false,
+    purge: "quietly",
+  },
+  /** Was not dialed in time. */
+  EXPIRED: {
+    index: null,
+    open: false,
+    placed: "no",
+    attention: true,
+    actions: ["redial"],
+    settlesTo: [],
+    event: "call.expired",
+    logLevel: "warning",
+    counted: true,
+    erasesPayload: false,
+    purge: "quietly",
+  },
+  /** Was ended by an operator or its client. `perhaps`: an operator who resolves a call may err. */
+  CANCELLED: {
+    index: null,
+    open: false,
+    placed: "perhaps",
+    attention: false,
+    actions: [],
+    settlesTo: [],
+    event: "call.cancelled",
+    logLevel: "info",
+    counted: true,
+    erasesPayload: false,
+    purge: "quietly",
+  },
+  /** Was replaced: an operator had another call made. `perhaps`: as of CANCELLED. */
+  REDIALED: {
+    index: null,
+    open: false,
+    placed: "perhaps",
+    attention: false,
+    actions: [],
+    settlesTo: [],
+    event: null,
+    logLevel: "info",
+    counted: true,
+    erasesPayload: false,
+    purge: "quietly",
+  },
+};
+
+/** Returns the states whose facts fulfil a condition, in display order. */
+export function statesWhere(holds: (facts: StateFacts) => boolean): CallState[] {
+  return callStates.filter((state) => holds(states[state]));
+}
+
+/** States that operators look after. Adapters keep an index of them. */
+export const attentionStates: readonly CallState[] = statesWhere(({ attention }) => attention);
+
+/** Time after which a result that is due and was not asked for is no longer waited for. */
+const resultLateMs = hourMs;
+
+/** True if nothing more will become of a call. A result that is long due is not asked for: its account is gone. */
+export function isOver(
+  { state, dueAt }: { state: CallState; dueAt: number | null },
+  now: number,
+): boolean {
+  const { open, index } = states[state];
+  if (open) return false;
+  return index !== "results" || dueAt === null || dueAt + resultLateMs < now;
+}

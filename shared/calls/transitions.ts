@@ -1,0 +1,252 @@
+import * as z from "../lib/zod.ts";
+import { accountNameOf, type Route } from "./route.ts";
+import {
+  backlogOf,
+  type CallRow,
+  dialingBacklogOf,
+  type HistoryEntry,
+  resultsBacklogOf,
+  watchBacklog,
+} from "./call-row.ts";
+import { type CallAction, type CallState, states } from "./states.ts";
+import { firstRow, type NewCall } from "./first-row.ts";
+
+/**
+ * Conditions under which a row may change. Each function takes the row as read and returns the row to write,
+ * or undefined if the change is not allowed. The ledger writes a row only while the version that was read
+ * still stands, so a condition that held when the row was read holds when it is written.
+ *
+ * The passing of time never turns DIALING into a state that dials: the claim's holder may still be about to
+ * send.
+ */
+
+/** A fresh random version and the time of the write, in milliseconds since the epoch. */
+export interface Write {
+  version: string;
+  at: number;
+}
+
+/** A decision about a call that nobody has claimed. */
+export type Decided =
+  | { state: "WAITING"; reason: string; dueAt: number }
+  | { state: "EXPIRED" | "REJECTED" | "CANCELLED" | "NEEDS_REVIEW"; reason: string };
+
+/** Maximum time from a claim to its request. A call under an older claim is not dialed. */
+export const claimAgeMsMax = 10_000;
+/** Time left to a holder to settle after the provider's time limit, before its claim lapses. */
+const settleMs = 15_000;
+
+/** Returns the time from a claim to its lapse, by the time limit of its account. */
+export function claimLifeMs(timeoutSeconds: number): number {
+  return claimAgeMsMax + timeoutSeconds * 1000 + settleMs;
+}
+
+/** Maximum steps in a history. Of later steps only the call's end is recorded. */
+const historyStepsMax = 60;
+
+/** Applies a decision made without a claim, to a call without a row or to a WAITING row. */
+export function decided(
+  row: CallRow | undefined,
+  newCall: NewCall,
+  decision: Decided,
+  write: Write,
+): CallRow | undefined {
+  if (row !== undefined && row.state !== "WAITING") return undefined;
+  return moved(row ?? firstRow(newCall), decision, write);
+}
+
+/**
+ * Claims a call, as a write-ahead intent to dial: a call without a row, a WAITING row that is due or, for a
+ * resend, an UNKNOWN row whose provider deduplicates requests. The version of this write names the claim.
+ */
+export function claimed(
+  row: CallRow | undefined,
+  newCall: NewCall,
+  { route, timeoutSeconds }: { route: Route; timeoutSeconds: number },
+  { version, at }: Write,
+): CallRow | undefined {
+  const isResend = row?.state === "UNKNOWN" && isIdempotent(row.route);
+  const isDue = row?.state === "WAITING" && row.dueAt !== null && row.dueAt <= at;
+  if (row !== undefined && !isResend && !isDue) return undefined;
+  const before = row ?? firstRow(newCall);
+  const reason = isResend ? "resent" : "claimed";
+  // A resend goes to the account and address of the first request, even if the plan has changed since.
+  const along = (isResend ? before.route : null) ?? route;
+  return {
+    ...moved(before, { state: "DIALING", reason }, { version, at }),
+    backlog: dialingBacklogOf({ ...before, account: accountNameOf(along) }),
+    dueAt: at + claimLifeMs(timeoutSeconds),
+    claims: [...before.claims, version],
+    attempt: before.attempt + 1,
+    resent: before.resent || isResend,
+    claimedAt: at,
+    lostUntil: null,
+    route: along,
+  };
+}
+
+/** Result of a claim, reported by its holder. It travels as an `outcome` message if the ledger refuses it. */
+export const settlementSchema = z.strictObject({
+  id: z.string(),
+  /** Version of the claim's write. */
+  claim: z.string(),
+  state: z.enum([
+    "PLACED",
+    "WAITING",
+    "REJECTED",
+    "UNKNOWN",
+    "NEEDS_REVIEW",
+    "CANCELLED",
+    "EXPIRED",
+  ]),
+  reason: z.string(),
+  /** Present for WAITING and UNKNOWN. */
+  dueAt: z.optional(z.number()),
+  providerCallId: z.optional(z.string()),
+  /** PLACED: the first time at which the provider is asked for the result. Absent: it is not asked. */
+  askAt: z.optional(z.number()),
+  at: z.number(),
+});
+export type Settlement = z.infer<typeof settlementSchema>;
+
+/**
+ * Applies a settlement. PLACED is accepted under any of the row's claims, from any state, so that a late
+ * success is never lost. Other settlements are accepted under the last claim alone, and leave a call that was
+ * once resent UNKNOWN: the answer may be about the second request.
+ */
+export function settled(
+  row: CallRow,
+  settlement: Settlement,
+  version: string,
+): CallRow | undefined {
+  const { claim, state, reason, dueAt, providerCallId, askAt, at } = settlement;
+  const write = { version, at };
+  if (!row.claims.includes(claim)) return undefined;
+  if (state === "PLACED") {
+    if (row.state === "PLACED") return undefined;
+    const placed = moved(row, { state, reason }, write);
+    return {
+      ...placed,
+      providerCallId: providerCallId ?? row.providerCallId,
+      ...(askAt === undefined || row.route === null
+        ? {}
+        : { backlog: resultsBacklogOf(row.route), dueAt: askAt }),
+    };
+  }
+  if (row.claims.at(-1) !== claim) return undefined;
+  const isUnknown = state === "UNKNOWN" || row.resent;
+  if (!states[row.state].settlesTo.includes(isUnknown ? "UNKNOWN" : state)) return undefined;
+  if (isUnknown) return unknown(row, { reason, dueAt: dueAt ?? at }, write);
+  if (state === "WAITING") return moved(row, { state, reason, dueAt: dueAt ?? at }, write);
+  return moved(row, { state, reason }, write);
+}
+
+/**
+ * Turns a claim whose holder has not settled in time UNKNOWN, as it may have dialed. `dueAt` is the next
+ * look-up or the review.
+ */
+export function lapsed(row: CallRow, dueAt: number, write: Write): CallRow | undefined {
+  if (row.state !== "DIALING" || row.dueAt === null || row.dueAt > write.at) return undefined;
+  return unknown(row, { reason: "claim_lapsed", dueAt }, write);
+}
+
+/** Records a look-up that found nothing. The next one follows at `dueAt`. */
+export function missed(row: CallRow, dueAt: number, write: Write): CallRow | undefined {
+  if (row.state !== "UNKNOWN") return undefined;
+  const next = unknown(row, { reason: "not_found", dueAt }, write);
+  return { ...next, misses: row.misses + 1 };
+}
+
+/** Moves a row whose outcome stayed unknown to NEEDS_REVIEW. */
+export function reviewed(
+  row: CallRow,
+  reviewAfterSeconds: number,
+  write: Write,
+): CallRow | undefined {
+  if (row.state !== "UNKNOWN" || row.unknownSince === null) return undefined;
+  if (write.at < row.unknownSince + reviewAfterSeconds * 1000) return undefined;
+  return moved(row, { state: "NEEDS_REVIEW", reason: "outcome_unknown" }, write);
+}
+
+/** An operator's decision about one call, or its client's. */
+export type OperatorAct =
+  | { to: "PLACED" | "CANCELLED" }
+  | { to: "CANCELLED"; reason: "client" }
+  /** Id of the call that replaces it. */
+  | { to: "REDIALED"; redialedAs: string };
+
+/** Actions that lead to a state. */
+const actionsTo: Readonly<Record<OperatorAct["to"], readonly CallAction[]>> = {
+  PLACED: ["resolve"],
+  CANCELLED: ["cancel", "resolve"],
+  REDIALED: ["redial"],
+};
+
+/** @param by id of the token of the operator, or of the client where that is the act's reason */
+export function acted(
+  row: CallRow,
+  act: OperatorAct,
+  by: string,
+  write: Write,
+): CallRow | undefined {
+  if (!states[row.state].actions.some((action) => actionsTo[act.to].includes(action))) {
+    return undefined;
+  }
+  const reason = "reason" in act ? act.reason : "operator";
+  const next = moved(row, { state: act.to, reason, by }, write);
+  return act.to === "REDIALED" ? { ...next, redialedAs: act.redialedAs } : next;
+}
+
+/**
+ * True if the route's provider ignores a request whose id it has seen before: a webhook that promises it, and
+ * Amazon Connect, whose routes are `idempotent` unless the dial plan says otherwise.
+ */
+export function isIdempotent(route: CallRow["route"]): boolean {
+  return route !== null && "idempotent" in route && route.idempotent === true;
+}
+
+/** Returns the row UNKNOWN, since then or since it first became unknown. */
+export function unknown(
+  row: CallRow,
+  { reason, dueAt }: { reason: string; dueAt: number },
+  write: Write,
+): CallRow {
+  const next = moved(row, { state: "UNKNOWN", reason, dueAt }, write);
+  return { ...next, unknownSince: row.unknownSince ?? write.at };
+}
+
+/** Returns the row in another state and that state's backlog, with one more step in its history. */
+export function moved(
+  row: CallRow,
+  to: { state: CallState; reason: string; dueAt?: number; by?: string },
+  { version, at }: Write,
+): CallRow {
+  const { state, reason, dueAt, by } = to;
+  const { index, erasesPayload } = states[state];
+  const isWaiting = index === "backlog";
+  const entry: HistoryEntry = { at, state, reason };
+  if (dueAt !== undefined) entry.dueAt = dueAt;
+  if (by !== undefined) entry.by = by;
+  return {
+    ...row,
+    version,
+    state,
+    reason,
+    // A claim, and whoever asks for a result, name the backlog themselves.
+    backlog: isWaiting ? backlogOf(row) : index === "watch" ? watchBacklog : null,
+    dueAt: dueAt ?? null,
+    request: erasesPayload ? null : row.request,
+    updatedAt: at,
+    history: isTold(row, entry) ? [...row.history, entry] : row.history,
+    // The call surely was not placed, so no earlier claim can be settled PLACED.
+    ...(isWaiting
+      ? { claims: [], resent: false, lostUntil: null, unknownSince: null, misses: 0 }
+      : {}),
+  };
+}
+
+/** A wait for the same reason is not recorded again, and a full history takes only the call's end. */
+function isTold(row: CallRow, { state, reason }: HistoryEntry): boolean {
+  const isRepeated = row.history.length > 0 && row.state === state && row.reason === reason;
+  return !isRepeated && (row.history.length < historyStepsMax || !states[state].open);
+}

@@ -1,0 +1,166 @@
+import { queryOn, writeVersioned } from "./d1-writes.ts";
+import { momentsOf } from "../telephony/rate.ts";
+import type { DocumentChange, DocumentKey, Documents } from "../ports/documents.ts";
+import {
+  documentsRead,
+  paceExpiresAt,
+  storedDocument,
+  type StoredText,
+} from "../ports/stored-document.ts";
+
+/** Maximum documents deleted by one statement of a purge, and maximum statements of one purge. */
+const purgedMax = 1000;
+const purgeStatementsMax = 20;
+
+/** Columns named as the fields of `StoredText`. */
+const columns = "kind, key, version, value AS json, expires_at AS expiresAt";
+
+/** ?2 is the current time: an expired document reads as absent. */
+const statements = {
+  insert: `
+INSERT INTO documents (kind, key, version, value, expires_at)
+SELECT value->>'kind', value->>'key', value->>'version', value->'value', value->>'expiresAt'
+FROM json_each(?1) WHERE true
+ON CONFLICT (kind, key) DO UPDATE
+SET version = excluded.version, value = excluded.value, expires_at = excluded.expires_at
+WHERE documents.version = excluded.version OR documents.expires_at <= ?2
+RETURNING kind || ' ' || key AS name, version`,
+  update: `
+UPDATE documents SET version = j.value->>'version', value = j.value->'value', expires_at = j.value->>'expiresAt'
+FROM json_each(?1) AS j
+WHERE documents.kind = j.value->>'kind' AND documents.key = j.value->>'key'
+  AND documents.version IN (j.value->>'seen', j.value->>'version')
+  AND (documents.expires_at IS NULL OR documents.expires_at > ?2)
+RETURNING documents.kind || ' ' || documents.key AS name, documents.version`,
+};
+
+/** ?1 the keys, ?2 the current time. CROSS JOIN keeps SQLite from scanning the table first. */
+const read = `
+SELECT documents.kind, documents.key, version, documents.value AS json, expires_at AS expiresAt
+FROM json_each(?1) AS j CROSS JOIN documents
+  ON documents.kind = j.value->>'kind' AND documents.key = j.value->>'key'
+WHERE expires_at IS NULL OR expires_at > ?2`;
+
+/** ?1 kind, ?2 key, ?3 version, ?4 counters, ?5 expiry, ?6 the current time. */
+const add = `
+INSERT INTO documents (kind, key, version, value, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (kind, key) DO UPDATE SET version = excluded.version, expires_at = excluded.expires_at,
+  value = iif(documents.expires_at <= ?6, excluded.value, (
+    SELECT json_group_object(key, total) FROM (
+      SELECT key, sum(value) AS total FROM (
+        SELECT key, value FROM json_each(documents.value)
+        UNION ALL SELECT key, value FROM json_each(excluded.value))
+      GROUP BY key)))
+RETURNING value AS json`;
+
+/**
+ * `grantPermits` of rate.ts as one statement, so that no other write comes between its read and its write.
+ * ?1 kind, ?2 key, ?3 version, ?4 the document's expiry, ?5 the current time; ?6 the interval, ?7 the
+ * window's beginning, ?8 the latest arrival that still fits, in microseconds; ?9 the maximum number of
+ * permits. D1 binds numbers as floating-point ones: the CASTs keep the arithmetic in whole numbers. The
+ * column `granted` exists because RETURNING can only return columns.
+ */
+const takePermits = `
+WITH asked AS (SELECT CAST(?6 AS INTEGER) AS interval, CAST(?7 AS INTEGER) AS earliest, CAST(?8 AS INTEGER) AS latest,
+    CAST(?9 AS INTEGER) AS count),
+  based AS (SELECT *, max(earliest, coalesce((
+      SELECT value->>'arrivalUs' FROM documents
+      WHERE kind = ?1 AND key = ?2 AND (expires_at IS NULL OR expires_at > ?5)), 0)) AS base FROM asked),
+  given AS (SELECT *, iif(latest < base, 0, min(count, (latest - base) / interval + 1)) AS granted FROM based)
+INSERT INTO documents (kind, key, version, value, expires_at)
+SELECT ?1, ?2, ?3, json_object('arrivalUs', base + granted * interval, 'granted', granted), ?4
+FROM given WHERE granted > 0
+ON CONFLICT (kind, key) DO UPDATE
+SET version = excluded.version, value = excluded.value, expires_at = excluded.expires_at
+RETURNING value->>'arrivalUs' AS arrivalUs, value->>'granted' AS granted`;
+
+const remove = `
+DELETE FROM documents WHERE (kind, key) IN (
+  SELECT d.kind, d.key FROM json_each(?1) AS j
+  JOIN documents AS d ON d.kind = j.value->>'kind' AND d.key = j.value->>'key'
+  WHERE j.value->>'seen' = d.version)`;
+
+/** ?1 the current time; ?2 and ?3 kind and key after which the scan continues. */
+const purge = `
+DELETE FROM documents WHERE (kind, key) IN (
+  SELECT kind, key FROM documents WHERE expires_at <= ?1 AND (kind, key) > (?2, ?3)
+  ORDER BY kind, key LIMIT ${purgedMax})
+RETURNING kind, key`;
+
+/**
+ * Creates the documents in Cloudflare D1; infra/d1 has their table.
+ *
+ * @param now clock that decides expiry, in milliseconds since the epoch
+ * @param freshVersion makes the versions of `add` and `takePermits`
+ */
+export function createD1Documents(
+  database: D1Database,
+  now: () => number,
+  freshVersion: () => string,
+): Documents {
+  const all = queryOn(database);
+
+  return {
+    async read(keys) {
+      return documentsRead(await all<StoredText>(read, jsonOf(keys), now()));
+    },
+    write: (changes) => writeVersioned(database, statements, changes.map(writeOf), [now()]),
+    async add({ kind, key }, counters, expiresAt) {
+      const json = JSON.stringify(counters);
+      const [sums] = await all<{ json: string }>(
+        add,
+        kind,
+        key,
+        freshVersion(),
+        json,
+        expiresAt,
+        now(),
+      );
+      if (sums === undefined) throw new Error("an addition returned no counters");
+      return JSON.parse(sums.json);
+    },
+    async list(kind, { after, limit, descending = false }) {
+      const [below, order] = descending ? ["<", "DESC"] : [">", "ASC"];
+      const sql = `SELECT ${columns} FROM documents WHERE kind = ?1 AND (expires_at IS NULL OR expires_at > ?2)
+        ${after === undefined ? "" : `AND key ${below} ?4`} ORDER BY key ${order} LIMIT ?3`;
+      const bound = after === undefined ? [] : [after];
+      const found = await all<StoredText>(sql, kind, now(), limit, ...bound);
+      return found.map((one) => storedDocument(kind, one));
+    },
+    async remove(removals) {
+      const removed = removals.map(({ kind, key, seen }) => ({ kind, key, seen }));
+      await all(remove, JSON.stringify(removed));
+    },
+    async takePermits({ kind, key }, pace, count, { notBefore, notAfter }) {
+      const { intervalUs, burst } = pace;
+      const latest = notAfter * 1000 + (burst - 1) * intervalUs;
+      const document = [kind, key, freshVersion(), paceExpiresAt(notAfter), now()];
+      const asked = [intervalUs, notBefore * 1000, latest, count];
+      const [given] = await all<{ arrivalUs: number; granted: number }>(
+        takePermits,
+        ...document,
+        ...asked,
+      );
+      if (given === undefined) return [];
+      const { arrivalUs, granted } = given;
+      return momentsOf(arrivalUs - granted * intervalUs, granted, pace, notBefore);
+    },
+    async purge() {
+      let last: { kind: string; key: string } = { kind: "", key: "" };
+      for (let count = 0; count < purgeStatementsMax; count++) {
+        const deleted = await all<typeof last>(purge, now(), last.kind, last.key);
+        if (deleted.length < purgedMax) return;
+        last = deleted.at(-1) ?? last;
+      }
+    },
+  };
+}
+
+function jsonOf(keys: readonly DocumentKey[]): string {
+  return JSON.stringify(keys.map(({ kind, key }) => ({ kind, key })));
+}
+
+function writeOf({ next, seen }: DocumentChange) {
+  const { kind, key, version } = next;
+  return { name: `${kind} ${key}`, version, seen, json: JSON.stringify({ ...next, seen }) };
+}

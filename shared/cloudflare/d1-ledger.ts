@@ -1,0 +1,193 @@
+import {
+  type CallRow,
+  dialingPrefix,
+  parseDialingBacklog,
+  parseRow,
+  storedRow,
+} from "../calls/call-row.ts";
+import { attentionStates, type CallState, statesWhere } from "../calls/states.ts";
+import { untoldKeptMs, untoldOf } from "../events/outbox-rows.ts";
+import { firstCallIdAt } from "../calls/ids.ts";
+import type { CallLedger, Change, DuePlace, ListOf, Page } from "../ports/ledger.ts";
+import { queryOn, writeVersioned } from "./d1-writes.ts";
+
+/** Maximum rows that one page examines. If they yield too few, as many are read again to find their end. */
+const looksMax = 2500;
+
+const quoted = (states: readonly CallState[]) => states.map((state) => `'${state}'`).join(", ");
+/** The condition of the index `calls_attention`: SQLite uses a partial index only if a query repeats it. */
+const inAttention = `state IN (${quoted(attentionStates)})`;
+const purgedStates = statesWhere(({ purge: how }) => how !== "never");
+
+const statements = {
+  // `WHERE true` tells SQLite's parser that ON begins no join.
+  insert: `
+INSERT INTO calls (id, version, number_hash, row)
+SELECT value->>'id', value->>'version', value->>'numberHash', value->'row' FROM json_each(?1) WHERE true
+ON CONFLICT (id) DO UPDATE SET version = excluded.version WHERE calls.version = excluded.version
+RETURNING id AS name, version`,
+  update: `
+UPDATE calls SET version = j.value->>'version', row = j.value->'row' FROM json_each(?1) AS j
+WHERE calls.id = j.value->>'id' AND calls.version IN (j.value->>'seen', j.value->>'version')
+RETURNING calls.id AS name, calls.version`,
+};
+
+const columns = "id, version, number_hash AS numberHash, row";
+const byIds = `SELECT ${columns} FROM calls WHERE id IN (SELECT value FROM json_each(?1))`;
+const byIdsWithoutContext = byIds.replace(
+  ", row FROM",
+  ", json_remove(row, '$.request.context') AS row FROM",
+);
+
+/** Only the index is read: the names of these backlogs say what each call counts for. `;` follows `:` in ASCII. */
+const dialing = `
+SELECT id, due_at AS dueAt, backlog FROM calls
+WHERE backlog >= '${dialingPrefix}' AND backlog < '${dialingPrefix.replace(":", ";")}' LIMIT ?1`;
+
+/**
+ * ?1 the backlogs, ?2 the latest due time, ?3 the maximum rows of each. One seek in the index for each backlog. Its
+ * places are one value, which D1 limits to 2 MB, and a place takes about 60 bytes.
+ */
+const dueIn = (backlog: string, time: string) => `
+SELECT j.key AS backlog, (
+  SELECT json_group_array(json_array(${time}, id)) FROM (
+    SELECT ${time}, id FROM calls
+    WHERE ${backlog} = j.value->>'key' AND (${time}, id) > (j.value->>'dueAt', j.value->>'id') AND ${time} <= ?2
+    ORDER BY ${time}, id LIMIT ?3)) AS places
+FROM json_each(?1) AS j`;
+const due = { calls: dueIn("backlog", "due_at"), events: dueIn("tell_to", "tell_at") };
+
+/**
+ * Rows of state ?2 below ?1, at most ?3, among the newest `looksMax`. If these yield fewer, the last examined
+ * one follows as a null row: the next page begins there. SQLite evaluates the parts one after another and
+ * stops at the limit, so a page that fills early reads little. A last ORDER BY or a window function would
+ * read all parts.
+ */
+const listOfState = `
+SELECT ${columns} FROM (
+  SELECT id, version, number_hash, row, state FROM calls WHERE id < ?1 ORDER BY id DESC LIMIT ${looksMax})
+WHERE state = ?2
+UNION ALL SELECT id, '', '', NULL FROM (
+  SELECT id FROM calls WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ${looksMax - 1})
+LIMIT ?3`;
+
+/** Rows after ?1 and below ?2, accepted before ?3, at most ?4; bounded like `listOfState`. */
+const ended = `
+SELECT id, state FROM (
+  SELECT id, state, tell_to, row FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
+WHERE state IN (${quoted(purgedStates)}) AND row->>'acceptedAt' < CASE
+  WHEN tell_to GLOB '${untoldOf("*")}' THEN ?3 - ${untoldKeptMs} ELSE ?3 END
+UNION ALL SELECT id, NULL FROM (
+  SELECT id FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT 1 OFFSET ${looksMax - 1})
+LIMIT ?4`;
+
+const purge = "DELETE FROM calls WHERE id IN (SELECT value FROM json_each(?1))";
+
+/** Creates the ledger in Cloudflare D1; infra/d1 has its table. */
+export function createD1Ledger(database: D1Database): CallLedger {
+  const all = queryOn(database);
+
+  async function readBy(sql: string, ids: readonly string[]) {
+    const found = await all<Stored>(sql, JSON.stringify(ids));
+    const rows = new Map(found.flatMap((one) => rowsOf(one).map((row) => [row.id, row])));
+    const unreadable = found.map(({ id }) => id).filter((id) => !rows.has(id));
+    return { rows, unreadable: new Set(unreadable) };
+  }
+
+  return {
+    read: (ids) => readBy(byIds, ids),
+    readWithoutContext: (ids) => readBy(byIdsWithoutContext, ids),
+    async dialing(limit) {
+      const found = await all<DuePlace & { backlog: string }>(dialing, limit);
+      return found.map(({ id, dueAt, backlog }) => ({
+        id,
+        dueAt,
+        ...parseDialingBacklog(backlog),
+      }));
+    },
+    write: (changes) => writeVersioned(database, statements, changes.map(writeOf)),
+    async due({ of = "calls", backlogs, until, each }) {
+      if (backlogs.length === 0) return [];
+      const asked = backlogs.map(({ key, after }) => ({
+        key,
+        ...(after ?? { dueAt: -1, id: "" }),
+      }));
+      const found = await all<Due>(due[of], JSON.stringify(asked), until, each);
+      const placesBy = new Map(found.map((one) => [one.backlog, placesOf(one)]));
+      return backlogs.map((_, index) => placesBy.get(index) ?? []);
+    },
+    async list({ before = "~", limit, ...of }) {
+      if ("state" in of && !attentionStates.includes(of.state)) {
+        const found = await all<Stored>(listOfState, before, of.state, limit);
+        return pageOf(found, found.length === limit || found.at(-1)?.row === null);
+      }
+      const { condition, value, below = before } = placeOf(of);
+      const sql = `SELECT ${columns} FROM calls WHERE id < ?1 AND ${condition} ORDER BY id DESC LIMIT ?2`;
+      const bound = value === undefined ? [] : [value];
+      const found = await all<Stored>(sql, before < below ? before : below, limit, ...bound);
+      return pageOf(found, found.length === limit);
+    },
+    async ended({ before, after = "", limit }) {
+      const found = await all<Ended>(ended, after, firstCallIdAt(before), before, limit);
+      const rows = found.flatMap(({ id, state }) => (state === null ? [] : [{ id, state }]));
+      const isMore = found.length === limit || found.at(-1)?.state === null;
+      return { rows, next: isMore ? found.at(-1)?.id : undefined };
+    },
+    async purge(ids) {
+      await all(purge, JSON.stringify(ids));
+    },
+  };
+}
+
+interface Stored {
+  id: string;
+  version: string;
+  numberHash: string;
+  /** JSON; null: a row that was examined but does not belong to the list. */
+  row: string | null;
+}
+
+interface Ended {
+  id: string;
+  /** Null: a row that was examined but does not belong to the list. */
+  state: CallState | null;
+}
+
+interface Due {
+  /** Index of the backlog in the query. */
+  backlog: number;
+  places: string;
+}
+
+function placesOf({ places }: Due): DuePlace[] {
+  const pairs: [dueAt: number, id: string][] = JSON.parse(places);
+  return pairs.map(([dueAt, id]) => ({ dueAt, id }));
+}
+
+function writeOf({ next, seen }: Change) {
+  const { id, version, numberHash } = next;
+  const { numberHash: _, ...row } = storedRow(next);
+  return { name: id, version, seen, json: JSON.stringify({ id, version, seen, numberHash, row }) };
+}
+
+/** Parses a row; empty if only a later version of this code can read it. */
+function rowsOf({ id, version, numberHash, row }: Stored): CallRow[] {
+  if (row === null) return [];
+  const parsed = parseRow(id, version, { ...JSON.parse(row), numberHash });
+  return parsed === undefined ? [] : [parsed];
+}
+
+/** Returns the SQL condition on the rows of a list, in which `value` is ?3, and an id that all of them are below. */
+function placeOf(of: ListOf): { condition: string; value?: string; below?: string } {
+  if ("state" in of) return { condition: `state = '${of.state}' AND ${inAttention}` };
+  if ("numberHash" in of) return { condition: "number_hash = ?3", value: of.numberHash };
+  if ("all" in of) return { condition: "true" };
+  const prefix = `call_${of.requestId}_`;
+  return { condition: "id > ?3", value: prefix, below: `${prefix}~` };
+}
+
+function pageOf(found: Stored[], isMore: boolean): Page {
+  const rows = found.flatMap(rowsOf);
+  const unreadable = found.filter(({ row }) => row !== null).length - rows.length;
+  return { rows, unreadable, next: isMore ? found.at(-1)?.id : undefined };
+}

@@ -1,0 +1,95 @@
+import { withTimeLimit } from "../lib/time-limit.ts";
+import * as z from "../lib/zod.ts";
+import type { CallQueue, Delivered } from "../ports/queue.ts";
+import { jsonOf } from "../ports/request-message.ts";
+import type { Message as CallMessage } from "../ports/call-messages.ts";
+
+/**
+ * Maximum size of a body that is sent directly. Queues take 128 kB per message, including some hundred bytes
+ * of their own; a larger body goes into R2 and the message holds its key (the Claim Check pattern). Only the
+ * bucket's lifecycle rule deletes the object. It outlives the retention of queue and dead-letter queue
+ * together.
+ */
+const bodyBytesMax = 120_000;
+/** Limits of one `sendBatch`: Queues take 100 messages and 256 kB. */
+const batchMessagesMax = 100;
+const batchBytesMax = 240_000;
+/** Time limit of a send: a `sendBatch` may hang for 57 s before it throws (cloudflare/workerd#6053). */
+const sendSecondsMax = 10;
+/** Time limit for storing a request of up to 4 MiB. */
+const storeSecondsMax = 15;
+
+const claimCheckStart = '{"kind":"claim_check"';
+const claimCheckSchema = z.strictObject({ kind: z.literal("claim_check"), key: z.string() });
+
+/** Creates the call queue, or the events queue, on Cloudflare Queues, with R2 for large messages. */
+export function createCloudflareQueue<Sent = CallMessage>(
+  queue: Queue,
+  bucket: R2Bucket,
+): CallQueue<Sent> {
+  async function bodyOf(message: unknown): Promise<{ body: string; bytes: number }> {
+    const json = jsonOf(message);
+    const bytes = Buffer.byteLength(json);
+    if (bytes <= bodyBytesMax) return { body: json, bytes };
+    const key = `messages/${crypto.randomUUID()}`;
+    await withTimeLimit(bucket.put(key, json), storeSecondsMax);
+    const body = JSON.stringify({ kind: "claim_check", key });
+    return { body, bytes: Buffer.byteLength(body) };
+  }
+
+  return {
+    async send(message, delaySeconds = 0) {
+      const { body } = await bodyOf(message);
+      await withTimeLimit(queue.send(body, { contentType: "text", delaySeconds }), sendSecondsMax);
+    },
+    async sendMany(messages) {
+      let sent = 0;
+      let batch: MessageSendRequest[] = [];
+      let batchBytes = 0;
+      const flush = async () => {
+        if (batch.length > 0) await withTimeLimit(queue.sendBatch(batch), sendSecondsMax);
+        sent += batch.length;
+        batch = [];
+        batchBytes = 0;
+      };
+      try {
+        for (const { message, delaySeconds = 0 } of messages) {
+          const { body, bytes } = await bodyOf(message);
+          if (batch.length === batchMessagesMax || batchBytes + bytes > batchBytesMax)
+            await flush();
+          batch.push({ body, contentType: "text", delaySeconds });
+          batchBytes += bytes;
+        }
+        await flush();
+      } catch {
+        // The queue was throttled or unreachable: the caller sends the rest again.
+      }
+      return sent;
+    },
+  };
+}
+
+/** Wraps a message of a Worker's batch. Its body is fetched from R2 on `open`. */
+export function deliveredByCloudflare(message: Message, bucket: R2Bucket): Delivered {
+  return {
+    attempt: message.attempts,
+    id: message.id,
+    async open() {
+      const body = z.string().parse(message.body);
+      if (!body.startsWith(claimCheckStart)) return body;
+      const { key } = claimCheckSchema.parse(JSON.parse(body));
+      const object = await withTimeLimit(bucket.get(key), storeSecondsMax);
+      if (object === null) throw new Error("the object of a claim check is missing");
+      return withTimeLimit(object.text(), storeSecondsMax);
+    },
+  };
+}
+
+/** Stores messages that could not be read or written, whole, in R2. */
+export function createCloudflareDeadLetters(bucket: R2Bucket) {
+  return {
+    async store(name: string, body: string) {
+      await withTimeLimit(bucket.put(`dead-letters/${name}`, body), storeSecondsMax);
+    },
+  };
+}

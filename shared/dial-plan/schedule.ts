@@ -1,0 +1,212 @@
+import type { CallRequest } from "../calls/call-request.ts";
+import { hoursOf } from "./dial-plan.ts";
+import type { DialPlan } from "./plan-schema.ts";
+import { timeoutSecondsOf } from "./routes.ts";
+import type { Log } from "../lib/log.ts";
+import { countryOf } from "../telephony/phone-number.ts";
+import type { Route } from "../calls/route.ts";
+import {
+  allWeek,
+  type CallHours,
+  dayOf,
+  type HoursRule,
+  nextOpening,
+  type Opening,
+} from "../telephony/calling-hours.ts";
+import type { FrequencyCap } from "../telephony/frequency-cap.ts";
+import { type Zone, zoneOf } from "../telephony/time-zone.ts";
+import { zonesOfNumber } from "../telephony/zones-of-number.ts";
+
+/**
+ * Margin before closing, beside the provider's time limit: a call let through just before closing must not
+ * ring after it.
+ */
+const closingMarginMs = 5_000;
+/** Margin after an opening: a clock that is ahead by as much phones nobody before the opening. */
+const openingMarginMs = 2_000;
+
+/** The dial plan's rules about the hours in which a call may be dialed, and the frequency caps of its number. */
+export interface Schedule {
+  /**
+   * Finds the first time in [`from`, `until`) at which all rules for a call have been open for two seconds,
+   * with time left for the provider to place it. Otherwise gives the reason: the rule's place in the plan;
+   * `no_time_zone` if neither the call nor its number nor the plan gives a zone; `no_clock` past the end of
+   * the table of time zones.
+   */
+  opening(request: CallRequest, route: Route, from: number, until: number): Opening;
+  /** Returns the rule by which a request sent now might ring outside the hours; undefined if it may leave. */
+  closedBy(request: CallRequest, route: Route, now: number): string | undefined;
+  /**
+   * Returns the caps of a call. `isCounted` is true if it counts for any cap, as another agent's calls may
+   * come under others.
+   */
+  capsOf(request: CallRequest, route: Route): { caps: NamedCap[]; isCounted: boolean };
+}
+
+/** A cap with its rule's place in the plan, such as `countries.FR`. */
+type NamedCap = FrequencyCap & { name: string };
+
+/** A rule of the plan as applied: its hours, unless they are `always`, and its caps. */
+interface Rule {
+  hours?: HoursRule;
+  caps: NamedCap[];
+}
+
+interface Window {
+  from: number;
+  until: number;
+  marginMs: number;
+}
+
+/** Rules for calls of a set of hours to a place, computed once, as most calls of a batch share them. */
+interface Rules {
+  hours: readonly HoursRule[];
+  caps: NamedCap[];
+  isCounted: boolean;
+}
+
+/** Creates the schedule of a plan. Logs once per zone if the table of time zones and the runtime differ. */
+export function createSchedule(plan: DialPlan, log: Log): Schedule {
+  const ruleOf = (
+    name: string,
+    hours: Parameters<typeof hoursOf>[0] | undefined,
+    maxCalls?: FrequencyCap,
+  ): Rule => {
+    const set = hours === undefined ? undefined : hoursOf(hours, plan);
+    return {
+      ...(set === undefined ? {} : { hours: { name, ...set } }),
+      caps: [maxCalls, set?.maxCalls].flatMap((cap) => cap ?? []).map((cap) => ({ ...cap, name })),
+    };
+  };
+  const setName = ({ callingHours = "default" }: Route) => callingHours;
+  const sets = new Map(
+    [...Object.keys(plan.callingHours), ...Object.values(plan.agents).map(setName)].map(
+      (name) => [name, ruleOf(`callingHours.${name}`, name)] as const,
+    ),
+  );
+  const countries = new Map(
+    Object.entries(plan.countries).map(([country, { callingHours, maxCalls }]) => [
+      country,
+      ruleOf(`countries.${country}`, callingHours, maxCalls),
+    ]),
+  );
+  const regions = Object.entries(plan.regions).map(([name, region]) => {
+    const { callingHours, maxCalls } = region;
+    const preset = callingHours === undefined ? undefined : hoursOf(callingHours, plan);
+    const prefixes = new Set(region.prefixes ?? preset?.prefixes);
+    const lengths = [...new Set([...prefixes].map(({ length }) => length))];
+    const has = (number: string) => lengths.some((length) => prefixes.has(number.slice(0, length)));
+    return { has, rule: ruleOf(`regions.${name}`, callingHours, maxCalls) };
+  });
+  const everywhere = ruleOf("maxCalls", undefined, plan.maxCalls);
+  if (plan.blackoutDates.length > 0) {
+    const days = new Set(plan.blackoutDates.map(dayOf));
+    const closedOn = (day: number) => days.has(day);
+    everywhere.hours = { name: "blackoutDates", weekly: allWeek, closedOn };
+  }
+
+  /** Rules by the set's name, then by the country and the regions of the number. */
+  const rulesBySet = new Map<string, Map<string, Rules>>();
+  /** The last result: decisions on one call ask several times for its rules. */
+  let last: { request: CallRequest; route: Route; rules: Rules } | undefined;
+  const rulesOf = (request: CallRequest, route: Route): Rules => {
+    if (last?.request !== request || last.route !== route) {
+      last = { request, route, rules: findRules(request, route) };
+    }
+    return last.rules;
+  };
+  const findRules = ({ phone_number }: CallRequest, route: Route): Rules => {
+    const set = setName(route);
+    const country = countries.size === 0 ? "" : (countryOf(phone_number) ?? "");
+    let place = country;
+    for (const [index, { has }] of regions.entries()) if (has(phone_number)) place += ` ${index}`;
+    const places = rulesBySet.get(set) ?? new Map<string, Rules>();
+    rulesBySet.set(set, places);
+    const rules = places.get(place) ?? createRules(set, country, phone_number);
+    places.set(place, rules);
+    return rules;
+  };
+  const createRules = (set: string, country: string, number: string): Rules => {
+    const ofRegions = regions.filter(({ has }) => has(number)).map(({ rule }) => rule);
+    const ofPlace = [everywhere, countries.get(country) ?? [], ofRegions].flat();
+    // A resend keeps its first route, whose set of hours the plan may have lost since. A lost set is never
+    // open.
+    const lost = { hours: { name: `callingHours.${set}`, weekly: [] }, caps: [] };
+    const rules: Rule[] = [sets.get(set) ?? lost, ...ofPlace];
+    return {
+      hours: rules.flatMap(({ hours }) => hours ?? []),
+      caps: rules.flatMap(({ caps }) => caps),
+      isCounted: [...sets.values(), ...ofPlace].some(({ caps }) => caps.length > 0),
+    };
+  };
+
+  const reported = new Set<string>();
+  const zonesNamed = (names: readonly string[], at: number): Zone[] => {
+    const zones = names.map(zoneOf).filter((zone) => zone !== undefined);
+    if (zones.length < names.length) return []; // a zone unknown to this runtime is never open
+    for (const { name, clocks } of zones) {
+      const [first, second = first] = clocks;
+      if (first(at)?.offsetMs === second(at)?.offsetMs || reported.has(name)) continue;
+      reported.add(name);
+      log("warning", "time_zone.disagreement", { time_zone: name });
+    }
+    return zones;
+  };
+  /** Openings in the last requested window, by the rules and by the zones of the callee. */
+  let openings: Map<Rules, Map<string | readonly string[], Opening>> | undefined;
+  /** The first opening in that window. A forecast asks for one in each of many windows. */
+  let first: { rules: Rules; zones: string | readonly string[]; opening: Opening } | undefined;
+  let lastWindow: Window | undefined;
+  const openingFor = (request: CallRequest, route: Route, window: Window): Opening => {
+    const rules = rulesOf(request, route);
+    if (rules.hours.length === 0) return { at: window.from };
+    const zones = request.timezone ?? zonesOfNumber(request.phone_number);
+    if (!isSame(window, lastWindow)) {
+      lastWindow = window;
+      [openings, first] = [undefined, undefined];
+    }
+    if (first?.rules === rules && first.zones === zones) return first.opening;
+    const found = openings?.get(rules)?.get(zones);
+    if (found !== undefined) return found;
+    const candidates = typeof zones === "string" ? [zones] : zones;
+    const names = candidates.length > 0 ? candidates : [plan.defaultTimeZone ?? ""];
+    const hours = { rules: rules.hours, zones: zonesNamed(names, window.from) };
+    const opening = openingIn(hours, window);
+    if (first === undefined) first = { rules, zones, opening };
+    else {
+      openings ??= new Map();
+      const known = openings.get(rules) ?? new Map<string | readonly string[], Opening>();
+      openings.set(rules, known.set(zones, opening));
+    }
+    return opening;
+  };
+  const timeoutMs = (route: Route) => timeoutSecondsOf(route, plan) * 1000;
+
+  return {
+    opening: (request, route, from, until) =>
+      openingFor(request, route, { from, until, marginMs: timeoutMs(route) + closingMarginMs }),
+    closedBy(request, route, now) {
+      const window = { from: now, until: now + 1, marginMs: timeoutMs(route) };
+      const opening = openingFor(request, route, window);
+      return opening.at === undefined ? opening.closedBy : undefined;
+    },
+    capsOf(request, route) {
+      const { caps, isCounted } = rulesOf(request, route);
+      return { caps, isCounted };
+    },
+  };
+}
+
+/** Finds the opening with its margin: the rules must also be open shortly before the returned time. */
+function openingIn(hours: CallHours, { from, until, marginMs }: Window): Opening {
+  const opening = nextOpening(hours, {
+    from: from - openingMarginMs,
+    until: until - openingMarginMs,
+    marginMs: marginMs + openingMarginMs,
+  });
+  return opening.at === undefined ? opening : { ...opening, at: opening.at + openingMarginMs };
+}
+
+function isSame(one: Window, other: Window | undefined): boolean {
+  return one.from === other?.from && one.until === other.until && one.marginMs === other.marginMs;
+}

@@ -1,0 +1,77 @@
+import * as z from "../lib/zod.ts";
+import type { CallEventType } from "../calls/call-event.ts";
+import { type CallState, callStates, statesWhere } from "../calls/states.ts";
+import { countsViewSchema } from "../calls/counts-view.ts";
+import { resultViewSchema } from "../calls/result-view.ts";
+
+/**
+ * Schemas of the bodies of events, from which the OpenAPI document is made. `bodyOf` and `finishedEventOf` make the
+ * bodies. Loose like all of /v1: further fields may come.
+ */
+
+const time = z.iso.datetime();
+const timestamp = time.check(z.describe("When it happened"));
+const requestId = z.string().check(z.describe("The X-Request-Id of the request's 201"));
+
+const noResult = z.null().check(z.describe("Only call.answered and call.ended tell of a result"));
+
+/** Returns the states whose event this is. */
+function statesOf(type: CallEventType): CallState[] {
+  return statesWhere(({ event }) => event === type);
+}
+
+/** Returns the schema of an event of a call, by the states in which the call may be and the result that it tells. */
+function callEventBody(
+  type: CallEventType,
+  states: readonly CallState[] = statesOf(type),
+  result: z.ZodMiniType = noResult,
+) {
+  const data = z.looseObject({
+    id: z.string().check(z.describe("The call's id")),
+    request_id: requestId,
+    index: z.int().check(z.describe("The call's place in its batch, from 0")),
+    sequence: z
+      .int()
+      .check(
+        z.describe(
+          "Number of the event among those of its call. They may come in any order: the highest one is the newest",
+        ),
+      ),
+    agent_id: z.string(),
+    state: z.enum(states).check(z.describe("State of the call when it happened")),
+    reason: z.string().check(z.describe("Why the call was in that state")),
+    attempt: z
+      .int()
+      .check(z.describe("Number of the call's claims by then; 0: nobody had begun to dial")),
+    result,
+    echo: z
+      .record(z.string(), z.string())
+      .check(z.describe("Entries of the call's context that the dial plan names")),
+  });
+  return z.looseObject({ type: z.literal(type), timestamp, data });
+}
+
+const finishedBody = z.looseObject({
+  type: z.literal("request.finished"),
+  timestamp,
+  data: z.looseObject({
+    request_id: requestId,
+    accepted_at: time,
+    total: z.int().check(z.describe("Calls of the request")),
+    counts: countsViewSchema,
+  }),
+});
+
+/** Schemas of all events' bodies by type. */
+export const eventBodySchemas = {
+  "call.placed": callEventBody("call.placed"),
+  "call.answered": callEventBody("call.answered", statesOf("call.placed"), resultViewSchema),
+  "call.ended": callEventBody("call.ended", statesOf("call.placed"), resultViewSchema),
+  "call.rejected": callEventBody("call.rejected"),
+  "call.expired": callEventBody("call.expired"),
+  "call.cancelled": callEventBody("call.cancelled"),
+  "call.needs_review": callEventBody("call.needs_review"),
+  "call.reviewed": callEventBody("call.reviewed", ["PLACED", "CANCELLED", "REDIALED"]),
+  "call.opt_out": callEventBody("call.opt_out", callStates),
+  "request.finished": finishedBody,
+} satisfies Record<CallEventType | "request.finished", z.ZodMiniType>;

@@ -1,0 +1,225 @@
+import type { Receiver } from "../dial-plan/receivers.ts";
+import {
+  type CallEvent,
+  type CallEventType,
+  firstDueOf,
+  isCounted,
+  toldOnce,
+  type Tried,
+} from "../calls/call-event.ts";
+import type { CallResult } from "../calls/call-result.ts";
+import type { CallRow } from "../calls/call-row.ts";
+import { type CallState, states } from "../calls/states.ts";
+import { indexOf, requestIdOf } from "../calls/ids.ts";
+import { hasEnded } from "../calls/record-result.ts";
+import { type ResultView, resultViewOf } from "../calls/result-view.ts";
+import type { Write } from "../calls/transitions.ts";
+import { dayMs } from "../lib/units.ts";
+
+/** Names the list of rows with events that are to be told to a receiver. */
+export function untoldOf(receiver: string): string {
+  return `events:${receiver}`;
+}
+
+/** Names the list of rows with events whose tries are used up. */
+export function usedUpOf(receiver: string): string {
+  return `used-up:${receiver}`;
+}
+
+/**
+ * Time past its retention for which a row with events to tell is kept. Tries take three days, so that by then its
+ * receiver has been failing for as long, or has left the plan.
+ */
+export const untoldKeptMs = 90 * dayMs;
+
+/** True if a row has events that are still to be told. */
+export function isUntold({ tellTo }: Pick<CallRow, "tellTo">): boolean {
+  return tellTo !== null && tellTo.startsWith(untoldOf(""));
+}
+
+/** First sequence after a restore, so that no id of an event that was lost is given to another one. */
+const sequenceAfterRestore = 101;
+
+/**
+ * Adds to a row what has happened to its call and is to be told, as part of the row's own write. What has happened is
+ * seen from the row alone, so that a repeated write adds the same.
+ *
+ * @param receiver undefined: nobody is told
+ */
+export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRow {
+  if (receiver === undefined) return row;
+  const happened = happenedTo(row).filter(
+    (one) => receiver.types.includes(one.type) && !row.events.some((known) => isSame(known, one)),
+  );
+  if (happened.length === 0) return row;
+  const isRestored = row.history.some(({ reason }) => reason === "restored");
+  const least = isRestored ? sequenceAfterRestore : 1;
+  const first = Math.max(least, (row.events.at(-1)?.sequence ?? 0) + 1);
+  const { state, reason, attempt } = row;
+  const answeredAt = row.result?.answeredAt ?? undefined;
+  const added = happened.map(({ type, at, status }, n): CallEvent => ({
+    type,
+    sequence: first + n,
+    at,
+    state,
+    reason,
+    attempt,
+    ...(status === undefined ? {} : { status }),
+    ...(aboutResults.has(type) && answeredAt !== undefined ? { answeredAt } : {}),
+    dueAt: at,
+  }));
+  return listed({ ...row, events: [...row.events, ...added] }, receiver.name);
+}
+
+interface Happened extends Pick<CallEvent, "at" | "status"> {
+  type: CallEventType;
+  state: CallState;
+}
+
+/** Returns all that a row shows to have happened to its call, in its order. */
+function happenedTo(row: CallRow): Happened[] {
+  const { state, result, updatedAt, optedOut } = row;
+  const { type, at: since } = stepOf(row);
+  const isAnswered = result !== null && wasAnswered(result);
+  const isEnded = result !== null && result.status !== "live";
+  const at = result?.readAt ?? updatedAt;
+  return [
+    ...(type === undefined ? [] : [{ type, state, at: since }]),
+    ...(isAnswered ? [{ type: "call.answered" as const, state, at }] : []),
+    ...(isEnded ? [{ type: "call.ended" as const, state, at, status: result.status }] : []),
+    ...(optedOut ? [{ type: "call.opt_out" as const, state, at: updatedAt }] : []),
+  ];
+}
+
+/** True if somebody answered, or a machine. A record of an ended call tells of both at once. */
+function wasAnswered({ status, answered, answeredAt }: CallResult): boolean {
+  const isByEnd = status === "completed" || status === "voicemail";
+  return answered === true || answeredAt !== null || isByEnd;
+}
+
+/** True for an event that a row already has. A call may end twice: as `unknown`, and as told later. */
+function isSame(known: CallEvent, { type, state, status }: Happened): boolean {
+  if (known.type !== type) return false;
+  return type === "call.ended"
+    ? known.status === status
+    : isOnce.has(type) || known.state === state;
+}
+
+const isOnce: ReadonlySet<CallEventType> = new Set(["call.answered", "call.opt_out"]);
+
+/**
+ * Returns the event of the step that led to a row's state, and its time. What an operator decides about a call in review
+ * is `call.reviewed`. Later steps that leave the state as it is, such as a second end, tell nothing.
+ */
+function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType; at: number } {
+  const before = history.findLastIndex((one) => one.state !== state);
+  const { at = updatedAt, by } = history[before + 1] ?? {};
+  const isDecided = by !== undefined && history[before]?.state === "NEEDS_REVIEW";
+  const type = isDecided ? "call.reviewed" : states[state].event;
+  return type === null ? { at } : { type, at };
+}
+
+/**
+ * Applies what became of tries to tell a row's events.
+ *
+ * @param tried by the events' sequences
+ * @returns undefined if nothing of it concerns the row as it stands
+ */
+export function withTold(
+  row: CallRow,
+  tried: ReadonlyMap<number, Tried>,
+  receiver: string,
+  { version, at }: Write,
+): CallRow | undefined {
+  const countedTry = (event: CallEvent) => {
+    const one = tried.get(event.sequence);
+    return one !== undefined && isCounted(event, one) ? one : undefined;
+  };
+  if (!row.events.some(countedTry)) return undefined;
+  const events = row.events.map((event) => {
+    const one = countedTry(event);
+    return one === undefined ? event : { ...event, ...toldOnce(event, one.told, at) };
+  });
+  return listed({ ...row, version, events }, receiver);
+}
+
+/** Has events of a row told again, as if they had just happened. Undefined if it has none of them. */
+export function replayed(
+  row: CallRow,
+  isWanted: (event: CallEvent) => boolean,
+  receiver: string,
+  { version, at }: Write,
+): CallRow | undefined {
+  const isAgain = (event: CallEvent) => event.dueAt === undefined && isWanted(event);
+  if (!row.events.some(isAgain)) return undefined;
+  const events = row.events.map((event) =>
+    isAgain(event) ? { ...event, tries: undefined, usedUp: undefined, dueAt: at } : event,
+  );
+  return listed({ ...row, version, events }, receiver);
+}
+
+/** Returns the row in the list of a receiver in which its events are found: to be told, or with tries used up. */
+export function listed(row: CallRow, receiver: string): CallRow {
+  const tellAt = firstDueOf(row.events);
+  if (tellAt !== undefined) return { ...row, tellTo: untoldOf(receiver), tellAt };
+  const last = row.events.findLast(({ usedUp }) => usedUp === true);
+  if (last === undefined) return { ...row, tellTo: null, tellAt: null };
+  return { ...row, tellTo: usedUpOf(receiver), tellAt: last.at };
+}
+
+/** Returns the id of an event: that of the call, and its sequence. */
+export function eventIdOf({ id }: Pick<CallRow, "id">, { sequence }: CallEvent): string {
+  return `${id}.${sequence}`;
+}
+
+/** Returns the id of the event that a request is finished, which is told once. */
+export function finishedEventIdOf(requestId: string): string {
+  return `${requestId}.finished`;
+}
+
+/** The body of an event, as it is posted. */
+export interface EventBody {
+  type: string;
+  /** ISO 8601. */
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+/** The fields of a row that its events tell. */
+type ToldRow = Pick<CallRow, "id" | "agentId" | "echo" | "result">;
+
+/** Returns what an event says, the same each time. It never has the number. */
+export function bodyOf(row: ToldRow, event: CallEvent): EventBody {
+  const { type, sequence, at, state, reason, attempt } = event;
+  const { id, agentId, echo } = row;
+  return {
+    type,
+    timestamp: new Date(at).toISOString(),
+    data: {
+      id,
+      request_id: requestIdOf(id),
+      index: indexOf(id),
+      sequence,
+      agent_id: agentId,
+      state,
+      reason,
+      attempt,
+      result: resultOf(row, event),
+      echo: echo ?? {},
+    },
+  };
+}
+
+/**
+ * Returns the result as it was known when the event happened. The end that a provider tells stays in the row; of anything
+ * before it, the row may by now say something else.
+ */
+function resultOf({ result }: ToldRow, event: CallEvent): ResultView | null {
+  const { type, status = "live", answeredAt = null } = event;
+  if (result === null || !aboutResults.has(type)) return null;
+  if (hasEnded(result) && status === result.status) return resultViewOf(result);
+  const nothing = { human: null, word: null, endedAt: null, seconds: null };
+  return resultViewOf({ ...nothing, status, answeredAt });
+}
+
+const aboutResults: ReadonlySet<string> = new Set<CallEventType>(["call.answered", "call.ended"]);

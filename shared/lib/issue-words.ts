@@ -1,0 +1,68 @@
+import type { $ZodRawIssue } from "zod/v4/core";
+
+/** Names of the types that schemas expect. */
+const types: Record<string, string> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "an array",
+  object: "an object",
+  record: "an object",
+};
+
+/** Returns a schema's finding as a sentence of this project, which begins behind the name of the field. */
+export function wordsOf(issue: $ZodRawIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.input === undefined) return "is required";
+      return `must be ${types[issue.expected] ?? `of the type ${issue.expected}`}`;
+    case "invalid_value": {
+      const values = issue.values.map(String);
+      return values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(", ")}`;
+    }
+    case "too_big":
+      return `must ${boundOf(issue.origin, issue.inclusive, "at most", "less than")} ${issue.maximum}${unitOf(issue.origin)}`;
+    case "too_small":
+      return `must ${boundOf(issue.origin, issue.inclusive, "at least", "more than")} ${issue.minimum}${unitOf(issue.origin)}`;
+    case "invalid_format":
+      return formatWords(issue.format, issue.pattern);
+    case "unrecognized_keys":
+      return `must not have ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
+    case "not_multiple_of":
+      return `must be a multiple of ${issue.divisor}`;
+    case "invalid_key":
+      return "must not have such a key";
+    case "invalid_union":
+    case "invalid_element":
+    case "custom":
+      return "is of none of the forms that it may have";
+  }
+}
+
+/** Units of what is counted; a number is not. */
+const units: Record<string, string> = { string: " characters", array: " entries", map: " entries" };
+const unitOf = (origin: string) => units[origin] ?? "";
+
+function boundOf(
+  origin: string,
+  isInclusive: boolean | undefined,
+  inclusive: string,
+  exclusive: string,
+): string {
+  const verb = origin === "string" || origin in units ? "have" : "be";
+  return `${verb} ${isInclusive === false ? exclusive : inclusive}`;
+}
+
+function formatWords(format: string, pattern: string | undefined): string {
+  switch (format) {
+    case "datetime":
+      return "must be a time such as 2026-11-21T09:00:00Z";
+    case "date":
+      return "must be a date such as 2026-11-21";
+    case "url":
+      return "must be a URL";
+    default:
+      return pattern === undefined ? "is malformed" : `must match ${pattern}`;
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Permitted fields of a log line: ids, codes and counts. The type is closed, so that a number, a name, a
+ * context value or a token has no field to go into.
+ */
+export interface LogFields {
+  call_id?: string;
+  request_id?: string;
+  client?: string;
+  token_id?: string;
+  agent_id?: string;
+  provider?: string;
+  /** The state written to the ledger. */
+  state?: string;
+  reason?: string;
+  /** The provider's or the platform's code. */
+  code?: string;
+  /** Status of a placed call's result. */
+  result?: string;
+  attempt?: number;
+  ms?: number;
+  count?: number;
+  status?: number;
+  /** True for a repeated request under an Idempotency-Key. */
+  replayed?: boolean;
+  /** Due time of a row, ISO 8601. */
+  due_at?: string;
+  /** Name of the circuit breaker of an account, a route, an agent or a receiver of events. */
+  breaker?: string;
+  /** Name of a zone, in an event that concerns the zone and no call. */
+  time_zone?: string;
+  message_kind?: string;
+  /** Id of an event that was told or not. */
+  event_id?: string;
+  /** Name of a receiver of events: a client, or `*`. */
+  receiver?: string;
+  /** Description of a wrong setting or callback in our own words; never its value. */
+  problem?: string;
+  /** An error's class and place, not its message, which may quote what it was given. */
+  error?: string;
+}
+
+/** `alarm` marks events that a person must act on. */
+export type LogLevel = "info" | "warning" | "alarm";
+
+/** Writes one wide event, such as `call.dialed`. */
+export type Log = (level: LogLevel, event: string, fields: LogFields) => void;
+
+/** Writes one line of JSON per event to the console, which the platform collects. */
+export const consoleLog: Log = (...event) => console.log(lineOf(...event));
+
+/** Writes like `consoleLog`, but alarms as errors: Cloudflare gathers a Worker's errors as issues and notifies of them. */
+export const workerLog: Log = (level, ...event) => {
+  const line = lineOf(level, ...event);
+  if (level === "alarm") console.error(line);
+  else console.log(line);
+};
+
+function lineOf(level: LogLevel, event: string, fields: LogFields): string {
+  return JSON.stringify({ time: new Date().toISOString(), level, event, ...fields });
+}
+
+/** Returns the loggable part of an error: its class and where it was thrown. */
+export function errorForLog(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const place = /\bat (?:async )?([\w.$<>]+) /.exec(error.stack?.replace(error.message, "") ?? "");
+  return place?.[1] === undefined ? error.name : `${error.name} in ${place[1]}`;
+}

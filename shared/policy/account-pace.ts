@@ -1,0 +1,24 @@
+import type { DocumentKey, DocumentsRead } from "../ports/documents.ts";
+import type { Pace } from "../telephony/rate.ts";
+
+/** Maximum time from a claim to the expected permit: a call whose permit lies further ahead waits in the ledger. */
+export const claimAheadMsMax = 5_000;
+
+export function paceKeyOf(account: string): DocumentKey<"pace"> {
+  return { kind: "pace", key: account };
+}
+
+/**
+ * Earliest time at which a request of the account may leave after `others` that leave from now on, by the pace as
+ * read; in milliseconds since the epoch.
+ */
+export function nextPermitAt(
+  account: string,
+  pace: Pace,
+  documents: DocumentsRead,
+  now: number,
+  others = 0,
+): number {
+  const arrivalUs = Math.max(now * 1000, documents.get("pace", account)?.value.arrivalUs ?? 0);
+  return (arrivalUs + (others + 1 - pace.burst) * pace.intervalUs) / 1000;
+}

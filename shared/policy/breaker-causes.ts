@@ -1,0 +1,61 @@
+import type { BreakerCause } from "../ports/document-kinds.ts";
+import { minuteMs } from "../lib/units.ts";
+
+interface CauseFacts {
+  /** Time from opening to the first probe, and then between probes; the last one repeats. Milliseconds. */
+  intervalsMs: readonly number[];
+  /** True if any answer about a call closes it. Otherwise only a placed call does. */
+  isEndedByAnswer: boolean;
+  /** True if it closes by degrees: one call at a time at first, and twice as many after each success. */
+  isHalfOpened: boolean;
+}
+
+const seconds = (...counts: number[]) => counts.map((count) => count * 1000);
+
+/**
+ * The causes that open a circuit breaker, and the times of its probes. The table is the whole rule; circuit-breaker.ts
+ * knows none of it by heart.
+ */
+export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
+  /** Unanswered requests: five in a row, or half of the last twenty. */
+  silence: {
+    intervalsMs: seconds(5, 10, 15, 30, 60, 120),
+    isEndedByAnswer: true,
+    isHalfOpened: false,
+  },
+  /** One 429. `Retry-After` counts instead of the interval. Half-open, as some calls may go where all may not. */
+  busy: { intervalsMs: seconds(1, 2, 4, 8, 10), isEndedByAnswer: true, isHalfOpened: true },
+  /** The account has as many calls at once as it may. */
+  full: { intervalsMs: seconds(1, 2, 4, 8, 10), isEndedByAnswer: false, isHalfOpened: true },
+  /** The provider refuses the account: one answer. */
+  account_refused: {
+    intervalsMs: seconds(60, 120, 240, 480, 900),
+    isEndedByAnswer: false,
+    isHalfOpened: false,
+  },
+  /** The provider refuses a part of the agent's route: one answer. */
+  agent_refused: {
+    intervalsMs: seconds(60, 120, 240, 480, 900),
+    isEndedByAnswer: false,
+    isHalfOpened: false,
+  },
+  /** Twenty equal refusals of different numbers: one call at a time, so that a bad list delays itself alone. */
+  calls_refused: { intervalsMs: seconds(8), isEndedByAnswer: false, isHalfOpened: false },
+  /** A receiver of events fails: its events wait in the ledger. */
+  receiver: {
+    intervalsMs: seconds(60, 120, 240, 480, 900),
+    isEndedByAnswer: true,
+    isHalfOpened: false,
+  },
+};
+
+/** Maximum time for which a provider's `Retry-After` is believed, in milliseconds. */
+export const retryAfterMsMax = 15 * minuteMs;
+
+/** Returns the interval that follows one of `intervalMs`. */
+export function nextIntervalMs(cause: BreakerCause, intervalMs: number): number {
+  const { intervalsMs } = causes[cause];
+  return (
+    intervalsMs.find((one) => one > intervalMs) ?? Math.max(intervalMs, intervalsMs.at(-1) ?? 0)
+  );
+}

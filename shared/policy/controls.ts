@@ -1,0 +1,154 @@
+import { createHmac } from "node:crypto";
+import type { Call } from "../calls/call-request.ts";
+import { indexOf, requestIdOf } from "../calls/ids.ts";
+import { hasIndex } from "../calls/index-set.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/documents.ts";
+import type { Route } from "../calls/route.ts";
+import type { CancellationOrder, ValueOf } from "../ports/document-kinds.ts";
+
+/** The target of a pause: an agent's calls, or those of an account of the dial plan's `providers`. */
+export type Pausable = ValueOf<"pause">["of"];
+/** The target of a cancellation: the waiting calls of an agent or of a request. */
+export type Cancellable = ValueOf<"cancellation">["of"];
+
+/** Names the document of a pause, such as that of `["agent","agent_sales"]`. */
+export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
+  const name = "agent" in what ? ["agent", what.agent] : ["account", what.account];
+  return { kind: "pause", key: JSON.stringify(name) };
+}
+
+/** Names the document of a cancellation. */
+export function cancellationKeyOf(what: Cancellable): DocumentKey<"cancellation"> {
+  const name = "agent" in what ? ["agent", what.agent] : ["request", what.request];
+  return { kind: "cancellation", key: JSON.stringify(name) };
+}
+
+/**
+ * Names the documents of all cancellations that may end a call: of its agent, its request and its ancestors'
+ * requests.
+ */
+export function cancellationKeysOf({ requestId, ancestors = [], request }: Call) {
+  const requests = [requestId, ...ancestors.map(requestIdOf)];
+  return [
+    cancellationKeyOf({ agent: request.agent_id }),
+    ...requests.map((id) => cancellationKeyOf({ request: id })),
+  ];
+}
+
+/**
+ * Maximum time from an order to the acceptance of a call that it ends, by how the order names the call. Both times are
+ * of clocks that may differ.
+ *
+ * - `request`: the order names the call's own request, so it ends the call whenever it was accepted. A repeat under an
+ *   Idempotency-Key renews the time, and may come a day later.
+ * - `redialed`: the order names the request of a call that this one replaces. Who redials later than 10 s after the order
+ *   means it.
+ * - `agent`: calls posted after the order are not meant, be it a second later.
+ */
+const acceptedAfterMsMax = { request: Infinity, redialed: 10_000, agent: 0 };
+
+/** An order, and how it names calls. */
+export interface GivenOrder {
+  order: CancellationOrder;
+  as: keyof typeof acceptedAfterMsMax;
+}
+
+/** True if an order ends a call: one of its client and index, accepted in time. */
+export function isCovered(
+  { id, client, acceptedAt }: Pick<Call, "id" | "client" | "acceptedAt">,
+  { order, as }: GivenOrder,
+): boolean {
+  return (
+    acceptedAt <= order.at + acceptedAfterMsMax[as] &&
+    (order.client === null || order.client === client) &&
+    (order.indexes === null || hasIndex(order.indexes, indexOf(id)))
+  );
+}
+
+/**
+ * Returns who has cancelled a call, by its agent or a request; undefined if nobody has. A redial is cancelled with the
+ * calls that it replaces.
+ */
+export function cancelledBy(
+  call: Call,
+  documents: DocumentsRead,
+): "operator" | "client" | undefined {
+  const { id, client, acceptedAt, ancestors = [], request } = call;
+  const ordersOn = (what: Cancellable, ofCall: string, as: GivenOrder["as"]) => {
+    const { kind, key } = cancellationKeyOf(what);
+    const { orders = [] } = documents.get(kind, key)?.value ?? {};
+    return orders.filter((order) => isCovered({ id: ofCall, client, acceptedAt }, { order, as }));
+  };
+  const orders = [
+    ...ordersOn({ agent: request.agent_id }, id, "agent"),
+    ...ordersOn({ request: requestIdOf(id) }, id, "request"),
+    ...ancestors.flatMap((one) => ordersOn({ request: requestIdOf(one) }, one, "redialed")),
+  ];
+  if (orders.length === 0) return undefined;
+  return orders.some((order) => order.client === null) ? "operator" : "client";
+}
+
+/** Names the documents of all pauses that may keep calls of an agent along a route waiting. */
+export function pauseKeysOf(agent: string, route: Route | undefined) {
+  const ofAgent = pauseKeyOf({ agent });
+  return route === undefined ? [ofAgent] : [ofAgent, pauseKeyOf({ account: route.provider })];
+}
+
+/** True if a pause keeps calls of an agent along a route waiting. */
+export function isPaused(
+  agent: string,
+  route: Route | undefined,
+  documents: DocumentsRead,
+): boolean {
+  return pauseKeysOf(agent, route).some(({ kind, key }) => documents.get(kind, key) !== undefined);
+}
+
+/**
+ * Names two entries of the do-not-call list that are no numbers: one says that there is a list, the other
+ * that it was made under this HASH_KEY. Under another key every hash differs, and no number on the list would
+ * be recognised.
+ */
+export function listMarks(hashKey: string): { any: string; own: string } {
+  if (lastMarks?.hashKey !== hashKey) {
+    const digest = createHmac("sha256", hashKey).update("do-not-call").digest("hex");
+    lastMarks = { hashKey, marks: { any: "list", own: `list ${digest}` } };
+  }
+  return lastMarks.marks;
+}
+
+/** The last result: every decision on a call asks for it, and a process has one key. */
+let lastMarks: { hashKey: string; marks: { any: string; own: string } } | undefined;
+
+export function doNotCallKeyOf(numberHash: string): DocumentKey<"do-not-call"> {
+  return { kind: "do-not-call", key: numberHash };
+}
+
+/** Names the documents that say whether these hashed numbers are on the do-not-call list. */
+export function doNotCallKeysOf(numberHashes: readonly string[], hashKey: string) {
+  const { any, own } = listMarks(hashKey);
+  return [...numberHashes, any, own].map(doNotCallKeyOf);
+}
+
+/**
+ * True if a hashed number must never be called.
+ *
+ * @param documents the documents named by `doNotCallKeysOf`
+ * @throws if the list was made under another HASH_KEY
+ */
+export function isOnDoNotCallList(
+  numberHash: string,
+  documents: DocumentsRead,
+  hashKey: string,
+): boolean {
+  if (isOfOtherKey(documents, hashKey)) {
+    throw new Error("the do-not-call list was made under another HASH_KEY");
+  }
+  return documents.get("do-not-call", numberHash) !== undefined;
+}
+
+/** True if the do-not-call list was made under another HASH_KEY: then nobody is dialed. */
+export function isOfOtherKey(documents: DocumentsRead, hashKey: string): boolean {
+  const { any, own } = listMarks(hashKey);
+  const has = (key: string) => documents.get("do-not-call", key) !== undefined;
+  return has(any) && !has(own);
+}

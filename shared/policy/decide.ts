@@ -1,0 +1,200 @@
+import type { Call } from "../calls/call-request.ts";
+import type { Decided } from "../calls/transitions.ts";
+import { mayBeCalled } from "../dial-plan/destinations.ts";
+import { expiryOf } from "../dial-plan/dial-plan.ts";
+import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import { accountOf, routeOf } from "../dial-plan/routes.ts";
+import { mayProbe, openBreakers, standingBreakers } from "./breakers.ts";
+import type { DocumentsRead } from "../ports/documents.ts";
+import { cancelledBy, isOnDoNotCallList, isPaused } from "./controls.ts";
+import { accountNameOf, type Route } from "../calls/route.ts";
+import { contextProblem } from "../providers/routes.ts";
+import { claimAheadMsMax, nextPermitAt } from "./account-pace.ts";
+import type { Opening } from "../telephony/calling-hours.ts";
+import type { Schedule } from "../dial-plan/schedule.ts";
+
+/** Wait after a full cap that frees no place in time: longer than any call under way that may yet leave the cap. */
+const overCapMs = 180_000;
+/** Everything that bears on a call that nobody has dialed, as dialers read it or a forecast assumes it. */
+export interface Bearing {
+  plan: DialPlan;
+  schedule: Schedule;
+  hashKey: string;
+  /** Breakers, pauses, cancellations, do-not-call entries and paces that bear on the call. */
+  documents: DocumentsRead;
+  now: number;
+  /** Number of calls that go before this one, by account. */
+  ahead: ReadonlyMap<string, number>;
+  /** Maximum fresh calls of an account that one delivery dials. The account may have a smaller limit of its own. */
+  requestsAtOnce: number;
+  /** Returns the hash of a number; undefined where its do-not-call entry was not read, and counts as absent. */
+  hashOf(number: string): string | undefined;
+}
+
+/** A row that waits, as far as its decision depends on it. */
+interface Waiting {
+  dueAt: number | null;
+  reason: string;
+}
+
+/** Maximum age of a message whose calls may go before those that wait. */
+const freshMsMax = 5_000;
+/** Maximum time from the delivery of a fresh call to its permit. */
+const freshPermitMsMax = 2_000;
+
+/** The action for a call that nobody has dialed. */
+export type WaitingDecision =
+  /** No action now: the row waits for its turn, for a pause or a breaker to end, or for a route. */
+  | { kind: "leave"; because: string }
+  /** The state to write into the row or a new row. */
+  | { kind: "write"; decided: Decided }
+  /** The call is to be claimed and dialed, at this time at the earliest, in milliseconds since the epoch. */
+  | { kind: "dial"; route: Route; dialAt: number };
+
+/**
+ * Decides about a call that nobody has dialed. Dialers do what this function returns; forecasts ask it about times
+ * to come.
+ */
+export function decideWaiting(
+  call: Call,
+  row: Waiting | undefined,
+  known: Bearing,
+): WaitingDecision {
+  const { plan, now } = known;
+  const dialAt = Math.max(now, row?.dueAt ?? 0);
+  const end = endOf(call, dialAt, known);
+  if (end?.state === "EXPIRED") {
+    return { kind: "write", decided: { ...end, reason: expiryReason(row) } };
+  }
+  if (end !== undefined) return { kind: "write", decided: end };
+  const route = routeOf(call.request.agent_id, plan);
+  if (route === undefined) return wait(row, "route_gone", now);
+  const closed = decideByClock(call, route, dialAt, known);
+  if (closed !== undefined) return { kind: "write", decided: closed };
+  const because = waitsFor(call, row, route, known);
+  if (because !== undefined) return wait(row, because, now);
+  // Behind an open breaker a call waits for the next probe's time, just as for its own due time.
+  const of = { client: call.client, agentId: call.request.agent_id };
+  const probeAt = openBreakers(of, route, known.documents).map((breaker) =>
+    mayProbe(breaker, of, now) ? 0 : breaker.value.probeAt,
+  );
+  return { kind: "dial", route, dialAt: Math.max(dialAt, ...probeAt) };
+}
+
+/** Returns what keeps a call from being dialed at `at` by the clock alone: its lifetime, or its calling hours. */
+export function decideByClock(
+  call: Call,
+  route: Route,
+  at: number,
+  { plan, schedule }: Pick<Bearing, "plan" | "schedule">,
+): ReturnType<typeof closedUntil> {
+  const expiresAt = expiryOf(call, plan);
+  if (at >= expiresAt) return { state: "EXPIRED", reason: "expired" };
+  return closedUntil(schedule.opening(call.request, route, at, expiresAt), at);
+}
+
+/** Returns the final state of a call that must end now, whatever is paused, open or paced. */
+export function endOf(call: Call, at: number, known: Bearing): Decided | undefined {
+  const { plan, documents, hashKey, hashOf } = known;
+  const cancelled = cancelledBy(call, documents);
+  if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
+  if (at >= expiryOf(call, plan)) return { state: "EXPIRED", reason: "expired" };
+  if (!mayBeCalled(call.request, plan)) {
+    return { state: "REJECTED", reason: "destination_denied" };
+  }
+  const numberHash = hashOf(call.request.phone_number);
+  if (numberHash !== undefined && isOnDoNotCallList(numberHash, documents, hashKey)) {
+    return { state: "REJECTED", reason: "do_not_call" };
+  }
+  const route = routeOf(call.request.agent_id, plan);
+  // The context was checked when the call was accepted, but the agent may have another route since.
+  if (route !== undefined && contextProblem(call.request, route) !== undefined) {
+    return { state: "REJECTED", reason: "context_not_carried" };
+  }
+  return undefined;
+}
+
+/** Returns why a call that is due must wait, or undefined. */
+export function waitsFor(
+  call: Call,
+  row: Waiting | undefined,
+  route: Route,
+  known: Bearing,
+): string | undefined {
+  const { plan, documents, now, ahead } = known;
+  const of = { client: call.client, agentId: call.request.agent_id };
+  if (isPaused(of.agentId, route, documents)) return "paused";
+  const account = accountNameOf(route);
+  const { pace } = accountOf(route, plan);
+  const permitAt = pace && nextPermitAt(account, pace, documents, now, ahead.get(account));
+  if (row === undefined) return freshWaitsFor(call, { account, route, permitAt }, known);
+  const soon = now + claimAheadMsMax;
+  if (openBreakers(of, route, documents).some((breaker) => !mayProbe(breaker, of, soon))) {
+    return "breaker_open";
+  }
+  return permitAt !== undefined && permitAt > soon ? "pace" : undefined;
+}
+
+/**
+ * Returns why a fresh call waits for its turn. It goes at once where its account answers quickly and has room, so that it
+ * overtakes nobody.
+ */
+function freshWaitsFor(
+  { client, request, acceptedAt }: Call,
+  { account, route, permitAt }: { account: string; route: Route; permitAt: number | undefined },
+  { plan, documents, now, ahead, requestsAtOnce }: Bearing,
+): string | undefined {
+  const of = { client, agentId: request.agent_id };
+  if (standingBreakers(of, route, documents).length > 0) return "breaker_open";
+  const { quick = false, busy = false } = documents.get("account", account)?.value ?? {};
+  if (!quick || busy || now - acceptedAt > freshMsMax) return "turn";
+  if (permitAt !== undefined && permitAt > now + freshPermitMsMax) return "pace";
+  const { concurrency = requestsAtOnce } = accountOf(route, plan);
+  const most = Math.min(concurrency, requestsAtOnce);
+  return (ahead.get(account) ?? 0) >= most ? "turn" : undefined;
+}
+
+/** Leaves a row unchanged, so that it keeps its place. A fresh call is written WAITING, due now. */
+function wait(row: Waiting | undefined, reason: string, now: number): WaitingDecision {
+  if (row !== undefined) return { kind: "leave", because: reason };
+  return { kind: "write", decided: { state: "WAITING", reason, dueAt: now } };
+}
+
+/**
+ * Decides a call outside its calling hours: it waits until they open, or ends where they never open in its
+ * lifetime.
+ */
+export function closedUntil(
+  opening: Opening,
+  now: number,
+): Extract<Decided, { state: "WAITING" }> | { state: "EXPIRED"; reason: string } | undefined {
+  if (opening.at === undefined) return { state: "EXPIRED", reason: `hours:${opening.closedBy}` };
+  if (opening.at <= now) return undefined;
+  const reason = `hours:${opening.closedBy ?? ""}`;
+  return { state: "WAITING", reason, dueAt: Math.ceil(opening.at) };
+}
+
+/**
+ * Returns why a call expires: `max_calls` where the caps of its number kept it waiting last.
+ *
+ * @param row as read; undefined: the call has none
+ */
+export function expiryReason(row: { reason: string } | undefined): "max_calls" | "expired" {
+  return row?.reason === "max_calls" ? "max_calls" : "expired";
+}
+
+/**
+ * Decides a call whose number has been called as often as its caps allow: it waits until the number is free. Where
+ * that lies beyond its lifetime, it waits once for a call under way that may yet leave the cap, and then expires.
+ *
+ * @param free time at which the number is free, in milliseconds since the epoch
+ * @param reason that of the row, as read
+ */
+export function overCap(
+  free: number,
+  { now, expiresAt, reason }: { now: number; expiresAt: number; reason: string | undefined },
+): Extract<Decided, { state: "WAITING" }> | { state: "EXPIRED"; reason: string } {
+  if (free < expiresAt) return { state: "WAITING", reason: "max_calls", dueAt: free };
+  if (reason === "max_calls") return { state: "EXPIRED", reason: "max_calls" };
+  return { state: "WAITING", reason: "max_calls", dueAt: Math.min(now + overCapMs, expiresAt) };
+}

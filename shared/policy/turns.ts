@@ -1,0 +1,91 @@
+/** Items that wait in backlogs, served round robin over clients, then over a client's agents. */
+export interface Turns<Item> {
+  /** Adds items behind those of their backlog, which is named by `backlogOf`. */
+  add(backlog: string, items: readonly Item[]): void;
+  /** Removes the item whose turn it is, with its client and backlog; undefined: none is left. */
+  next(): { client: string; backlog: string; item: Item } | undefined;
+}
+
+/** The client that was served last, and each client's agent. */
+export interface Served {
+  client: string;
+  agents: Map<string, string>;
+}
+
+export function copyOfServed({ client, agents }: Served): Served {
+  return { client, agents: new Map(agents) };
+}
+
+/**
+ * Decides whose turn it is, for dispatchers and forecasts alike.
+ *
+ * @param served the turns go on behind it, and change it
+ */
+export function createTurns<Item>(served: Served): Turns<Item> {
+  /** The agents with waiting items of each client, in order. */
+  const clients = new Map<string, string[]>();
+  /** The clients with waiting items, in order. */
+  const names: string[] = [];
+  const waiting = new Map<string, { items: Item[]; taken: number }>();
+
+  return {
+    add(backlog, items) {
+      if (items.length === 0) return;
+      const known = waiting.get(backlog);
+      if (known !== undefined) {
+        known.items.push(...items);
+        return;
+      }
+      waiting.set(backlog, { items: [...items], taken: 0 });
+      const [client, agent] = namesIn(backlog);
+      const agents = clients.get(client) ?? [];
+      if (agents.length === 0) {
+        clients.set(client, agents);
+        names.splice(countUpTo(names, client), 0, client);
+      }
+      agents.splice(countUpTo(agents, agent), 0, agent);
+    },
+    next() {
+      const turn = countUpTo(names, served.client) % Math.max(1, names.length);
+      const client = names[turn];
+      const agents = client === undefined ? undefined : clients.get(client);
+      if (client === undefined || agents === undefined) return undefined;
+      const agentTurn = countUpTo(agents, served.agents.get(client) ?? "") % agents.length;
+      const agent = agents[agentTurn] ?? "";
+      const backlog = JSON.stringify([client, agent]);
+      const queue = waiting.get(backlog);
+      const item = queue?.items[queue.taken];
+      if (queue === undefined || item === undefined) return undefined;
+      served.client = client;
+      served.agents.delete(client); // the map's last entries are those of the latest turns
+      served.agents.set(client, agent);
+      queue.taken += 1;
+      if (queue.taken === queue.items.length) {
+        waiting.delete(backlog);
+        agents.splice(agentTurn, 1);
+        if (agents.length === 0) {
+          clients.delete(client);
+          names.splice(turn, 1);
+        }
+      }
+      return { client, backlog, item };
+    },
+  };
+}
+
+/** Returns the client and the agent of a backlog's name. */
+function namesIn(backlog: string): [client: string, agent: string] {
+  const [client = "", agent = ""]: string[] = JSON.parse(backlog);
+  return [client, agent];
+}
+
+/** Returns how many of the sorted names are not greater than `name`. */
+function countUpTo(names: readonly string[], name: string): number {
+  let [low, high] = [0, names.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((names[middle] ?? "") <= name) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,90 @@
+import { type Call, storedCallRequestSchema } from "../calls/call-request.ts";
+import { callIdOf, indexOf } from "../calls/ids.ts";
+import { settlementSchema } from "../calls/transitions.ts";
+import * as z from "../lib/zod.ts";
+
+/** Maximum calls of a message that are dialed by its delivery. */
+export const messageCallsMax = 25;
+/** Maximum rows of a dispatch, which are named and not carried. */
+export const dispatchRowsMax = 100;
+
+const callsSchema = z.strictObject({
+  kind: z.literal("calls"),
+  requestId: z.string(),
+  client: z.string(),
+  /** Milliseconds since the epoch. */
+  acceptedAt: z.number(),
+  /** Number of calls of the request. Absent: the message has all of them. */
+  batchCalls: z.optional(z.number()),
+  /** Present for a redial: ids of the calls that it replaces, the first one first. */
+  ancestors: z.optional(z.array(z.string())),
+  calls: z
+    .array(z.strictObject({ index: z.number(), request: storedCallRequestSchema }))
+    .check(z.minLength(1)),
+});
+
+export type CallsMessage = z.infer<typeof callsSchema>;
+
+/** A request as it was accepted (`requestMessage`), read as a message of all its calls. */
+const requestSchema = z.pipe(
+  z.strictObject({
+    kind: z.literal("request"),
+    requestId: z.string(),
+    client: z.string(),
+    acceptedAt: z.number(),
+    requests: z.array(storedCallRequestSchema).check(z.minLength(1)),
+  }),
+  z.transform(({ requests, ...request }): CallsMessage => ({
+    ...request,
+    kind: "calls",
+    calls: requests.map((one, index) => ({ index, request: one })),
+  })),
+);
+
+/**
+ * Messages of the queue. They are hints, and the ledger's row is authoritative: once a row exists, losing or
+ * doubling a message changes nothing. The schema is strict, so that a field this version does not know (of a
+ * newer API deployed before its dialer) makes the message wait instead of being dropped from it.
+ */
+export const messageSchema = z.discriminatedUnion("kind", [
+  requestSchema,
+  /** A redial, or up to 25 calls of a request. */
+  callsSchema,
+  /** Up to 100 rows whose turn it is, in the order of their turns, each with the account that has room for it. */
+  z.strictObject({
+    kind: z.literal("dispatch"),
+    rows: z.array(z.strictObject({ id: z.string(), account: z.string() })).check(z.minLength(1)),
+  }),
+  /** A settlement that the ledger did not accept at the time. */
+  z.strictObject({ kind: z.literal("outcome"), settlement: settlementSchema }),
+]);
+
+export type Message = z.infer<typeof messageSchema>;
+
+/** Returns the calls of a message, each with its id. */
+export function callsOf({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
+  const { ancestors, calls, batchCalls = calls.length } = message;
+  return calls.map(({ index, request }) => ({
+    id: callIdOf(requestId, index),
+    requestId,
+    batchCalls,
+    client,
+    acceptedAt,
+    request,
+    ...(ancestors === undefined ? {} : { ancestors }),
+  }));
+}
+
+/** Composes the message that carries these calls of one request. */
+export function messageOf(calls: readonly [Call, ...Call[]]): CallsMessage {
+  const [{ requestId, batchCalls, client, acceptedAt, ancestors }] = calls;
+  return {
+    kind: "calls",
+    requestId,
+    client,
+    acceptedAt,
+    ...(batchCalls === calls.length ? {} : { batchCalls }),
+    ...(ancestors === undefined ? {} : { ancestors }),
+    calls: calls.map(({ id, request }) => ({ index: indexOf(id), request })),
+  };
+}

@@ -1,0 +1,40 @@
+import type { Kind, ValueOf } from "./document-kinds.ts";
+import type { DocumentKey, Documents, StoredDocument } from "./documents.ts";
+
+const triesMax = 3;
+
+/** Other writes of a document came first each time. */
+export class ConflictError extends Error {}
+
+/** A change of one document. */
+interface DocumentEdit<K extends Kind> {
+  name: DocumentKey<K>;
+  /** Returns what is to stand, or undefined to leave the document as it is. It is called again after another's write. */
+  change(
+    standing: ValueOf<K> | undefined,
+  ): Pick<StoredDocument<K>, "value" | "expiresAt"> | undefined;
+}
+
+/**
+ * Reads a document, changes it, and writes it over the version that was read; three times at most, as other processes may
+ * write it meanwhile. A document that is written as it was has a fresh version: a removal of it whose answer was lost may be
+ * under way still.
+ *
+ * @returns the values before and after; `after` is undefined where the document was left
+ * @throws ConflictError if other writes came first each time
+ */
+export async function changeDocument<K extends Kind>(
+  { name, change }: DocumentEdit<K>,
+  { documents, random }: { documents: Documents; random: { version(): string } },
+): Promise<{ before: ValueOf<K> | undefined; after: ValueOf<K> | undefined }> {
+  for (let tries = 0; tries < triesMax; tries++) {
+    const standing = (await documents.read([name])).get(name.kind, name.key);
+    const before = standing?.value;
+    const changed = change(before);
+    if (changed === undefined) return { before, after: undefined };
+    const next = { ...name, ...changed, version: random.version() };
+    const [isWritten] = await documents.write([{ next, seen: standing?.version ?? null }]);
+    if (isWritten === true) return { before, after: changed.value };
+  }
+  throw new ConflictError("a document was changed by others each time");
+}

@@ -1,0 +1,75 @@
+import type { Pace } from "../telephony/rate.ts";
+import type { Kind, ValueOf } from "./document-kinds.ts";
+
+/** Name of a document: its kind, and its key within the kind. */
+export interface DocumentKey<K extends Kind = Kind> {
+  kind: K;
+  key: string;
+}
+
+export interface StoredDocument<K extends Kind = Kind> extends DocumentKey<K> {
+  /** Random, fresh with every write. */
+  version: string;
+  value: ValueOf<K>;
+  /** Milliseconds since the epoch, from which on the document reads as absent. Null: never. */
+  expiresAt: number | null;
+}
+
+/** A document to be removed. */
+interface Removal extends DocumentKey {
+  /** The version that was read. */
+  seen: string;
+}
+
+export interface DocumentChange<K extends Kind = Kind> {
+  next: StoredDocument<K>;
+  /** The version that was read. Null: the document was absent or expired. */
+  seen: string | null;
+}
+
+/** Documents as read, by kind and key. */
+export interface DocumentsRead {
+  get<K extends Kind>(kind: K, key: string): StoredDocument<K> | undefined;
+}
+
+/**
+ * All small data other than calls: keys, breakers, pauses, caps, paces. A document is written only
+ * while the version that was read still stands. No document is changed by two methods, except that `write`
+ * also resets counts; every method renews the version.
+ */
+export interface Documents {
+  read(keys: readonly DocumentKey[]): Promise<DocumentsRead>;
+  /**
+   * Writes documents. The results follow the order of the changes. True: the document stands as requested, by
+   * this write or an earlier one of the same version.
+   */
+  write(changes: readonly DocumentChange[]): Promise<boolean[]>;
+  /** Adds to the counters of a document, which is created if absent. Resolves to the new counters. */
+  add<K extends "failures" | "counts">(
+    document: DocumentKey<K>,
+    counters: Record<string, number>,
+    expiresAt: number,
+  ): Promise<Record<string, number>>;
+  /** Lists documents of a listed kind in the order of their keys, starting behind `after`. */
+  list<K extends Kind>(
+    kind: K,
+    query: { after?: string | undefined; limit: number; descending?: boolean },
+  ): Promise<StoredDocument<K>[]>;
+  /**
+   * Removes documents, each only while the version that was read stands: a removal whose answer was lost may land later,
+   * after the document was put back.
+   */
+  remove(removals: readonly Removal[]): Promise<void>;
+  /**
+   * Takes up to `count` permits of a pace. Resolves to their times, none before `notBefore` and none after
+   * `notAfter`, in milliseconds since the epoch, earliest first. Each permit goes to one caller.
+   */
+  takePermits(
+    document: DocumentKey<"pace">,
+    pace: Pace,
+    count: number,
+    window: { notBefore: number; notAfter: number },
+  ): Promise<number[]>;
+  /** Deletes some of the expired documents. Does nothing if the engine deletes them by itself. */
+  purge(): Promise<void>;
+}

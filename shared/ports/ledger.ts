@@ -1,0 +1,95 @@
+import type { CallRow, DialingOf } from "../calls/call-row.ts";
+import type { CallState } from "../calls/states.ts";
+
+/** One write of a row: `next` is written while the row's version is still `seen`. Null: while there is no row. */
+export interface Change {
+  next: CallRow;
+  seen: string | null;
+}
+
+/** A position in the order in which rows of a backlog are dispatched. */
+export interface DuePlace {
+  dueAt: number;
+  id: string;
+}
+
+/** Compares two rows of a backlog by the order in which they go. */
+export function comparePlaces(one: DuePlace, other: DuePlace): number {
+  return one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
+}
+
+/** A call under way, with what it counts for. `dueAt`: the time at which its claim lapses. */
+export interface DialingCall extends DuePlace, DialingOf {}
+
+/** A row that was read without its call's context. It has no version, as writing it would lose the context. */
+type RowWithoutContext = Omit<CallRow, "version">;
+
+/** Rows of a list, newest first. */
+export interface Page {
+  rows: CallRow[];
+  /** Number of rows skipped because only a later version of this code can read them. */
+  unreadable: number;
+  /** Cursor of the next page, to be passed as `before`; absent on the last page. */
+  next?: string | undefined;
+}
+
+export type ListOf =
+  | { state: CallState }
+  | { requestId: string }
+  | { numberHash: string }
+  /** Every call. */
+  | { all: true };
+
+/**
+ * The store of every call that waits or was tried. A row is written only while the version that was read
+ * still stands, so the conditions are decided by transitions.ts alone and no adapter knows them. A repeated
+ * write carries the same version. A thrown error means that any part may or may not have taken effect.
+ */
+export interface CallLedger {
+  /**
+   * Reads the rows of those ids that have one. `unreadable` holds the ids of rows that only a later version
+   * of this code can read.
+   */
+  read(ids: readonly string[]): Promise<{ rows: Map<string, CallRow>; unreadable: Set<string> }>;
+  /** Reads rows like `read`, but without the contexts of their calls, which are most of a row. */
+  readWithoutContext(
+    ids: readonly string[],
+  ): Promise<{ rows: Map<string, RowWithoutContext>; unreadable: Set<string> }>;
+  /** Reads at most `limit` calls under way (DIALING), in any order. */
+  dialing(limit: number): Promise<DialingCall[]>;
+  /**
+   * Writes rows. The results follow the order of the changes. True: the row stands as `next`, by this write
+   * or by an earlier one of the same version. False: another write came first, or this write did not take
+   * effect. Two changes of one id are two writes.
+   */
+  write(changes: readonly Change[]): Promise<boolean[]>;
+  /**
+   * Reads, for each backlog, the first `each` rows behind `after` with `dueAt` ≤ `until`, ordered by `dueAt`,
+   * then id. `each` is at most 20,000: an adapter may have to return a backlog's rows in one value.
+   *
+   * @param query `of` events: the lists are those of the rows' `tellTo`, and the times those of their `tellAt`
+   */
+  due(query: {
+    of?: "calls" | "events";
+    backlogs: readonly { key: string; after?: DuePlace | undefined }[];
+    until: number;
+    each: number;
+  }): Promise<DuePlace[][]>;
+  /**
+   * Lists calls by id, newest first, below `before`. Returns at most `limit` rows, and fewer if many had to
+   * be skipped: then `next` still says where the next page begins.
+   */
+  list(query: ListOf & { before?: string | undefined; limit: number }): Promise<Page>;
+  /**
+   * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, behind `after`;
+   * those with an event to tell only if they were accepted `untoldKeptMs` earlier. An adapter whose engine deletes rows by
+   * itself lists only unresolved ones, which must be logged.
+   */
+  ended(query: {
+    before: number;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<{ rows: { id: string; state: CallState }[]; next?: string | undefined }>;
+  /** Deletes the rows of those ids. */
+  purge(ids: readonly string[]): Promise<void>;
+}

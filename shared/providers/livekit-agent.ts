@@ -1,0 +1,95 @@
+import type { Send } from "../lib/http-client.ts";
+import * as z from "../lib/zod.ts";
+import { idText } from "./define-provider.ts";
+import { ask } from "./provider-http.ts";
+import type { DialOutcome } from "./provider.ts";
+
+/** Waits before each look for the agent, in milliseconds. A worker that is there takes a job within some ms. */
+const agentWaitsMs = [0, 250, 500, 750, 1000, 1500];
+
+/** Maximum time for the look at the agent. */
+const agentSecondsMax = 5;
+
+export const roomSchema = () =>
+  z.object({
+    participants: z._default(
+      z.array(
+        z.object({
+          sid: idText,
+          identity: z.string(),
+          kind: z.optional(z.union([z.string(), z.number()])),
+          attributes: z.optional(z.record(z.string(), z.string())),
+        }),
+      ),
+      [],
+    ),
+  });
+
+const dispatchesSchema = () =>
+  z.array(
+    z.object({
+      state: z.nullish(
+        z.object({
+          jobs: z._default(
+            z.array(
+              z.object({
+                state: z.nullish(
+                  z.object({ status: z.optional(z.union([z.string(), z.number()])) }),
+                ),
+              }),
+            ),
+            [],
+          ),
+        }),
+      ),
+    }),
+  );
+
+const listSchema = () =>
+  z.object({
+    agent_dispatches: z.optional(dispatchesSchema()),
+    agentDispatches: z.optional(dispatchesSchema()),
+  });
+
+/** Statuses of a job that an agent has taken. It may be without one, as JS_PENDING is the default. */
+const underWay = new Set<unknown>([undefined, 0, 1, "JS_PENDING", "JS_RUNNING"]);
+
+/** Kinds of a participant that is an agent (livekit/protocol, livekit_models.proto). */
+const agentKinds = new Set<unknown>(["AGENT", 4]);
+
+/** Returns the outcome if no agent came to the room in time, undefined if one did. */
+export async function agentAbsent(
+  send: Send,
+  baseUrl: string,
+  headers: Record<string, string>,
+  room: string,
+  timeoutSeconds: number,
+): Promise<DialOutcome | undefined> {
+  const endsAt = performance.now() + Math.min(timeoutSeconds, agentSecondsMax) * 1000;
+  const list = (method: string) =>
+    ask(
+      send,
+      `${baseUrl}/twirp/livekit.${method}`,
+      { headers, json: { room } },
+      Math.max(endsAt - performance.now(), 1) / 1000,
+    );
+  let isSeen = false;
+  for (const waitMs of agentWaitsMs) {
+    if (performance.now() + waitMs >= endsAt) break;
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    try {
+      const listed = z.built(listSchema).parse(await list("AgentDispatchService/ListDispatch"));
+      const dispatches = listed.agent_dispatches ?? listed.agentDispatches ?? [];
+      const jobs = dispatches.flatMap(({ state }) => state?.jobs ?? []);
+      if (jobs.some(({ state }) => underWay.has(state?.status))) return undefined;
+      const inRoom = z.built(roomSchema).parse(await list("RoomService/ListParticipants"));
+      if (inRoom.participants.some(({ kind }) => agentKinds.has(kind))) return undefined;
+      isSeen = true;
+    } catch {
+      isSeen = false; // the next look may succeed; a last one that failed says nothing
+    }
+  }
+  return isSeen
+    ? { kind: "route_refused", code: "agent_absent" }
+    : { kind: "not_placed", code: "agent_unseen" };
+}

@@ -1,0 +1,202 @@
+import type { ResultStatus } from "../calls/call-result.ts";
+import * as z from "../lib/zod.ts";
+import type { PlacedCall, ReadResult } from "./provider.ts";
+import { AnswerTooLong, ask, tableOf } from "./provider-http.ts";
+import type { Send } from "../lib/http-client.ts";
+
+/**
+ * Fields of a record that a result needs and a look-up does not: a value of another kind counts as absent, so
+ * that it neither keeps a call from being found nor a list from being read.
+ */
+export const optionalText = () => z.catch(z.nullish(z.string()), null);
+export const optionalNumber = () => z.catch(z.nullish(z.number()), null);
+
+/** A provider's words for what became of a call, and our statuses. */
+export type Words = ReadonlyMap<string, ResultStatus>;
+
+/**
+ * Makes a type's table: each row is a status and the provider's words for it, parted by spaces. Words of
+ * `unknown` do not tell whether anybody answered: the record's answer or length does. Words that a provider
+ * does not list as never answered may not stand under `failed`.
+ */
+export function wordsOf(...rows: [ResultStatus, string][]): Words {
+  return tableOf(...rows);
+}
+
+/** Makes a type's table of answerers: its words for a person, and those for a machine, parted by spaces. */
+export function answerersOf(people: string, machines: string): ReadonlyMap<string, boolean> {
+  return tableOf([true, people], [false, machines]);
+}
+
+/** A time in milliseconds since the epoch, or in the form of ISO 8601 or RFC 2822. */
+type Time = number | string | null | undefined;
+
+/** The facts of a provider's record. */
+interface Facts {
+  word?: string | null | undefined;
+  /** True if a person answered, false if a machine did; absent unless the provider says. */
+  human?: boolean | null | undefined;
+  /** True if somebody or something answered, where a record tells so without a time. */
+  isAnswered?: boolean;
+  answeredAt?: Time;
+  endedAt?: Time;
+  /** Length of the conversation. Default: from the answer to the end. */
+  seconds?: number | string | null | undefined;
+}
+
+/**
+ * Returns what a record says. A word that the table lacks is not repeated, as it may be any text: such a call
+ * was completed if its record shows an answer or a length, and is unknown otherwise. A call that nobody
+ * answered has no times but its end.
+ */
+export function resultOf(words: Words, facts: Facts): ReadResult {
+  const { word, human = null } = facts;
+  const listed = words.get(word ?? "");
+  const answeredAt = timeOf(facts.answeredAt);
+  const endedAt = timeOf(facts.endedAt);
+  const lasted = answeredAt === null || endedAt === null ? null : (endedAt - answeredAt) / 1000;
+  const seconds = secondsOf(facts.seconds) ?? secondsOf(lasted);
+  if (listed === "live") {
+    const answered = facts.isAnswered === true ? { answered: true } : {};
+    return { ...nothing, status: "live", answeredAt, ...answered };
+  }
+  const shown = facts.isAnswered === true || answeredAt !== null || (seconds ?? 0) > 0;
+  const meant = listed ?? "unknown";
+  const told = meant === "unknown" && shown ? "completed" : meant;
+  const status = told === "completed" && human === false ? "voicemail" : told;
+  const isAnswered = status === "completed" || status === "voicemail";
+  return {
+    status,
+    human: isAnswered ? (status === "voicemail" ? false : human) : null,
+    word: listed === undefined ? null : (word ?? null),
+    answeredAt: isAnswered ? answeredAt : null,
+    endedAt,
+    seconds: isAnswered ? seconds : null,
+    ...(listed === undefined && word ? { unlisted: true } : {}),
+  };
+}
+
+const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+
+/** 2020 to 2100. What is outside of it is no time of a call, and may be a number of another kind. */
+const timeMin = /* @__PURE__ */ Date.UTC(2020);
+const timeMax = /* @__PURE__ */ Date.UTC(2100);
+/** A week, which no call lasts. */
+const secondsMax = 604_800;
+
+function timeOf(value: Time): number | null {
+  const time = Math.round(typeof value === "string" ? Date.parse(value) : (value ?? Number.NaN));
+  return time >= timeMin && time <= timeMax ? time : null;
+}
+
+function secondsOf(value: Facts["seconds"]): number | null {
+  if (value === null || value === undefined || value === "") return null;
+  const seconds = Math.round(Number(value));
+  return seconds >= 0 && seconds <= secondsMax ? seconds : null;
+}
+
+/** A type's record of a call. */
+export interface RecordType<Row> {
+  schema: () => z.ZodMiniType<Row>;
+  /** Returns what a record repeats of ours: `call_id` and `attempt`, as far as it does. */
+  ownIn?(row: Row): Record<string, unknown> | null | undefined;
+  resultOf(row: Row): ReadResult;
+}
+
+/**
+ * Reads the record of one call.
+ *
+ * @returns undefined if there is none, or if it is another call's or another attempt's
+ * @throws if the provider could not be asked
+ */
+export async function readRecord<Row>(
+  send: Send,
+  url: string,
+  headers: Record<string, string>,
+  placed: PlacedCall,
+  { schema, ownIn, resultOf: told }: RecordType<Row>,
+): Promise<ReadResult | undefined> {
+  const answer = await ask(send, url, { headers, isById: true });
+  if (answer === undefined) return undefined;
+  const row = z.built(schema).parse(answer);
+  return isOfAnother(ownIn?.(row), placed) ? undefined : told(row);
+}
+
+/** True if a record carries the id of another call of ours, or another attempt. */
+export function isOfAnother(
+  metadata: Record<string, unknown> | null | undefined,
+  { id, attempt }: PlacedCall,
+): boolean {
+  const { call_id = id, attempt: carried = String(attempt) } = metadata ?? {};
+  return call_id !== id || carried !== String(attempt);
+}
+
+/** The provider's address of an account, and what every request to it carries. */
+interface Api {
+  url: string;
+  headers: Record<string, string>;
+}
+
+/** Makes an adapter's `readResult` of a record that is read at a path and the provider's id. */
+export function recordReader<Route, Row>(
+  send: Send,
+  apiOf: (route: Route) => Api,
+  path: string,
+  record: RecordType<Row>,
+) {
+  return (placed: PlacedCall, route: Route): Promise<ReadResult | undefined> => {
+    const { url, headers } = apiOf(route);
+    const address = url + path + encodeURIComponent(placed.providerCallId);
+    return readRecord(send, address, headers, placed, record);
+  };
+}
+
+type Next = string | null | undefined;
+
+/** A type's list of calls. */
+interface ListType<Row> {
+  /** Maximum rows of a page. */
+  rowsMax: number;
+  /** Returns the end of a page's address, and its filters if they are posted. `next` is that of the page before. */
+  ask(from: number, limit: number, next: string | undefined): { path: string; json?: unknown };
+  read(answer: unknown, limit: number): { rows: Row[]; next?: Next };
+  idOf(row: Row): string;
+  /** Returns undefined if the row does not tell enough. */
+  resultOf(row: Row): ReadResult | undefined;
+}
+
+/** Maximum requests for the pages of one list. */
+const pagesMax = 5;
+
+/**
+ * Makes an adapter's `listResults`. A page that exceeds 4 MiB is asked for again with a quarter of its rows. What is
+ * beyond the fifth page is left out.
+ */
+export function listReader<Route, Row>(
+  send: Send,
+  apiOf: (route: Route) => Api,
+  list: ListType<Row>,
+) {
+  return async (from: number, route: Route): Promise<Map<string, ReadResult>> => {
+    const { url, headers } = apiOf(route);
+    const results = new Map<string, ReadResult>();
+    let limit = list.rowsMax;
+    let next: Next;
+    for (let requests = 0; requests < pagesMax; requests++) {
+      const { path, json } = list.ask(from, limit, next ?? undefined);
+      try {
+        const page = list.read(await ask(send, url + path, { headers, json }), limit);
+        for (const row of page.rows) {
+          const result = list.resultOf(row);
+          if (result !== undefined) results.set(list.idOf(row), result);
+        }
+        next = page.next;
+        if (!next) break;
+      } catch (error) {
+        if (!(error instanceof AnswerTooLong) || limit === 1) throw error;
+        limit = Math.ceil(limit / 4);
+      }
+    }
+    return results;
+  };
+}

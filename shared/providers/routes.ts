@@ -1,0 +1,104 @@
+import type { CallRequest } from "../calls/call-request.ts";
+import type { Route } from "../calls/route.ts";
+import type * as z from "../lib/zod.ts";
+import type { AwsRole } from "./provider.ts";
+import { amazonConnectRoutes } from "./amazon-connect.ts";
+import { blandRoutes } from "./bland.ts";
+import { elevenlabsRoutes } from "./elevenlabs.ts";
+import { livekitRoutes } from "./livekit.ts";
+import { retellRoutes } from "./retell.ts";
+import { simulatorRoutes } from "./simulator.ts";
+import { telnyxRoutes } from "./telnyx.ts";
+import { twilioRoutes } from "./twilio.ts";
+import { ultravoxRoutes } from "./ultravox.ts";
+import { vapiRoutes } from "./vapi.ts";
+import { webhookRoutes } from "./webhook.ts";
+import type { ProviderType } from "./define-provider.ts";
+
+/**
+ * Every kind of dialing provider there is. The adapters, which stand in the same files, are listed apart (providers.ts):
+ * the API imports this list, and its bundle has no adapter.
+ */
+const known = [
+  amazonConnectRoutes,
+  blandRoutes,
+  elevenlabsRoutes,
+  livekitRoutes,
+  retellRoutes,
+  simulatorRoutes,
+  telnyxRoutes,
+  twilioRoutes,
+  ultravoxRoutes,
+  vapiRoutes,
+  webhookRoutes,
+] as const;
+
+/** A route with all fields of its provider. */
+export type ProviderRoute = z.infer<(typeof known)[number]["routeSchema"]>;
+
+const types: readonly ProviderType<ProviderRoute>[] = known;
+const typesByName = new Map<string, ProviderType<Route>>(types.map((type) => [type.name, type]));
+
+/** Parses a route of a dial plan whose account is of this type. Paths of issues begin at the route. */
+export function parseRoute(
+  fields: Record<string, unknown>,
+  account: { type: string; baseUrl?: string | undefined },
+): { route: Route } | { issues: z.core.$ZodIssue[] } {
+  const { type, baseUrl } = account;
+  const { data, error } = typeOf({ type }).routeSchema.safeParse({
+    ...fields,
+    type,
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+  });
+  return data === undefined ? { issues: error?.issues ?? [] } : { route: data };
+}
+
+/**
+ * Returns the names of the environment variables that a route's account needs.
+ *
+ * @param hasRole true for a Lambda function, whose role may replace secrets
+ */
+export function secretsOf(route: Route, hasRole: boolean): string[] {
+  return typeOf(route)
+    .secretsOf(route, hasRole)
+    .map((name) => secretName(route.provider, name));
+}
+
+/**
+ * Returns the credentials of the function's role, if this is the environment of a Lambda function. Elsewhere
+ * the same variables may be those of the person who has started the process, and sign nothing.
+ */
+export function roleIn(environment: Record<string, string | undefined>): AwsRole | undefined {
+  const accessKeyId = environment["AWS_ACCESS_KEY_ID"];
+  const secretAccessKey = environment["AWS_SECRET_ACCESS_KEY"];
+  const sessionToken = environment["AWS_SESSION_TOKEN"];
+  const isLambda = environment["AWS_LAMBDA_FUNCTION_NAME"] !== undefined;
+  if (!isLambda || !accessKeyId || !secretAccessKey || !sessionToken) return undefined;
+  return { accessKeyId, secretAccessKey, sessionToken };
+}
+
+/** Describes why a call's context could not be carried whole along this route, or undefined. */
+export function contextProblem(request: CallRequest, route: Route): string | undefined {
+  return typeOf(route).contextProblem?.(request, route);
+}
+
+/** Returns the default calls per second of a route's account; undefined: no rate limit. */
+export function defaultCallsPerSecond(route: Route): number | undefined {
+  return typeOf(route).callsPerSecond;
+}
+
+/** Returns the headers that sign the callbacks of a type of account. Undefined: its callbacks are hints. */
+export function callbackHeadersOf(type: string): readonly string[] | undefined {
+  return typeOf({ type }).callbackHeaders;
+}
+
+/** Composes a variable's name: `twilio-eu` and `ACCOUNT_SID` give `TWILIO_EU_ACCOUNT_SID`. */
+export function secretName(account: string, name: string): string {
+  return `${account.toUpperCase().replaceAll("-", "_")}_${name}`;
+}
+
+function typeOf(route: { type: string }): ProviderType<Route> {
+  const type = typesByName.get(route.type);
+  if (type === undefined) throw new Error("a route names an unknown provider");
+  return type;
+}

@@ -1,0 +1,67 @@
+import { timingSafeEqual } from "node:crypto";
+import { httpsUrl } from "../lib/https-url.ts";
+import { hmacUnder } from "../lib/hmac.ts";
+
+/** Subject of a callback address: one placed call of an account, or the whole account. */
+export interface CallbackSubject {
+  /** Name of the account: a key of the dial plan's `providers`, or a type that a route uses as it is. */
+  account: string;
+  /** The call, and the version of the claim under which it was placed. Absent: one address for all calls. */
+  call?: { id: string; claim: string } | undefined;
+}
+
+/**
+ * Returns the address at which a provider tells of a call's end. Its last part proves that the address was made here:
+ * 132 bits of an HMAC-SHA256 under HASH_KEY. Whoever knows an address may cause that its call's record is read, and
+ * nothing else.
+ *
+ * @param publicUrl PUBLIC_URL, without a slash at its end
+ */
+export function callbackAddress(
+  publicUrl: string,
+  { hashKey, ...subject }: CallbackSubject & { hashKey: string },
+): string {
+  return [publicUrl, "callbacks", ...partsOf(subject), codesUnder(hashKey)(subject)].join("/");
+}
+
+/** Creates the check whether `code` is the last part of a subject's address. It takes as long for any wrong code. */
+export function callbackCheck(
+  hashKey: string,
+): (address: { subject: CallbackSubject; code: string }) => boolean {
+  const codeOf = codesUnder(hashKey);
+  return ({ subject, code }) => {
+    const given = Buffer.from(code);
+    const right = Buffer.from(codeOf(subject));
+    return given.length === right.length && timingSafeEqual(given, right);
+  };
+}
+
+/** Characters of the code, in base64url. */
+const codeCharacters = 22;
+
+function codesUnder(hashKey: string): (subject: CallbackSubject) => string {
+  const hmac = hmacUnder(hashKey);
+  // As JSON no two subjects are alike. Neither a number, a request nor an order that this key hashes begins like it.
+  return (subject) =>
+    hmac(JSON.stringify(["callback", ...partsOf(subject)])).slice(0, codeCharacters);
+}
+
+function partsOf({ account, call }: CallbackSubject): string[] {
+  return call === undefined ? [account] : [account, call.id, call.claim];
+}
+
+/**
+ * Returns PUBLIC_URL, the address under which providers reach the API, without slashes at its end. Undefined where it is
+ * not set: then no provider is given an address.
+ *
+ * @throws an Error that says what is wrong with it
+ */
+export function publicUrlIn({
+  PUBLIC_URL,
+}: Record<string, string | undefined>): string | undefined {
+  if (!PUBLIC_URL) return undefined;
+  const problem = httpsUrl.safeParse(PUBLIC_URL).error?.issues[0]?.message;
+  if (problem !== undefined) throw new Error(`PUBLIC_URL ${problem}`);
+  if (/[?#]/.test(PUBLIC_URL)) throw new Error("PUBLIC_URL must not have a query or a fragment");
+  return PUBLIC_URL.replace(/\/+$/, "");
+}

@@ -1,0 +1,144 @@
+import type { KeyObject } from "node:crypto";
+import { createCallbackKeys } from "../dial-plan/callback-keys.ts";
+import { parseDialPlan } from "../dial-plan/dial-plan.ts";
+import type { DialPlan } from "../dial-plan/plan-schema.ts";
+import { publicUrlIn } from "./callback-url.ts";
+import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
+import type { Log } from "../lib/log.ts";
+import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
+import {
+  agentsOfClient,
+  type Caller,
+  callerOf,
+  type ClientRight,
+  clientRights,
+  parseTokens,
+} from "./tokens.ts";
+
+/** Variables and secrets as provided by the platform. */
+export type Environment = Record<string, string | undefined>;
+
+/** Valid settings, or a description of the problem that quotes no value. */
+export type Settings<Value> = { value: Value } | { problem: string };
+
+export interface ApiSettings {
+  plan: DialPlan;
+  schedule: Schedule;
+  hashKey: string;
+  /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
+  publicUrl?: string | undefined;
+  /**
+   * Returns the key that verifies a webhook account's callbacks; undefined if they need not be signed.
+   *
+   * @throws an Error that names the secret if it is missing or malformed
+   */
+  callbackKeyOf(account: string): KeyObject | undefined;
+}
+
+/** Returns valid settings. @throws an Error with the problem otherwise */
+export function valueOf<Value>(settings: Settings<Value>): Value {
+  if ("problem" in settings) throw new Error(settings.problem);
+  return settings.value;
+}
+
+/** Reads the API's settings other than its tokens. If there is a problem, the API answers 503 and accepts nothing. */
+export function readApiSettings(environment: Environment, bundledPlan: unknown, log: Log) {
+  return read(log, () => apiSettings(environment, bundledPlan, log));
+}
+
+function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): ApiSettings {
+  const plan = parseDialPlan(bundledPlan, environment);
+  const hashKey = hashKeyIn(environment);
+  const publicUrl = publicUrlIn(environment);
+  const callbackKeyOf = createCallbackKeys(plan, environment);
+  return { plan, schedule: createSchedule(plan, log), hashKey, publicUrl, callbackKeyOf };
+}
+
+/**
+ * Reads the dialer's settings. If there is a problem, the dialer dials nobody and hands every delivery back.
+ *
+ * @param connect creates what reaches the plan's providers and receivers of events
+ */
+export function readDialerSettings<Connected extends object>(
+  environment: Environment,
+  bundledPlan: unknown,
+  connect: (plan: DialPlan) => Connected,
+  log: Log,
+): Settings<ApiSettings & Connected> {
+  return read(log, () => {
+    const settings = apiSettings(environment, bundledPlan, log);
+    const missing = missingSecrets(settings.plan, environment);
+    if (missing.length > 0) throw new Error(`the dial plan needs ${missing.join(", ")}`);
+    const malformed = malformedSecrets(settings.plan, environment);
+    if (malformed.length > 0) {
+      throw new Error(`${malformed.join(", ")} must be printable ASCII without spaces`);
+    }
+    return { ...settings, ...connect(settings.plan) };
+  });
+}
+
+/**
+ * Reads `API_TOKENS` and returns functions that resolve a token to its caller, and a client to the agents of its
+ * tokens. If the variable is missing or unreadable, no token is valid: every request is answered 401.
+ */
+export function readTokens({ API_TOKENS }: Environment, log: Log) {
+  const tokens = tokensIn("API_TOKENS", API_TOKENS, log);
+  return {
+    callerOf: callersOf(tokens),
+    agentsOf: (client: string, now: number): string[] =>
+      "value" in tokens ? agentsOfClient(client, tokens.value, now) : [],
+  };
+}
+
+/**
+ * Reads `OPERATOR_TOKENS` and returns a function that resolves an operator's token. Undefined if the variable
+ * is not set, which disables the operator API.
+ */
+export function readOperators({ OPERATOR_TOKENS, API_TOKENS }: Environment, log: Log) {
+  if (!OPERATOR_TOKENS) return undefined;
+  return callersOf(tokensIn("OPERATOR_TOKENS", OPERATOR_TOKENS, log, API_TOKENS));
+}
+
+/** Reads the rights that the deployment lets clients' tokens have. AWS grants each to the API's function. */
+export function readClientRights({ CLIENT_RIGHTS = "" }: Environment): ClientRight[] {
+  const names = CLIENT_RIGHTS.split(",");
+  return clientRights.filter((right) => names.includes(right));
+}
+
+/** @param others tokens that must not appear among these: no token serves both purposes */
+function tokensIn(
+  name: "API_TOKENS" | "OPERATOR_TOKENS",
+  json: string | undefined,
+  log: Log,
+  others?: string,
+) {
+  return read(log, () => {
+    if (!json) throw new Error(`${name} is not set: every request is answered 401`);
+    const parsed = parseTokens(json, name);
+    const both = parsed.find(({ sha256 }) => others?.toLowerCase().includes(sha256.toLowerCase()));
+    if (both !== undefined) throw new Error(`${name}: ${both.id} is a token of API_TOKENS too`);
+    return parsed;
+  });
+}
+
+function callersOf(tokens: ReturnType<typeof tokensIn>) {
+  return (token: string, now: number): Caller | undefined =>
+    "value" in tokens ? callerOf(token, tokens.value, now) : undefined;
+}
+
+function read<Value>(log: Log, parse: () => Value): Settings<Value> {
+  try {
+    return { value: parse() };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : "unreadable settings";
+    log("alarm", "settings.invalid", { problem });
+    return { problem };
+  }
+}
+
+/** Returns the key for the hashes of numbers, the fingerprints of requests and the addresses of callbacks. */
+export function hashKeyIn({ HASH_KEY }: Environment): string {
+  if (!HASH_KEY) throw new Error("HASH_KEY is not set: 32 random bytes in hex");
+  if (!/^[0-9a-f]{64}$/i.test(HASH_KEY)) throw new Error("HASH_KEY must be 32 bytes in hex");
+  return HASH_KEY;
+}

@@ -1,0 +1,179 @@
+import { type HoursRule, dayOf, weeklyHoursSchema } from "./calling-hours.ts";
+import type { FrequencyCap } from "./frequency-cap.ts";
+import { dayMs } from "../lib/units.ts";
+
+/** Hours that a dial plan may name instead of writing them out. */
+export interface HoursPreset extends Pick<HoursRule, "weekly" | "closedOn"> {
+  maxCalls?: FrequencyCap;
+  /** Prefixes of the numbers that a regional preset applies to. */
+  prefixes?: readonly string[];
+}
+
+const saturday = 6;
+const sunday = 0;
+
+/** Returns Easter Sunday of a year, in days since 1970-01-01, after Meeus, Jones and Butcher. */
+function easterOf(year: number): number {
+  const [cycle, century, ofCentury] = [year % 19, Math.floor(year / 100), year % 100];
+  const correction = century - Math.floor(century / 4) - Math.floor((8 * century + 13) / 25);
+  const moon = (19 * cycle + correction + 15) % 30;
+  const epact = moon - Math.floor((cycle + 11 * moon) / 319);
+  const leaps = 2 * (century % 4) + 2 * Math.floor(ofCentury / 4) - (ofCentury % 4);
+  const weekday = (leaps + 32 - epact) % 7;
+  const month = Math.floor((epact + weekday + 90) / 25);
+  const day = (epact + weekday + month + 19) % 32;
+  return Date.UTC(year, month - 1, day) / dayMs;
+}
+
+function weekdayOf(day: number): number {
+  return new Date(day * dayMs).getUTCDay();
+}
+
+/**
+ * Returns a test for holidays: fixed dates (`MM-DD`) and days counted from Easter Sunday.
+ *
+ * @param substitute returns the day on which a fixed holiday is kept as well
+ */
+function holidays(
+  dates: string[],
+  fromEaster: number[],
+  substitute: (day: number, date: string) => number = (day) => day,
+): (day: number) => boolean {
+  const years = new Map<number, Set<number>>();
+  const daysOf = (year: number) => {
+    const easter = easterOf(year);
+    const days = new Set(fromEaster.map((offset) => easter + offset));
+    for (const date of dates) {
+      const day = dayOf(`${year}-${date}`);
+      days.add(day).add(substitute(day, date));
+    }
+    return days;
+  };
+  return (day) => {
+    const year = new Date(day * dayMs).getUTCFullYear();
+    const days = years.get(year) ?? daysOf(year);
+    years.set(year, days);
+    return days.has(day);
+  };
+}
+
+/** Returns a preset whose hours are read when they are first asked for: a plan names few of them. */
+function preset(
+  hours: Record<string, string[]>,
+  rules: Omit<HoursPreset, "weekly"> = {},
+): HoursPreset {
+  let weekly: HoursPreset["weekly"] | undefined;
+  return {
+    ...rules,
+    get weekly() {
+      return (weekly ??= weeklyHoursSchema.parse(hours));
+    },
+  };
+}
+
+/**
+ * 8 to 21 o'clock every day at the called party's location: 47 CFR 64.1200(c)(1), and 16 CFR 310.4(c).
+ * https://www.ecfr.gov/current/title-47/chapter-I/subchapter-B/part-64/subpart-L/section-64.1200
+ * Several states are stricter; their numbers need rules of their own under `regions`.
+ */
+const usFederal = preset({ "mon-sun": ["08:00-21:00"] });
+
+/**
+ * 8 to 20 o'clock every day, at most 3 calls in 24 hours on the same subject, whatever number calls:
+ * Fla. Stat. 501.616(6). https://www.flsenate.gov/Laws/Statutes/2026/501.616
+ * It applies to Florida's area codes, whose holders Fla. Stat. 501.059 presumes to be residents.
+ */
+const usFlorida = preset(
+  { "mon-sun": ["08:00-20:00"] },
+  {
+    maxCalls: { count: 3, days: 1 },
+    prefixes:
+      "239 305 321 324 352 386 407 448 561 645 656 689 727 728 754 772 786 813 850 863 904 941 954"
+        .split(" ")
+        .map((areaCode) => `+1${areaCode}`),
+  },
+);
+
+/**
+ * Monday to Friday 9:00 to 21:30, Saturday and Sunday 10 to 18 o'clock: CRTC Unsolicited Telecommunications
+ * Rules, Part III, sections 23 and 24, which name no holidays. https://crtc.gc.ca/eng/trules-reglest.htm
+ * Provinces may be stricter (British Columbia keeps statutory holidays).
+ */
+const canada = preset({ "mon-fri": ["09:00-21:30"], "sat-sun": ["10:00-18:00"] });
+
+/**
+ * Monday to Friday 10 to 13 and 14 to 20 o'clock, no public holidays, at most 4 calls in 30 days: article D223-9
+ * of the Code de la consommation (décret 2022-1313); holidays of article L3133-1 of the Code du travail.
+ * https://www.legifrance.gouv.fr/jorf/id/JORFTEXT000046421823
+ * Since 11 August 2026 a consumer must have agreed beforehand (loi 2025-594): hours alone permit nothing.
+ */
+const france = preset(
+  { "mon-fri": ["10:00-13:00", "14:00-20:00"] },
+  {
+    closedOn: holidays(
+      ["01-01", "05-01", "05-08", "07-14", "08-15", "11-01", "11-11", "12-25"],
+      [1, 39, 50], // Easter Monday, Ascension, Whit Monday
+    ),
+    maxCalls: { count: 4, days: 30 },
+  },
+);
+
+/**
+ * Monday to Friday 9 to 21 o'clock, no holidays: Real Decreto Legislativo 1/2007, article 96.2.
+ * https://www.boe.es/buscar/act.php?id=BOE-A-2007-20555
+ * The holidays of all Spain, Epiphany, and the Monday after one that falls on a Sunday, which most regions
+ * keep. Holidays of a region or a town belong into `blackoutDates`.
+ */
+const spain = preset(
+  { "mon-fri": ["09:00-21:00"] },
+  {
+    closedOn: holidays(
+      "01-01 01-06 05-01 08-15 10-12 11-01 12-06 12-08 12-25".split(" "),
+      [-2], // Good Friday
+      (day) => (weekdayOf(day) === sunday ? day + 1 : day),
+    ),
+  },
+);
+
+/**
+ * Monday to Friday 9 to 20 o'clock, Saturday 9 to 17, no Sundays, no national public holidays:
+ * Telecommunications (Telemarketing and Research Calls) Industry Standard 2017, which lapses on 1 April 2027
+ * unless it is renewed. https://www.legislation.gov.au/F2017L00323/latest/text
+ * The holidays are those of every state, and the weekdays that stand in for them.
+ */
+const australia = preset(
+  { "mon-fri": ["09:00-20:00"], sat: ["09:00-17:00"] },
+  {
+    closedOn: holidays(
+      ["01-01", "01-26", "04-25", "12-25", "12-26"],
+      [-2, 1], // Good Friday, Easter Monday
+      (day, date) => {
+        const weekday = weekdayOf(day);
+        if ((weekday !== saturday && weekday !== sunday) || date === "04-25") return day;
+        if (date === "12-25" || date === "12-26") return day + 2; // 27 or 28 December
+        return weekday === saturday ? day + 2 : day + 1;
+      },
+    ),
+  },
+);
+
+/**
+ * 9 to 21 o'clock every day: Telecom Commercial Communications Customer Preference Regulations 2010. Those of
+ * 2018 go by the time bands that each customer chose, which this preset does not know: many dial from 10 o'clock on.
+ * https://trai.gov.in/preference-registration
+ */
+const india = preset({ "mon-sun": ["09:00-21:00"] });
+
+/**
+ * Legal hours for telemarketing, by name. They cover hours only: neither consent, nor do-not-call registers,
+ * nor rules about automated voices. They are no legal advice.
+ */
+export const presets: Readonly<Record<string, HoursPreset>> = {
+  "us-federal": usFederal,
+  "us-florida": usFlorida,
+  canada,
+  france,
+  spain,
+  australia,
+  india,
+};

@@ -1,0 +1,4 @@
+import { describeSchedules } from "../describe-schedules.ts";
+import { schedulesOfEnds } from "../schedules.ts";
+
+describeSchedules(schedulesOfEnds);

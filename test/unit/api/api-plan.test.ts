@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { createTestApi } from "../../support/api.ts";
+import { apiEnvironment, testPlan, tokens } from "../../support/environment.ts";
+
+/** Posts a batch under a plan. Resolves to the status and the errors of each call. */
+async function post(plan: object, calls: object[], now = "2026-06-01T12:00Z") {
+  const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, ...plan }) };
+  const { app, queue } = createTestApi({ environment, now: () => Date.parse(now) });
+  const response = await app.request("/v1/calls/batch", {
+    method: "POST",
+    headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
+    body: JSON.stringify(calls.map((call) => ({ agent_id: "agent_sales", ...call }))),
+  });
+  const text = await response.text();
+  const body: { errors?: { pointer: string; detail: string }[] } =
+    text === "" ? {} : JSON.parse(text);
+  const errors = (body.errors ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`);
+  expect(queue.take()).toHaveLength(response.status === 201 ? 1 : 0);
+  return [response.status, ...errors];
+}
+
+const nine = { default: { "mon-fri": ["09:00-17:00"] } };
+const everywhere = { destinations: { allow: ["*"], deny: [] } };
+const satellite = { phone_number: "+88161234567" };
+const newYork = { phone_number: "+12125550100" };
+
+describe("acceptance", () => {
+  it("takes a call that is to wait for its hours", async () => {
+    expect(await post({ callingHours: nine }, [newYork], "2026-06-06T12:00Z")).toEqual([201]);
+  });
+
+  it("asks for a timezone where neither the number nor the plan tells one", async () => {
+    const plan = { ...everywhere, callingHours: nine };
+    const missing =
+      "/1/timezone: is required: the number tells no time zone, and the plan has no default";
+    expect(await post(plan, [newYork, satellite])).toEqual([422, missing]);
+    expect(await post(plan, [{ ...satellite, timezone: "Asia/Tokyo" }])).toEqual([201]);
+    expect(await post({ ...plan, defaultTimeZone: "UTC" }, [satellite])).toEqual([201]);
+    expect(await post(everywhere, [satellite])).toEqual([201]); // always open: no zone is needed
+    // A blackout date needs a zone as well.
+    expect(await post({ ...everywhere, blackoutDates: ["2026-12-25"] }, [satellite])).toEqual([
+      422,
+      missing.replace("/1", "/0"),
+    ]);
+  });
+
+  it("refuses a call that could not be dialed before it expires, and names the rule", async () => {
+    const plan = { callingHours: nine, expireAfterHours: 24 };
+    const friday = "2026-06-05T22:00Z";
+    const closedBy = (pointer: string, rule: string) =>
+      `${pointer}: may not be called within 24 hours, when it would expire: closed by ${rule}`;
+    expect(await post(plan, [newYork, { ...newYork, timezone: "UTC" }], friday)).toEqual([
+      422,
+      `${closedBy("/0", "callingHours.default")}; fewer may be, if its timezone is sent`,
+      closedBy("/1", "callingHours.default"),
+    ]);
+    const dates = {
+      expireAfterHours: 24,
+      blackoutDates: ["2026-06-05", "2026-06-06", "2026-06-07"],
+    };
+    expect(await post(dates, [{ ...newYork, timezone: "America/New_York" }], friday)).toEqual([
+      422,
+      closedBy("/0", "blackoutDates"),
+    ]);
+    expect(await post({ expireAfterHours: 24 }, [newYork], friday)).toEqual([201]);
+  });
+
+  it("refuses a context that the agent's provider could not carry whole, and says why", async () => {
+    const from = "+12025550100";
+    const plan = {
+      agents: {
+        streamed: { provider: "twilio", from, stream: "wss://example.com/" },
+        answered: { provider: "twilio", from, answerUrl: "https://example.com/" },
+        assisted: { provider: "vapi", agent: "asst_9", from: "phone_1" },
+      },
+    };
+    const large = Object.fromEntries(
+      Array.from({ length: 99 }, (_, n) => [`name_${n}`, "x".repeat(300)]),
+    );
+    const to = (agent_id: string, context: object) => ({ ...newYork, agent_id, context });
+    expect(await post(plan, [to("assisted", large), to("streamed", { name: "Ada" })])).toEqual([
+      201,
+    ]);
+    expect(
+      await post(plan, [
+        to("streamed", large),
+        to("streamed", { call_id: "x" }),
+        to("assisted", large),
+        to("answered", { name: "Ada" }),
+        to("answered", {}),
+      ]),
+    ).toEqual([
+      422,
+      expect.stringMatching(
+        /^\/0\/context: is too large for Twilio: \d+ characters as TwiML, at most 4000$/,
+      ),
+      "/1/context: must not have the key call_id, which is the call's own",
+      "/3/context: must be empty: this agent's answerUrl cannot carry it",
+    ]);
+  });
+
+  it("accepts nothing with hours past the end of the table of time zones", async () => {
+    expect(await post({ callingHours: nine }, [newYork], "2037-06-01T12:00Z")).toEqual([
+      422,
+      expect.stringContaining("closed by no_clock"),
+    ]);
+  });
+});

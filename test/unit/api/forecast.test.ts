@@ -1,0 +1,214 @@
+import { describe, expect, it } from "vitest";
+import type { Forecast } from "../../../functions/api/forecast/forecast-schema.ts";
+import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import { callsOf, createForecastBench, forecastNumber } from "../../support/forecast-bench.ts";
+import { neverCall, pause, putDocument } from "../../support/dialer-calls.ts";
+import { tokens } from "../../support/environment.ts";
+
+const nine = { callingHours: { default: { "mon-sun": ["09:00-17:00"] } } };
+const onePerSecond = { providers: { webhook: { callsPerSecond: 1 } } };
+const account = "webhook:http://127.0.0.1:9";
+const outcomes = ({ items = [] }: Forecast) => items.map(({ outcome }) => outcome);
+const times = ({ items = [] }: Forecast) => items.map(({ at }) => at);
+
+describe("POST /operator/forecast", () => {
+  it("stores and queues nothing", async () => {
+    const bench = createForecastBench(onePerSecond);
+    const answer = await bench.forecast(callsOf(3));
+    expect(outcomes(answer)).toEqual(["at_once", "wait", "wait"]);
+    expect(bench.queue.take()).toEqual([]);
+    expect(bench.dialer.stored.size).toBe(0);
+    expect(await bench.dialer.documents.list("audit", { limit: 10 })).toEqual([]);
+  });
+
+  it("refuses the calls that a batch is refused for, with its pointers", async () => {
+    const bench = createForecastBench({});
+    const [good] = callsOf(1);
+    const calls = [
+      good,
+      { ...good, agent_id: "nobody" },
+      { ...good, phone_number: "12" },
+      { ...good, time_zone: "UTC", timezone: "Mars" },
+      { ...good, phone_number: "+33123456789" },
+      7,
+    ];
+    const answer = await bench.forecast(calls, { items: "problems" });
+    expect(answer.counts).toMatchObject({ refused: 5, at_once: 1 });
+    const first = calls.slice(0, 1);
+    for (const [index, call] of calls.entries()) {
+      const refusal = await bench.post([...first, call]);
+      const { errors = [] }: { errors?: { pointer: string }[] } = JSON.parse(
+        (await refusal.text()) || "{}",
+      );
+      const expected = errors.map((one) => ({
+        ...one,
+        pointer: one.pointer.replace("/1", `/${index}`),
+      }));
+      expect(answer.items?.find((item) => item.index === index)?.errors ?? []).toEqual(expected);
+    }
+    expect(answer.reasons).toContainEqual({
+      outcome: "refused",
+      reason: "/agent_id is no agent of the dial plan",
+      calls: 1,
+    });
+  });
+
+  it("names the moments of a pace, and the account's limit", async () => {
+    const bench = createForecastBench(onePerSecond);
+    const answer = await bench.forecast(callsOf(3));
+    expect(times(answer)).toEqual([0, 1, 2].map((s) => `2026-06-01T10:00:0${s}.000Z`));
+    expect(answer.accounts).toMatchObject([
+      { account, calls: 3, limit: "pace", calls_per_second: 1, waiting: { calls: 0 } },
+    ]);
+    expect(answer.rules).toEqual([
+      { limit: "pace", rule: account, calls: 2, seconds: 3, seconds_most: 2 },
+    ]);
+    expect(answer.hours).toEqual([{ hour: "2026-06-01T10:00:00.000Z", account, calls: 3 }]);
+  });
+
+  it("lets calls that wait already go first", async () => {
+    const bench = createForecastBench({ providers: { webhook: { callsPerSecond: 0.1 } } });
+    await bench.post(callsOf(30));
+    await bench.dialer.simulate(4);
+    const answer = await bench.forecast(callsOf(1));
+    expect(answer.accounts[0]?.waiting).toMatchObject({ calls: 29, is_whole: true });
+    expect(Date.parse(answer.first_at ?? "") - bench.dialer.now()).toBeGreaterThan(285_000);
+    expect(Date.parse(answer.first_at ?? "") - bench.dialer.now()).toBeLessThan(305_000);
+  });
+
+  it("lets the first call of a paced message go at once, and the others in turn", async () => {
+    const bench = createForecastBench({ providers: { webhook: { callsPerSecond: 0.05 } } });
+    const served = { client: "crm", agents: { crm: "agent_sales" } };
+    const of = { ...served, completed: [], sent: [], allowance: 1, why: null };
+    const value = { holder: null, since: 0, beatAt: 0, accounts: { [account]: of } };
+    await putDocument(bench.dialer, dispatcherKey, value);
+    const [sales, other] = callsOf(3);
+    const calls = [
+      sales,
+      { ...other, agent_id: "agent_sales" },
+      { ...callsOf(3)[2], agent_id: "agent_support" },
+    ];
+    const named = times(await bench.forecast(calls));
+    expect(named).toEqual(
+      [0, 40, 20].map((s) => `2026-06-01T10:00:${String(s).padStart(2, "0")}.000Z`),
+    );
+  });
+
+  it("waits for the hours of each zone, and for a number's cap", async () => {
+    const bench = createForecastBench({ ...nine, maxCalls: { count: 1, days: 2 } });
+    const [one] = callsOf(1);
+    const calls = [one, one, { ...one, phone_number: forecastNumber(7), timezone: "Asia/Tokyo" }];
+    const answer = await bench.forecast(calls);
+    expect(times(answer)).toEqual([
+      "2026-06-01T10:00:00.000Z",
+      "2026-06-03T10:00:00.000Z",
+      "2026-06-02T00:00:02.000Z",
+    ]);
+    expect(answer.items?.map(({ reason }) => reason)).toEqual([
+      undefined,
+      "max_calls",
+      "hours:callingHours.default",
+    ]);
+    expect(answer.rules.map(({ limit, rule }) => [limit, rule])).toEqual([
+      ["caps", "maxCalls"],
+      ["hours", "callingHours.default"],
+    ]);
+    expect(answer.accounts[0]?.limit).toBe("caps");
+  });
+
+  it("counts calls dialed before towards a cap, for a thousand numbers", async () => {
+    const bench = createForecastBench({ maxCalls: { count: 1, days: 1 } });
+    await bench.post(callsOf(1));
+    await bench.dialer.simulate(10);
+    expect(bench.dialer.dialed).toHaveLength(1);
+    const answer = await bench.forecast(callsOf(1_200));
+    expect(answer.counts).toMatchObject({ wait: 1, at_once: 1_199 });
+    expect(answer.unread).toBe(200);
+    expect(answer.items?.filter(({ is_unread }) => is_unread).map(({ index }) => index)).toEqual(
+      Array.from({ length: 200 }, (_, n) => 1_000 + n),
+    );
+  });
+
+  it("tells who is never called, who is held, and what finds no place in its lifetime", async () => {
+    const plan = { providers: { webhook: { callsPerSecond: 0.02 } }, expireAfterHours: 0.05 };
+    const bench = createForecastBench(plan);
+    await neverCall(bench.dialer, forecastNumber(0));
+    const answer = await bench.forecast(callsOf(6));
+    expect(outcomes(answer)).toEqual(["never", "at_once", "wait", "wait", "wait", "expire"]);
+    expect(answer.reasons).toEqual([
+      { outcome: "never", reason: "do_not_call", calls: 1 },
+      { outcome: "expire", reason: "pace", calls: 1 },
+    ]);
+    await pause(bench.dialer, { agent: "agent_sales" });
+    expect((await bench.forecast(callsOf(2).slice(1))).items).toEqual([
+      { index: 0, outcome: "held", account, reason: "paused" },
+    ]);
+  });
+
+  it("holds everything while the ledger counts as restored", async () => {
+    const bench = createForecastBench({});
+    await putDocument(
+      bench.dialer,
+      { kind: "restore", key: "ledger" },
+      {
+        state: "held",
+        since: bench.dialer.now(),
+        epoch: 1,
+        at: null,
+        by: null,
+        isWatchDone: false,
+        lookedUp: 0,
+        toReview: 0,
+      },
+    );
+    expect((await bench.forecast(callsOf(2))).counts.held).toBe(2);
+  });
+
+  it("compares a plan that is not deployed with the one that is, for those that wait too", async () => {
+    const bench = createForecastBench(onePerSecond);
+    await bench.post(callsOf(100));
+    await bench.dialer.simulate(1);
+    const faster = {
+      agents: { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } },
+      callingHours: { default: "always" },
+      destinations: { allow: ["US"] },
+      providers: { webhook: { callsPerSecond: 10 } },
+    };
+    const { deployed, ...planned } = await bench.forecast(callsOf(100), { plan: faster });
+    const seconds = (until: string | null | undefined) =>
+      Math.round((Date.parse(until ?? "") - bench.dialer.now()) / 1000);
+    expect(seconds(deployed?.accounts[0]?.waiting.last_at)).toBeCloseTo(99, -1);
+    expect(seconds(planned.accounts[0]?.waiting.last_at)).toBeCloseTo(10, -1);
+    expect([seconds(deployed?.last_at), seconds(planned.last_at)]).toEqual([
+      expect.closeTo(199, -1),
+      expect.closeTo(20, -1),
+    ]);
+  });
+
+  it.each([
+    ["{", ""],
+    [{ client: "crm" }, "/calls"],
+    [{ client: "crm", calls: [] }, "/calls"],
+    [{ client: "crm", calls: Array.from({ length: 10_001 }, () => 1) }, "/calls"],
+    [{ client: "nobody", calls: callsOf(1) }, "/client"],
+    [{ client: "crm", calls: callsOf(1), at: "2026-06-01T09:59:59Z" }, "/at"],
+    [{ client: "crm", calls: callsOf(1), plan: { agents: {} } }, "/plan/agents"],
+    [{ client: "crm", calls: callsOf(1), plan: 7 }, "/plan"],
+    [{ client: "crm", calls: callsOf(1), more: 1 }, "/more"],
+    [JSON.stringify({ client: "crm", calls: ["x".repeat(5 * 1024 * 1024)] }), ""],
+  ])("answers 422 to a request that is wrong as a whole: %#", async (body, pointer) => {
+    const bench = createForecastBench({});
+    const { status, text } = await bench.ask(body);
+    expect(status).toBe(422);
+    expect(text).toContain(`"pointer":"${pointer}"`);
+  });
+
+  it("applies the agents of the client's tokens", async () => {
+    const bench = createForecastBench({});
+    const [call] = callsOf(1);
+    const other = { ...call, agent_id: "agent_support" };
+    const answer = await bench.forecast([call, other], { client: "salesOnly" });
+    expect(outcomes(answer)).toEqual(["at_once", "refused"]);
+    expect((await bench.post([other], tokens.salesOnly)).status).toBe(422);
+  });
+});

@@ -1,0 +1,226 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { generateApi } from "swagger-typescript-api";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import publicJson from "../../../functions/api/generated/served/openapi.json" with { type: "json" };
+import operatorJson from "../../../functions/api/generated/served/operator-openapi.json" with { type: "json" };
+import { createOperator } from "../../../functions/api/operator/operator.ts";
+import { createRequests } from "../../../functions/api/requests/routes.ts";
+import { callbackPath } from "../../../infra/generate/callbacks.ts";
+import { readersPage } from "../../../infra/generate/docs-page.ts";
+import { publicDocument } from "../../../infra/generate/openapi.ts";
+import { valueOf } from "../../../shared/settings/settings.ts";
+import { createTestApi } from "../../support/api.ts";
+import { tokens } from "../../support/environment.ts";
+
+const { app, deps, queue } = createTestApi();
+const documents = { public: publicJson, operator: operatorJson };
+
+/** Routes that serve the documents themselves, and pages. */
+const undocumented =
+  /^GET \/(openapi\.json|docs|operator|operator\/(page\.(js|css)|openapi\.json))$/;
+
+describe("the OpenAPI documents", () => {
+  it("name every route that the API has", () => {
+    const checked = { ...deps, settings: valueOf(deps.settings) };
+    const operator = createOperator(checked, { ...deps, operatorOf: () => undefined });
+    const routes = [app, createRequests(checked, deps), operator]
+      .flatMap((part) => part.routes)
+      .filter(({ method }) => method !== "ALL")
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`)
+      .filter((route) => !undocumented.test(route));
+    const named = [documents.public, documents.operator].flatMap(({ paths }) =>
+      Object.entries(paths).flatMap(([path, operations]) =>
+        Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+      ),
+    );
+    const probe = "GET /healthz"; // a route of the app that answers all other requests
+    // One handler answers all methods and paths below /callbacks.
+    const all = [...routes, probe, `POST ${callbackPath}`];
+    expect(named.toSorted()).toEqual([...new Set(all)].toSorted());
+  });
+
+  it.each(["public", "operator"] as const)(
+    "tell every method of the %s paths: others are answered 405, and Allow names those",
+    async (name) => {
+      const headers = { authorization: `Bearer ${tokens.operator}` };
+      for (const [path, operations] of Object.entries(documents[name].paths)) {
+        const known = Object.keys(operations).map((method) => method.toUpperCase());
+        const allow = known.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+        const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
+        // An address of callbacks is known by its code alone: without it every method is answered 404.
+        const refused = path === callbackPath ? [] : others.filter((one) => !allow.includes(one));
+        for (const method of refused) {
+          const response = await app.request(path.replace("{id}", "x"), { method, headers });
+          const { status } = response;
+          const type = response.headers.get("content-type");
+          expect([path, method, status, response.headers.get("allow"), type]).toEqual([
+            path,
+            method,
+            405,
+            allow.join(", "),
+            "application/problem+json",
+          ]);
+        }
+        for (const operation of Object.values(operations)) {
+          expect([path, Object.keys(Object(operation).responses)]).toEqual([
+            path,
+            expect.arrayContaining(["405"]),
+          ]);
+        }
+      }
+    },
+  );
+
+  it("are refused to other methods, as are the pages beside them", async () => {
+    for (const path of [
+      "/healthz",
+      "/docs",
+      "/openapi.json",
+      "/operator",
+      "/operator/page.js",
+      "/operator/page.css",
+    ]) {
+      const response = await app.request(path, { method: "POST" });
+      const allow = response.headers.get("allow");
+      expect([path, response.status, allow]).toEqual([path, 405, "GET, HEAD"]);
+    }
+    const headers = { authorization: `Bearer ${tokens.operator}` };
+    const init = { method: "POST", headers };
+    const response = await app.request("/operator/openapi.json", init);
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  it("tell every header of an answer, and the probe", async () => {
+    const posted = await app.request("/v1/calls", {
+      method: "POST",
+      headers: { authorization: `Bearer ${tokens.crm}`, "content-type": "application/json" },
+      body: JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" }),
+    });
+    queue.take();
+    const cases = [
+      [posted, documents.public.paths["/v1/calls"].post.responses["201"]],
+      [await app.request("/healthz"), documents.public.paths["/healthz"].get.responses["200"]],
+    ] as const;
+    for (const [response, { headers }] of cases) {
+      const told = new Set(Object.keys(headers).map((one) => one.toLowerCase()));
+      const untold = [...response.headers.keys()].filter((one) => !told.has(one));
+      expect(untold.filter((one) => one !== "content-type")).toEqual([]);
+    }
+  });
+
+  it.each(["public", "operator"] as const)(
+    "of the %s endpoints have nothing for a linter to say",
+    async (name) => {
+      const config = await createConfig({ extends: ["recommended-strict"] });
+      const source = JSON.stringify(documents[name]);
+      const problems = await lintFromString({ source, config });
+      expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+    },
+  );
+
+  it("are served, the operator's to operators alone", async () => {
+    const open = await app.request("/openapi.json");
+    expect([open.status, await open.json()]).toEqual([200, documents.public]);
+    expect((await app.request("/operator/openapi.json")).status).toBe(401);
+    const headers = { authorization: `Bearer ${tokens.operator}` };
+    expect(await (await app.request("/operator/openapi.json", { headers })).json()).toEqual(
+      documents.operator,
+    );
+  });
+
+  it("are shown to readers on a page that asks no other host for anything", async () => {
+    const response = await app.request("/docs");
+    const html = await response.text();
+    expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+    expect(response.headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^ ]+'; script-src 'sha256-[^ ]+'; base-uri 'none'/,
+    );
+    expect(html).not.toMatch(/<link|src=|@import|url\(/i);
+    for (const word of ["/v1/calls/batch", "phone_number", "Idempotency-Key", "422"]) {
+      expect(html).toContain(word);
+    }
+  });
+});
+
+describe("the page for readers", () => {
+  const html = readersPage({
+    ...publicDocument(),
+    webhooks: {
+      "call.ended": {
+        post: {
+          summary: "A call has ended",
+          description: "It is sent once & signed.",
+          parameters: [
+            { name: "webhook-id", in: "header", required: true, schema: { type: "string" } },
+          ],
+          requestBody: {
+            content: {
+              "application/json": {
+                schema: {
+                  type: "object",
+                  properties: {
+                    result: { $ref: "#/components/schemas/Result" },
+                    calls: { type: "array", items: { type: "object", properties: { id: {} } } },
+                  },
+                  required: ["result"],
+                },
+                example: { result: { word: "<b>" } },
+              },
+            },
+          },
+        },
+      },
+    },
+  });
+
+  it("shows the events that the service sends, if there are any", () => {
+    const [, event = ""] = /<section id="event-call\.ended">(.*?)<\/section>/s.exec(html) ?? [];
+    for (const part of [
+      '<a href="#event-call.ended"><code>call.ended</code></a>',
+      "A call has ended. It is sent once &#38; signed.",
+      "&#34;word&#34;: &#34;&#60;b&#62;&#34;",
+      "<code>webhook-id</code></th><td>in the header, string, required",
+      '<code>result</code></th><td><a href="#schema-Result"><code>Result</code></a>, required',
+      "<code>calls[].id</code>",
+    ]) {
+      expect(event).toContain(part);
+    }
+    expect(html).toContain("Events that are sent to you");
+    const { info, paths, components } = publicDocument();
+    expect(readersPage({ info, paths, components })).not.toContain("Events");
+  });
+});
+
+describe("a client generated from /openapi.json", () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "outbound-calls-"));
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  it("posts a call and a batch", async () => {
+    const input = join(directory, "openapi.json");
+    await writeFile(input, await (await app.request("/openapi.json")).text());
+    await generateApi({ input, output: directory, fileName: "client.ts", silent: true });
+    const { Api } = await import(join(directory, "client.ts"));
+    const { v1 } = new Api({
+      baseUrl: "https://calls.example.com",
+      baseApiParams: { headers: { authorization: `Bearer ${tokens.crm}` } },
+      customFetch: async (address: string, init: RequestInit) => app.request(address, init),
+    });
+    const call = {
+      phone_number: "+12025550123",
+      agent_id: "agent_sales",
+      context: { name: "Ada" },
+    };
+    const one = await v1.createCall(call, { headers: { "Idempotency-Key": "one" } });
+    const batch = await v1.createCalls([call, call]);
+    expect([one.status, batch.status]).toEqual([201, 201]);
+    expect(queue.take()).toHaveLength(2);
+    const wrong = v1.createCall({ phone_number: "555", agent_id: "agent_sales" });
+    await expect(wrong).rejects.toMatchObject({ status: 422 });
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import {
+  createOperatorBench as createBench,
+  hostAccount,
+  isoOf,
+  minuteMs,
+  now,
+} from "../../support/operator-bench.ts";
+
+describe("open breakers of GET /operator/pauses", () => {
+  it("show their subject and their failures", async () => {
+    const { breakers, open, put, breakersOf } = createBench();
+    const { account, backlog } = breakersOf("agent_sales");
+    const other = breakersOf("agent_support").backlog;
+    for (const key of [account, backlog]) await open(key);
+    await open(other, { state: "half_open", cause: "full", room: 4 });
+    await put("failures", account, { answered: 2, unanswered: 7, inRow: 5 });
+    await put("failures", `${backlog} refusals`, { http_404: 20 });
+    const times = { opened_at: isoOf(now - minuteMs), probe_at: isoOf(now + minuteMs) };
+    const all = { code: "http_500", cause: "silence", state: "open", ...times };
+    expect(await breakers()).toEqual([
+      {
+        ...all,
+        key: account,
+        kind: "account",
+        name: hostAccount,
+        failures: { unanswered: 7, in_row: 5 },
+      },
+      {
+        ...all,
+        key: backlog,
+        kind: "backlog",
+        name: "crm, agent_sales",
+        client: "crm",
+        agent_id: "agent_sales",
+        failures: { refusals: { http_404: 20 } },
+      },
+      {
+        ...all,
+        cause: "full",
+        state: "half_open",
+        key: other,
+        kind: "backlog",
+        name: "crm, agent_support",
+        client: "crm",
+        agent_id: "agent_support",
+        failures: null,
+      },
+    ]);
+  });
+
+  it("have no failures where the counters were reset or have expired", async () => {
+    const { breakers, open, put } = createBench();
+    await open("account:vapi");
+    const key = 'backlog:["crm","agent_sales"]';
+    await open(key);
+    await put("failures", "account:vapi", {});
+    await put("failures", `${key} refusals`, { http_404: 20 }, now);
+    expect(await breakers()).toMatchObject([{ failures: null }, { failures: null }]);
+  });
+});

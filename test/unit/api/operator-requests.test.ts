@@ -1,0 +1,50 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  expectedEnd,
+  indexesOver,
+  requestViewOf,
+} from "../../../functions/api/operator/request-progress.ts";
+import { aCall } from "../../support/calls.ts";
+import { rowIn } from "../../support/rows.ts";
+
+const now = Date.UTC(2026, 10, 21, 12);
+const minuteMs = 60_000;
+
+describe("how far a request is", () => {
+  it("is counted over calls that lie evenly, each once and each of the request", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 10_000 }),
+        fc.integer({ min: 1, max: 200 }),
+        (total, most) => {
+          const indexes = indexesOver(total, most);
+          expect(indexes).toHaveLength(Math.min(total, most));
+          expect(new Set(indexes).size).toBe(indexes.length);
+          expect(indexes.every((index) => index >= 0 && index < total)).toBe(true);
+          const ends = [-1, ...indexes, total];
+          const gaps = ends.slice(1).map((index, n) => index - (ends[n] ?? 0));
+          expect(Math.max(...gaps)).toBeLessThanOrEqual(Math.ceil(total / indexes.length) + 1);
+        },
+      ),
+    );
+  });
+
+  it("ends when the rate says, and not before the last due time", () => {
+    expect(expectedEnd(0, 5, null, now)).toBeNull();
+    expect(expectedEnd(10, 0, null, now)).toBeNull();
+    expect(expectedEnd(10, 0, now - 1, now)).toBeNull(); // overdue, and nothing moves
+    expect(expectedEnd(10, 0, now + minuteMs, now)).toBe(now + minuteMs);
+    expect(expectedEnd(10, 5, null, now)).toBe(now + 2 * minuteMs);
+    expect(expectedEnd(10, 5, now + 9 * minuteMs, now)).toBe(now + 9 * minuteMs);
+  });
+
+  it("counts a call for the rate when it was placed, not when its result came", () => {
+    const call = aCall({ acceptedAt: now - 60 * minuteMs, batchCalls: 1 });
+    const placed = rowIn("PLACED", call, { at: now - 30 * minuteMs });
+    const withResult = { ...placed, updatedAt: now - minuteMs };
+    expect(requestViewOf(withResult, [withResult], 1, now).calls_per_minute).toBe(0);
+    const late = rowIn("PLACED", call, { at: now - minuteMs });
+    expect(requestViewOf(late, [late], 1, now).calls_per_minute).toBeCloseTo(1 / 15, 2);
+  });
+});

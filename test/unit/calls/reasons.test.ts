@@ -1,0 +1,31 @@
+import { glob, readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { meaningOf, reasons } from "../../../shared/calls/reasons.ts";
+
+/** A reason in the log's line of a purge, which no row has. */
+const logged = new Set(["retention"]);
+
+describe("the meaning of a reason", () => {
+  it("is one sentence for each, in the order of their names", () => {
+    for (const sentence of Object.values(reasons)) expect(sentence).toMatch(/^[A-Z][^.]*\.$/);
+    expect(Object.keys(reasons)).toEqual(Object.keys(reasons).toSorted());
+  });
+
+  it("is told for each that the code gives", async () => {
+    const given = new Set<string>();
+    for await (const path of glob("{shared,functions/dialer}/**/*.ts")) {
+      const text = await readFile(path, "utf8");
+      for (const [, reason = ""] of text.matchAll(/\breason: "(\w+)"/g)) given.add(reason);
+    }
+    expect(given.size).toBeGreaterThan(15);
+    const unknown = [...given].filter((reason) => meaningOf(reason) === undefined);
+    expect(new Set(unknown)).toEqual(logged);
+  });
+
+  it("is found for a rule's hours, and not for a provider's code", () => {
+    expect(meaningOf("hours:countries.FR")).toBe(reasons.hours);
+    expect(meaningOf("do_not_call")).toBe(reasons.do_not_call);
+    expect(meaningOf("http_429")).toBeUndefined();
+    expect(meaningOf("constructor")).toBeUndefined();
+  });
+});

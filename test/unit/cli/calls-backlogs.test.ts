@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { run } from "../../../infra/cli/calls.ts";
+import { tokens } from "../../support/environment.ts";
+import { createOperatorBench, isoOf, minuteMs, now } from "../../support/operator-bench.ts";
+
+const url = "https://calls.example.com";
+
+/** Creates the command with a service in memory. */
+function createBench() {
+  const bench = createOperatorBench();
+  async function calls(words: string) {
+    const out: string[] = [];
+    const code = await run(words.split(" "), {
+      environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator },
+      fetch: async (address, init) => bench.app.request(address.replace(url, ""), init),
+      print: (line) => out.push(line),
+      complain: (line) => out.push(line),
+      isInteractive: false,
+      sleep: async () => undefined,
+    });
+    expect(code).toBe(0);
+    expect(out.join()).not.toMatch(/2025550123|Zoë/);
+    return out.join("\n");
+  }
+  return { ...bench, calls };
+}
+
+describe("npm run calls -- backlogs", () => {
+  it("lists backlogs, with their due times and what holds them", async () => {
+    const { calls, wait, pause } = createBench();
+    expect(await calls("backlogs")).toBe("None.\nOldest due: none.\nLast full sweep: none yet.");
+    await wait("agent_sales", -2 * minuteMs, { count: 2 });
+    await wait("agent_support", -minuteMs, { client: "shop", count: 501 });
+    await pause({ agent: "agent_sales" });
+    await pause({ account: "webhook" });
+    const table = await calls("backlogs");
+    expect(table).toMatch(/agent_sales +│ crm .* 2 .* agent_paused, account_paused /);
+    expect(table).toMatch(/agent_support │ shop .* 500 or more .* account_paused /);
+    expect(table).toContain(
+      `Oldest due: ${isoOf(now - 2 * minuteMs)}.\nLast full sweep: none yet.`,
+    );
+  });
+
+  it("prints each backlog whole for scripts, page after page up to the limit", async () => {
+    const { calls, wait } = createBench();
+    for (let n = 0; n < 201; n++) await wait("agent_sales", n, { client: `client_${n}` });
+    const linesOf = async (words: string) =>
+      (await calls(words)).split("\n").map((line): object => JSON.parse(line));
+    const all = await linesOf("backlogs --limit 1000 --json");
+    expect(all).toHaveLength(201);
+    expect(all[200]).toMatchObject({
+      client: "client_200",
+      waiting: 1,
+      head: { due_at: isoOf(now + 200) },
+      held_by: [],
+    });
+    expect(await linesOf("backlogs --json")).toEqual(all.slice(0, 50));
+    expect(await linesOf("backlogs --limit 1 --json")).toEqual(all.slice(0, 1));
+  });
+});
+
+describe("npm run calls -- pauses", () => {
+  it("lists the open breakers and their failures", async () => {
+    const { calls, open, put, breakersOf } = createBench();
+    const { account, backlog } = breakersOf("agent_sales");
+    const other = backlog.replace("agent_sales", "agent_support");
+    for (const key of [account, backlog, other]) await open(key);
+    await put("failures", account, { answered: 1, unanswered: 7, inRow: 5 });
+    await put("failures", `${backlog} refusals`, { http_404: 20 });
+    const table = await calls("pauses");
+    expect(table).toMatch(/breaker account:\S+ .* 7 unanswered, 5 in a row /);
+    expect(table).toMatch(/breaker backlog:\S+agent_sales\S+ .* 20 http_404/);
+    const [json = ""] = (await calls("pauses --json")).split("\n");
+    expect(JSON.parse(json)).toMatchObject({
+      what: `breaker ${account}`,
+      kind: "account",
+      failures: { unanswered: 7, in_row: 5 },
+    });
+  });
+});

@@ -1,0 +1,118 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "../../../infra/cli/calls.ts";
+import { callsOf, createForecastBench } from "../../support/forecast-bench.ts";
+import { tokens } from "../../support/environment.ts";
+
+const url = "https://calls.example.com";
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "forecast-"));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const paced = { providers: { webhook: { callsPerSecond: 0.1 } } };
+
+/** Creates the command with a service in memory. Time passes in the dialer while the command sleeps. */
+function createBench(plan: object = paced) {
+  const bench = createForecastBench(plan);
+  const calls = async (...words: string[]) => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await run(words, {
+      environment: { OUTBOUND_CALLS_URL: url, OUTBOUND_CALLS_OPERATOR_TOKEN: tokens.operator },
+      fetch: async (address, init) => bench.app.request(address.replace(url, ""), init),
+      print: (line) => out.push(line),
+      complain: (line) => err.push(line),
+      isInteractive: false,
+      sleep: (ms) => bench.dialer.simulate(ms / 1000),
+    });
+    return { code, out: out.join("\n"), err: err.join("\n") };
+  };
+  const forecast = async (posted: unknown, ...words: string[]) => {
+    const file = join(directory, "leads.json");
+    await writeFile(file, JSON.stringify(posted));
+    return calls("forecast", "--file", file, "--client", "crm", ...words);
+  };
+  return { bench, calls, forecast };
+}
+
+describe("npm run calls -- forecast", () => {
+  it("tells people when calls go, and what decides", async () => {
+    const { code, out } = await createBench().forecast(callsOf(3));
+    expect(code).toBe(0);
+    expect(out).toContain("3 calls posted at 2026-06-01T10:00:00.000Z: 2 wait, 1 at once.");
+    expect(out).toContain("the last at 2026-06-01T10:00:20.000Z");
+    expect(out).toMatch(/webhook:http.*pace/);
+    expect(out).not.toContain("5550000");
+  });
+
+  it("names what a batch is refused for, and ends with 2", async () => {
+    const { code, out } = await createBench().forecast([{ phone_number: "+12025550123" }]);
+    expect(code).toBe(2);
+    expect(out).toContain("/0/agent_id is required");
+  });
+
+  it("prints every call as CSV", async () => {
+    const { out } = await createBench().forecast(callsOf(2), "--csv");
+    expect(out.split("\n")).toEqual([
+      "index,outcome,at,account,reason,errors",
+      "0,at_once,2026-06-01T10:00:00.000Z,webhook:http://127.0.0.1:9,,",
+      "1,wait,2026-06-01T10:00:10.000Z,webhook:http://127.0.0.1:9,pace,",
+    ]);
+  });
+
+  it("compares a plan of a file with the deployed one", async () => {
+    const file = join(directory, "plan.json");
+    const agents = { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } };
+    const plan = { agents, callingHours: { default: "always" }, destinations: { allow: ["US"] } };
+    await writeFile(file, JSON.stringify(plan));
+    const { out } = await createBench().forecast(callsOf(3), "--plan", file);
+    expect(out).toMatch(/deployed[^\n]*10:00:20/);
+    expect(out).toMatch(/sent [^\n]*10:00:00/);
+  });
+
+  it("understands the example of the documentation", async () => {
+    const posted: unknown = JSON.parse(await readFile("docs/examples/leads.json", "utf8"));
+    const { out } = await createBench({}).forecast(posted);
+    expect(out).toContain("1 refused, 3 at once");
+    expect(out).toContain("/3/time_zone");
+    expect(await readFile("docs/operators.md", "utf8")).toContain("docs/examples/leads.json");
+  });
+
+  it("says what is wrong with its files", async () => {
+    const { calls } = createBench();
+    expect((await calls("forecast")).err).toContain("forecast needs --file");
+    expect((await calls("forecast", "--file", "none.json")).err).toContain("cannot be read");
+    expect((await calls("forecast", "--file", "README.md")).err).toContain("is not JSON");
+  });
+});
+
+describe("npm run calls -- request", () => {
+  it("prints a line for each change until the request is finished", async () => {
+    const { bench, calls } = createBench();
+    const response = await bench.post(callsOf(3));
+    await bench.dialer.simulate(1);
+    const id = response.headers.get("x-request-id") ?? "";
+    const { code, out } = await calls("request", id);
+    const lines = out.split("\n");
+    expect(code).toBe(0);
+    expect(lines.length).toBeGreaterThan(1);
+    expect(lines[0]).toMatch(/^1 of 3 ended: 2 WAITING, 1 PLACED/);
+    expect(lines.at(-1)).toBe("3 of 3 ended: 3 PLACED");
+    expect((await calls("request", "01KAJ6Y5G0QZ3N4T7V8W9XABCD")).code).toBe(2);
+  });
+});
+
+it("npm run calls -- list --csv quotes what a spreadsheet would misread", async () => {
+  const { bench, calls } = createBench({
+    agents: { "*": { provider: "webhook", url: "http://127.0.0.1:9/dial" } },
+  });
+  await bench.post([{ phone_number: "+12025550123", agent_id: '=1+"x",y' }]);
+  await bench.dialer.simulate(1);
+  const [head, line] = (await calls("list", "--csv")).out.split("\n");
+  expect(head).toContain("id,state,reason,result,agent_id");
+  expect(line).toContain(`"'=1+""x"",y"`);
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import {
+  answerBreaker,
+  openBreaker as open,
+} from "../../../functions/dialer/breakers/circuit-breaker.ts";
+import { recordOutcome } from "../../../functions/dialer/breakers/record-outcome.ts";
+import type { BreakerCause } from "../../../shared/ports/document-kinds.ts";
+import {
+  account,
+  breakerOf,
+  createBreakersBench as createBench,
+  dialEach,
+  openBreaker,
+  opened,
+  own,
+  placed,
+  silence,
+  stateOfBreaker,
+  times,
+} from "../../support/breakers-bench.ts";
+import { documentOf, putDocument } from "../../support/dialer-calls.ts";
+
+/** Answers a standing breaker by a call of a minute later. */
+async function answer(cause: BreakerCause, isPlaced: boolean) {
+  const bench = createBench();
+  await openBreaker(bench, own, { cause });
+  const breaker = await documentOf(bench, "breaker", own);
+  if (breaker === undefined) throw new Error("the breaker is not open");
+  bench.advance(60_000);
+  await answerBreaker(breaker, { isPlaced, sentAt: bench.now() }, bench.deps);
+  return stateOfBreaker(bench, own);
+}
+
+describe("an open breaker", () => {
+  it("is closed by any answer after silence, and after refusals by a placed call alone", async () => {
+    expect(await answer("silence", false)).toBeUndefined();
+    expect(await answer("account_refused", false)).toBe("open");
+    expect(await answer("account_refused", true)).toBeUndefined();
+  });
+
+  it("hears no failure of a request that was sent before it opened", async () => {
+    const bench = createBench();
+    const sentAt = bench.now() - 5_000;
+    await openBreaker(bench, own, { cause: "busy" });
+    const before = await breakerOf(bench, own);
+    await open(own, { cause: "busy", code: "http_429", sentAt, waitMs: 600_000 }, bench.deps);
+    await open(own, { cause: "account_refused", code: "http_401", sentAt }, bench.deps);
+    expect(await breakerOf(bench, own)).toEqual(before);
+  });
+
+  it("takes the provider's own wait from each probe that is refused", async () => {
+    const bench = createBench();
+    await openBreaker(bench, own, { cause: "busy" });
+    bench.advance(30_000);
+    const opening = { cause: "busy", code: "http_429", sentAt: bench.now() } as const;
+    await open(own, { ...opening, waitMs: 90_000 }, bench.deps);
+    expect((await breakerOf(bench, own))?.probeAt).toBe(bench.now() + 90_000);
+  });
+});
+
+describe("the counts of failures", () => {
+  it("weigh old answers less: a long good time keeps no breaker closed", async () => {
+    const bench = createBench();
+    await dialEach(bench, [silence, ...times(80, placed)]);
+    const from = bench.dialed.length;
+    while (opened(bench).length === 0 && bench.dialed.length < from + 60) {
+      await dialEach(bench, [silence, silence, placed]);
+    }
+    expect(opened(bench)).toEqual([own]);
+  });
+
+  it("are not ended by a success that was sent before they began", async () => {
+    const bench = createBench();
+    const key = { kind: "failures", key: account } as const;
+    const standing = { since: bench.now(), inRow: 9, of_shop: 9 };
+    await putDocument(bench, key, standing);
+    const read = await bench.deps.documents.read([key]);
+    const route = { type: "vapi", provider: "vapi" } as const;
+    const call = { client: "crm", agentId: "agent_sales", route, numberHash: "hash" };
+    await recordOutcome(placed, { ...call, sentAt: bench.now() - 1 }, read, bench.deps);
+    expect((await documentOf(bench, "failures", account))?.value).toEqual(standing);
+    await recordOutcome(placed, { ...call, sentAt: bench.now() + 1 }, read, bench.deps);
+    expect((await documentOf(bench, "failures", account))?.value).toEqual({});
+  });
+});
+
+describe("an account's breaker", () => {
+  it("stays closed where another backlog was answered between two in trouble", async () => {
+    const bench = createBench();
+    await dialEach(bench, times(5, silence));
+    await dialEach(bench, [placed], { client: "answered" });
+    await dialEach(bench, times(5, silence), { client: "shop" });
+    expect(opened(bench)).toHaveLength(2);
+    expect(await stateOfBreaker(bench, account)).not.toBe("open");
+    await dialEach(bench, times(5, silence), { client: "third" });
+    expect(await stateOfBreaker(bench, account)).toBe("open");
+  });
+});

@@ -1,0 +1,213 @@
+import { describe, expect, it } from "vitest";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import {
+  account,
+  backlogOf,
+  breakerOf,
+  createBreakersBench as createBench,
+  deliverRows,
+  dialEach,
+  gapsSince,
+  hookAccount,
+  opened,
+  own,
+  placed,
+  probeIn,
+  putDue,
+  refused,
+  stateOfBreaker,
+  times,
+} from "../../support/breakers-bench.ts";
+import {
+  aCallNow,
+  allIn,
+  dispatchOf,
+  documentOf,
+  putIn,
+  rowOf,
+  statesOf,
+} from "../../support/dialer-calls.ts";
+
+const agentRefused: DialOutcome = { kind: "route_refused", code: "twilio_21210" };
+const rejected: DialOutcome = { kind: "rejected", code: "http_422" };
+
+describe("a refusal of the account", () => {
+  it("opens the account's breaker, which is probed after 1 min to 15 min and closes by a success", async () => {
+    const bench = createBench();
+    bench.answer = async () => refused;
+    const calls = await putDue(bench, 20);
+    const others = await putDue(bench, 5, { client: "shop", agent_id: "agent_other" });
+    await bench.simulate(30);
+    expect(opened(bench)).toEqual([account]);
+    expect(bench.eventsOf("breaker.opened")).toMatchObject([{ level: "alarm", code: "http_401" }]);
+    expect(await stateOfBreaker(bench, own)).toBeUndefined();
+    // The calls that were under way when the first answer came.
+    expect(bench.dialed.length).toBeLessThanOrEqual(4);
+    const from = bench.now();
+    await bench.simulate(3600);
+    const first = (bench.dialed.find(({ at }) => at >= from)?.at ?? 0) - from;
+    expect(first).toBeGreaterThanOrEqual(29_000);
+    for (const [n, gap] of gapsSince(bench, from).entries()) {
+      const least = [60, 120, 240, 480][n] ?? 900;
+      expect(gap).toBeGreaterThanOrEqual(least);
+      expect(gap).toBeLessThanOrEqual(least + 65); // where nothing may go soon, a dispatcher looks once a minute
+    }
+    bench.answer = async () => placed;
+    await bench.simulate(1200);
+    expect(await statesOf(bench, [...calls, ...others])).toEqual(
+      allIn([...calls, ...others], "PLACED"),
+    );
+    expect(await stateOfBreaker(bench, account)).toBeUndefined();
+    expect(bench.eventsOf("breaker.closed")).toMatchObject([{ breaker: account }]);
+  });
+
+  it("waits a minute for its first probe, however many calls were under way", async () => {
+    const bench = createBench({ concurrency: 25 });
+    bench.answer = async () => {
+      await bench.sleep(400);
+      return refused;
+    };
+    for (const client of ["a", "b", "c", "d"]) await putDue(bench, 5, { client });
+    await bench.dispatch();
+    await bench.deliver();
+    expect(bench.dialed.length).toBeGreaterThan(10);
+    expect(await probeIn(bench, account)).toBeGreaterThan(59_000);
+    expect(bench.eventsOf("breaker.opened")).toHaveLength(1);
+  });
+
+  it("has its row due at once, behind the others of its backlog", async () => {
+    const bench = createBench();
+    const calls = await putDue(bench, 3);
+    bench.advance(60_000);
+    const [first] = calls;
+    if (first === undefined) throw new Error("no call was made");
+    bench.answer = async () => refused;
+    await deliverRows(bench, [first]);
+    expect(await rowOf(bench, first)).toMatchObject({ state: "WAITING", reason: "http_401" });
+    expect((await rowOf(bench, first)).dueAt).toBe(bench.now());
+    await bench.simulate(150);
+    expect(new Set(bench.dialed.map(({ call }) => call.id)).size).toBe(bench.dialed.length);
+    expect(bench.dialed).toHaveLength(3);
+  });
+
+  it("of a webhook opens its backlog's alone: another client's calls to the same host go on", async () => {
+    const bench = createBench();
+    await dialEach(bench, [refused], { agent_id: "hook" });
+    expect(await breakerOf(bench, backlogOf("crm", "hook"))).toMatchObject({
+      state: "open",
+      cause: "account_refused",
+    });
+    expect(await stateOfBreaker(bench, hookAccount)).toBeUndefined();
+    await dialEach(bench, [placed], { agent_id: "hook", client: "shop" });
+    await dialEach(bench, [placed]);
+    expect(bench.dialed).toHaveLength(3);
+  });
+});
+
+describe("a refusal of the agent", () => {
+  it("opens the backlog's breaker at once, with one alarm, and others of the account go on", async () => {
+    const bench = createBench();
+    bench.answer = async ({ request }) =>
+      request.agent_id === "agent_sales" ? agentRefused : placed;
+    const [first] = await putDue(bench, 1);
+    if (first === undefined) throw new Error("no call was made");
+    await deliverRows(bench, [first]);
+    expect(await rowOf(bench, first)).toMatchObject({ state: "WAITING", reason: "twilio_21210" });
+    expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "agent_refused" });
+    expect(await probeIn(bench, own)).toBeGreaterThan(59_000);
+    const rest = await putDue(bench, 9);
+    const others = await putDue(bench, 10, { agent_id: "agent_other" });
+    await bench.simulate(50);
+    expect(await statesOf(bench, others)).toEqual(allIn(others, "PLACED"));
+    expect(bench.dialed).toHaveLength(11);
+    expect(opened(bench)).toEqual([own]);
+    bench.answer = async () => placed;
+    await bench.simulate(140);
+    expect(await statesOf(bench, [first, ...rest])).toEqual(allIn([first, ...rest], "PLACED"));
+  });
+
+  it("never counts for the account, whoever is refused", async () => {
+    const bench = createBench();
+    for (let n = 0; n < 15; n++) {
+      await dialEach(bench, [agentRefused], { client: `client ${n}` });
+      expect(await breakerOf(bench, backlogOf(`client ${n}`))).toMatchObject({ state: "open" });
+    }
+    expect(await stateOfBreaker(bench, account)).toBeUndefined();
+    expect(await documentOf(bench, "failures", account)).toBeUndefined();
+  });
+
+  it("is over once the plan was corrected, by the next probe", async () => {
+    const bench = createBench();
+    bench.answer = async (_, route) =>
+      "from" in route && route.from === "n" ? agentRefused : placed;
+    const calls = await putDue(bench, 3);
+    await bench.simulate(10);
+    const vapi = { provider: "vapi", agent: "a", from: "corrected" };
+    bench.changePlan({ agents: { agent_sales: vapi, agent_other: vapi } });
+    await bench.simulate(130);
+    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+  });
+});
+
+describe("refusals of calls", () => {
+  it.each<[string, DialOutcome]>([
+    ["422", rejected],
+    ["404", { kind: "rejected", code: "http_404" }],
+    ["403, which goes to a person", { kind: "forbidden", code: "http_403" }],
+  ])(
+    "open the backlog's breaker after twenty equal ones of different numbers: %s",
+    async (_, outcome) => {
+      const bench = createBench();
+      await dialEach(bench, times(19, outcome));
+      expect(await stateOfBreaker(bench, own)).toBeUndefined();
+      await dialEach(bench, [outcome]);
+      expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "calls_refused" });
+      expect(await stateOfBreaker(bench, account)).toBeUndefined();
+      await dialEach(bench, [placed], { agent_id: "agent_other" });
+      expect(bench.dialed).toHaveLength(21);
+    },
+  );
+
+  it("let one call go every 8 s from then on, until one is placed", async () => {
+    const bench = createBench();
+    await dialEach(bench, times(20, rejected));
+    bench.answer = async () => rejected;
+    const calls = await putDue(bench, 100);
+    const from = bench.now();
+    await bench.simulate(120);
+    const gaps = gapsSince(bench, from);
+    expect(gaps.length).toBeGreaterThanOrEqual(11);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(8);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(10.5);
+    bench.answer = async () => placed;
+    await bench.simulate(60);
+    expect(await stateOfBreaker(bench, own)).toBeUndefined();
+    expect(await statesOf(bench, calls)).not.toContain("WAITING");
+  });
+
+  it.each<[string, (n: number) => DialOutcome]>([
+    ["different ones", (n) => ({ kind: "rejected", code: n % 7 === 6 ? "http_400" : "http_404" })],
+    ["ones with a success between them", (n) => (n % 15 === 14 ? placed : rejected)],
+    ["ones that blame the number", () => ({ ...rejected, kind: "rejected", blamesNumber: true })],
+  ])("open it by none of these: %s", async (_, answerOf) => {
+    const bench = createBench();
+    for (let n = 0; n < 60; n++) await dialEach(bench, [answerOf(n)]);
+    expect(bench.dialed).toHaveLength(60);
+    expect(opened(bench)).toEqual([]);
+  });
+
+  it("of one number count once in a process", async () => {
+    const bench = createBench();
+    bench.answer = async () => rejected;
+    for (let n = 0; n < 40; n++) {
+      const call = aCallNow(bench);
+      await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+      await bench.send(dispatchOf([call], "vapi"));
+      await bench.deliver();
+    }
+    expect(opened(bench)).toEqual([]);
+    expect((await documentOf(bench, "failures", `${own} refusals`))?.value).toEqual({
+      http_422: 1,
+    });
+  });
+});

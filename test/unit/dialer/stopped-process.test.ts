@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { startReceiver } from "../../support/receiver.ts";
+
+const script = join(import.meta.dirname, "../../support/livekit-process.ts");
+const rings = "/twirp/livekit.SIP/CreateSIPParticipant";
+/** Time for which the process stands still, and seconds after which its call's time is over. */
+const stoppedMs = 2_500;
+const expiresAfterSeconds = 1.5;
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** Dials in a process of its own, which is stopped while its request to this path is answered. */
+async function dialStoppedAt(path: string): Promise<{ outcome: unknown; paths: string[] }> {
+  let isStopped = false;
+  const receiver = await startReceiver((request, response) => {
+    const answer = () => {
+      if (request.path.endsWith("ListDispatch")) {
+        response.end('{"agent_dispatches":[{"id":"AD_1","state":{"jobs":[{"id":"AJ_1"}]}}]}');
+      } else response.end(request.path === rings ? '{"sip_call_id":"SCL_1"}' : '{"id":"AD_1"}');
+    };
+    if (request.path.endsWith(path) && !isStopped) {
+      isStopped = true;
+      child.kill("SIGSTOP");
+      void sleep(stoppedMs).then(() => child.kill("SIGCONT"));
+    }
+    answer();
+  });
+  closing.push(receiver.close);
+  const args = [script, receiver.url, String(expiresAfterSeconds)];
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const child = execFile(process.execPath, args, (error, stdout, stderr) => {
+    if (error === null) resolve(stdout);
+    else reject(new Error(stderr));
+  });
+  closing.push(() => child.kill("SIGKILL"));
+  const outcome: unknown = JSON.parse(await promise);
+  return { outcome, paths: receiver.received.map((one) => one.path) };
+}
+
+describe("a process that is stopped while it dials by LiveKit", () => {
+  it.each(["CreateDispatch", "ListDispatch"])(
+    "lets no phone ring once the call's time is over, though it was stopped at %s",
+    async (path) => {
+      const { outcome, paths } = await dialStoppedAt(path);
+      expect(outcome).toEqual({ kind: "withheld", state: "EXPIRED", reason: "expired" });
+      expect(paths).not.toContain(rings);
+      expect(paths.length).toBeGreaterThan(0);
+    },
+  );
+
+  it("lets it ring where it was not stopped", async () => {
+    const { outcome, paths } = await dialStoppedAt("nowhere");
+    expect(outcome).toEqual({ kind: "placed", providerCallId: "SCL_1" });
+    expect(paths.at(-1)).toBe(rings);
+  });
+});

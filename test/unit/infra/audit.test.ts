@@ -1,0 +1,89 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const root = resolve(import.meta.dirname, "../../..");
+const id = "GHSA-2345-6789-cfgh";
+
+/** A registry with a configurable advisory, which answers npm like the real one. */
+let known: { severity: string } | undefined;
+let registry = "";
+let audits = 0;
+const server = createServer((request, response) => {
+  const answer = (status: number, body: unknown) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  if (request.method !== "POST") {
+    const name = decodeURIComponent(request.url?.slice(1) ?? "");
+    const { version = "", ...more } = locked[`node_modules/${name}`] ?? {};
+    const versions = { [version]: { name, version, ...more } };
+    answer(200, { name, "dist-tags": { latest: version }, versions });
+  } else if (known === undefined) answer(405, {});
+  else {
+    const url = `https://github.com/advisories/${id}`;
+    audits += 1; // npm caches advisories by their number
+    const advisory = { id: audits, url, title: "A hole", vulnerable_versions: "<999", ...known };
+    answer(200, known.severity === "" ? {} : { hono: [advisory] });
+  }
+});
+/** Entries of package-lock.json. */
+let locked: Record<string, { version?: string }> = {};
+let directory = "";
+
+beforeAll(async () => {
+  locked = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")).packages;
+  directory = await mkdtemp(join(tmpdir(), "audit-"));
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it listens on a port, not on a pipe
+  registry = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await rm(directory, { recursive: true });
+});
+
+async function audit(exceptions: object[]): Promise<{ code: unknown; printed: string }> {
+  const path = join(directory, "exceptions.json");
+  await writeFile(path, JSON.stringify(exceptions));
+  const words = ["infra/cli/audit.ts", "--registry", registry, "--exceptions", path];
+  const env = { ...process.env, npm_config_cache: join(directory, "cache") };
+  return new Promise((done) => {
+    execFile(process.execPath, words, { cwd: root, env }, (error, stdout) => {
+      done({ code: error?.code ?? 0, printed: stdout });
+    });
+  });
+}
+
+const because = "The part of it that is vulnerable is never called.";
+
+it.each([
+  ["high", [], 1],
+  ["critical", [], 1],
+  ["moderate", [], 0],
+  ["high", [{ advisory: id, because, until: "2999-01-01" }], 0],
+  ["high", [{ advisory: id, because, until: "2020-01-01" }], 1],
+  ["high", [{ advisory: "GHSA-xxxx-xxxx-xxxx", because, until: "2999-01-01" }], 1],
+])(
+  "tells of a vulnerability that is %s, and with the exceptions %j ends with %i",
+  async (severity, exceptions, expected) => {
+    known = { severity };
+    const { code, printed } = await audit(exceptions);
+    expect(printed).toContain(`${severity}: hono, A hole`);
+    expect(code).toBe(expected);
+  },
+  60_000,
+);
+
+it("ends well where nothing is known, and says so where the registry cannot be asked", async () => {
+  known = { severity: "" };
+  expect(await audit([])).toMatchObject({ code: 0, printed: expect.stringMatching(/^0 known/) });
+  known = undefined;
+  expect(await audit([])).toMatchObject({
+    code: 0,
+    printed: expect.stringMatching(/^NOT AUDITED/),
+  });
+}, 60_000);

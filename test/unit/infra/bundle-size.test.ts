@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import type { Route } from "../../../shared/calls/route.ts";
+import { adapterGrowthBytes, workerBytes, workerText } from "../../bench/bundle-size.ts";
+
+it("grows by at most 29 kB gzip with all dialing providers together, to at most 135 kB with results and events", async () => {
+  const bytes = await adapterGrowthBytes();
+  const growth = bytes.with - bytes.without;
+  expect(growth).toBeLessThanOrEqual(29_000);
+  expect(growth).toBeGreaterThan(2_000); // the adapters were in one bundle and not in the other
+  expect(bytes.with).toBeLessThanOrEqual(135_000);
+});
+
+it("of the API's Worker is at most 110.5 kB gzip, without documents and what dials", async () => {
+  const bytes = await workerBytes("functions/api/cloudflare.ts");
+  expect(bytes).toBeLessThanOrEqual(110_500);
+  expect(bytes).toBeGreaterThan(50_000);
+});
+
+/** Texts of each adapter: an address that it posts to, or what it sends, and a word of its tables if it has one. */
+const adapterTexts: Record<Route["type"], string[]> = {
+  "amazon-connect": ["contact/outbound-voice", "OutboundContactNotPermitted", "TELECOM_UNANSWERED"],
+  bland: ["https://api.bland.ai", "pre_queue_error"],
+  elevenlabs: ["https://api.elevenlabs.io", "sip_request_timed_out"],
+  livekit: ["livekit.AgentDispatchService", "ListDispatch", "USER_UNAVAILABLE", "bad_route"],
+  retell: ["https://api.retellai.com", "dial_no_answer"],
+  simulator: ["would dial", "simulated-"],
+  telnyx: ["https://api.telnyx.com", "user_busy", "D41"],
+  twilio: ["https://api.twilio.com", "StatusCallback", "573002", "in-progress"],
+  ultravox: ["https://api.ultravox.ai", "SIP_TERMINATION_BUSY"],
+  vapi: ["https://api.vapi.ai", "customer-did-not-answer", "vapifault"],
+  webhook: ["accepted_at:new Date", "timezone??null"],
+};
+
+it("has the adapters in the dialer's Worker and none in the API's", async () => {
+  const [api, dialer] = [
+    await workerText("functions/api/cloudflare.ts"),
+    await workerText("functions/dialer/cloudflare.ts"),
+  ];
+  const texts = Object.values(adapterTexts).flat();
+  expect(texts.filter((text) => !dialer.includes(text))).toEqual([]);
+  expect(texts.filter((text) => api.includes(text))).toEqual([]);
+});

@@ -1,5 +1,0 @@
-import { createMemoryDocuments } from "../support/memory-documents.ts";
-import { randomId } from "../../shared/platform/random-id.ts";
-import { describeDocuments } from "../contracts/documents/index.ts";
-
-describeDocuments("memory", async (now) => createMemoryDocuments(now, randomId), { runs: 200 });

@@ -1,0 +1,177 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+import { eventExamples } from "../../../infra/generate/examples.ts";
+import { scripts } from "../../../package.json" with { type: "json" };
+import { eventTypes } from "../../../shared/calls/call-event.ts";
+import { reasons } from "../../../shared/calls/reasons.ts";
+import { callStates, states } from "../../../shared/calls/states.ts";
+import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
+import { receiverSchema } from "../../../shared/dial-plan/receivers.ts";
+import { neededSecrets } from "../../../shared/dial-plan/secrets.ts";
+import { providerTypes } from "../../../shared/calls/route.ts";
+
+const inDocs = await readdir("docs", { recursive: true });
+const pages = [
+  "README.md",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  ...inDocs.filter((file) => file.endsWith(".md")).map((file) => join("docs", file)),
+];
+const textOf = new Map(
+  await Promise.all(pages.map(async (page) => [page, await readFile(page, "utf8")] as const)),
+);
+const decisions = pages.filter((page) => page.startsWith("docs/decisions/"));
+
+/** Folders that hold what is built, which is not in git. */
+const built = ["functions/api/generated"];
+
+/** A page without its fenced code, in which # begins no heading and brackets no link. */
+function proseOf(page: string): string {
+  return (textOf.get(page) ?? "").replaceAll(/^```.*?^```$/gms, "");
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): Set<string> {
+  const slugs = [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+  const seen = new Map<string, number>();
+  return new Set(
+    slugs.map((slug) => {
+      const count = seen.get(slug) ?? 0;
+      seen.set(slug, count + 1);
+      return count === 0 ? slug : `${slug}-${count}`;
+    }),
+  );
+}
+
+describe("the documentation", () => {
+  it("begins with a README of one page", () => {
+    expect(textOf.get("README.md")?.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
+  });
+
+  it.each(decisions)("has a record of a decision in %s", (page) => {
+    const text = textOf.get(page) ?? "";
+    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
+    expect(text).toMatch(new RegExp(`^# ${page.slice("docs/decisions/".length, 19)} \\S`));
+    const headings = [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(["Date", "Status", "Context", "Decision", "Consequences"]);
+    expect(text).toMatch(/^## Date\n\n\d{4}-\d\d-\d\d$/m);
+    expect(text).toMatch(/^## Status\n\n(Accepted|Superseded by \[\d{4}\])/m);
+  });
+
+  it.each(pages)("links only to what there is, in %s", (page) => {
+    const links = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+    const dead = links.filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false;
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : normalize(join(dirname(page), path));
+      if (!existsSync(target)) return true;
+      return anchor !== undefined && !anchorsOf(target).has(anchor);
+    });
+    expect(dead).toEqual([]);
+  });
+
+  it.each(pages)("names only files that there are, in %s", (page) => {
+    const named = [...proseOf(page).matchAll(/`((?:functions|shared|infra|test|docs)\/[^`\s:]*)`/g)]
+      .map(([, path = ""]) => path)
+      // A pattern such as test/**, and the files of an example.
+      .filter((path) => !/[*{<…]|\/example\./.test(path))
+      .filter((path) => !built.some((folder) => path.startsWith(folder)));
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
+  it.each(pages)("names only commands that there are, in %s", (page) => {
+    const named = [...(textOf.get(page) ?? "").matchAll(/npm run (?:--?[\w-]+ )*([\w:-]+)/g)];
+    const missing = named.map(([, name = ""]) => name).filter((name) => !(name in scripts));
+    expect(missing).toEqual([]);
+  });
+
+  it.each(["README.md", "docs/dial-plan.md"])("shows a dial plan that is one, in %s", (page) => {
+    const [, jsonc = ""] = /^```jsonc\n(.*?)^```$/ms.exec(textOf.get(page) ?? "") ?? [];
+    const json = jsonc.replaceAll(/ \/\/ .*/g, "").replaceAll(/,(\s*[}\]])/g, "$1");
+    expect(() => parseDialPlan(JSON.parse(json), {})).not.toThrow();
+  });
+
+  const setup = [
+    ...(textOf.get("docs/provider-setup.md") ?? "").matchAll(/^## (\S+)\n(.*?)(?=^## )/gms),
+  ].map(([, name = "", section = ""]) => ({ name, section }));
+
+  it("tells of every provider how it is set up, but of the simulator", () => {
+    const names = providerTypes.filter((name) => name !== "simulator");
+    expect(setup.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+  });
+
+  it.each(setup)(
+    "shows a dial plan for $name that is one, and its secrets",
+    ({ name, section }) => {
+      const plans = [...section.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = ""]) =>
+        parseDialPlan(JSON.parse(json), {}),
+      );
+      expect(plans).toHaveLength(1);
+      for (const plan of plans) {
+        expect(Object.values(plan.agents).map(({ type }) => type)).toEqual([name]);
+        for (const secret of neededSecrets(plan, false)) expect(section).toContain(`\`${secret}\``);
+      }
+    },
+  );
+
+  it("shows receivers that a dial plan may have, each type of event, and its body as OpenAPI does", () => {
+    const told = textOf.get("docs/events.md") ?? "";
+    const [plan, ...bodies] = [...told.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = ""]) =>
+      Object(JSON.parse(json)),
+    );
+    expect(Object.keys(plan.events)).toEqual(["*", "crm"]);
+    for (const entry of Object.values(plan.events)) {
+      expect(receiverSchema.parse(entry)).toMatchObject(Object(entry));
+    }
+    expect(bodies).toEqual(Object.values(eventExamples));
+    const types = [...told.matchAll(/^\| `((?:call|request)\.\w+)` +\|/gm)].map(([, type]) => type);
+    expect(types).toEqual(eventTypes);
+    expect(bodies.map(({ type }) => String(type)).toSorted()).toEqual(eventTypes.toSorted());
+  });
+
+  it("says in the README what each state means, in order", () => {
+    const rows = [...(textOf.get("README.md") ?? "").matchAll(/^\| `([A-Z_]+)` +\| \S/gm)];
+    expect(rows.map(([, state]) => state)).toEqual(callStates);
+  });
+
+  it("has all facts of the states in docs/architecture.md", () => {
+    const cell = (fact: unknown) => {
+      if (typeof fact === "boolean") return fact ? "yes" : "–";
+      return [fact].flat().join(" ") || "–";
+    };
+    const rows = callStates.map(
+      (state) => `| ${[state, ...Object.values(states[state]).map(cell)].join(" | ")} |`,
+    );
+    const told = (textOf.get("docs/architecture.md") ?? "").replaceAll(/ {2,}/g, " ").split("\n");
+    expect(told).toEqual(expect.arrayContaining(rows));
+  });
+
+  it("draws each state in docs/architecture.md, and what operators make of calls", () => {
+    const [, drawn = ""] =
+      /stateDiagram-v2\n(.*?)```/s.exec(textOf.get("docs/architecture.md") ?? "") ?? [];
+    const arrows = [...drawn.matchAll(/^ +(\S+) --> (\w+)(?:: (.*))?$/gm)];
+    expect(new Set(arrows.map(([, , to]) => to))).toEqual(new Set(callStates));
+    const byOperator = arrows.flatMap(([, from, to, how]) =>
+      how === "operator" ? `${from} ${to}` : [],
+    );
+    const targets = { cancel: [], resolve: ["PLACED", "CANCELLED"], redial: ["REDIALED"] };
+    const expected = callStates.flatMap((state) =>
+      states[state].actions.flatMap((action) => targets[action].map((to) => `${state} ${to}`)),
+    );
+    expect(byOperator).toEqual(expected);
+  });
+
+  it("says what each reason means", () => {
+    const told = textOf.get("docs/reasons.md") ?? "";
+    const rows = [...told.matchAll(/^\| `(\w+)` +\| (.+?) +\|$/gm)];
+    const meanings = Object.fromEntries(rows.map(([, name = "", meaning = ""]) => [name, meaning]));
+    expect(meanings).toMatchObject(reasons);
+  });
+});

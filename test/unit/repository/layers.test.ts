@@ -1,0 +1,51 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { glob } from "node:fs/promises";
+import { expect, it } from "vitest";
+import layers from "../../../.config/layers.json" with { type: "json" };
+
+const root = resolve(import.meta.dirname, "../../..");
+const rooms = Object.entries<(string | string[])[]>(layers);
+
+/** Finds the room of a file, and its place in the order of that room's folders; 0 is the lowest. */
+function placeOf(file: string): { room: string; folder: string; rank: number } | undefined {
+  const [room, order] = rooms.find(([name]) => file.startsWith(`${name}/`)) ?? [];
+  if (room === undefined || order === undefined) return undefined;
+  const [first = "", ...others] = file.slice(room.length + 1).split("/");
+  const folder = others.length === 0 ? "." : first;
+  return { room, folder, rank: order.findIndex((one) => [one].flat().includes(folder)) };
+}
+
+/** Files of another room that a room may import. */
+const allowed: Record<string, RegExp> = {
+  shared: /^$/,
+  "functions/api": /^shared\//,
+  "functions/dialer": /^shared\//,
+  // The console takes the API's types alone.
+  "functions/console": /^(shared\/calls|functions\/api)\//,
+};
+
+it("imports from its own folder or a lower one, as .config/layers.json orders them", async () => {
+  const wrong: string[] = [];
+  const imports = new Set<string>();
+  for await (const path of glob("{shared,functions}/**/*.{ts,tsx}", { cwd: root })) {
+    const from = placeOf(path);
+    if (from === undefined || from.rank < 0) {
+      wrong.push(`${path} is in no layer`);
+      continue;
+    }
+    const text = await readFile(join(root, path), "utf8");
+    for (const [, named = ""] of text.matchAll(/(?:from|import|import\()\s*"(\.[^"]+)"/g)) {
+      const target = relative(root, join(root, dirname(path), named));
+      const to = placeOf(target);
+      if (to?.folder === "generated" || target.startsWith("infra/dial-plan.json")) continue;
+      imports.add(target);
+      const isOwn = to?.room === from.room;
+      const isDown = isOwn && (to.folder === from.folder || (to.rank >= 0 && to.rank < from.rank));
+      const isRight = isOwn ? isDown : allowed[from.room]?.test(target);
+      if (isRight !== true) wrong.push(`${path} imports ${target}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+  expect(imports.size).toBeGreaterThan(150);
+});

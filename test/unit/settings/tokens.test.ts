@@ -1,0 +1,155 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { readOperators } from "../../../shared/settings/settings.ts";
+import { withGatheredTokens } from "../../../shared/cloudflare/token-secrets.ts";
+import { callerOf, createToken, parseTokens } from "../../../shared/settings/tokens.ts";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+const only = (more: object) =>
+  parseTokens(JSON.stringify([{ id: "crm", sha256: sha256("t"), ...more }]));
+
+describe("operators' tokens", () => {
+  const events: string[] = [];
+  const log = (_level: string, _event: string, { problem = "" }: { problem?: string }) =>
+    events.push(problem);
+  const operatorsOf = (environment: Record<string, string>) => readOperators(environment, log);
+  const entry = (more: object = {}) =>
+    JSON.stringify([{ id: "ops", sha256: sha256("t"), ...more }]);
+
+  it("are there where they are set, and let nobody in where they are wrong", () => {
+    expect(operatorsOf({})).toBeUndefined();
+    expect(operatorsOf({ OPERATOR_TOKENS: entry() })?.("t", 0)).toMatchObject({ tokenId: "ops" });
+    expect(operatorsOf({ OPERATOR_TOKENS: "[" })?.("t", 0)).toBeUndefined();
+  });
+
+  it("are for all agents, and none of them places calls", () => {
+    expect(operatorsOf({ OPERATOR_TOKENS: entry({ agents: ["a"] }) })?.("t", 0)).toBeUndefined();
+    expect(events.at(-1)).toMatch(/^OPERATOR_TOKENS: an operator sees all agents/);
+    const limited = { OPERATOR_TOKENS: entry({ rights: ["read"] }) };
+    expect(operatorsOf(limited)?.("t", 0)).toBeUndefined();
+    expect(events.at(-1)).toMatch(/^OPERATOR_TOKENS: an operator may do everything/);
+    const both = { OPERATOR_TOKENS: entry(), API_TOKENS: entry({ id: "crm" }).toUpperCase() };
+    expect(operatorsOf(both)?.("t", 0)).toBeUndefined();
+    expect(events.at(-1)).toBe("OPERATOR_TOKENS: ops is a token of API_TOKENS too");
+  });
+});
+
+describe("tokens", () => {
+  it("are made of 178 random bits and more, and no two are alike", () => {
+    const made = Array.from({ length: 1000 }, () => createToken());
+    expect(made.every(({ token }) => /^oc_[0-9A-Za-z]{30}$/.test(token))).toBe(true);
+    expect(made.every((one) => one.sha256 === sha256(one.token))).toBe(true);
+    expect(new Set(made.map(({ token }) => token)).size).toBe(1000);
+    expect(30 * Math.log2(62)).toBeGreaterThanOrEqual(178);
+  });
+
+  it("tell their client, by default their id, their agents, by default all, and their rights", () => {
+    expect(callerOf("t", only({}), 0)).toEqual({
+      tokenId: "crm",
+      client: "crm",
+      agents: ["*"],
+      rights: ["call"],
+    });
+    const more = { client: "acme", agents: ["a"], rights: ["cancel", "read"] };
+    expect(callerOf("t", only(more), 0)).toEqual({ tokenId: "crm", ...more });
+    expect(callerOf("T", only({}), 0)).toBeUndefined();
+  });
+
+  it("end at notAfter", () => {
+    const tokens = only({ notAfter: "2026-11-30T12:00:00Z" });
+    const end = Date.parse("2026-11-30T12:00:00Z");
+    expect(callerOf("t", tokens, end - 1)).toBeDefined();
+    expect(callerOf("t", tokens, end)).toBeUndefined();
+  });
+
+  it.each([
+    ["no JSON", "oc_secret"],
+    ["no array", "{}"],
+    ["nothing in it", "[]"],
+    ["a token instead of its hash", JSON.stringify([{ id: "a", sha256: "oc_secret" }])],
+    ["an unknown field", JSON.stringify([{ id: "a", sha256: sha256("t"), agent: ["oc_secret"] }])],
+    ["a right that is none", JSON.stringify([{ id: "a", sha256: sha256("t"), rights: ["oc"] }])],
+    ["no right at all", JSON.stringify([{ id: "a", sha256: sha256("t"), rights: [] }])],
+    ["no agent at all", JSON.stringify([{ id: "a", sha256: sha256("t"), agents: [] }])],
+    ["a date that is none", JSON.stringify([{ id: "a", sha256: sha256("t"), notAfter: "soon" }])],
+    [
+      "one id twice",
+      JSON.stringify([
+        { id: "a", sha256: sha256("t") },
+        { id: "a", sha256: sha256("u") },
+      ]),
+    ],
+  ])("are refused for %s, without being quoted", (_, json) => {
+    expect(() => parseTokens(json)).toThrow(/^API_TOKENS/);
+    expect(() => parseTokens(json)).not.toThrow(/oc_secret/);
+  });
+});
+
+describe("tokens that have a secret each", () => {
+  const entry = (id: string, token: string) => ({ id, sha256: sha256(token) });
+  const gathered = (environment: Record<string, string>) =>
+    withGatheredTokens(environment)["API_TOKENS"] ?? "";
+
+  it("are gathered into the list, where each replaces one of its id", () => {
+    const tokens = parseTokens(
+      gathered({
+        API_TOKENS: JSON.stringify([entry("crm", "old"), entry("shop", "s")]),
+        API_TOKENS_CRM: JSON.stringify(entry("crm", "new")),
+        API_TOKENS_B: JSON.stringify(entry("b", "b")),
+      }),
+    );
+    const ids = ["old", "new", "s", "b"].map((token) => callerOf(token, tokens, 0)?.tokenId);
+    expect(ids).toEqual([undefined, "crm", "shop", "b"]);
+  });
+
+  it("need no list beside them, and leave a list alone where there are none", () => {
+    expect(gathered({ OPERATOR_TOKENS_ADA: "{}", API_TOKENS: " [ ] " })).toBe(" [ ] ");
+    expect(gathered({ API_TOKENS_B: '{"id":"b"}' })).toBe('[{"id":"b"}]');
+    expect(gathered({})).toBe("");
+  });
+
+  it.each(["oc_secret", "{}", "[1]"])("let nobody in where one is wrong: %s", (wrong) => {
+    const list = gathered({ API_TOKENS_A: wrong, API_TOKENS_B: JSON.stringify(entry("b", "b")) });
+    expect(() => parseTokens(list)).toThrow(/^API_TOKENS/);
+  });
+});
+
+describe("npm run token", () => {
+  const run = (...words: string[]) =>
+    promisify(execFile)(process.execPath, [resolve("infra/cli/token.ts"), ...words]);
+
+  it("prints a token and the entry that lets it in", async () => {
+    const { stdout } = await run(
+      "--id",
+      "crm",
+      "--client",
+      "acme",
+      "--agents",
+      "a,b",
+      "--rights",
+      "call,read",
+      "--not-after",
+      "2099-01-01",
+    );
+    const [, token = ""] = /(oc_\w+)/.exec(stdout) ?? [];
+    const [, entry = ""] = /API_TOKENS: +(\{.*\})/.exec(stdout) ?? [];
+    expect(callerOf(token, parseTokens(`[${entry}]`), Date.now())).toEqual({
+      tokenId: "crm",
+      client: "acme",
+      agents: ["a", "b"],
+      rights: ["call", "read"],
+    });
+  });
+
+  it.each([
+    [[]],
+    [["--id", "crm", "--not-after", "soon"]],
+    [["--id", "crm", "--rights", "write"]],
+    [["--name", "crm"]],
+  ])("says what is wrong with %j", async (words) => {
+    await expect(run(...words)).rejects.toMatchObject({ code: 1, stderr: /npm run token/ });
+  });
+});

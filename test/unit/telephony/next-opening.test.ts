@@ -1,0 +1,154 @@
+import * as fc from "fast-check";
+import moment from "moment-timezone";
+import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
+import { describe, expect, it } from "vitest";
+import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
+import { dayMs, minuteMs, opening, searchedMs, type Written } from "../../support/calling-hours.ts";
+import { localTime } from "../../support/local-time.ts";
+
+moment.tz.load(packed);
+
+const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+const isIn = (range: string, day: number) => {
+  const [first = "", last = first] = range.split("-");
+  for (let one = weekdays.indexOf(first); ; one = (one + 1) % 7) {
+    if (one === day) return true;
+    if (weekdays[one] === last) return false;
+  }
+};
+
+/** Returns true if a rule is open at a local minute, by comparing text, without arithmetic of ours. */
+function isOpenAt({ hours, dates }: Written, local: string): boolean {
+  const [date = "", time = ""] = local.split("T");
+  if (dates.includes(date)) return false;
+  const today = (new Date(`${date}T00:00Z`).getUTCDay() + 6) % 7;
+  return Object.entries(hours).some(([range, texts]) =>
+    texts.some((text) => {
+      const [start = "", end = ""] = text.split("-");
+      if (end > start) return isIn(range, today) && start <= time && time < end;
+      return (isIn(range, today) && start <= time) || (isIn(range, (today + 6) % 7) && time < end);
+    }),
+  );
+}
+
+/** Returns the local time of each source separately. */
+function sourcesOf(name: string): ((at: number) => string)[] {
+  const zone = moment.tz.zone(name);
+  return [
+    (at) => new Date(at - (zone?.utcOffset(at) ?? 0) * minuteMs).toISOString().slice(0, 16),
+    localTime(name),
+  ];
+}
+
+/** Finds the first open minute by checking every one. */
+function bruteForce(written: Written[], names: string[], from: number, marginMs: number) {
+  const sources = names.flatMap(sourcesOf);
+  const openAt = (at: number) =>
+    sources.every((local) => written.every((one) => isOpenAt(one, local(at))));
+  let since = from;
+  for (let at = from; ; at += minuteMs) {
+    if (since >= from + searchedMs) return undefined;
+    if (!openAt(at)) since = at + minuteMs;
+    else if (at + minuteMs - since >= marginMs) return since;
+  }
+}
+
+const clock = fc.nat({ max: 24 * 12 - 1 }).map((five) => {
+  const minutes = five * 5;
+  const two = (n: number) => String(n).padStart(2, "0");
+  return `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+});
+/** Minutes from a time to another time of the next day. */
+const minutesFrom = (start: string, end: string) =>
+  (Date.parse(`2026-01-02T${end}Z`) - Date.parse(`2026-01-01T${start}Z`)) / minuteMs;
+const interval = fc
+  .tuple(clock, fc.oneof(clock, fc.constant("24:00")))
+  .filter(([start, end]) => start !== end && (end > start || minutesFrom(start, end) <= 12 * 60))
+  .map(([start, end]) => `${start}-${end}`);
+const intervals = fc.array(interval, { minLength: 0, maxLength: 3 });
+const weekly = fc
+  .oneof(
+    fc.record({ "mon-sun": intervals }),
+    fc.record({ "mon-fri": intervals, "sat-sun": intervals }),
+    fc.record({ "sat-mon": intervals, wed: intervals }),
+    fc.record({ tue: intervals }),
+  )
+  .filter((hours) => Object.values(hours).flat().length > 0);
+const daysAfter = (from: number) =>
+  fc.array(
+    fc.nat({ max: 12 }).map((day) => new Date(from + (day - 1) * dayMs).toISOString().slice(0, 10)),
+    { maxLength: 4 },
+  );
+const rulesFrom = (from: number) =>
+  fc.array(fc.record({ hours: weekly, dates: daysAfter(from) }), { minLength: 1, maxLength: 3 });
+const marginMs = fc.constantFrom(0, 5 * minuteMs, 45 * minuteMs);
+
+const names = Object.values(table.names).flatMap((list) => list.split(" "));
+const changes = names.flatMap((name) =>
+  (moment.tz.zone(name)?.untils ?? [])
+    .filter((at) => at > Date.UTC(2026, 0, 12) && at < Date.UTC(2029, 0, 1))
+    .map((at) => ({ name, at })),
+);
+
+function agrees(rules: Written[], zoneNames: string[], from: number, margin: number): void {
+  const expected = bruteForce(rules, zoneNames, from, margin);
+  const found = opening(rules, zoneNames, from, { marginMs: margin });
+  expect({ rules, zoneNames, from, margin, at: found.at }).toEqual({
+    rules,
+    zoneNames,
+    from,
+    margin,
+    at: expected,
+  });
+  expect(found.closedBy === undefined).toBe(expected === from);
+}
+
+describe("the next opening", () => {
+  it("equals a search through every minute of ten days, for any plan, zones and time", () => {
+    const time = fc
+      .integer({ min: Date.UTC(2026, 0, 12), max: Date.UTC(2036, 11, 1) })
+      .map((at) => at - (at % minuteMs));
+    const zoneNames = fc.uniqueArray(fc.constantFrom(...names), { minLength: 1, maxLength: 3 });
+    const cases = time.chain((from) => fc.tuple(rulesFrom(from), zoneNames, fc.constant(from)));
+    fc.assert(
+      fc.property(cases, marginMs, ([rules, zoneNames_, from], margin) =>
+        agrees(rules, zoneNames_, from, margin),
+      ),
+      { numRuns: 75 },
+    );
+  }, 120_000);
+
+  it("equals that search around every change of every zone's clock from 2026 to 2028", () => {
+    expect(changes.length).toBeGreaterThan(1000);
+    const seed = Date.now();
+    for (const [index, { name, at }] of changes.entries()) {
+      const [around] = fc.sample(
+        fc.tuple(rulesFrom(at - dayMs), fc.integer({ min: -36 * 60, max: 3 * 60 }), marginMs),
+        { seed: seed + index, numRuns: 1 },
+      );
+      if (around === undefined) throw new Error("no sample");
+      const [rules, minutes, margin] = around;
+      agrees(rules, [name], at + minutes * minuteMs, margin);
+    }
+  }, 120_000);
+
+  it("never comes earlier for a later time, and stays until it has come", () => {
+    const time = fc.integer({ min: Date.UTC(2026, 0, 12), max: Date.UTC(2030, 0, 1) });
+    const cases = time.chain((from) => fc.tuple(rulesFrom(from), fc.constant(from)));
+    fc.assert(
+      fc.property(
+        cases,
+        fc.constantFrom(...names),
+        fc.nat({ max: 5 * dayMs }),
+        ([rules, from], name, laterMs) => {
+          const until = from + 20 * dayMs;
+          const first = opening(rules, [name], from, { until }).at ?? until;
+          const later = opening(rules, [name], from + laterMs, { until }).at ?? until;
+          expect(later).toBeGreaterThanOrEqual(first);
+          if (from + laterMs <= first) expect(later).toBe(first);
+        },
+      ),
+      { numRuns: 250 },
+    );
+  });
+});

@@ -1,0 +1,69 @@
+import * as fc from "fast-check";
+import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import metadata from "libphonenumber-js/min/metadata";
+import { describe, expect, it } from "vitest";
+import { countryOf, hasNumbers, isE164 } from "../../../shared/telephony/phone-number.ts";
+
+const callingCodes = [
+  ...Object.keys(metadata.country_calling_codes),
+  ...Object.keys(metadata.nonGeographic),
+];
+
+/** Returns the library's own answer. */
+function byLibrary(text: string) {
+  const parsed = parsePhoneNumberFromString(text);
+  const main = parsed && metadata.country_calling_codes[parsed.countryCallingCode]?.[0];
+  return {
+    isE164: /^\+[1-9]\d{6,14}$/.test(text) && parsed?.number === text,
+    country: parsed?.country ?? main,
+  };
+}
+
+const ours = (text: string) => ({ isE164: isE164(text), country: countryOf(text) });
+
+describe("a number", () => {
+  it("is read as libphonenumber-js reads it, whatever its digits", () => {
+    const digits = (least: number, most: number) =>
+      fc.stringMatching(new RegExp(`^\\d{${least},${most}}$`));
+    const number = fc
+      .tuple(fc.oneof(fc.constantFrom(...callingCodes), digits(1, 3)), digits(4, 12))
+      .map(([code, national]) => `+${code}${national}`);
+    fc.assert(
+      fc.property(number, (text) => {
+        if (/^\+[1-9]\d{6,14}$/.test(text)) expect(ours(text)).toEqual(byLibrary(text));
+        else expect(isE164(text)).toBe(false);
+      }),
+      { numRuns: 30_000 },
+    );
+  }, 60_000);
+
+  it("is read so with every beginning of every calling code that several countries share", () => {
+    const shared = callingCodes.filter(
+      (code) => (metadata.country_calling_codes[code]?.length ?? 0) > 1,
+    );
+    expect(shared.length).toBeGreaterThan(10);
+    for (const code of shared) {
+      for (let beginning = 0; beginning < 1000; beginning++) {
+        for (const rest of ["2345678", "5550100", "000000", "71234567"]) {
+          const text = `+${code}${String(beginning).padStart(3, "0")}${rest}`;
+          if (text.length <= 16) expect(ours(text), text).toEqual(byLibrary(text));
+        }
+      }
+    }
+  }, 60_000);
+
+  it("may be of every country that the library knows, and of no other", () => {
+    for (const country of Object.keys(metadata.countries)) expect(hasNumbers(country)).toBe(true);
+    expect(["UK", "001", ""].filter(hasNumbers)).toEqual([]);
+  });
+
+  it("reads back as another where it has a trunk prefix", () => {
+    expect(isE164("+5305555555")).toBe(false);
+    expect(isE164("+12025550123")).toBe(true);
+    expect(isE164("+999123456789")).toBe(false);
+    expect(countryOf("+18765550100")).toBe("JM");
+    expect(countryOf("+14165550100")).toBe("CA");
+    expect(countryOf("+18005550100")).toBe("US");
+    expect(countryOf("+881612345678")).toBeUndefined();
+  });
+});

@@ -1,0 +1,162 @@
+import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
+import moment from "moment-timezone";
+import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
+import { describe, expect, it } from "vitest";
+import { makeTables } from "../../../infra/generate/tables.ts";
+import { isTimeZone, zoneOf } from "../../../shared/telephony/time-zone.ts";
+import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
+import { zonesOfNumber } from "../../../shared/telephony/zones-of-number.ts";
+import { localTime } from "../../support/local-time.ts";
+
+moment.tz.load(packed);
+const names = Object.values(table.names).flatMap((list) => list.split(" "));
+const hours = (text: string, name: string, source: 0 | 1 = 0) => {
+  const at = Date.parse(text);
+  const clock = zoneOf(name)?.clocks[source];
+  return (clock?.(at)?.offsetMs ?? Number.NaN) / 3_600_000;
+};
+
+describe("the tables", () => {
+  it("are what their pinned sources make (else: npm run tables)", async () => {
+    for (const [name, text] of Object.entries(await makeTables())) {
+      expect(await readFile(`shared/${name}`, "utf8")).toBe(text);
+    }
+  });
+
+  it("are small: at most 25 kB together in a gzipped bundle", async () => {
+    const texts = await Promise.all(
+      ["telephony/time-zones.json", "telephony/zones-of-prefixes.json"].map((name) =>
+        readFile(`shared/${name}`, "utf8"),
+      ),
+    );
+    const bytes = texts.map((text) => gzipSync(JSON.stringify(JSON.parse(text))).length);
+    expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(25_000);
+  });
+
+  it("hold the IANA release 2026f, ten years ahead and more", () => {
+    expect(table.version).toBe("2026f");
+    expect(names).toHaveLength(597);
+    expect(Date.parse(table.end)).toBeGreaterThan(Date.parse("2036-11-21"));
+  });
+});
+
+describe("a time zone's table", () => {
+  it("says before and after every change of every zone what IANA says", () => {
+    const [start, end] = [Date.parse(table.start), Date.parse(table.end)];
+    let changes = 0;
+    for (const name of names) {
+      const clock = zoneOf(name)?.clocks[0];
+      const zone = moment.tz.zone(name);
+      for (const until of [start, ...(zone?.untils ?? []), end - 1]) {
+        if (until < start || until >= end) continue;
+        changes++;
+        for (const at of [until - 1, until].filter((one) => one >= start)) {
+          expect([name, at, clock?.(at)?.offsetMs]).toEqual([
+            name,
+            at,
+            0 - (zone?.utcOffset(at) ?? Number.NaN) * 60_000,
+          ]);
+        }
+      }
+      expect([clock?.(start - 1), clock?.(end)]).toEqual([undefined, undefined]);
+    }
+    expect(changes).toBeGreaterThan(5000);
+  });
+
+  it("has the changes of 2026 that runtimes lack", () => {
+    const at = "2026-11-30T12:00Z";
+    expect(hours(at, "America/Winnipeg")).toBe(-5);
+    expect(hours(at, "America/Vancouver")).toBe(-7);
+    expect(hours(at, "America/New_York")).toBe(-5);
+  });
+
+  it("never changes a clock twice within the week that Intl is asked for at once", () => {
+    for (const words of Object.keys(table.names)) {
+      const gaps = words.split(" ").filter((_, index) => index % 2 === 1);
+      const minutes = gaps.slice(1).map((gap) => Number.parseInt(gap, 36));
+      expect(Math.min(Number.POSITIVE_INFINITY, ...minutes)).toBeGreaterThan(2 * 7 * 24 * 60);
+    }
+  });
+});
+
+describe("a time zone's Intl", () => {
+  it("says what the runtime says, on both sides of every change of 2026 to 2028", () => {
+    const zones = names.filter((name) => zoneOf(name) !== undefined);
+    expect(zones.length).toBeGreaterThan(590);
+    for (const name of zones) {
+      const changes = (moment.tz.zone(name)?.untils ?? []).filter(
+        (at) => at > Date.UTC(2026, 0, 2) && at < Date.UTC(2029, 0, 1),
+      );
+      const format = localTime(name);
+      for (const at of changes.flatMap((change) => [change - 60_000, change, change + 3_600_000])) {
+        const offset = (zoneOf(name)?.clocks[1]?.(at)?.offsetMs ?? 0) + at;
+        expect([name, new Date(offset).toISOString().slice(0, 16)]).toEqual([name, format(at)]);
+      }
+    }
+  });
+});
+
+describe("the name of a time zone", () => {
+  it.each(["America/New_York", "america/new_york", "US/Eastern", "UTC", "utc", "Asia/Calcutta"])(
+    "may be %s",
+    (name) => expect(isTimeZone(name)).toBe(true),
+  );
+
+  it.each([
+    ["Z", 0],
+    ["+05:30", 5.5],
+    ["-09:30", -9.5],
+    ["+14:00", 14],
+    ["-12:00", -12],
+  ])("may be the offset %s", (name, offset) => {
+    expect(hours("2026-11-30T12:00Z", name)).toBe(offset);
+    expect(zoneOf(name)?.clocks).toHaveLength(1);
+  });
+
+  it.each(["", "z", "EST6", "Mars/Olympus", "+5:30", "+0530", "+14:01", "-12:30", "+05:60"])(
+    "may not be %j",
+    (name) => expect(isTimeZone(name)).toBe(false),
+  );
+});
+
+describe("the zones of a number", () => {
+  it.each([
+    ["+12125550100", ["America/New_York"]],
+    ["+13035550100", ["America/Denver"]],
+    ["+442071838750", ["Europe/London"]],
+    ["+916135550100", ["Asia/Calcutta"]],
+    ["+61292530000", ["Australia/Sydney"]],
+  ])("%s are %j", (number, zones) => expect(zonesOfNumber(number)).toEqual(zones));
+
+  it("are all of its calling code's where it tells no place", () => {
+    expect(zonesOfNumber("+18005550100")).toEqual(zonesOfNumber("+18665550100"));
+    expect(zonesOfNumber("+18005550100")).toEqual(
+      expect.arrayContaining(["America/New_York", "Pacific/Honolulu", "Pacific/Guam"]),
+    );
+  });
+
+  it("are all of its calling code's for a mobile phone, which moves", () => {
+    for (const [mobile, ...zones] of [
+      ["+61412345678", "Australia/Perth", "Australia/Sydney"],
+      ["+34612345678", "Atlantic/Canary", "Europe/Madrid"],
+      ["+79161234567", "Asia/Vladivostok", "Europe/Moscow"],
+    ] as const) {
+      expect(zonesOfNumber(mobile)).toEqual(expect.arrayContaining(zones));
+    }
+    expect(zonesOfNumber("+5511961234567")).toEqual(["America/Sao_Paulo"]);
+  });
+
+  it("are none for a satellite phone", () => {
+    expect(zonesOfNumber("+881612345678")).toEqual([]);
+  });
+
+  it("are known to table and runtime, whatever the number", async () => {
+    const { default: zonesOfPrefixes } =
+      await import("../../../shared/telephony/zones-of-prefixes.json");
+    const unknown = Object.keys(zonesOfPrefixes)
+      .flatMap((list) => list.split(" "))
+      .filter((name) => zoneOf(name) === undefined);
+    expect(unknown).toEqual([]);
+  });
+});
