@@ -5,7 +5,7 @@ import { addCallbacks } from "./callbacks/receive-callbacks.ts";
 import { unknownField } from "./calls/call-errors.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { type Endpoint, endpoints } from "./calls/endpoints.ts";
-import type { ApiDeps, ApiEnv, OtherDeps, UncheckedApiDeps } from "./http/context.ts";
+import type { ApiDeps, ApiEnv, PlatformDeps, UncheckedApiDeps } from "./http/context.ts";
 import { callerIn } from "./http/authenticate.ts";
 import { readBody } from "./http/read-json.ts";
 import { withPortLimits } from "./http/port-limits.ts";
@@ -57,7 +57,7 @@ async function acceptCalls(
   c: Context<ApiEnv>,
   { bytesMax, body }: Endpoint,
   deps: ApiDeps | undefined,
-  others: OtherDeps,
+  others: PlatformDeps,
 ): Promise<Response> {
   const id = identify(c, others);
   const caller = callerIn(c, (token) => {
@@ -77,7 +77,7 @@ async function acceptCalls(
 }
 
 /** Creates what few requests are of: the documents, and answers to requests of other methods and paths. */
-function createRest(others: OtherDeps): Hono<ApiEnv> {
+function createRest(others: PlatformDeps): Hono<ApiEnv> {
   const app = createBaseApp(others);
   app.use(identifyRequests(others));
   for (const { path } of endpoints) refuseOtherMethods(app, path, ["post"]);

@@ -216,8 +216,8 @@ function Rules({ plan }: { plan: PlanInWords }) {
     <section class="card" aria-labelledby="rules">
       <h3 id="rules">Rules besides those of the agents</h3>
       <dl>
-        {plan.rules.map(({ place, hours, calls }) => (
-          <Fact key={place} name={place}>
+        {plan.rules.map(({ destination, hours, calls }) => (
+          <Fact key={destination} name={destination}>
             {[hours, calls].filter((text) => text !== null).join("; ")}
           </Fact>
         ))}
@@ -238,7 +238,7 @@ function Rules({ plan }: { plan: PlanInWords }) {
   );
 }
 
-function BacklogTable({ backlogs: { backlogs, cursor, waiting_most } }: { backlogs: Backlogs }) {
+function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlogs: Backlogs }) {
   if (backlogs.length === 0) return <p>No call waits.</p>;
   return (
     <>
@@ -250,7 +250,7 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_most } }: { backlo
           <Row
             key={JSON.stringify([backlog.client, backlog.agent_id])}
             backlog={backlog}
-            most={waiting_most}
+            most={waiting_max}
           />
         ))}
       </Table>
@@ -262,7 +262,7 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_most } }: { backlo
 }
 
 function Row({ backlog, most }: { backlog: BacklogView; most: number }) {
-  const { client, agent_id, account, head, waiting, why, held_by } = backlog;
+  const { client, agent_id, account, head, waiting, why, blocked_by } = backlog;
   return (
     <tr>
       <th scope="row">
@@ -274,7 +274,7 @@ function Row({ backlog, most }: { backlog: BacklogView; most: number }) {
       <td>
         <Age at={head.due_at} />
       </td>
-      <td>{held_by.map((one) => holds[one] ?? `breaker ${one}`).join(", ")}</td>
+      <td>{blocked_by.map((one) => holds[one] ?? `breaker ${one}`).join(", ")}</td>
       <td>{why === null ? "" : standsBy[why]}</td>
     </tr>
   );

@@ -24,13 +24,13 @@ export function Audit() {
             <p>No operator has done anything yet.</p>
           ) : (
             <Table label="Audit log" columns={["Time", "Operator", "Act", "Target", "Count"]}>
-              {[...entries, ...(older?.entries ?? [])].map(({ at, by, act, target, count }) => (
-                <tr key={`${at} ${act} ${target}`}>
+              {[...entries, ...(older?.entries ?? [])].map(({ at, by, action, target, count }) => (
+                <tr key={`${at} ${action} ${target}`}>
                   <th scope="row">
                     <Time at={at} />
                   </th>
                   <td>{by}</td>
-                  <td>{act.replaceAll("_", " ")}</td>
+                  <td>{action.replaceAll("_", " ")}</td>
                   <td>
                     {target.startsWith("call_") ? (
                       <a href={addressOf("calls", { call: target })}>{target}</a>

@@ -32,8 +32,8 @@ export function BreakerText({ breaker }: { breaker: BreakerView }) {
 }
 
 function failuresText(failures: NonNullable<BreakerView["failures"]>): string {
-  if ("unanswered" in failures) {
-    return `${failures.unanswered} requests unanswered, ${failures.in_row} in a row`;
+  if ("unreachable" in failures) {
+    return `${failures.unreachable} requests unanswered, ${failures.in_row} in a row`;
   }
   return Object.entries(failures.refusals)
     .map(([code, count]) => `${count} refusals with ${code} in a row`)

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { states } from "../../shared/calls/states.ts";
-import type { CallStory, CallView } from "../api/operator/call-view.ts";
+import type { CallDetail, CallView } from "../api/operator/call-view.ts";
 import type { Redialed } from "../api/operator/redial.ts";
 import { Confirm } from "./confirm.tsx";
 import { type Ask, useDesk } from "./desk.tsx";
@@ -42,7 +42,7 @@ export function ConfirmRedial({ act, close }: { act(): void; close(): void }) {
 }
 
 /** Buttons for all that an operator may do with a call in its present state. */
-export function Actions({ call }: { call: CallStory }) {
+export function Actions({ call }: { call: CallDetail }) {
   const { ask, attempt } = useDesk();
   const [isAsking, setIsAsking] = useState(false);
   const path = `/calls/${encodeURIComponent(call.id)}`;

@@ -15,13 +15,13 @@ const itemsShown = 200;
 /** Colours of a curve's series. */
 const colours = 4;
 
-const outcomes: readonly Outcome[] = ["at_once", "wait", "held", "expire", "never", "refused"];
+const outcomes: readonly Outcome[] = ["now", "wait", "blocked", "expire", "rejected", "refused"];
 const outcomeNames: Record<Outcome, string> = {
-  at_once: "Dialed at once",
+  now: "Dialed at once",
   wait: "Dialed later",
-  held: "Held",
+  blocked: "Held",
   expire: "Expire",
-  never: "Never dialed",
+  rejected: "Never dialed",
   refused: "Refused",
 };
 const limitNames: Record<NonNullable<AccountForecast["limit"]>, string> = {
@@ -141,14 +141,14 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
       </Table>
       {rules.length === 0 ? null : (
         <Table label="Rules of the forecast" columns={["Rule", "Delays", "At most by"]}>
-          {rules.map(({ limit, rule, calls, seconds_most }) => (
+          {rules.map(({ limit, rule, calls, seconds_max }) => (
             <tr key={`${limit} ${rule}`}>
               <th scope="row">
                 {limit === "pace" ? "pace of " : ""}
                 {rule}
               </th>
               <td>{countText(calls)} calls</td>
-              <td>{delayText(seconds_most)}</td>
+              <td>{delayText(seconds_max)}</td>
             </tr>
           ))}
         </Table>

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { CallStory } from "../api/operator/call-view.ts";
+import type { CallDetail } from "../api/operator/call-view.ts";
 import { Actions } from "./decisions.tsx";
 import { Shown, useLive } from "./desk.tsx";
 import { CallFacts, SameNumber, Timeline } from "./story.tsx";
 
 /** One call beside the list: what is known of it, its story, and what may be done. */
 export function OneCall({ id, closeTo }: { id: string; closeTo: string }) {
-  const live = useLive<CallStory>(`/calls/${encodeURIComponent(id)}`);
+  const live = useLive<CallDetail>(`/calls/${encodeURIComponent(id)}`);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), [id]);
   return (

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Cancelled } from "../api/actions/cancel-calls.ts";
 import type { Pauses } from "../api/operator/pauses.ts";
-import type { RequestStory } from "../api/operator/requests.ts";
+import type { RequestDetail } from "../api/operator/requests.ts";
 import { addressOf } from "./address.ts";
 import { Chart } from "./chart.tsx";
 import { Confirm } from "./confirm.tsx";
@@ -20,7 +20,7 @@ const hoursMax = 14 * 24;
 /** One request: how far it is, live, what failed, and its cancellation. */
 export function OneRequest({ id }: { id: string }) {
   const [everyMs, setEveryMs] = useState<number | undefined>(refreshMs);
-  const live = useLive<RequestStory>(`/requests/${encodeURIComponent(id)}`, everyMs);
+  const live = useLive<RequestDetail>(`/requests/${encodeURIComponent(id)}`, everyMs);
   const { data } = live;
   const wanted =
     data === undefined || isUnderWay(data)
@@ -62,7 +62,7 @@ export function OneRequest({ id }: { id: string }) {
   );
 }
 
-function Actions({ request }: { request: RequestStory }) {
+function Actions({ request }: { request: RequestDetail }) {
   const { ask, attempt } = useDesk();
   const [isAsking, setIsAsking] = useState(false);
   const pauses = useLive<Pauses>("/pauses");
@@ -143,7 +143,7 @@ export async function cancelAll(
   return `${count} waiting calls of ${name} cancelled.${rest}`;
 }
 
-function Hours({ request: { hours } }: { request: RequestStory }) {
+function Hours({ request: { hours } }: { request: RequestDetail }) {
   const [first, last] = [hours[0], hours.at(-1)];
   if (first === undefined || last === undefined) return null;
   const end = Date.parse(last.hour);
@@ -166,7 +166,7 @@ function Hours({ request: { hours } }: { request: RequestStory }) {
   );
 }
 
-function Others({ request: { id, reasons } }: { request: RequestStory }) {
+function Others({ request: { id, reasons } }: { request: RequestDetail }) {
   if (reasons.length === 0) return null;
   return (
     <section class="card" aria-labelledby="others">

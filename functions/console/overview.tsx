@@ -47,19 +47,19 @@ export function Overview() {
   );
 }
 
-function Warnings({ counts: { held_since, swept_at } }: { counts: Counts }) {
-  if (held_since !== null) {
+function Warnings({ counts: { suspended_since, last_sweep_at } }: { counts: Counts }) {
+  if (suspended_since !== null) {
     return (
       <p class="problem" role="alert">
         The ledger was restored from a backup: nothing has been dialed since{" "}
-        <Time at={held_since} />. <code>npm run calls -- restored</code> says what to do.
+        <Time at={suspended_since} />. <code>npm run calls -- restored</code> says what to do.
       </p>
     );
   }
-  if (swept_at === null || Date.now() - Date.parse(swept_at) < sweepMsMax) return null;
+  if (last_sweep_at === null || Date.now() - Date.parse(last_sweep_at) < sweepMsMax) return null;
   return (
     <p class="problem" role="alert">
-      The sweep was last round at <Time at={swept_at} />: calls that wait may not be dialed.
+      The sweep was last round at <Time at={last_sweep_at} />: calls that wait may not be dialed.
     </p>
   );
 }
@@ -97,14 +97,14 @@ function Cards({
   pauses: Live<Pauses>;
   backlogs: Live<Backlogs>;
 }) {
-  const { standing, standing_most: most, swept_at } = counts;
+  const { current, current_max: most, last_sweep_at } = counts;
   const now = new Date();
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   const placedToday = counts.counts
     .filter(({ hour, state }) => state === "PLACED" && Date.parse(hour) + hourMs > midnight)
     .reduce((sum, { count }) => sum + count, 0);
   const inState = (state: CallState) => addressOf("calls", { state });
-  const standingIn = (state: CallState) => countText(standing[state] ?? 0, most);
+  const currentIn = (state: CallState) => countText(current[state] ?? 0, most);
   const oldest = backlogs.data?.oldest_due_at ?? null;
   const isDue = oldest !== null && Date.parse(oldest) <= Date.now();
   const open = pauses.data?.breakers.length ?? 0;
@@ -113,9 +113,9 @@ function Cards({
     <ul class="cards" aria-label="Now">
       <Card
         name="To review"
-        value={standingIn("NEEDS_REVIEW")}
+        value={currentIn("NEEDS_REVIEW")}
         href={addressOf("review")}
-        isGrave={(standing["NEEDS_REVIEW"] ?? 0) > 0}
+        isGrave={(current["NEEDS_REVIEW"] ?? 0) > 0}
       >
         a person decides
       </Card>
@@ -134,10 +134,10 @@ function Cards({
       >
         agents and accounts
       </Card>
-      <Card name="Dialing now" value={standingIn("DIALING")} href={inState("DIALING")}>
-        {standingIn("UNKNOWN")} of unknown outcome
+      <Card name="Dialing now" value={currentIn("DIALING")} href={inState("DIALING")}>
+        {currentIn("UNKNOWN")} of unknown outcome
       </Card>
-      <Card name="Waiting" value={standingIn("WAITING")} href={inState("WAITING")}>
+      <Card name="Waiting" value={currentIn("WAITING")} href={inState("WAITING")}>
         {oldest === null ? null : isDue ? (
           <>
             the oldest was due <Age at={oldest} />
@@ -149,7 +149,7 @@ function Cards({
         )}
       </Card>
       <Card name="Placed today" value={countText(placedToday)} href={inState("PLACED")}>
-        {swept_at === null ? "no sweep yet" : `last sweep ${ageText(swept_at)}`}
+        {last_sweep_at === null ? "no sweep yet" : `last sweep ${ageText(last_sweep_at)}`}
       </Card>
     </ul>
   );

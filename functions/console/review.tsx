@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { CallStory, CallView } from "../api/operator/call-view.ts";
+import type { CallDetail, CallView } from "../api/operator/call-view.ts";
 import type { CallsPage } from "../api/operator/calls.ts";
 import { BulkReview } from "./bulk-review.tsx";
 import { ConfirmRedial, decide, type Decision, decisionNames, decisions } from "./decisions.tsx";
@@ -101,7 +101,7 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
 
 /** All facts about a call that needs review, its story, and other calls to its number. */
 function Known({ id }: { id: string }) {
-  const live = useLive<CallStory>(`/calls/${encodeURIComponent(id)}`);
+  const live = useLive<CallDetail>(`/calls/${encodeURIComponent(id)}`);
   return (
     <Shown live={live} what="The call">
       {(call) => (

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
-import type { CallStory } from "../api/operator/call-view.ts";
+import type { CallDetail } from "../api/operator/call-view.ts";
 
 /** Names a state in words: `Needs review`. */
-export function stateText(state: CallStory["history"][number]["state"]): string {
+export function stateText(state: CallDetail["history"][number]["state"]): string {
   return state[0] + state.slice(1).toLowerCase().replaceAll("_", " ");
 }
 
@@ -44,7 +44,7 @@ export function countText(count: number, most?: number): string {
 }
 
 /** The colour and the name of a state. */
-export function StateName({ state }: { state: CallStory["history"][number]["state"] }) {
+export function StateName({ state }: { state: CallDetail["history"][number]["state"] }) {
   return (
     <>
       <span class={`dot ${state}`} aria-hidden="true" /> {stateText(state)}

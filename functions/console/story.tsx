@@ -1,29 +1,29 @@
 import { useEffect, useState } from "preact/hooks";
 import { meaningOf } from "../../shared/calls/reasons.ts";
-import type { CallStory } from "../api/operator/call-view.ts";
+import type { CallDetail } from "../api/operator/call-view.ts";
 import type { CallsPage, Revealed } from "../api/operator/calls.ts";
 import { addressOf } from "./address.ts";
 import { Shown, useDesk, useLive } from "./desk.tsx";
 import { Fact, StateName, Time, timeText } from "./shared.tsx";
 
 /** Describes what became of a placed call. */
-function resultText({ status, human, seconds }: NonNullable<CallStory["result"]>): string {
+function resultText({ status, human, seconds }: NonNullable<CallDetail["result"]>): string {
   const who = human === null ? "" : human ? ", a person" : ", a machine";
   return `${status.replace("_", " ")}${who}${seconds === null ? "" : `, ${seconds} s`}`;
 }
 
 /** Describes what asking the provider's records has told. */
-function recordText(call: CallStory): string {
+function recordText(call: CallDetail): string {
   if (call.provider_call_id !== null) return `it has the call as ${call.provider_call_id}`;
-  if (call.look_ups_without > 0) {
-    const times = call.look_ups_without === 1 ? "once" : `${call.look_ups_without} times`;
+  if (call.lookup_misses > 0) {
+    const times = call.lookup_misses === 1 ? "once" : `${call.lookup_misses} times`;
     return `asked ${times}, and had no such call`;
   }
   return call.claimed_at === null ? "nothing was sent" : "not asked, or it cannot be asked";
 }
 
 /** All facts about a call. Its number and context are shown only on request, which is recorded. */
-export function CallFacts({ call }: { call: CallStory }) {
+export function CallFacts({ call }: { call: CallDetail }) {
   const meaning = meaningOf(call.reason);
   const link = (label: string, id: string | null) =>
     id === null ? null : (
@@ -60,7 +60,7 @@ export function CallFacts({ call }: { call: CallStory }) {
 }
 
 /** The last digits of the number; all of it and the context, once the operator has asked for them. */
-function Whom({ call }: { call: CallStory }) {
+function Whom({ call }: { call: CallDetail }) {
   const { ask, attempt } = useDesk();
   const [revealed, setRevealed] = useState<Revealed>();
   // A placed call's number is erased.
@@ -104,7 +104,7 @@ function gapText(fromMs: number, toMs: number): string {
 }
 
 /** The story of a call as a timeline. */
-export function Timeline({ call }: { call: CallStory }) {
+export function Timeline({ call }: { call: CallDetail }) {
   return (
     <ol class="timeline" aria-label="What happened">
       {call.history.map((step, index) => {

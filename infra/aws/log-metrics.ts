@@ -59,7 +59,7 @@ export function countLoggedEvents(stack: Stack, functions: Functions): LogMetric
     review: dialed("call.needs_review"),
     breakersOpened: dialed("breaker.opened"),
     dispatcherSilent: dialed("dispatcher.silent"),
-    fullSweeps: dialed("sweep.full"),
+    fullSweeps: dialed("sweep.completed"),
     dialerAlarms: count(["dialer", "dispatcher"], "dialer.alarm", ["level", "alarm"]),
     apiAlarms: count(["api"], "api.alarm", ["level", "alarm"]),
     namespace,

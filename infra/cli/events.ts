@@ -14,11 +14,11 @@ import { readPlan } from "./providers/chosen-route.ts";
 
 const usage = `npm run events -- COMMAND [OPTIONS]
 
-  list                                  receivers of events: circuit breaker, oldest event that is due, tries used up
-  list   --receiver NAME [--limit N]    calls and requests with events whose tries are used up; NAME is a client, or *
-  replay --client C --from TIME --until TIME [--types call.placed,call.ended] [--used-up]
+  list                                  receivers of events: circuit breaker, oldest event that is due, tries exhausted
+  list   --receiver NAME [--limit N]    calls and requests with events whose tries are exhausted; NAME is a client, or *
+  replay --client C --from TIME --until TIME [--types call.placed,call.ended] [--exhausted]
                                         has events of calls accepted in that time told again, under the same ids;
-                                        --used-up: only those whose tries are used up
+                                        --exhausted: only those whose tries are exhausted
   test   [CLIENT] [--plan FILE]         posts one signed example from this machine to the receiver of a client's events
 
   --json   for scripts: a JSON value a line, of list and replay
@@ -35,7 +35,7 @@ const options = {
   from: { type: "string" },
   until: { type: "string" },
   types: { type: "string" },
-  "used-up": { type: "boolean" },
+  exhausted: { type: "boolean" },
   plan: { type: "string" },
   json: { type: "boolean" },
   help: { type: "boolean" },
@@ -44,7 +44,7 @@ const options = {
 /** Options of each command. */
 const optionsOf: Record<string, string[]> = {
   list: ["receiver", "limit", "json"],
-  replay: ["client", "from", "until", "types", "used-up", "json"],
+  replay: ["client", "from", "until", "types", "exhausted", "json"],
   test: ["plan"],
 };
 

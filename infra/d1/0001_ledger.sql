@@ -15,8 +15,8 @@ CREATE TABLE calls (
   state TEXT GENERATED ALWAYS AS (row->>'state') STORED,
   backlog TEXT GENERATED ALWAYS AS (row->>'backlog') STORED,
   due_at INTEGER GENERATED ALWAYS AS (row->>'dueAt') STORED,
-  tell_to TEXT GENERATED ALWAYS AS (row->>'tellTo') STORED,
-  tell_at INTEGER GENERATED ALWAYS AS (row->>'tellAt') STORED,
+  deliver_to TEXT GENERATED ALWAYS AS (row->>'deliverTo') STORED,
+  deliver_at INTEGER GENERATED ALWAYS AS (row->>'deliverAt') STORED,
   row TEXT NOT NULL
 ) WITHOUT ROWID;
 
@@ -25,7 +25,7 @@ CREATE TABLE calls (
 CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL;
 
 -- Rows with events that are to be told, or whose tries are used up. Where nobody is told there is no entry.
-CREATE INDEX calls_events ON calls (tell_to, tell_at, id) WHERE tell_to IS NOT NULL;
+CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL;
 
 -- All calls to a number. Only the first write of a call pays for it.
 CREATE INDEX calls_number ON calls (number_hash, id);

@@ -28,8 +28,8 @@ export async function build(): Promise<void> {
 /** Renames a finished file into place: a process that reads at the same time finds the old file or the new one. */
 async function write(name: string, text: string): Promise<void> {
   const path = join(folder, name);
-  const standing = await readFile(path, "utf8").catch(() => undefined);
-  if (text === standing) return;
+  const current = await readFile(path, "utf8").catch(() => undefined);
+  if (text === current) return;
   await mkdir(dirname(path), { recursive: true });
   const draft = join(folder, `${basename(name)}.${process.pid}`); // apart from the served files, which are deployed as they stand
   await writeFile(draft, text);

@@ -10,7 +10,7 @@ import { parsePhoneNumberFromString } from "libphonenumber-js/max";
 import metadata from "libphonenumber-js/max/metadata";
 import { type CountryCode, Metadata } from "libphonenumber-js/min";
 import minMetadata from "libphonenumber-js/min/metadata";
-import moment from "moment-timezone";
+import permitAt from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 
 /** Whole years, UTC. After the last one nobody is dialed, so it must be moved on once a year. */
@@ -97,12 +97,12 @@ function callingCodes() {
  * minutes (base 36) until the next change and the offset after it.
  */
 function timeZones() {
-  moment.tz.load(packed);
+  permitAt.tz.load(packed);
   const start = Date.UTC(firstYear, 0, 1);
   const end = Date.UTC(lastYear + 1, 0, 1);
   const names = new Map<string, string[]>();
-  for (const name of moment.tz.names().toSorted()) {
-    const zone = moment.tz.zone(name);
+  for (const name of permitAt.tz.names().toSorted()) {
+    const zone = permitAt.tz.zone(name);
     if (zone === null) throw new Error(`moment-timezone does not know its own ${name}`);
     const changes = zone.untils.filter((at) => at > start && at < end);
     let last = start;
@@ -136,7 +136,7 @@ const withMobileAreaCodes = new Set(["52", "54", "55"]);
  * their country's capital: with a prefix such as +614 a phone in Perth would be called by Sydney's hours. The
  * test uses the types of made-up numbers with the prefix. In +1 a mobile number looks like any other.
  */
-function isOfPlace(prefix: string, callingCode: string): boolean {
+function isOfPosition(prefix: string, callingCode: string): boolean {
   if (callingCode === "1" || withMobileAreaCodes.has(callingCode)) return true;
   let random = 1;
   for (let n = 0; n < 300; n++) {
@@ -171,7 +171,7 @@ async function zonesOfPrefixes(): Promise<Record<string, string>> {
     if (zones === inherited(prefix)) continue;
     const callingCode = [1, 2, 3].map((length) => prefix.slice(0, length)).find(isCallingCode);
     if (callingCode === undefined) throw new Error(`+${prefix} belongs to no calling code`);
-    if (prefix !== callingCode && !isOfPlace(prefix, callingCode)) continue;
+    if (prefix !== callingCode && !isOfPosition(prefix, callingCode)) continue;
     const list = zones.split("&").join(" ");
     prefixes.set(list, [...(prefixes.get(list) ?? []), prefix]);
   }

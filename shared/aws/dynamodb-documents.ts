@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { createDynamoItems, type Item, number, text, textIn } from "./dynamodb-items.ts";
-import { isAbsent, isExpired, isStanding, writeVersioned } from "./dynamodb-writes.ts";
+import { isAbsent, isExpired, isCurrent, writeVersioned } from "./dynamodb-writes.ts";
 import {
   itemOf,
   keyOf,
@@ -49,7 +49,7 @@ export function createDynamoDocuments(
     });
     const added = additions.length === 0 ? "" : ` ADD ${additions.join(", ")}`;
     const expression = `SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl${added}`;
-    const condition = { expression: isStanding, values };
+    const condition = { expression: isCurrent, values };
     const item = await items.update(keyOf(document), { expression, names }, condition);
     return item === undefined ? undefined : numbersIn(item);
   }

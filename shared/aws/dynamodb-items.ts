@@ -29,8 +29,8 @@ export interface Condition {
 /** Maximum keys of one BatchGetItem. */
 const batchMax = 100;
 /** Maximum requests for keys that DynamoDB left unprocessed, and the first wait between them. */
-const asksMax = 6;
-const askAgainMs = 20;
+const pollsMax = 6;
+const pollAgainMs = 20;
 /** Maximum requests under way for one call of a port: the SDK's own limit of sockets. */
 const widthMax = 50;
 
@@ -56,8 +56,8 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
   async function getBatch(batch: readonly ItemKey[]): Promise<Item[]> {
     const found: Item[] = [];
     let keys: Item[] = batch.map(keyOf);
-    for (let asks = 0; asks < asksMax; asks++) {
-      if (asks > 0) await sleep(askAgainMs * 2 ** asks);
+    for (let asks = 0; asks < pollsMax; asks++) {
+      if (asks > 0) await sleep(pollAgainMs * 2 ** asks);
       const command = new BatchGetItemCommand({
         RequestItems: { [table]: { Keys: keys, ConsistentRead: true } },
       });
@@ -66,7 +66,7 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
       keys = UnprocessedKeys?.[table]?.Keys ?? [];
       if (keys.length === 0) return found;
     }
-    throw new Error(`DynamoDB left ${keys.length} keys unprocessed, asked ${asksMax} times`);
+    throw new Error(`DynamoDB left ${keys.length} keys unprocessed, asked ${pollsMax} times`);
   }
 
   /** Writes an item whole if the condition holds. Resolves to false if it does not. */

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { CallRow } from "../calls/call-row.ts";
-import type { CallLedger, DuePlace } from "../ports/ledger.ts";
+import type { CallLedger, DuePosition } from "../ports/ledger.ts";
 import { allEnded, createDynamoItems, textIn } from "./dynamodb-items.ts";
 import { createDynamoLists } from "./dynamodb-lists.ts";
 import { dynamoTable } from "./dynamodb-table.ts";
@@ -11,9 +11,9 @@ import {
   dueKeyOf,
   itemOf,
   keyOfCall,
-  placeOf,
+  positionOf,
   rowOf,
-  tellHashesOf,
+  deliverHashesOf,
 } from "./dynamodb-rows.ts";
 import { writeVersioned } from "./dynamodb-writes.ts";
 import { dayMs } from "../lib/units.ts";
@@ -75,15 +75,15 @@ export function createDynamoLedger(
     due({ of = "calls", backlogs, until, each }) {
       const index = of === "calls" ? "due" : "events";
       const { rangeKey } = dynamoTable.indexes[index];
-      return allEnded(backlogs, async ({ key, after }): Promise<DuePlace[]> => {
+      return allEnded(backlogs, async ({ key, after }): Promise<DuePosition[]> => {
         const range = {
           after: after === undefined ? undefined : dueKeyOf(after),
           before: dueKeyOf({ dueAt: until, id: "~" }),
           limit: each,
         };
-        const hashes = of === "calls" ? dueHashesOf(key) : tellHashesOf(key);
+        const hashes = of === "calls" ? dueHashesOf(key) : deliverHashesOf(key);
         const found = await items.queryAll(index, hashes, range);
-        return found.map((item) => placeOf(item, rangeKey));
+        return found.map((item) => positionOf(item, rangeKey));
       });
     },
     ...createDynamoLists({ items, read, now, rowsStandMs }),

@@ -1,5 +1,5 @@
 import type { CallRow } from "../calls/call-row.ts";
-import { isUntold, untoldKeptMs } from "../events/outbox-rows.ts";
+import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
 import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
 import { attentionStates } from "../calls/states.ts";
 import type { CallLedger, ListOf, Page } from "../ports/ledger.ts";
@@ -80,7 +80,7 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
       if ("state" in of && !attentionStates.includes(of.state)) {
         return listByTime({ before, limit }, looksMax, ({ state }) => state === of.state);
       }
-      const { index, hashes, after, below = "~" } = placeOf(of);
+      const { index, hashes, after, below = "~" } = positionOf(of);
       const end = before === undefined || below < before ? below : before;
       const range = { after, before: end, descending: true, limit };
       const found = await items.queryAll(index, hashes, range);
@@ -100,7 +100,7 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
       return {
         rows: rows
           .filter((row) => row.acceptedAt < before && attentionStates.includes(row.state))
-          .filter((row) => !isUntold(row) || row.acceptedAt < before - untoldKeptMs)
+          .filter((row) => !isPending(row) || row.acceptedAt < before - pendingKeptMs)
           .map(({ id, state }) => ({ id, state })),
         next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
       };
@@ -109,7 +109,7 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
 }
 
 /** Returns the index and hash keys that hold the keys of a list. */
-function placeOf(of: Exclude<ListOf, { all: true }>): {
+function positionOf(of: Exclude<ListOf, { all: true }>): {
   index: IndexName;
   hashes: string[];
   after?: string;

@@ -1,6 +1,6 @@
 import { type DynamoItems, type ItemKey, number, text } from "./dynamodb-items.ts";
-import { isStanding } from "./dynamodb-writes.ts";
-import { grantPermits, momentsOf, type Pace } from "../telephony/rate.ts";
+import { isCurrent } from "./dynamodb-writes.ts";
+import { grantPermits, permitTimesOf, type Pace } from "../telephony/rate.ts";
 import type { Documents } from "../ports/documents.ts";
 import { keyOf, numberPrefix, ttlOf } from "./dynamodb-document-items.ts";
 import { paceExpiresAt } from "../ports/stored-document.ts";
@@ -66,7 +66,7 @@ export function createDynamoPermits(
           key,
           { expression: `${renewal} ADD #arrival :step`, names: { "#arrival": arrivalName } },
           {
-            expression: `#arrival BETWEEN :earliest AND :latest AND ${isStanding}`,
+            expression: `#arrival BETWEEN :earliest AND :latest AND ${isCurrent}`,
             values: {
               ...values,
               ":step": number(stepUs),
@@ -89,7 +89,12 @@ export function createDynamoPermits(
       const arrivalUs = await take(key, known, granted, pace, window);
       if (arrivalUs !== undefined) {
         lastWritten.set(key.pk, arrivalUs);
-        return momentsOf(arrivalUs - granted * pace.intervalUs, granted, pace, window.notBefore);
+        return permitTimesOf(
+          arrivalUs - granted * pace.intervalUs,
+          granted,
+          pace,
+          window.notBefore,
+        );
       }
       known = await readArrival(key);
     }

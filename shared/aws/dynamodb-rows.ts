@@ -9,7 +9,7 @@ import {
   watchBacklog,
 } from "../calls/call-row.ts";
 import { attentionStates, type CallState } from "../calls/states.ts";
-import { isUntold, untoldKeptMs } from "../events/outbox-rows.ts";
+import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import type { DialingCall } from "../ports/ledger.ts";
 import { bytes, bytesIn, type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
@@ -21,7 +21,7 @@ const dialingShards = 4;
 /** Maximum bytes of a backlog's name in a sort key, of which DynamoDB allows 1,024. */
 const dialingNameBytesMax = 900;
 /** Parts of a list of events: each event is written into it and out of it, a thousand writes a second into one part. */
-const tellShards = 4;
+const deliverShards = 4;
 const shards = 8;
 const timeDigits = 15;
 
@@ -37,7 +37,7 @@ export function keyOfCall(id: string): ItemKey {
  * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
  */
 export function itemOf(row: CallRow, endsAt: number): Item {
-  const { id, version, state, backlog, dueAt, numberHash, tellTo, tellAt } = row;
+  const { id, version, state, backlog, dueAt, numberHash, deliverTo, deliverAt } = row;
   const { pk, sk } = keyOfCall(id);
   const rest: Record<string, unknown> = storedRow(row);
   delete rest["numberHash"];
@@ -47,7 +47,7 @@ export function itemOf(row: CallRow, endsAt: number): Item {
     version: text(version),
     numberHash: text(numberHash),
     hour: text(`${Math.floor(timeOfId(id) / hourMs)}#${shardOf(id, shards)}`),
-    ttl: number(Math.ceil((isUntold(row) ? endsAt + untoldKeptMs : endsAt) / 1000)),
+    ttl: number(Math.ceil((isPending(row) ? endsAt + pendingKeptMs : endsAt) / 1000)),
   };
   if (attentionStates.includes(state)) item["attention"] = text(`${state}#${shardOf(id, shards)}`);
   if (backlog !== null && dueAt !== null) {
@@ -65,11 +65,11 @@ export function itemOf(row: CallRow, endsAt: number): Item {
     );
     item["dueKey"] = text(isDialing ? `${dueKey}#${name}` : dueKey);
   }
-  if (tellTo !== null && tellAt !== null) {
-    delete rest["tellTo"];
-    delete rest["tellAt"];
-    item["tell"] = text(`${tellTo}#${shardOf(id, tellShards)}`);
-    item["tellKey"] = text(dueKeyOf({ dueAt: tellAt, id }));
+  if (deliverTo !== null && deliverAt !== null) {
+    delete rest["deliverTo"];
+    delete rest["deliverAt"];
+    item["deliver"] = text(`${deliverTo}#${shardOf(id, deliverShards)}`);
+    item["deliverKey"] = text(dueKeyOf({ dueAt: deliverAt, id }));
   }
   item["row"] = bytes(deflateRawSync(JSON.stringify(rest)));
   return item;
@@ -85,12 +85,12 @@ export function rowOf(item: Item): CallRow | undefined {
   const keys =
     item["due"] === undefined
       ? {}
-      : { backlog: backlogIn(item), dueAt: placeOf(item, "dueKey").dueAt };
-  const tell = item["tell"]?.S;
+      : { backlog: backlogIn(item), dueAt: positionOf(item, "dueKey").dueAt };
+  const tell = item["deliver"]?.S;
   const list =
     tell === undefined
       ? {}
-      : { tellTo: tell.replace(/#\d+$/, ""), tellAt: placeOf(item, "tellKey").dueAt };
+      : { deliverTo: tell.replace(/#\d+$/, ""), deliverAt: positionOf(item, "deliverKey").dueAt };
   const numberHash = textIn(item, "numberHash");
   return parseRow(textIn(item, "sk"), textIn(item, "version"), {
     ...keys,
@@ -122,7 +122,10 @@ function shortName(backlog: string): string {
 
 /** Returns a call under way from its entry in the index `due`. */
 export function dialingIn(entry: Item): DialingCall {
-  return { ...placeOf(entry, "dueKey"), ...parseDialingBacklog(nameIn(textIn(entry, "dueKey"))) };
+  return {
+    ...positionOf(entry, "dueKey"),
+    ...parseDialingBacklog(nameIn(textIn(entry, "dueKey"))),
+  };
 }
 
 /** Returns the hash keys of the calls under way in the index `due`. */
@@ -150,8 +153,8 @@ export function dueHashesOf(backlog: string): string[] {
 }
 
 /** Returns the hash keys of a list in the index `events`. */
-export function tellHashesOf(list: string): string[] {
-  return shardsOf(list, tellShards);
+export function deliverHashesOf(list: string): string[] {
+  return shardsOf(list, deliverShards);
 }
 
 /** Returns the hash keys of a state in the index `attention`. */
@@ -176,7 +179,10 @@ export function dueKeyOf({ dueAt, id }: { dueAt: number; id: string }): string {
 }
 
 /** Returns the position of an item, or of its entry, in the index with this range key. */
-export function placeOf(item: Item, rangeKey: "dueKey" | "tellKey"): { dueAt: number; id: string } {
+export function positionOf(
+  item: Item,
+  rangeKey: "dueKey" | "deliverKey",
+): { dueAt: number; id: string } {
   const [dueAt = "", id = ""] = textIn(item, rangeKey).split("#");
   return { dueAt: Number(dueAt), id };
 }

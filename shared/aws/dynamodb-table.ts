@@ -18,8 +18,8 @@ export const dynamoTable = {
   indexes: {
     /** Calls that have a due time: `due` is the backlog (`watch` spreads over 16 and calls under way over 4), `dueKey` the due time and the id, and of a call under way the names of its account and backlog. */
     due: { hashKey: "due", rangeKey: "dueKey" },
-    /** Calls with events to tell: `tell` is the list, `tellKey` the time and the id. Empty where nobody is told. */
-    events: { hashKey: "tell", rangeKey: "tellKey" },
+    /** Calls with events to tell: `tell` is the list, `deliverKey` the time and the id. Empty where nobody is told. */
+    events: { hashKey: "deliver", rangeKey: "deliverKey" },
     /** All calls to a number. */
     number: { hashKey: "numberHash", rangeKey: "sk" },
     /** Calls in the states that operators look after: state and shard. */

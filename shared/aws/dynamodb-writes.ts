@@ -1,7 +1,7 @@
 import { allEnded, type DynamoItems, type Item, number, text, textIn } from "./dynamodb-items.ts";
 
 /** An item without `expiresAt` never expires. An expired one counts as absent, though DynamoDB may delete it days later. */
-export const isStanding = "(attribute_not_exists(#expiresAt) OR #expiresAt > :now)";
+export const isCurrent = "(attribute_not_exists(#expiresAt) OR #expiresAt > :now)";
 export const isAbsent = "(attribute_not_exists(#pk) OR #expiresAt <= :now)";
 
 /** @param now milliseconds since the epoch */
@@ -28,11 +28,11 @@ export async function writeVersioned(
   now: () => number,
 ): Promise<boolean[]> {
   const byKey = Map.groupBy(writes, ({ item }) => `${textIn(item, "pk")} ${textIn(item, "sk")}`);
-  const standing = new Set<VersionedItem>();
+  const current = new Set<VersionedItem>();
   await allEnded([...byKey.values()], async (ofOne) => {
-    for (const one of ofOne) if (await writeOne(items, one, now)) standing.add(one);
+    for (const one of ofOne) if (await writeOne(items, one, now)) current.add(one);
   });
-  return writes.map((one) => standing.has(one));
+  return writes.map((one) => current.has(one));
 }
 
 async function writeOne(
@@ -45,16 +45,16 @@ async function writeOne(
     seen === null
       ? { expression: isAbsent, values }
       : {
-          expression: `#version = :seen AND ${isStanding}`,
+          expression: `#version = :seen AND ${isCurrent}`,
           values: { ...values, ":seen": text(seen) },
         };
   if (await items.put(item, condition)) return true;
   // The SDK repeats a write whose answer was lost, and the repetition is refused because the first try took
   // effect.
-  const standing = await items.get({ pk: textIn(item, "pk"), sk: textIn(item, "sk") });
+  const current = await items.get({ pk: textIn(item, "pk"), sk: textIn(item, "sk") });
   return (
-    standing !== undefined &&
-    !isExpired(standing, now()) &&
-    textIn(standing, "version") === textIn(item, "version")
+    current !== undefined &&
+    !isExpired(current, now()) &&
+    textIn(current, "version") === textIn(item, "version")
   );
 }

@@ -20,20 +20,20 @@ export type CallEventType = (typeof callEventTypes)[number];
 export const eventTypes = [...callEventTypes, "request.finished"] as const;
 
 /** State of telling one event, as it is stored. Times are milliseconds since the epoch. */
-export const tellingFields = {
+export const deliveryFields = {
   /** Number of tries that failed. Absent: none. */
   tries: z.optional(z.number()),
   /** Time of the next try. Absent: it was told, or its tries are used up. */
   dueAt: z.optional(z.number()),
   /** True once its tries are used up. */
-  usedUp: z.optional(z.boolean()),
+  exhausted: z.optional(z.boolean()),
 };
 
-/** State of telling one event: see `tellingFields`. */
-export interface Telling {
+/** State of telling one event: see `deliveryFields`. */
+export interface DeliveryState {
   tries?: number | undefined;
   dueAt?: number | undefined;
-  usedUp?: boolean | undefined;
+  exhausted?: boolean | undefined;
 }
 
 /**
@@ -41,7 +41,7 @@ export interface Telling {
  * sequence.
  */
 export const callEventSchema = z.looseObject({
-  ...tellingFields,
+  ...deliveryFields,
   /** A type of `callEventTypes`, or one that only a later version knows. */
   type: z.string(),
   /** Number of the event among those of its call, from 1. */
@@ -70,16 +70,16 @@ const waitsMs = [
 const retryAfterMsMax = dayMs;
 
 /** Result of one try to tell an event. */
-export type Told =
+export type DeliveryOutcome =
   | { kind: "taken" }
   /** `retryAfterMs`: the receiver's own wish. */
   | { kind: "failed"; retryAfterMs?: number | undefined }
   /** A circuit breaker's probe failed: it counts for no try. */
-  | { kind: "put_off" };
+  | { kind: "deferred" };
 
 /** Result of one try, and the due time that led to it. */
 export interface Tried {
-  told: Told;
+  told: DeliveryOutcome;
   dueAt: number;
 }
 
@@ -87,22 +87,26 @@ export interface Tried {
  * True if a try counts. One that failed counts only while its due time stands: two deliveries may try an event at the
  * same moment, and are one try.
  */
-export function isCounted({ dueAt }: Telling, { told, ...tried }: Tried): boolean {
+export function isCounted({ dueAt }: DeliveryState, { told, ...tried }: Tried): boolean {
   return dueAt !== undefined && (told.kind === "taken" || dueAt === tried.dueAt);
 }
 
 /** Returns the state of telling an event after a try at `now`. */
-export function toldOnce({ tries = 0, dueAt }: Telling, told: Told, now: number): Telling {
-  if (told.kind === "taken") return { tries: undefined, dueAt: undefined, usedUp: undefined };
-  if (told.kind === "put_off") return { tries, dueAt: Math.max(now, dueAt ?? now) };
+export function applyDelivery(
+  { tries = 0, dueAt }: DeliveryState,
+  told: DeliveryOutcome,
+  now: number,
+): DeliveryState {
+  if (told.kind === "taken") return { tries: undefined, dueAt: undefined, exhausted: undefined };
+  if (told.kind === "deferred") return { tries, dueAt: Math.max(now, dueAt ?? now) };
   const wait = waitsMs[tries];
-  if (wait === undefined) return { tries: tries + 1, dueAt: undefined, usedUp: true };
+  if (wait === undefined) return { tries: tries + 1, dueAt: undefined, exhausted: true };
   const asked = Math.min(told.retryAfterMs ?? 0, retryAfterMsMax);
   return { tries: tries + 1, dueAt: now + Math.max(wait, asked) };
 }
 
 /** Returns the first time at which one of these is to be told; undefined if none is. */
-export function firstDueOf(tellings: readonly Telling[]): number | undefined {
-  const times = tellings.flatMap(({ dueAt }) => dueAt ?? []);
+export function firstDueOf(deliveries: readonly DeliveryState[]): number | undefined {
+  const times = deliveries.flatMap(({ dueAt }) => dueAt ?? []);
   return times.length === 0 ? undefined : Math.min(...times);
 }

@@ -36,6 +36,6 @@ export const callResultSchema = z.looseObject({
   /** Time at which the record was read. */
   readAt: z.optional(z.number()),
   /** True if the provider used a word that its type's table lacks. */
-  unlisted: z.optional(z.boolean()),
+  unmapped: z.optional(z.boolean()),
 });
 export type CallResult = z.infer<typeof callResultSchema>;

@@ -111,9 +111,9 @@ export interface CallRow {
   /** Events of the call for which the plan had a receiver, oldest first. */
   events: CallEvent[];
   /** The list in which the row stands for its events, by the receiver: see outbox-rows.ts. Null: none of them is left to tell. */
-  tellTo: string | null;
+  deliverTo: string | null;
   /** Time of the next try to tell one; of rows with tries used up, time of the last such event. */
-  tellAt: number | null;
+  deliverAt: number | null;
   /** Id of the redial that replaces this call. */
   redialedAs: string | null;
   client: string;
@@ -159,8 +159,8 @@ const rowSchema = z.looseObject({
   optedOut: z._default(z.boolean(), false),
   echo: z._default(z.nullable(z.record(z.string(), z.string())), null),
   events: z._default(z.array(callEventSchema), []),
-  tellTo: text,
-  tellAt: time,
+  deliverTo: text,
+  deliverAt: time,
   redialedAs: text,
   client: z.string(),
   agentId: z.string(),

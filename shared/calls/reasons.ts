@@ -27,7 +27,7 @@ export const reasons = {
   not_found: "The provider was asked for the call and has no record of it yet.",
   operator: "An operator decided this.",
   outcome_unknown: "It could not be found out whether the call was placed: a person decides.",
-  pace: "The account's callsPerSecond leave no place yet.",
+  pace: "The account's callsPerSecond leave no permit yet.",
   paused: "An operator has paused the agent or the account.",
   permit_void: "The request could not leave at the moment that its account's pace had given it.",
   placed: "The provider took the call.",

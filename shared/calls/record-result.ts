@@ -15,12 +15,12 @@ export function hasEnded(result: CallResult | null | undefined): boolean {
  * time for asking was over, may be replaced. Another end, told later, is noted in the history.
  *
  * @param result undefined if there is no record yet
- * @param askAt next time to ask, as long as the call has not ended
+ * @param pollAt next time to ask, as long as the call has not ended
  */
-export function resulted(
+export function recordResult(
   row: CallRow,
   result: CallResult | undefined,
-  askAt: number,
+  pollAt: number,
   { version, at }: Write,
 ): CallRow | undefined {
   if (row.state !== "PLACED") return undefined;
@@ -35,5 +35,5 @@ export function resulted(
   const next = { ...row, version, result: result ?? row.result };
   if (isEnd) return { ...next, backlog: null, dueAt: null, updatedAt: at };
   // A row that a plan without results had settled joins the backlog with its first record.
-  return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: askAt };
+  return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: pollAt };
 }

@@ -2,7 +2,7 @@ import type { Route } from "./route.ts";
 import type { Call } from "./call-request.ts";
 import type { CallRow } from "./call-row.ts";
 import { states } from "./states.ts";
-import { moved, unknown, type Write } from "./transitions.ts";
+import { enterState, toUnknown, type Write } from "./transitions.ts";
 import { minuteMs } from "../lib/units.ts";
 
 /** Facts of a restore, as far as they decide about a row. Times are milliseconds since the epoch. */
@@ -40,17 +40,18 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
  *
  * @param route the route along which it can be looked up. Undefined: it cannot, and waits for review
  */
-export function restored(
+export function recoverRow(
   row: CallRow,
   route: Route | undefined,
   restore: Restored,
   write: Write,
 ): CallRow | undefined {
   if (!mayHaveBeenDialed(row, restore)) return undefined;
-  if (route === undefined) return moved(row, { state: "NEEDS_REVIEW", reason: "restored" }, write);
+  if (route === undefined)
+    return enterState(row, { state: "NEEDS_REVIEW", reason: "restored" }, write);
   const to = { reason: "restored", dueAt: write.at };
   return {
-    ...unknown({ ...row, unknownSince: write.at }, to, write),
+    ...toUnknown({ ...row, unknownSince: write.at }, to, write),
     route,
     claims: [...row.claims, write.version],
     // The first claim that was lost had the next number.

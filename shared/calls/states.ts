@@ -187,7 +187,7 @@ export const attentionStates: readonly CallState[] = statesWhere(({ attention })
 const resultLateMs = hourMs;
 
 /** True if nothing more will become of a call. A result that is long due is not asked for: its account is gone. */
-export function isOver(
+export function isFinished(
   { state, dueAt }: { state: CallState; dueAt: number | null },
   now: number,
 ): boolean {

@@ -45,14 +45,14 @@ export function claimLifeMs(timeoutSeconds: number): number {
 const historyStepsMax = 60;
 
 /** Applies a decision made without a claim, to a call without a row or to a WAITING row. */
-export function decided(
+export function applyDecision(
   row: CallRow | undefined,
   newCall: NewCall,
   decision: Decided,
   write: Write,
 ): CallRow | undefined {
   if (row !== undefined && row.state !== "WAITING") return undefined;
-  return moved(row ?? firstRow(newCall), decision, write);
+  return enterState(row ?? firstRow(newCall), decision, write);
 }
 
 /**
@@ -73,7 +73,7 @@ export function claimed(
   // A resend goes to the account and address of the first request, even if the plan has changed since.
   const along = (isResend ? before.route : null) ?? route;
   return {
-    ...moved(before, { state: "DIALING", reason }, { version, at }),
+    ...enterState(before, { state: "DIALING", reason }, { version, at }),
     backlog: dialingBacklogOf({ ...before, account: accountNameOf(along) }),
     dueAt: at + claimLifeMs(timeoutSeconds),
     claims: [...before.claims, version],
@@ -104,7 +104,7 @@ export const settlementSchema = z.strictObject({
   dueAt: z.optional(z.number()),
   providerCallId: z.optional(z.string()),
   /** PLACED: the first time at which the provider is asked for the result. Absent: it is not asked. */
-  askAt: z.optional(z.number()),
+  pollAt: z.optional(z.number()),
   at: z.number(),
 });
 export type Settlement = z.infer<typeof settlementSchema>;
@@ -114,78 +114,78 @@ export type Settlement = z.infer<typeof settlementSchema>;
  * success is never lost. Other settlements are accepted under the last claim alone, and leave a call that was
  * once resent UNKNOWN: the answer may be about the second request.
  */
-export function settled(
+export function applySettlement(
   row: CallRow,
   settlement: Settlement,
   version: string,
 ): CallRow | undefined {
-  const { claim, state, reason, dueAt, providerCallId, askAt, at } = settlement;
+  const { claim, state, reason, dueAt, providerCallId, pollAt, at } = settlement;
   const write = { version, at };
   if (!row.claims.includes(claim)) return undefined;
   if (state === "PLACED") {
     if (row.state === "PLACED") return undefined;
-    const placed = moved(row, { state, reason }, write);
+    const placed = enterState(row, { state, reason }, write);
     return {
       ...placed,
       providerCallId: providerCallId ?? row.providerCallId,
-      ...(askAt === undefined || row.route === null
+      ...(pollAt === undefined || row.route === null
         ? {}
-        : { backlog: resultsBacklogOf(row.route), dueAt: askAt }),
+        : { backlog: resultsBacklogOf(row.route), dueAt: pollAt }),
     };
   }
   if (row.claims.at(-1) !== claim) return undefined;
   const isUnknown = state === "UNKNOWN" || row.resent;
   if (!states[row.state].settlesTo.includes(isUnknown ? "UNKNOWN" : state)) return undefined;
-  if (isUnknown) return unknown(row, { reason, dueAt: dueAt ?? at }, write);
-  if (state === "WAITING") return moved(row, { state, reason, dueAt: dueAt ?? at }, write);
-  return moved(row, { state, reason }, write);
+  if (isUnknown) return toUnknown(row, { reason, dueAt: dueAt ?? at }, write);
+  if (state === "WAITING") return enterState(row, { state, reason, dueAt: dueAt ?? at }, write);
+  return enterState(row, { state, reason }, write);
 }
 
 /**
  * Turns a claim whose holder has not settled in time UNKNOWN, as it may have dialed. `dueAt` is the next
  * look-up or the review.
  */
-export function lapsed(row: CallRow, dueAt: number, write: Write): CallRow | undefined {
+export function expireClaim(row: CallRow, dueAt: number, write: Write): CallRow | undefined {
   if (row.state !== "DIALING" || row.dueAt === null || row.dueAt > write.at) return undefined;
-  return unknown(row, { reason: "claim_lapsed", dueAt }, write);
+  return toUnknown(row, { reason: "claim_lapsed", dueAt }, write);
 }
 
 /** Records a look-up that found nothing. The next one follows at `dueAt`. */
-export function missed(row: CallRow, dueAt: number, write: Write): CallRow | undefined {
+export function recordLookupMiss(row: CallRow, dueAt: number, write: Write): CallRow | undefined {
   if (row.state !== "UNKNOWN") return undefined;
-  const next = unknown(row, { reason: "not_found", dueAt }, write);
+  const next = toUnknown(row, { reason: "not_found", dueAt }, write);
   return { ...next, misses: row.misses + 1 };
 }
 
 /** Moves a row whose outcome stayed unknown to NEEDS_REVIEW. */
-export function reviewed(
+export function requireReview(
   row: CallRow,
   reviewAfterSeconds: number,
   write: Write,
 ): CallRow | undefined {
   if (row.state !== "UNKNOWN" || row.unknownSince === null) return undefined;
   if (write.at < row.unknownSince + reviewAfterSeconds * 1000) return undefined;
-  return moved(row, { state: "NEEDS_REVIEW", reason: "outcome_unknown" }, write);
+  return enterState(row, { state: "NEEDS_REVIEW", reason: "outcome_unknown" }, write);
 }
 
 /** An operator's decision about one call, or its client's. */
-export type OperatorAct =
+export type OperatorAction =
   | { to: "PLACED" | "CANCELLED" }
   | { to: "CANCELLED"; reason: "client" }
   /** Id of the call that replaces it. */
   | { to: "REDIALED"; redialedAs: string };
 
 /** Actions that lead to a state. */
-const actionsTo: Readonly<Record<OperatorAct["to"], readonly CallAction[]>> = {
+const actionsTo: Readonly<Record<OperatorAction["to"], readonly CallAction[]>> = {
   PLACED: ["resolve"],
   CANCELLED: ["cancel", "resolve"],
   REDIALED: ["redial"],
 };
 
 /** @param by id of the token of the operator, or of the client where that is the act's reason */
-export function acted(
+export function applyAction(
   row: CallRow,
-  act: OperatorAct,
+  act: OperatorAction,
   by: string,
   write: Write,
 ): CallRow | undefined {
@@ -193,7 +193,7 @@ export function acted(
     return undefined;
   }
   const reason = "reason" in act ? act.reason : "operator";
-  const next = moved(row, { state: act.to, reason, by }, write);
+  const next = enterState(row, { state: act.to, reason, by }, write);
   return act.to === "REDIALED" ? { ...next, redialedAs: act.redialedAs } : next;
 }
 
@@ -206,17 +206,17 @@ export function isIdempotent(route: CallRow["route"]): boolean {
 }
 
 /** Returns the row UNKNOWN, since then or since it first became unknown. */
-export function unknown(
+export function toUnknown(
   row: CallRow,
   { reason, dueAt }: { reason: string; dueAt: number },
   write: Write,
 ): CallRow {
-  const next = moved(row, { state: "UNKNOWN", reason, dueAt }, write);
+  const next = enterState(row, { state: "UNKNOWN", reason, dueAt }, write);
   return { ...next, unknownSince: row.unknownSince ?? write.at };
 }
 
 /** Returns the row in another state and that state's backlog, with one more step in its history. */
-export function moved(
+export function enterState(
   row: CallRow,
   to: { state: CallState; reason: string; dueAt?: number; by?: string },
   { version, at }: Write,

@@ -1,5 +1,5 @@
 import { queryOn, writeVersioned } from "./d1-writes.ts";
-import { momentsOf } from "../telephony/rate.ts";
+import { permitTimesOf } from "../telephony/rate.ts";
 import type { DocumentChange, DocumentKey, Documents } from "../ports/documents.ts";
 import {
   documentsRead,
@@ -143,7 +143,7 @@ export function createD1Documents(
       );
       if (given === undefined) return [];
       const { arrivalUs, granted } = given;
-      return momentsOf(arrivalUs - granted * intervalUs, granted, pace, notBefore);
+      return permitTimesOf(arrivalUs - granted * intervalUs, granted, pace, notBefore);
     },
     async purge() {
       let last: { kind: string; key: string } = { kind: "", key: "" };

@@ -6,9 +6,9 @@ import {
   storedRow,
 } from "../calls/call-row.ts";
 import { attentionStates, type CallState, statesWhere } from "../calls/states.ts";
-import { untoldKeptMs, untoldOf } from "../events/outbox-rows.ts";
+import { pendingKeptMs, pendingOf } from "../events/outbox-rows.ts";
 import { firstCallIdAt } from "../calls/ids.ts";
-import type { CallLedger, Change, DuePlace, ListOf, Page } from "../ports/ledger.ts";
+import type { CallLedger, Change, DuePosition, ListOf, Page } from "../ports/ledger.ts";
 import { queryOn, writeVersioned } from "./d1-writes.ts";
 
 /** Maximum rows that one page examines. If they yield too few, as many are read again to find their end. */
@@ -55,7 +55,7 @@ SELECT j.key AS backlog, (
     WHERE ${backlog} = j.value->>'key' AND (${time}, id) > (j.value->>'dueAt', j.value->>'id') AND ${time} <= ?2
     ORDER BY ${time}, id LIMIT ?3)) AS places
 FROM json_each(?1) AS j`;
-const due = { calls: dueIn("backlog", "due_at"), events: dueIn("tell_to", "tell_at") };
+const due = { calls: dueIn("backlog", "due_at"), events: dueIn("deliver_to", "deliver_at") };
 
 /**
  * Rows of state ?2 below ?1, at most ?3, among the newest `looksMax`. If these yield fewer, the last examined
@@ -74,9 +74,9 @@ LIMIT ?3`;
 /** Rows after ?1 and below ?2, accepted before ?3, at most ?4; bounded like `listOfState`. */
 const ended = `
 SELECT id, state FROM (
-  SELECT id, state, tell_to, row FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
+  SELECT id, state, deliver_to, row FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
 WHERE state IN (${quoted(purgedStates)}) AND row->>'acceptedAt' < CASE
-  WHEN tell_to GLOB '${untoldOf("*")}' THEN ?3 - ${untoldKeptMs} ELSE ?3 END
+  WHEN deliver_to GLOB '${pendingOf("*")}' THEN ?3 - ${pendingKeptMs} ELSE ?3 END
 UNION ALL SELECT id, NULL FROM (
   SELECT id FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT 1 OFFSET ${looksMax - 1})
 LIMIT ?4`;
@@ -98,7 +98,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
     read: (ids) => readBy(byIds, ids),
     readWithoutContext: (ids) => readBy(byIdsWithoutContext, ids),
     async dialing(limit) {
-      const found = await all<DuePlace & { backlog: string }>(dialing, limit);
+      const found = await all<DuePosition & { backlog: string }>(dialing, limit);
       return found.map(({ id, dueAt, backlog }) => ({
         id,
         dueAt,
@@ -121,7 +121,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
         const found = await all<Stored>(listOfState, before, of.state, limit);
         return pageOf(found, found.length === limit || found.at(-1)?.row === null);
       }
-      const { condition, value, below = before } = placeOf(of);
+      const { condition, value, below = before } = conditionOf(of);
       const sql = `SELECT ${columns} FROM calls WHERE id < ?1 AND ${condition} ORDER BY id DESC LIMIT ?2`;
       const bound = value === undefined ? [] : [value];
       const found = await all<Stored>(sql, before < below ? before : below, limit, ...bound);
@@ -159,7 +159,7 @@ interface Due {
   places: string;
 }
 
-function placesOf({ places }: Due): DuePlace[] {
+function placesOf({ places }: Due): DuePosition[] {
   const pairs: [dueAt: number, id: string][] = JSON.parse(places);
   return pairs.map(([dueAt, id]) => ({ dueAt, id }));
 }
@@ -178,7 +178,7 @@ function rowsOf({ id, version, numberHash, row }: Stored): CallRow[] {
 }
 
 /** Returns the SQL condition on the rows of a list, in which `value` is ?3, and an id that all of them are below. */
-function placeOf(of: ListOf): { condition: string; value?: string; below?: string } {
+function conditionOf(of: ListOf): { condition: string; value?: string; below?: string } {
   if ("state" in of) return { condition: `state = '${of.state}' AND ${inAttention}` };
   if ("numberHash" in of) return { condition: "number_hash = ?3", value: of.numberHash };
   if ("all" in of) return { condition: "true" };

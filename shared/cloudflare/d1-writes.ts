@@ -49,7 +49,7 @@ export async function writeVersioned(
   writes: readonly VersionedWrite[],
   bound: readonly unknown[] = [],
 ): Promise<boolean[]> {
-  const standing = new Set<VersionedWrite>();
+  const current = new Set<VersionedWrite>();
   const chunks = inChunks(writes);
   for (let start = 0; start < chunks.length; start += chunksMax) {
     const steps = chunks.slice(start, start + chunksMax).flatMap(stepsOf);
@@ -62,10 +62,10 @@ export async function writeVersioned(
     );
     for (const [index, { items }] of steps.entries()) {
       const returned = new Set(results[index]?.results.map(labelOf));
-      for (const item of items) if (returned.has(labelOf(item))) standing.add(item);
+      for (const item of items) if (returned.has(labelOf(item))) current.add(item);
     }
   }
-  return writes.map((one) => standing.has(one));
+  return writes.map((one) => current.has(one));
 }
 
 /**

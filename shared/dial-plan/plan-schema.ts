@@ -36,7 +36,7 @@ export const accountSchema = z
     /** Calls that may go at once after a pause. */
     burst: z._default(z.int().check(z.minimum(1), z.maximum(1000)), 1),
     /** Maximum rate of requests for the results of calls. */
-    asksPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(100)), 2),
+    pollsPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(100)), 2),
   })
   .check(
     z.refine(({ burst, callsPerSecond }) => burst === 1 || callsPerSecond !== undefined, {

@@ -24,16 +24,16 @@ const defaultAccount = accountSchema.parse({});
 export function accountOf(
   route: Route,
   { providers }: DialPlan,
-): { timeoutSeconds: number; concurrency?: number; asksPerSecond: number; pace?: Pace } {
+): { timeoutSeconds: number; concurrency?: number; pollsPerSecond: number; pace?: Pace } {
   const {
     timeoutSeconds,
     concurrency,
     callsPerSecond = defaultCallsPerSecond(route),
     burst,
-    asksPerSecond,
+    pollsPerSecond,
   } = providers[route.provider] ?? defaultAccount;
   const limited = concurrency === undefined ? {} : { concurrency };
-  const account = { timeoutSeconds, asksPerSecond, ...limited };
+  const account = { timeoutSeconds, pollsPerSecond, ...limited };
   return callsPerSecond === undefined
     ? account
     : { ...account, pace: paceOf(callsPerSecond, burst) };

@@ -128,15 +128,15 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
   };
   const createRules = (set: string, country: string, number: string): Rules => {
     const ofRegions = regions.filter(({ has }) => has(number)).map(({ rule }) => rule);
-    const ofPlace = [everywhere, countries.get(country) ?? [], ofRegions].flat();
+    const ofPosition = [everywhere, countries.get(country) ?? [], ofRegions].flat();
     // A resend keeps its first route, whose set of hours the plan may have lost since. A lost set is never
     // open.
     const lost = { hours: { name: `callingHours.${set}`, weekly: [] }, caps: [] };
-    const rules: Rule[] = [sets.get(set) ?? lost, ...ofPlace];
+    const rules: Rule[] = [sets.get(set) ?? lost, ...ofPosition];
     return {
       hours: rules.flatMap(({ hours }) => hours ?? []),
       caps: rules.flatMap(({ caps }) => caps),
-      isCounted: [...sets.values(), ...ofPlace].some(({ caps }) => caps.length > 0),
+      isCounted: [...sets.values(), ...ofPosition].some(({ caps }) => caps.length > 0),
     };
   };
 

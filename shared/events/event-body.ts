@@ -29,7 +29,7 @@ function callEventBody(
   const data = z.looseObject({
     id: z.string().check(z.describe("The call's id")),
     request_id: requestId,
-    index: z.int().check(z.describe("The call's place in its batch, from 0")),
+    index: z.int().check(z.describe("The call's index in its batch, from 0")),
     sequence: z
       .int()
       .check(

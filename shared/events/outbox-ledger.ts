@@ -1,5 +1,5 @@
 import type { CallRow } from "../calls/call-row.ts";
-import { untoldOf, withEvents } from "./outbox-rows.ts";
+import { pendingOf, withEvents } from "./outbox-rows.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { receiverOf } from "../dial-plan/receivers.ts";
@@ -7,7 +7,7 @@ import type { DocumentKey, Documents, StoredDocument } from "../ports/documents.
 import { errorForLog, type Log } from "../lib/log.ts";
 import { withTimeLimit } from "../lib/time-limit.ts";
 import type { CallQueue } from "../ports/queue.ts";
-import { type EventMessage, toldCallsMax } from "../ports/event-messages.ts";
+import { type EventMessage, deliverCallsMax } from "../ports/event-messages.ts";
 import type { CallLedger, Change } from "../ports/ledger.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -17,14 +17,14 @@ const sendSecondsMax = 2;
 /** A row that was written with events to tell. */
 export type WrittenRow = Pick<Change, "next">;
 
-interface TellingDeps {
+interface OutboxDeps {
   plan: DialPlan;
   documents: Documents;
   eventsQueue: CallQueue<EventMessage>;
   clock: { now(): number };
   random: { version(): string };
   log: Log;
-  /** Has the events of rows that were written told. Absent: at once, by `sendTells`. */
+  /** Has the events of rows that were written told. Absent: at once, by `sendDeliverMessages`. */
   tell?: ((written: readonly WrittenRow[]) => Promise<void>) | undefined;
 }
 
@@ -35,8 +35,8 @@ interface TellingDeps {
  *
  * A plan without receivers gets the ledger as it is.
  */
-export function tellingLedger(ledger: CallLedger, deps: TellingDeps): CallLedger {
-  const { plan, tell = (some) => sendTells(some, deps) } = deps;
+export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
+  const { plan, tell = (some) => sendDeliverMessages(some, deps) } = deps;
   if (plan.events === undefined) return ledger;
   return {
     read: (ids) => ledger.read(ids),
@@ -67,7 +67,7 @@ export function tellingLedger(ledger: CallLedger, deps: TellingDeps): CallLedger
  *
  * @throws if it could not be written; the rows are then not written either
  */
-async function noteRequests(changes: readonly Change[], deps: TellingDeps): Promise<void> {
+async function noteRequests(changes: readonly Change[], deps: OutboxDeps): Promise<void> {
   const { plan, documents, random } = deps;
   const notes = changes.flatMap(({ next, seen }) => {
     const isFirst = seen === null && indexOf(next.id) === 0;
@@ -88,7 +88,7 @@ export function followedRequest(
   { retentionDays }: Pick<DialPlan, "retentionDays">,
   version: string,
 ): StoredDocument<"request"> {
-  const counted = { over: 0, states: {}, results: {}, finishedAt: null };
+  const counted = { finished: 0, states: {}, results: {}, finishedAt: null };
   return {
     kind: "request",
     key: requestIdOf(id),
@@ -99,18 +99,18 @@ export function followedRequest(
 }
 
 /** Has the events of rows that were written told at once. Never throws. */
-export async function sendTells(
+export async function sendDeliverMessages(
   changes: readonly WrittenRow[],
-  deps: Pick<TellingDeps, "eventsQueue" | "clock" | "log">,
+  deps: Pick<OutboxDeps, "eventsQueue" | "clock" | "log">,
 ): Promise<void> {
   const { eventsQueue, clock, log } = deps;
   if (changes.length === 0) return;
-  const byList = Map.groupBy(changes, ({ next }) => next.tellTo);
-  const prefix = untoldOf("");
+  const byList = Map.groupBy(changes, ({ next }) => next.deliverTo);
+  const prefix = pendingOf("");
   const messages = [...byList].flatMap(([list, some]) => {
     const receiver = list?.slice(prefix.length);
     const ids = some.map(({ next }) => next.id);
-    return receiver === undefined ? [] : tellsOf(receiver, { calls: ids }, clock.now());
+    return receiver === undefined ? [] : deliverMessagesOf(receiver, { calls: ids }, clock.now());
   });
   try {
     await withTimeLimit(eventsQueue.sendMany(messages), sendSecondsMax);
@@ -120,8 +120,8 @@ export async function sendTells(
 }
 
 /** Names the document that says that a request is told. */
-export function toldKeyOf(request: string): DocumentKey<"told-request"> {
-  return { kind: "told-request", key: request };
+export function deliveredKeyOf(request: string): DocumentKey<"delivered-request"> {
+  return { kind: "delivered-request", key: request };
 }
 
 /**
@@ -129,18 +129,18 @@ export function toldKeyOf(request: string): DocumentKey<"told-request"> {
  *
  * @param of `swept`: a sweep sends them, which does so again a minute later
  */
-export function tellsOf(
+export function deliverMessagesOf(
   receiver: string,
   of: { calls?: readonly string[]; requests?: readonly string[]; swept?: boolean },
   sentAt: number,
 ): { message: EventMessage }[] {
   const { calls = [], requests = [], swept = false } = of;
   const messages: { message: EventMessage }[] = [];
-  for (let start = 0; start < Math.max(calls.length, requests.length); start += toldCallsMax) {
-    const end = start + toldCallsMax;
+  for (let start = 0; start < Math.max(calls.length, requests.length); start += deliverCallsMax) {
+    const end = start + deliverCallsMax;
     messages.push({
       message: {
-        kind: "tell",
+        kind: "deliver",
         receiver,
         calls: calls.slice(start, end),
         requests: requests.slice(start, end),

@@ -4,7 +4,7 @@ import {
   type CallEventType,
   firstDueOf,
   isCounted,
-  toldOnce,
+  applyDelivery,
   type Tried,
 } from "../calls/call-event.ts";
 import type { CallResult } from "../calls/call-result.ts";
@@ -17,24 +17,24 @@ import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
 
 /** Names the list of rows with events that are to be told to a receiver. */
-export function untoldOf(receiver: string): string {
+export function pendingOf(receiver: string): string {
   return `events:${receiver}`;
 }
 
 /** Names the list of rows with events whose tries are used up. */
-export function usedUpOf(receiver: string): string {
-  return `used-up:${receiver}`;
+export function exhaustedOf(receiver: string): string {
+  return `exhausted:${receiver}`;
 }
 
 /**
  * Time past its retention for which a row with events to tell is kept. Tries take three days, so that by then its
  * receiver has been failing for as long, or has left the plan.
  */
-export const untoldKeptMs = 90 * dayMs;
+export const pendingKeptMs = 90 * dayMs;
 
 /** True if a row has events that are still to be told. */
-export function isUntold({ tellTo }: Pick<CallRow, "tellTo">): boolean {
-  return tellTo !== null && tellTo.startsWith(untoldOf(""));
+export function isPending({ deliverTo }: Pick<CallRow, "deliverTo">): boolean {
+  return deliverTo !== null && deliverTo.startsWith(pendingOf(""));
 }
 
 /** First sequence after a restore, so that no id of an event that was lost is given to another one. */
@@ -68,7 +68,7 @@ export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRo
     ...(aboutResults.has(type) && answeredAt !== undefined ? { answeredAt } : {}),
     dueAt: at,
   }));
-  return listed({ ...row, events: [...row.events, ...added] }, receiver.name);
+  return indexEvents({ ...row, events: [...row.events, ...added] }, receiver.name);
 }
 
 interface Happened extends Pick<CallEvent, "at" | "status"> {
@@ -125,7 +125,7 @@ function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType;
  * @param tried by the events' sequences
  * @returns undefined if nothing of it concerns the row as it stands
  */
-export function withTold(
+export function applyDeliveries(
   row: CallRow,
   tried: ReadonlyMap<number, Tried>,
   receiver: string,
@@ -138,13 +138,13 @@ export function withTold(
   if (!row.events.some(countedTry)) return undefined;
   const events = row.events.map((event) => {
     const one = countedTry(event);
-    return one === undefined ? event : { ...event, ...toldOnce(event, one.told, at) };
+    return one === undefined ? event : { ...event, ...applyDelivery(event, one.told, at) };
   });
-  return listed({ ...row, version, events }, receiver);
+  return indexEvents({ ...row, version, events }, receiver);
 }
 
 /** Has events of a row told again, as if they had just happened. Undefined if it has none of them. */
-export function replayed(
+export function replayRow(
   row: CallRow,
   isWanted: (event: CallEvent) => boolean,
   receiver: string,
@@ -153,18 +153,18 @@ export function replayed(
   const isAgain = (event: CallEvent) => event.dueAt === undefined && isWanted(event);
   if (!row.events.some(isAgain)) return undefined;
   const events = row.events.map((event) =>
-    isAgain(event) ? { ...event, tries: undefined, usedUp: undefined, dueAt: at } : event,
+    isAgain(event) ? { ...event, tries: undefined, exhausted: undefined, dueAt: at } : event,
   );
-  return listed({ ...row, version, events }, receiver);
+  return indexEvents({ ...row, version, events }, receiver);
 }
 
 /** Returns the row in the list of a receiver in which its events are found: to be told, or with tries used up. */
-export function listed(row: CallRow, receiver: string): CallRow {
-  const tellAt = firstDueOf(row.events);
-  if (tellAt !== undefined) return { ...row, tellTo: untoldOf(receiver), tellAt };
-  const last = row.events.findLast(({ usedUp }) => usedUp === true);
-  if (last === undefined) return { ...row, tellTo: null, tellAt: null };
-  return { ...row, tellTo: usedUpOf(receiver), tellAt: last.at };
+export function indexEvents(row: CallRow, receiver: string): CallRow {
+  const deliverAt = firstDueOf(row.events);
+  if (deliverAt !== undefined) return { ...row, deliverTo: pendingOf(receiver), deliverAt };
+  const last = row.events.findLast(({ exhausted }) => exhausted === true);
+  if (last === undefined) return { ...row, deliverTo: null, deliverAt: null };
+  return { ...row, deliverTo: exhaustedOf(receiver), deliverAt: last.at };
 }
 
 /** Returns the id of an event: that of the call, and its sequence. */
@@ -186,10 +186,10 @@ export interface EventBody {
 }
 
 /** The fields of a row that its events tell. */
-type ToldRow = Pick<CallRow, "id" | "agentId" | "echo" | "result">;
+type EventSubject = Pick<CallRow, "id" | "agentId" | "echo" | "result">;
 
 /** Returns what an event says, the same each time. It never has the number. */
-export function bodyOf(row: ToldRow, event: CallEvent): EventBody {
+export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
   const { type, sequence, at, state, reason, attempt } = event;
   const { id, agentId, echo } = row;
   return {
@@ -214,7 +214,7 @@ export function bodyOf(row: ToldRow, event: CallEvent): EventBody {
  * Returns the result as it was known when the event happened. The end that a provider tells stays in the row; of anything
  * before it, the row may by now say something else.
  */
-function resultOf({ result }: ToldRow, event: CallEvent): ResultView | null {
+function resultOf({ result }: EventSubject, event: CallEvent): ResultView | null {
   const { type, status = "live", answeredAt = null } = event;
   if (result === null || !aboutResults.has(type)) return null;
   if (hasEnded(result) && status === result.status) return resultViewOf(result);

@@ -18,7 +18,7 @@ const seconds = (...counts: number[]) => counts.map((count) => count * 1000);
  */
 export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
   /** Unanswered requests: five in a row, or half of the last twenty. */
-  silence: {
+  unreachable: {
     intervalsMs: seconds(5, 10, 15, 30, 60, 120),
     isEndedByAnswer: true,
     isHalfOpened: false,

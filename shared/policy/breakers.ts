@@ -46,11 +46,11 @@ export function openBreakers(
   route: Route,
   documents: DocumentsRead,
 ): BreakerDocument[] {
-  return standingBreakers(of, route, documents).filter(({ value }) => value.state === "open");
+  return notClosedBreakers(of, route, documents).filter(({ value }) => value.state === "open");
 }
 
 /** Returns the breakers that are open or half-open among those that a call must pass. */
-export function standingBreakers(
+export function notClosedBreakers(
   of: BacklogOf,
   route: Route,
   documents: DocumentsRead,
@@ -78,7 +78,7 @@ export function shortNameOf(backlog: string): string {
 export function mayProbe({ key, value }: BreakerDocument, of: BacklogOf, by: number): boolean {
   if (value.probeAt <= by) return true;
   const { cause, blamed } = value;
-  if (!key.startsWith("account:") || cause !== "silence" || blamed.length >= blamedMax)
+  if (!key.startsWith("account:") || cause !== "unreachable" || blamed.length >= blamedMax)
     return false;
   return !blamed.includes(shortNameOf(backlogOf(of)));
 }

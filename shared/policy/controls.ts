@@ -74,15 +74,15 @@ export function cancelledBy(
   documents: DocumentsRead,
 ): "operator" | "client" | undefined {
   const { id, client, acceptedAt, ancestors = [], request } = call;
-  const ordersOn = (what: Cancellable, ofCall: string, as: GivenOrder["as"]) => {
+  const controlsOn = (what: Cancellable, ofCall: string, as: GivenOrder["as"]) => {
     const { kind, key } = cancellationKeyOf(what);
     const { orders = [] } = documents.get(kind, key)?.value ?? {};
     return orders.filter((order) => isCovered({ id: ofCall, client, acceptedAt }, { order, as }));
   };
   const orders = [
-    ...ordersOn({ agent: request.agent_id }, id, "agent"),
-    ...ordersOn({ request: requestIdOf(id) }, id, "request"),
-    ...ancestors.flatMap((one) => ordersOn({ request: requestIdOf(one) }, one, "redialed")),
+    ...controlsOn({ agent: request.agent_id }, id, "agent"),
+    ...controlsOn({ request: requestIdOf(id) }, id, "request"),
+    ...ancestors.flatMap((one) => controlsOn({ request: requestIdOf(one) }, one, "redialed")),
   ];
   if (orders.length === 0) return undefined;
   return orders.some((order) => order.client === null) ? "operator" : "client";

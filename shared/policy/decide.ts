@@ -4,7 +4,7 @@ import { mayBeCalled } from "../dial-plan/destinations.ts";
 import { expiryOf } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import { accountOf, routeOf } from "../dial-plan/routes.ts";
-import { mayProbe, openBreakers, standingBreakers } from "./breakers.ts";
+import { mayProbe, openBreakers, notClosedBreakers } from "./breakers.ts";
 import type { DocumentsRead } from "../ports/documents.ts";
 import { cancelledBy, isOnDoNotCallList, isPaused } from "./controls.ts";
 import { accountNameOf, type Route } from "../calls/route.ts";
@@ -16,7 +16,7 @@ import type { Schedule } from "../dial-plan/schedule.ts";
 /** Wait after a full cap that frees no place in time: longer than any call under way that may yet leave the cap. */
 const overCapMs = 180_000;
 /** Everything that bears on a call that nobody has dialed, as dialers read it or a forecast assumes it. */
-export interface Bearing {
+export interface DecisionInputs {
   plan: DialPlan;
   schedule: Schedule;
   hashKey: string;
@@ -58,7 +58,7 @@ export type WaitingDecision =
 export function decideWaiting(
   call: Call,
   row: Waiting | undefined,
-  known: Bearing,
+  known: DecisionInputs,
 ): WaitingDecision {
   const { plan, now } = known;
   const dialAt = Math.max(now, row?.dueAt ?? 0);
@@ -86,7 +86,7 @@ export function decideByClock(
   call: Call,
   route: Route,
   at: number,
-  { plan, schedule }: Pick<Bearing, "plan" | "schedule">,
+  { plan, schedule }: Pick<DecisionInputs, "plan" | "schedule">,
 ): ReturnType<typeof closedUntil> {
   const expiresAt = expiryOf(call, plan);
   if (at >= expiresAt) return { state: "EXPIRED", reason: "expired" };
@@ -94,7 +94,7 @@ export function decideByClock(
 }
 
 /** Returns the final state of a call that must end now, whatever is paused, open or paced. */
-export function endOf(call: Call, at: number, known: Bearing): Decided | undefined {
+export function endOf(call: Call, at: number, known: DecisionInputs): Decided | undefined {
   const { plan, documents, hashKey, hashOf } = known;
   const cancelled = cancelledBy(call, documents);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
@@ -119,7 +119,7 @@ export function waitsFor(
   call: Call,
   row: Waiting | undefined,
   route: Route,
-  known: Bearing,
+  known: DecisionInputs,
 ): string | undefined {
   const { plan, documents, now, ahead } = known;
   const of = { client: call.client, agentId: call.request.agent_id };
@@ -142,10 +142,10 @@ export function waitsFor(
 function freshWaitsFor(
   { client, request, acceptedAt }: Call,
   { account, route, permitAt }: { account: string; route: Route; permitAt: number | undefined },
-  { plan, documents, now, ahead, requestsAtOnce }: Bearing,
+  { plan, documents, now, ahead, requestsAtOnce }: DecisionInputs,
 ): string | undefined {
   const of = { client, agentId: request.agent_id };
-  if (standingBreakers(of, route, documents).length > 0) return "breaker_open";
+  if (notClosedBreakers(of, route, documents).length > 0) return "breaker_open";
   const { quick = false, busy = false } = documents.get("account", account)?.value ?? {};
   if (!quick || busy || now - acceptedAt > freshMsMax) return "turn";
   if (permitAt !== undefined && permitAt > now + freshPermitMsMax) return "pace";

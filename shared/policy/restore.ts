@@ -36,9 +36,9 @@ export const sweepKey = { kind: "sweep", key: "sweep" } as const;
 export const restoreKey = { kind: "restore", key: "ledger" } as const;
 
 /** Documents that bear on calls. */
-export interface BearingDocuments extends DocumentsRead {
+export interface ControlDocuments extends DocumentsRead {
   /** True while nothing may be dialed because the ledger was restored to an earlier state. */
-  isOnHold: boolean;
+  isSuspended: boolean;
 }
 
 /**
@@ -47,9 +47,9 @@ export interface BearingDocuments extends DocumentsRead {
  * @param documents those of `sweepKey` and `restoreKey`
  * @param epochSeen the highest epoch that was seen anywhere before the documents were read
  */
-export function isHeld(documents: DocumentsRead, epochSeen: number): boolean {
+export function isLedgerSuspended(documents: DocumentsRead, epochSeen: number): boolean {
   const { state } = documents.get("restore", restoreKey.key)?.value ?? {};
-  if (state === "held" || state === "confirmed") return true;
+  if (state === "suspended" || state === "confirmed") return true;
   const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
   return epoch < epochSeen;
 }

@@ -11,7 +11,7 @@ interface DocumentEdit<K extends Kind> {
   name: DocumentKey<K>;
   /** Returns what is to stand, or undefined to leave the document as it is. It is called again after another's write. */
   change(
-    standing: ValueOf<K> | undefined,
+    current: ValueOf<K> | undefined,
   ): Pick<StoredDocument<K>, "value" | "expiresAt"> | undefined;
 }
 
@@ -28,12 +28,12 @@ export async function changeDocument<K extends Kind>(
   { documents, random }: { documents: Documents; random: { version(): string } },
 ): Promise<{ before: ValueOf<K> | undefined; after: ValueOf<K> | undefined }> {
   for (let tries = 0; tries < triesMax; tries++) {
-    const standing = (await documents.read([name])).get(name.kind, name.key);
-    const before = standing?.value;
+    const current = (await documents.read([name])).get(name.kind, name.key);
+    const before = current?.value;
     const changed = change(before);
     if (changed === undefined) return { before, after: undefined };
     const next = { ...name, ...changed, version: random.version() };
-    const [isWritten] = await documents.write([{ next, seen: standing?.version ?? null }]);
+    const [isWritten] = await documents.write([{ next, seen: current?.version ?? null }]);
     if (isWritten === true) return { before, after: changed.value };
   }
   throw new ConflictError("a document was changed by others each time");

@@ -1,9 +1,9 @@
-import { tellingFields } from "../calls/call-event.ts";
+import { deliveryFields } from "../calls/call-event.ts";
 import * as z from "../lib/zod.ts";
 
 /** Causes that open a circuit breaker; their rules stand in shared/policy/breaker-causes.ts. */
 export const breakerCauses = [
-  "silence",
+  "unreachable",
   "busy",
   "full",
   "account_refused",
@@ -126,12 +126,12 @@ const kinds = {
   "provider-id": z.looseObject({ call: z.string() }),
   /** Key: request. Stands from its first row until its `request.finished` is told, where somebody is told of it. */
   request: z.looseObject({
-    ...tellingFields,
+    ...deliveryFields,
     client: z.string(),
     acceptedAt: time,
     /** Number of its calls, and number of those, from the first one on, that are over. */
     calls: z.number(),
-    over: z.number(),
+    finished: z.number(),
     /** Once it is finished: number of its calls by state and, of those with a result, by its status. */
     states: counters,
     results: counters,
@@ -141,13 +141,13 @@ const kinds = {
     replayedAt: z.optional(time),
   }),
   /** Key: request. Says for a day that its `request.finished` is told. `finishedAt`: as its document had it. */
-  "told-request": z.looseObject({ finishedAt: time }),
+  "delivered-request": z.looseObject({ finishedAt: time }),
   /** Key: time and id. One entry of the audit log. */
   audit: z.looseObject({
     at: time,
     /** Id of an operator's token; of a client's, if the act's name says so. */
     by: z.string(),
-    act: z.string(),
+    action: z.string(),
     /** The call, agent, account or request concerned; never a number. */
     target: z.string(),
     /** Number of calls concerned. */
@@ -178,12 +178,12 @@ const kinds = {
     /** Receivers that the plan has, or has had. */
     receivers: z.optional(z.array(z.string())),
     /** Time of the last look at the events of former receivers. */
-    strandedAt: z.optional(time),
+    orphanedAt: z.optional(time),
   }),
   /** Key: `ledger`. The last time that the ledger was restored to an earlier state. See restore.ts. */
   restore: z.looseObject({
     /** held: nothing is dialed; confirmed: an operator has named the time, and sweeps go through the rows. */
-    state: z.enum(["held", "confirmed", "done"]),
+    state: z.enum(["suspended", "confirmed", "done"]),
     /** Time at which it was noticed or declared. What was due or accepted later was not dialed before. */
     since: time,
     /** Epoch that the object store had then. */

@@ -1,7 +1,7 @@
 import * as z from "../lib/zod.ts";
 
 /** Maximum calls, or requests, of one message that has events told. */
-export const toldCallsMax = 100;
+export const deliverCallsMax = 100;
 
 /**
  * Messages of the events queue. But for signed callbacks they are hints: the ledger's row says which calls are open and
@@ -10,14 +10,14 @@ export const toldCallsMax = 100;
  */
 export const eventMessageSchema = z.discriminatedUnion("kind", [
   /** An account is asked for the results of its placed calls that are due for it. `sentAt`: by the sweep of then. */
-  z.strictObject({ kind: z.literal("ask"), account: z.string(), sentAt: z.number() }),
+  z.strictObject({ kind: z.literal("poll"), account: z.string(), sentAt: z.number() }),
   /** Events of these calls and requests are to be told. `sentAt`: it was sent then, or delayed until then. */
   z.strictObject({
-    kind: z.literal("tell"),
+    kind: z.literal("deliver"),
     /** Name of the receiver: a key of the dial plan's `events`. */
     receiver: z.string(),
-    calls: z._default(z.array(z.string()).check(z.maxLength(toldCallsMax)), []),
-    requests: z._default(z.array(z.string()).check(z.maxLength(toldCallsMax)), []),
+    calls: z._default(z.array(z.string()).check(z.maxLength(deliverCallsMax)), []),
+    requests: z._default(z.array(z.string()).check(z.maxLength(deliverCallsMax)), []),
     sentAt: z.number(),
     /** True for a sweep's message: the next sweep sends it again. */
     swept: z._default(z.boolean(), false),

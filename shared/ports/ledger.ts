@@ -8,18 +8,18 @@ export interface Change {
 }
 
 /** A position in the order in which rows of a backlog are dispatched. */
-export interface DuePlace {
+export interface DuePosition {
   dueAt: number;
   id: string;
 }
 
 /** Compares two rows of a backlog by the order in which they go. */
-export function comparePlaces(one: DuePlace, other: DuePlace): number {
+export function comparePositions(one: DuePosition, other: DuePosition): number {
   return one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }
 
 /** A call under way, with what it counts for. `dueAt`: the time at which its claim lapses. */
-export interface DialingCall extends DuePlace, DialingOf {}
+export interface DialingCall extends DuePosition, DialingOf {}
 
 /** A row that was read without its call's context. It has no version, as writing it would lose the context. */
 type RowWithoutContext = Omit<CallRow, "version">;
@@ -67,14 +67,14 @@ export interface CallLedger {
    * Reads, for each backlog, the first `each` rows behind `after` with `dueAt` ≤ `until`, ordered by `dueAt`,
    * then id. `each` is at most 20,000: an adapter may have to return a backlog's rows in one value.
    *
-   * @param query `of` events: the lists are those of the rows' `tellTo`, and the times those of their `tellAt`
+   * @param query `of` events: the lists are those of the rows' `deliverTo`, and the times those of their `deliverAt`
    */
   due(query: {
     of?: "calls" | "events";
-    backlogs: readonly { key: string; after?: DuePlace | undefined }[];
+    backlogs: readonly { key: string; after?: DuePosition | undefined }[];
     until: number;
     each: number;
-  }): Promise<DuePlace[][]>;
+  }): Promise<DuePosition[][]>;
   /**
    * Lists calls by id, newest first, below `before`. Returns at most `limit` rows, and fewer if many had to
    * be skipped: then `next` still says where the next page begins.
@@ -82,7 +82,7 @@ export interface CallLedger {
   list(query: ListOf & { before?: string | undefined; limit: number }): Promise<Page>;
   /**
    * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, behind `after`;
-   * those with an event to tell only if they were accepted `untoldKeptMs` earlier. An adapter whose engine deletes rows by
+   * those with an event to tell only if they were accepted `pendingKeptMs` earlier. An adapter whose engine deletes rows by
    * itself lists only unresolved ones, which must be logged.
    */
   ended(query: {

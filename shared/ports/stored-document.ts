@@ -15,8 +15,8 @@ export interface StoredText {
  * Returns the expiry of a pace last used for this time: about a day later, in whole days, so that it seldom
  * changes.
  */
-export function paceExpiresAt(moment: number): number {
-  return (Math.floor(moment / dayMs) + 2) * dayMs;
+export function paceExpiresAt(permitAt: number): number {
+  return (Math.floor(permitAt / dayMs) + 2) * dayMs;
 }
 
 /** Parses a stored document of this kind. @throws if its value does not fit the kind */

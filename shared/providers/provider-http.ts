@@ -204,7 +204,7 @@ function outcomeOfThrown(error: unknown): DialOutcome {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = codeOf(cause);
   if (code !== undefined && (nothingLeft.has(code) || hasNotConnected(cause))) {
-    return { kind: "not_placed", code: code.toLowerCase(), unanswered: true };
+    return { kind: "not_placed", code: code.toLowerCase(), unreachable: true };
   }
   const timedOut = error instanceof Error && error.name === "TimeoutError";
   return { kind: "unknown", code: timedOut ? "time_out" : "connection_broken" };

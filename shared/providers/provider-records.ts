@@ -72,7 +72,7 @@ export function resultOf(words: Words, facts: Facts): ReadResult {
     answeredAt: isAnswered ? answeredAt : null,
     endedAt,
     seconds: isAnswered ? seconds : null,
-    ...(listed === undefined && word ? { unlisted: true } : {}),
+    ...(listed === undefined && word ? { unmapped: true } : {}),
   };
 }
 

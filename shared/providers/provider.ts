@@ -40,7 +40,7 @@ export type DialOutcome =
       kind: "not_placed";
       code: string;
       retryAfterSeconds?: number | undefined;
-      unanswered?: boolean;
+      unreachable?: boolean;
       isFull?: boolean;
       blamesNumber?: boolean;
     }

@@ -166,7 +166,7 @@ function whole(pattern: string): RegExp {
  * Returns the trace of a number that may be kept after its call: a keyed hash, equal for equal numbers, and
  * two digits.
  */
-export function traceOfNumber(
+export function hashNumber(
   phoneNumber: string,
   hashKey: string,
 ): { numberHash: string; numberTail: string } {

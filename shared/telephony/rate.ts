@@ -30,7 +30,7 @@ export function grantPermits(
 }
 
 /** Returns the times of granted permits, in milliseconds since the epoch, earliest first, none before `notBefore`. */
-export function momentsOf(
+export function permitTimesOf(
   baseUs: number,
   granted: number,
   pace: Pace,
@@ -39,7 +39,7 @@ export function momentsOf(
   return Array.from({ length: granted }, (_, index) => momentOf(baseUs, index, pace, notBefore));
 }
 
-/** Returns the time of the granted permit at `index`, see `momentsOf`. */
+/** Returns the time of the granted permit at `index`, see `permitTimesOf`. */
 export function momentOf(
   baseUs: number,
   index: number,

@@ -82,9 +82,9 @@ describe("the metric filters of the AWS stack", () => {
       "dialer.alarm",
     ]);
     expect(counted("alarm", "call.needs_review", {})).toContain("call.needs_review");
-    for (const event of ["call.placed", "call.rejected", "request.accepted", "sweep.full"])
+    for (const event of ["call.placed", "call.rejected", "request.accepted", "sweep.completed"])
       expect(counted("info", event, {})).toEqual([event]);
-    for (const event of ["events.used_up", "events.late", "events.stranded"]) {
+    for (const event of ["events.exhausted", "events.late", "events.orphaned"]) {
       expect(counted("alarm", event, {})).toEqual(["api.alarm", "dialer.alarm"]);
     }
     expect(counted("alarm", "ledger.unreachable", {})).toEqual(["api.alarm", "dialer.alarm"]);
@@ -184,7 +184,7 @@ describe("the dashboard of the AWS stack", () => {
       "call.needs_review",
       "breaker.opened",
       "ApproximateAgeOfOldestMessage",
-      "sweep.full",
+      "sweep.completed",
     ])
       expect(text).toContain(shown);
   });

@@ -129,7 +129,7 @@ describe("the dialer's Lambda function", () => {
   });
 
   it("handles events apart, and hides one that it cannot read on the events queue", async () => {
-    const bodies = ['{"kind":"ask","account":"webhook","sentAt":0}', '{"kind":"odd"}'];
+    const bodies = ['{"kind":"poll","account":"webhook","sentAt":0}', '{"kind":"odd"}'];
     for (const MessageBody of bodies) {
       await engines.sqs.send(new SendMessageCommand({ QueueUrl: eventsQueueUrl, MessageBody }));
     }
@@ -156,9 +156,9 @@ describe("the dialer's Lambda function", () => {
   it("sweeps on a schedule's event, beside the queue", async () => {
     expect(await handler({ scheduled: "sweep" }, context)).toBeUndefined();
     const documents = createDynamoDocuments(engines.dynamo, "ledger", Date.now, randomVersion);
-    const [standing] = await documents.list("sweep", { limit: 2 });
-    expect(standing?.value.leaseUntil).toBe(0);
-    expect(Date.now() - (standing?.value.fullRoundAt ?? 0)).toBeLessThan(5000);
+    const [current] = await documents.list("sweep", { limit: 2 });
+    expect(current?.value.leaseUntil).toBe(0);
+    expect(Date.now() - (current?.value.fullRoundAt ?? 0)).toBeLessThan(5000);
     expect(await handler({ scheduled: "purge" }, context)).toBeUndefined();
   });
 });

@@ -9,10 +9,15 @@ import {
 } from "../../infra/local/aws-engines.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId, firstCallIdAt } from "../../shared/calls/ids.ts";
-import { withEvents, withTold } from "../../shared/events/outbox-rows.ts";
+import { withEvents, applyDeliveries } from "../../shared/events/outbox-rows.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
-import { resulted } from "../../shared/calls/record-result.ts";
-import { claimed, decided, settled, type Settlement } from "../../shared/calls/transitions.ts";
+import { recordResult } from "../../shared/calls/record-result.ts";
+import {
+  claimed,
+  applyDecision,
+  applySettlement,
+  type Settlement,
+} from "../../shared/calls/transitions.ts";
 import type { Receiver } from "../../shared/dial-plan/receivers.ts";
 import { attentionStates } from "../../shared/calls/states.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
@@ -168,7 +173,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
   };
   const settledAs = (claim: CallRow, state: "PLACED" | "UNKNOWN", more: Partial<Settlement> = {}) =>
     made(
-      settled(
+      applySettlement(
         claim,
         {
           id: claim.id,
@@ -197,22 +202,22 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     const types: Receiver["types"] = ["call.ended"];
     const receiver = { name: "crm", types, url: "", echo: [], requestsPerSecond: 20 };
     const decision = { state: "WAITING", reason: "pace", dueAt: suiteNow } as const;
-    const waiting = made(decided(undefined, { ...known, echo }, decision, write(suiteNow)));
+    const waiting = made(applyDecision(undefined, { ...known, echo }, decision, write(suiteNow)));
     const claim = made(claimed(waiting, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
-    const placed = settledAs(claim, "PLACED", { askAt: suiteNow + 120_000 });
+    const placed = settledAs(claim, "PLACED", { pollAt: suiteNow + 120_000 });
     expect(unitsOf(claim, placed)).toBe(1 + 2); // from the index `due` of claims to that of results
-    const ended = made(resulted(placed, result, 0, write(suiteNow + 130_000)));
+    const ended = made(recordResult(placed, result, 0, write(suiteNow + 130_000)));
     const untold = withEvents(ended, receiver);
     expect(unitsOf(placed, untold)).toBe(1 + 1 + 1); // out of `due`, into `events`
     const [event] = untold.events;
     const tried = { told: { kind: "taken" }, dueAt: event?.dueAt ?? 0 } as const;
-    const done = withTold(untold, new Map([[1, tried]]), "crm", write(suiteNow + 130_500));
+    const done = applyDeliveries(untold, new Map([[1, tried]]), "crm", write(suiteNow + 130_500));
     expect(unitsOf(untold, made(done))).toBe(1 + 1);
   });
 
   it("is four units for a call that waits, and three for its claim", () => {
     const decision = { state: "WAITING", reason: "pace", dueAt: suiteNow } as const;
-    const waiting = made(decided(undefined, known, decision, write(suiteNow)));
+    const waiting = made(applyDecision(undefined, known, decision, write(suiteNow)));
     const claim = made(claimed(waiting, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
     expect(unitsOf(undefined, waiting)).toBe(4);
     expect(unitsOf(waiting, claim)).toBe(1 + 2);

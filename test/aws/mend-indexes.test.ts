@@ -36,10 +36,10 @@ async function entriesIn(store: Store, prefix: string, id: string): Promise<[str
 it("repairs index entries that a SIGKILL separated from their items", async () => {
   const directory = await makeStateDirectory();
   const backlog = '["crm","agent_sales"]';
-  const [unlisted, unwritten, moved] = [3000, 2000, 1000].map((age) =>
+  const [unmapped, unwritten, moved] = [3000, 2000, 1000].map((age) =>
     aRow({ acceptedAt: suiteNow - age, backlog, dueAt: suiteNow + 5000 }),
   );
-  if (!unlisted || !unwritten || !moved) throw new Error("three rows");
+  if (!unmapped || !unwritten || !moved) throw new Error("three rows");
   const start = async () => {
     const engines = await startAwsEngines(directory.path);
     await engines.createTable(table);
@@ -47,12 +47,12 @@ it("repairs index entries that a SIGKILL separated from their items", async () =
     return { engines, ledger };
   };
   let { engines, ledger } = await start();
-  await ledger.write([unlisted, unwritten, moved].map((next) => ({ next, seen: null })));
+  await ledger.write([unmapped, unwritten, moved].map((next) => ({ next, seen: null })));
   await engines.stop();
 
   const before: [string, object][] = [];
   await inStore(directory.path, async (store) => {
-    for (const [key] of await entriesIn(store, "index-", unlisted.id)) await store.del(key);
+    for (const [key] of await entriesIn(store, "index-", unmapped.id)) await store.del(key);
     for (const [key] of await entriesIn(store, "item-", unwritten.id)) await store.del(key);
     before.push(...(await entriesIn(store, "index-", moved.id)));
   });
@@ -78,12 +78,12 @@ it("repairs index entries that a SIGKILL separated from their items", async () =
   );
   await mendIndexes(engines.dynamo, table);
   expect(await due()).toEqual([
-    [unlisted.id, 5000],
+    [unmapped.id, 5000],
     [moved.id, 9000],
   ]);
   const listed = await ledger.list({ all: true, limit: 10 });
-  expect(idsOf(listed.rows)).toEqual([moved.id, unlisted.id]);
-  for (const row of [unlisted, later]) {
+  expect(idsOf(listed.rows)).toEqual([moved.id, unmapped.id]);
+  for (const row of [unmapped, later]) {
     const { rows } = await ledger.list({ numberHash: row.numberHash, limit: 10 });
     expect(rows).toEqual([row]);
   }

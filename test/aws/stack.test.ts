@@ -203,7 +203,7 @@ describe("the AWS stack", () => {
 
   it("raises an alarm without full sweeps: missing data is breaching", () => {
     template.hasResourceProperties("AWS::CloudWatch::Alarm", {
-      MetricName: "sweep.full",
+      MetricName: "sweep.completed",
       Period: 300,
       TreatMissingData: "breaching",
       ComparisonOperator: "LessThanThreshold",

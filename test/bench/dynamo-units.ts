@@ -45,13 +45,13 @@ function entryIn(index: IndexName, item: Item | undefined): Item | undefined {
  * that stands.
  */
 export function writeUnits(before: Item | undefined, after: Item | undefined): number {
-  const standing = [before, after].filter((item) => item !== undefined);
+  const current = [before, after].filter((item) => item !== undefined);
   const ofIndexes = indexNames.map((index) => {
     const [old, next] = [entryIn(index, before), entryIn(index, after)];
     if (JSON.stringify(old) === JSON.stringify(next)) return 0;
     return sum([old, next].map((entry) => (entry === undefined ? 0 : unitsOfWrite(entry))));
   });
-  return Math.max(1, ...standing.map(unitsOfWrite)) + sum(ofIndexes);
+  return Math.max(1, ...current.map(unitsOfWrite)) + sum(ofIndexes);
 }
 
 /** Returns the read units of items requested by their keys, `missing` of which do not exist. */

@@ -1,6 +1,6 @@
 /** Measures the cost of queries of the ledger with more and more rows. */
 import { type CallRow, watchBacklog } from "../../shared/calls/call-row.ts";
-import { settled } from "../../shared/calls/transitions.ts";
+import { applySettlement } from "../../shared/calls/transitions.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { rowIn } from "../support/rows.ts";
@@ -30,7 +30,7 @@ function questionsOf(ledger: CallLedger, limit: number): [string, () => Promise<
       reason: "placed",
       at: startAt + 2000,
     } as const;
-    const next = settled(row, settlement, randomVersion());
+    const next = applySettlement(row, settlement, randomVersion());
     return next === undefined ? [] : [{ next, seen: claim }];
   });
   const waits = fresh().map((call) =>

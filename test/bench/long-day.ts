@@ -78,7 +78,7 @@ bench.answer = async (call, route) => {
   await bench.sleep(150);
   const now = bench.now();
   if (now >= outage.from && now < outage.to) {
-    return { kind: "not_placed", code: "connection_refused", unanswered: true };
+    return { kind: "not_placed", code: "connection_refused", unreachable: true };
   }
   if (placedIds.has(call.id)) twice += 1;
   placedIds.add(call.id);
@@ -139,10 +139,10 @@ interface Figures {
 
 function figuresOf(account: (typeof accounts)[number]): Figures {
   const { callsPerSecond } = account;
-  const moments = placed.get(account.name)?.toSorted((a, b) => a - b) ?? [];
+  const permitTimes = placed.get(account.name)?.toSorted((a, b) => a - b) ?? [];
   const before = (at: number) => {
-    const index = moments.findIndex((moment) => moment >= at);
-    return index < 0 ? moments.length : index;
+    const index = permitTimes.findIndex((permitAt) => permitAt >= at);
+    return index < 0 ? permitTimes.length : index;
   };
   const dueAt = (at: number) =>
     zones
@@ -161,13 +161,13 @@ function figuresOf(account: (typeof accounts)[number]): Figures {
     if (shares.length >= 5) worst.push(meanOf(shares.slice(-5)));
   }
   const pauses = [...zones.map(({ opensAt }) => opensAt), outage.to].flatMap((at) => {
-    const next = moments[before(at)];
+    const next = permitTimes[before(at)];
     const isOut = at >= outage.from && at < outage.to;
     return isOut || next === undefined || dueAt(at) < 1 ? [] : next - at;
   });
   return {
     account,
-    placed: moments.length,
+    placed: permitTimes.length,
     share: shares.length === 0 ? undefined : meanOf(shares),
     worst: worst.length === 0 ? undefined : Math.min(...worst),
     pauseMs: Math.max(...pauses),

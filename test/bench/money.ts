@@ -20,7 +20,7 @@ import {
   theirs,
 } from "./offers.ts";
 import { report, table, type Target } from "./report.ts";
-import { type Account, accountNames, type Told } from "./told-service.ts";
+import { type Account, accountNames, type DeliveryOutcome } from "./told-service.ts";
 
 const { prices } = priceTable;
 
@@ -80,7 +80,11 @@ const goals = { cloudflare: { nothing: 10, event: 20 }, aws: { nothing: 10, even
 const platforms = ["cloudflare", "aws"] as const;
 const withEvent = "results and an event";
 
-function dollarsFor(platform: (typeof platforms)[number], account: Account, told: Told): number {
+function dollarsFor(
+  platform: (typeof platforms)[number],
+  account: Account,
+  told: DeliveryOutcome,
+): number {
   return variable(ours[platform], `${account}.${told}`);
 }
 

@@ -1,13 +1,13 @@
 /** Billed quantities of a call on each platform, from the counts of the previous parts. */
 import priceTable from "./prices.json" with { type: "json" };
 import { numberIn } from "./source.ts";
-import type { Account, Told } from "./told-service.ts";
+import type { Account, DeliveryOutcome } from "./told-service.ts";
 
 const { prices } = priceTable;
 export type PriceName = keyof typeof prices;
 
 /** A way in which calls arrive or, where results or events are told, an account and what is told. */
-export type Shape = "lone" | "batch100" | "batch1000" | `${Account}.${Told}`;
+export type Shape = "lone" | "batch100" | "batch1000" | `${Account}.${DeliveryOutcome}`;
 export const shapes: { shape: Shape; told: string }[] = [
   { shape: "lone", told: "lone" },
   { shape: "batch100", told: "in batches of 100" },

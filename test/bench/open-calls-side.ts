@@ -2,11 +2,11 @@
  * Asks about ten thousand calls that stay open for four hours, in a process of its own. They are placed within an hour,
  * as a pace of three a second does. Minutes pass at once, and so do the waits between asks.
  */
-import { nextAskAt } from "../../functions/dialer/record/poll-times.ts";
+import { nextPollAt } from "../../functions/dialer/record/poll-times.ts";
 import { type CallRow, resultsBacklogOf } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { claimed, settled } from "../../shared/calls/transitions.ts";
-import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import { claimed, applySettlement } from "../../shared/calls/transitions.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import type { Route } from "../../shared/calls/route.ts";
 import { apiEnvironment } from "../support/environment.ts";
@@ -32,12 +32,13 @@ function placedRow(n: number, at: number, route: Route): CallRow {
   const request = requestOf(n);
   const id = callIdOf(requestId, 0);
   const call = { id, requestId, batchCalls: 1, client: "crm", acceptedAt: at, request };
-  const known = { call, ...traceOfNumber(request.phone_number, apiEnvironment.HASH_KEY) };
+  const known = { call, ...hashNumber(request.phone_number, apiEnvironment.HASH_KEY) };
   const claim = randomVersion();
   const row = claimed(undefined, known, { route, timeoutSeconds: 30 }, { version: claim, at });
-  const askAt = nextAskAt(at, at, waitMinutes);
-  const settlement = { id, claim, state: "PLACED", reason: "placed", at, askAt } as const;
-  const placed = row && settled(row, { ...settlement, providerCallId: `CA${randomId()}` }, claim);
+  const pollAt = nextPollAt(at, at, waitMinutes);
+  const settlement = { id, claim, state: "PLACED", reason: "placed", at, pollAt } as const;
+  const placed =
+    row && applySettlement(row, { ...settlement, providerCallId: `CA${randomId()}` }, claim);
   if (placed === undefined) throw new Error("the state machine refuses");
   return placed;
 }

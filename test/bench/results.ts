@@ -7,19 +7,19 @@ import { startCloudflare } from "./counted-cloudflare.ts";
 import { combined, type Counted, createMeter, type Meter, sumOf } from "./meter.ts";
 import { report, table, type Target } from "./report.ts";
 import type { CountedPlatform } from "./service.ts";
-import { type Account, accountNames, startTold, type Told } from "./told-service.ts";
+import { type Account, accountNames, startTold, type DeliveryOutcome } from "./told-service.ts";
 
 const calls = 300;
 /** Minutes after which the stand-in's calls have ended and were asked about. */
 const minutes = 4;
 const messagesMax = 1.2;
 
-const shapes: Told[] = ["nothing", "results", "results and an event"];
+const shapes: DeliveryOutcome[] = ["nothing", "results", "results and an event"];
 /** Counts a call of a request from its acceptance until its end is told. */
 async function countTold(
   start: (meter: Meter) => Promise<CountedPlatform>,
   account: Account,
-  told: Told,
+  told: DeliveryOutcome,
 ): Promise<Counted> {
   const meter = createMeter();
   const platform = await start(meter);

@@ -14,7 +14,7 @@ import { environmentOf, routeFields } from "../support/stand-ins.ts";
 import type { Meter } from "./meter.ts";
 import { type CountedPlatform, createService, requestOf } from "./service.ts";
 
-export type Told = "nothing" | "results" | "results and an event";
+export type DeliveryOutcome = "nothing" | "results" | "results and an event";
 
 /**
  * Accounts, by what decides about a call's writes: whether it waits for a pace, and who tells of its end. `perRequest`:
@@ -38,9 +38,14 @@ export const waitMinutes = 240;
 const minuteMs = 60_000;
 /** Rate of the accounts with a pace: at higher ones permits are void here, as timers fire by the millisecond. */
 const callsPerSecond = 50;
-const asksPerSecond = 20;
+const pollsPerSecond = 20;
 
-function planOf(account: Account, told: Told, providerUrl: string, receiverUrl: string): object {
+function planOf(
+  account: Account,
+  told: DeliveryOutcome,
+  providerUrl: string,
+  receiverUrl: string,
+): object {
   const { name } = accounts[account].standIn;
   const isPaced = account !== "unpaced";
   const route = isPaced ? routeFields[name] : { url: `${providerUrl}/dial` };
@@ -48,7 +53,7 @@ function planOf(account: Account, told: Told, providerUrl: string, receiverUrl: 
   return {
     agents: { agent_sales: { provider: name, ...route } },
     ...(isPaced
-      ? { providers: { [name]: { baseUrl: providerUrl, callsPerSecond, asksPerSecond } } }
+      ? { providers: { [name]: { baseUrl: providerUrl, callsPerSecond, pollsPerSecond } } }
       : {}),
     ...(told === "nothing" ? {} : { results: { waitMinutes } }),
     ...(told === "results and an event" ? { events: { "*": event } } : {}),
@@ -63,7 +68,11 @@ function planOf(account: Account, told: Told, providerUrl: string, receiverUrl: 
 export async function startTold(
   platform: CountedPlatform,
   meter: Meter,
-  { account, told, wait }: { account: Account; told: Told; wait?: DialerDeps["clock"]["sleep"] },
+  {
+    account,
+    told,
+    wait,
+  }: { account: Account; told: DeliveryOutcome; wait?: DialerDeps["clock"]["sleep"] },
 ) {
   const { clock } = platform;
   const { standIn: imitation, perRequest } = accounts[account];

@@ -29,7 +29,7 @@ describe("D1 as documents: D1's bill", () => {
       () => documents.write(anew(key)),
       () => documents.write([{ next: { ...key, version: randomId() }, seen: key.version }]),
       () => documents.add(failures, { answered: 1 }, suiteNow + 1000),
-      () => documents.add(failures, { answered: 1, unanswered: 1 }, suiteNow + 1000),
+      () => documents.add(failures, { answered: 1, unreachable: 1 }, suiteNow + 1000),
       () => documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), 7, window),
       () => documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), 7, window),
     ];

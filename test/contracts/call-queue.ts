@@ -106,7 +106,7 @@ export function describeEventsQueue(
   describe(`${name} as an events queue`, () => {
     it("delivers hints and signed bodies whole, whatever is in them", async () => {
       const under = await create();
-      const ask: EventMessage = { kind: "ask", account: "twilio", sentAt: 1 };
+      const poll: EventMessage = { kind: "poll", account: "twilio", sentAt: 1 };
       const callback: EventMessage = {
         kind: "callback",
         account: "livekit",
@@ -118,12 +118,12 @@ export function describeEventsQueue(
         },
       };
       await under.queue.send(callback);
-      expect(await under.queue.sendMany([{ message: ask }])).toBe(1);
+      expect(await under.queue.sendMany([{ message: poll }])).toBe(1);
       const bodies = await bodiesOf(under, 2);
       const received = bodies.map((body) => eventMessageSchema.parse(JSON.parse(body)));
       expect(received.toSorted((one, other) => one.kind.localeCompare(other.kind))).toEqual([
-        ask,
         callback,
+        poll,
       ]);
     });
   });

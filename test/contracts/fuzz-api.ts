@@ -94,11 +94,11 @@ export function describeFuzz(
         const origin = sent.get(requestIdOf(message));
         expect([201, origin?.status], `queued: ${JSON.stringify(message)}`).toEqual([201, 201]);
       }
-      const heldBy = (requestId: string) =>
+      const blockedBy = (requestId: string) =>
         messages.filter((message) => requestIdOf(message) === requestId).map(heldIn);
       for (const requestId of new Set(accepted.map((one) => one.requestId))) {
         const posted = accepted.filter((one) => one.requestId === requestId).map(postedBy);
-        expect(heldBy(requestId)).toEqual(posted);
+        expect(blockedBy(requestId)).toEqual(posted);
       }
       expect(messages).toHaveLength(accepted.length);
     }

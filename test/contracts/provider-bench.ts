@@ -70,7 +70,7 @@ export interface ResultsUnderTest {
   /** Answers to them for a call of ours whose record has these fields. */
   answers(record: object, placed: PlacedCall): unknown[];
   /** Records with a word that no table has: of a call that was answered, and of one that does not show it. */
-  unlisted(word: string): { answered: object; unanswered: object };
+  unmapped(word: string): { answered: object; unanswered: object };
   /** Our own fields that a record repeats. */
   tells: ("id" | "attempt")[];
   list?: {

@@ -40,13 +40,13 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
 
   it("takes a word that it does not know for an answer only where a record shows one", async () => {
     const free = `Confidential: ${phone}`;
-    const { answered, unanswered } = results.unlisted(free);
-    const unlisted = { word: null, unlisted: true };
-    expect((await read(answered)).result).toMatchObject({ status: "completed", ...unlisted });
+    const { answered, unanswered } = results.unmapped(free);
+    const unmapped = { word: null, unmapped: true };
+    expect((await read(answered)).result).toMatchObject({ status: "completed", ...unmapped });
     expect((await read(unanswered)).result).toEqual({
       ...nothing,
       endedAt: expect.toBeOneOf([null, expect.any(Number)]),
-      ...unlisted,
+      ...unmapped,
       status: "unknown",
     });
   });

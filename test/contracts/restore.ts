@@ -256,11 +256,11 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     /** Confirms the restore, as the operator's API does. */
     async confirm(at: number) {
       const key = { kind: "restore", key: "ledger" } as const;
-      const standing = (await documents.read([key])).get("restore", "ledger");
-      if (standing === undefined) throw new Error("no restore was noticed");
-      const value = { ...standing.value, state: "confirmed" as const, at, by: "operator" };
-      const next = { ...standing, version: randomVersion(), value };
-      expect(await documents.write([{ next, seen: standing.version }])).toEqual([true]);
+      const current = (await documents.read([key])).get("restore", "ledger");
+      if (current === undefined) throw new Error("no restore was noticed");
+      const value = { ...current.value, state: "confirmed" as const, at, by: "operator" };
+      const next = { ...current, version: randomVersion(), value };
+      expect(await documents.write([{ next, seen: current.version }])).toEqual([true]);
     },
   };
   return bench;

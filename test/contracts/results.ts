@@ -157,10 +157,10 @@ export function describeResults(platform: PlatformUnderTest): void {
         );
       await forgeAll();
       // Two of the webhook's calls have been told before its answer alone.
-      const toldOnce = new Set(taken.slice(2).map((call) => call.id));
+      const applyDelivery = new Set(taken.slice(2).map((call) => call.id));
       const countTold = async () =>
-        (await told()).filter((one: string) => toldOnce.has(one)).length;
-      await until(async () => (await countTold()) === toldOnce.size, 5_000, 250);
+        (await told()).filter((one: string) => applyDelivery.has(one)).length;
+      await until(async () => (await countTold()) === applyDelivery.size, 5_000, 250);
       await tell(taken.slice(0, 2));
       await until(async () => (await read()).finished === true, 60_000, 500);
       await forgeAll();

@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { acted } from "../../shared/calls/transitions.ts";
+import { applyAction } from "../../shared/calls/transitions.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
@@ -135,7 +135,7 @@ describe("the operator's page", () => {
     const waiting = rows.filter(({ client }) => client === "research").slice(0, 11);
     const at = Date.now();
     for (const row of waiting) {
-      const next = acted(row, { to: "CANCELLED" }, "ops", { version: randomVersion(), at });
+      const next = applyAction(row, { to: "CANCELLED" }, "ops", { version: randomVersion(), at });
       if (next === undefined) throw new Error("a waiting call cannot be cancelled");
       await ledger.write([{ next, seen: row.version }]);
     }

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import { paceOf } from "../../shared/telephony/rate.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
@@ -192,7 +192,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
       1,
     );
     const number = request?.phone_number ?? "";
-    expect(traceOfNumber(number, apiEnvironment.HASH_KEY).numberHash).toBe(numberHash);
+    expect(hashNumber(number, apiEnvironment.HASH_KEY).numberHash).toBe(numberHash);
     await open("Calls");
     await type(page, page.getByLabel("Number"), number);
     await page.keyboard.press("Enter");

@@ -39,11 +39,11 @@ export interface Account {
   /** Number of calls that the receiver got. */
   dialed: number;
   /** Number of calls that it first answered 429. */
-  putOff: number;
+  deferred: number;
   /** Number of rows by state at the end. */
   states: Partial<Record<CallState, number>>;
-  /** Rows in NEEDS_REVIEW. `putOff`: undialed ones that were once answered 429. */
-  needReview: { dialed: number; undialed: number; putOff: number };
+  /** Rows in NEEDS_REVIEW. `deferred`: undialed ones that were once answered 429. */
+  needReview: { dialed: number; undialed: number; deferred: number };
   /** Calls that ended undialed in another state, with the whole call kept. */
   endedOtherwise: number;
   /** Calls that still waited at the end of the waiting time. */
@@ -74,12 +74,12 @@ export async function settleAccount(
   return {
     accepted: ids.length,
     dialed: receipts.ids.size,
-    putOff: receipts.putOff.size,
+    deferred: receipts.deferred.size,
     states,
     needReview: {
       dialed: (states["NEEDS_REVIEW"] ?? 0) - undialed.length,
       undialed: undialed.length,
-      putOff: undialed.filter(({ id }) => receipts.putOff.has(id)).length,
+      deferred: undialed.filter(({ id }) => receipts.deferred.has(id)).length,
     },
     endedOtherwise:
       unsent.filter((row) => !isOpen(row) && row.can_be_revealed).length - undialed.length,

@@ -15,7 +15,7 @@ export interface Receipts {
   /** Labels of calls that also arrived under a second id. */
   underTwoIds: Set<string>;
   /** Ids that it first answered 429. */
-  putOff: Set<string>;
+  deferred: Set<string>;
 }
 
 /**
@@ -27,14 +27,14 @@ export async function startProvider() {
     times: new Map(),
     ids: new Map(),
     underTwoIds: new Set(),
-    putOff: new Set(),
+    deferred: new Set(),
   };
-  const { times, ids, underTwoIds, putOff } = receipts;
+  const { times, ids, underTwoIds, deferred } = receipts;
   const receiver = await startReceiver(({ path, text, id }, response, received) => {
     received.length = 0; // whole requests would fill the memory of a long run
     const isBusy = path === "/busy";
-    if (isBusy && !putOff.has(id)) {
-      putOff.add(id);
+    if (isBusy && !deferred.has(id)) {
+      deferred.add(id);
       response.writeHead(429, { "retry-after": String(retryAfterSeconds) }).end();
       return;
     }

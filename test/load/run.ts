@@ -94,7 +94,7 @@ export async function runLoad(
     say(`${requests}, ${calls}; ${functionKills} + ${kills.length} kills`);
   }, progressMs);
   /** Waits until this many seconds of the load's time are over. */
-  const moment = (seconds: number) =>
+  const permitAt = (seconds: number) =>
     sleep(Math.max(0, startedAt + pausedMs + seconds * 1000 - Date.now()));
   const isRecorded = async () => (await progressOf(accepted, receipts, ledger)).isAllRecorded;
 
@@ -115,7 +115,7 @@ export async function runLoad(
 
   try {
     for (const { at, what } of killsOf(platform, options)) {
-      await moment(at);
+      await permitAt(at);
       if (what === "function") functionKills += service.killFunction() ? 1 : 0;
       else {
         if (platform.script === "start" && !(await drainQueue())) {
@@ -127,7 +127,7 @@ export async function runLoad(
         kills.push({ waiting, seconds: await service.kill(stream.resume) });
       }
     }
-    await moment(options.minutes * 60);
+    await permitAt(options.minutes * 60);
     await service.memory.end();
     await stream.stop();
     const answeredAt = Date.now();

@@ -30,7 +30,7 @@ export interface AcceptedRequest {
   /** Milliseconds from the due time to the 201, including all repetitions. */
   ms: number;
   /** Number of attempts that were cut off or answered 5XX, before the one answered 201. */
-  unanswered: number;
+  unreachable: number;
 }
 
 export interface Stream {
@@ -75,7 +75,7 @@ export function startStream(options: StreamOptions): Stream {
   async function post(path: string, number: number, body: object, dueAt: number): Promise<void> {
     const count = Array.isArray(body) ? body.length : 1;
     const text = JSON.stringify(body);
-    for (let unanswered = 0; ; unanswered++) {
+    for (let unreachable = 0; ; unreachable++) {
       const response = await fetch(`${address()}${path}`, {
         method: "POST",
         headers: {
@@ -89,7 +89,7 @@ export function startStream(options: StreamOptions): Stream {
       const said = await response?.text().catch(() => undefined);
       if (response?.status === 201) {
         const requestId = response.headers.get("x-request-id") ?? "";
-        accepted.push({ number, count, requestId, ms: performance.now() - dueAt, unanswered });
+        accepted.push({ number, count, requestId, ms: performance.now() - dueAt, unreachable });
         return;
       }
       if (response !== undefined && response.status < 500) {

@@ -9,10 +9,10 @@ const rows: Row[] = [
   ["requests: single, batch", requestsText],
   ["calls accepted", ({ account }) => numberText(account.accepted)],
   ["dialed", ({ account }) => numberText(account.dialed)],
-  ["answered 429 at first", ({ account }) => numberText(account.putOff)],
+  ["answered 429 at first", ({ account }) => numberText(account.deferred)],
   ["NEEDS_REVIEW, dialed", ({ account }) => numberText(account.needReview.dialed)],
   ["NEEDS_REVIEW, not dialed", ({ account }) => numberText(account.needReview.undialed)],
-  ["of these answered 429 before", ({ account }) => numberText(account.needReview.putOff)],
+  ["of these answered 429 before", ({ account }) => numberText(account.needReview.deferred)],
   ["**dialed twice**", ({ account }) => `**${numberText(account.twice.length)}**`],
   ["**lost**", ({ account }) => `**${numberText(account.lost.length)}**`],
   ["`kill -9` of a function's process", ({ functionKills }) => numberText(functionKills)],
@@ -78,7 +78,7 @@ function requestsText({ requests }: LoadResult): string {
   return `${numberText(requests.length - batches)}, ${numberText(batches)}`;
 }
 
-const wasAnsweredAtOnce = ({ unanswered }: AcceptedRequest) => unanswered === 0;
+const wasAnsweredAtOnce = ({ unreachable }: AcceptedRequest) => unreachable === 0;
 
 function repeatedText({ requests }: LoadResult): string {
   return numberText(requests.filter((one) => !wasAnsweredAtOnce(one)).length);

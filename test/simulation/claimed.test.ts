@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import { randomId } from "../../shared/lib/random.ts";
 import { aRowIn, changed } from "../support/call-rows.ts";
 import { agents, benchOf, hostAccount, placed, post, waitingRows } from "./rules-bench.ts";
@@ -8,17 +8,17 @@ import { agents, benchOf, hostAccount, placed, post, waitingRows } from "./rules
 /** Rules about the checks under a claim, which random scenarios break too seldom. */
 
 const number = "+12025550042";
-const { numberHash } = traceOfNumber(number, "5f".repeat(32));
+const { numberHash } = hashNumber(number, "5f".repeat(32));
 type Bench = ReturnType<typeof benchOf>;
 type Entry = { call: string; claim: string; at: number };
 const capKey = { kind: "cap", key: numberHash } as const;
 const entriesOf = async (bench: Bench): Promise<Entry[]> =>
   (await bench.documents.read([capKey])).get("cap", numberHash)?.value.entries ?? [];
 async function count(bench: Bench, entry: Entry) {
-  const standing = (await bench.documents.read([capKey])).get("cap", numberHash);
-  const value = { entries: [...(standing?.value.entries ?? []), entry] };
+  const current = (await bench.documents.read([capKey])).get("cap", numberHash);
+  const value = { entries: [...(current?.value.entries ?? []), entry] };
   const next = { ...capKey, version: randomId(), value, expiresAt: null };
-  await bench.documents.write([{ next, seen: standing?.version ?? null }]);
+  await bench.documents.write([{ next, seen: current?.version ?? null }]);
 }
 const idempotent = { ...agents.agent_sales, idempotent: true };
 const capped = { maxCalls: { count: 1, days: 1 }, agents: { ...agents, again: idempotent } };
@@ -93,13 +93,13 @@ describe("a permit", () => {
     const bench = benchOf({ plan, concurrency: 10 });
     await post(bench, 10);
     await bench.deliver();
-    const moments: number[] = [];
+    const permitTimes: number[] = [];
     let asked = 0;
     bench.breakDocuments({
       takePermits: async (document, pace, most, window) => {
         const granted = await bench.documents.takePermits(document, pace, most, window);
         if (document.kind !== "pace") return granted;
-        moments.push(...granted);
+        permitTimes.push(...granted);
         asked += 1;
         if (asked === 1) await bench.sleep(3_000);
         return granted;
@@ -111,9 +111,9 @@ describe("a permit", () => {
     await bench.simulate(120);
     const at = bench.dialed.slice(before).map((one) => one.at);
     expect(at.length).toBeGreaterThan(9);
-    const left = [...moments];
+    const left = [...permitTimes];
     for (const one of at) {
-      const index = left.findIndex((moment) => one >= moment && one <= moment + 50);
+      const index = left.findIndex((permitAt) => one >= permitAt && one <= permitAt + 50);
       expect(index).toBeGreaterThanOrEqual(0);
       left.splice(index, 1);
     }

@@ -21,7 +21,7 @@ export interface PostedMark {
   zone: string;
   token: Post["token"];
   /** `unanswered`: it may have been accepted. */
-  status: "accepted" | "refused" | "unanswered";
+  status: "accepted" | "refused" | "unreachable";
   /** True if the answer refused the Idempotency-Key, though it had not been used for other calls. */
   isKeyRefused?: boolean;
 }
@@ -38,7 +38,7 @@ export function createClients(world: World, { posts }: Scenario, request: Reques
     const marks = asked.map(({ agent, person }, n): PostedMark => {
       const { number, zone } = people[person] ?? people[0];
       const mark = `mark_${index}_${n}_of_${agent}`;
-      return { mark, agent, number, zone, token: post.token, status: "unanswered" };
+      return { mark, agent, number, zone, token: post.token, status: "unreachable" };
     });
     posted.push(...marks);
     const used = keysOf.get(post.token) ?? 0;
@@ -71,7 +71,7 @@ export function createClients(world: World, { posts }: Scenario, request: Reques
       else if (!isDoubtful) {
         const isKeyRefused = !isReused && answer?.text.includes("Idempotency-Key") === true;
         for (const one of marks) {
-          if (one.status === "unanswered") Object.assign(one, { status: "refused", isKeyRefused });
+          if (one.status === "unreachable") Object.assign(one, { status: "refused", isKeyRefused });
         }
       }
       if (status !== 0 && status < 500) left -= 1;

@@ -21,7 +21,7 @@ const pauseSeconds = [70, 200_000];
 
 const receiver = (more: Partial<Receiving> = {}): Receiving => ({
   name: "*",
-  isToldAll: true,
+  isAllDelivered: true,
   requestsPerSecond: 20,
   habits: wellBehaved,
   downSeconds: 0,

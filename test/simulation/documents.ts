@@ -2,7 +2,7 @@ import type { Documents } from "../../shared/ports/documents.ts";
 import type { Kind } from "../../shared/ports/document-kinds.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import type { StoredText } from "../../shared/ports/stored-document.ts";
-import { ask, askEach, type Faults } from "./outside.ts";
+import { ask, pollEach, type Faults } from "./outside.ts";
 import type { World } from "./world.ts";
 
 /** A document as it was once written. `json` is null where it was removed. */
@@ -39,7 +39,7 @@ export function createSimulatedDocuments(world: World) {
       return {
         read: (keys) => one("documents", () => memory.read(keys)),
         write: (changes) =>
-          askEach(world, faults(), `write ${changes[0]?.next.kind}`, changes, async (change) => {
+          pollEach(world, faults(), `write ${changes[0]?.next.kind}`, changes, async (change) => {
             const [isWritten] = await memory.write([change]);
             const { kind, key, value } = change.next;
             if (isWritten === true) keep(kind, key);

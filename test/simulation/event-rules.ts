@@ -48,8 +48,8 @@ function receiverOf({ client }: Pick<CallRow, "client">, all: readonly Receiving
   return all.find(({ name }) => name === client) ?? all.find(({ name }) => name === "*");
 }
 
-const isTold = (type: string, { isToldAll }: Receiving) =>
-  isToldAll || someTypes.some((one) => one === type);
+const isTold = (type: string, { isAllDelivered }: Receiving) =>
+  isAllDelivered || someTypes.some((one) => one === type);
 
 /** Returns a description of every broken promise about events; empty if all were kept. */
 export function eventViolations(happened: EventsHappened): string[] {
@@ -66,7 +66,7 @@ export function eventViolations(happened: EventsHappened): string[] {
     ...triedTooOften(happened),
     ...requestsUnfinished(happened),
     ...toldTooFast(happened),
-    ...toldLate(happened),
+    ...deliveredLate(happened),
     ...toldAtOnce(happened),
   ];
 }
@@ -77,12 +77,12 @@ const differenceMsMax = { same: 0, apart: 4_000, stepping: 3_604_000 };
 /** Checks that each event was taken or its tries are used up. */
 function eventsLeft({ rows, posts }: EventsHappened): string[] {
   const taken = new Set(posts.filter((one) => one.isTaken).map(({ id }) => id));
-  return rows.flatMap(({ id, events, tellTo }) => [
-    ...(tellTo?.startsWith("events:") === true
-      ? [`event: ${id} is left in the list ${tellTo}`]
+  return rows.flatMap(({ id, events, deliverTo }) => [
+    ...(deliverTo?.startsWith("events:") === true
+      ? [`event: ${id} is left in the list ${deliverTo}`]
       : []),
     ...events
-      .filter(({ sequence, usedUp }) => usedUp !== true && !taken.has(`${id}.${sequence}`))
+      .filter(({ sequence, exhausted }) => exhausted !== true && !taken.has(`${id}.${sequence}`))
       .map(({ sequence }) => `event: ${id}.${sequence} is done and was not taken`),
   ]);
 }
@@ -228,9 +228,10 @@ function triedTooOften(happened: EventsHappened): string[] {
     return all.length <= 1 ? [] : [`event: ${id} is told ${all.length} times without need`];
   });
   const tries = happened.versions.flatMap(({ id, json }) => {
-    const { events = [] }: { events?: { tries?: number; usedUp?: boolean }[] } = JSON.parse(json);
+    const { events = [] }: { events?: { tries?: number; exhausted?: boolean }[] } =
+      JSON.parse(json);
     const isOver = events.some(
-      (one) => (one.tries ?? 0) > triesMax || (one.usedUp === true && one.tries !== triesMax),
+      (one) => (one.tries ?? 0) > triesMax || (one.exhausted === true && one.tries !== triesMax),
     );
     return isOver ? [`event: one of ${id} has ${JSON.stringify(events)}`] : [];
   });
@@ -277,7 +278,7 @@ function countsWrong(
   const since =
     until - 2 * differenceMs - (until < calmFrom + stillMsMax ? stillMsMax : countMsMax);
   const { by_state, by_result } = data.counts;
-  const over = calls.map((versions) =>
+  const finished = calls.map((versions) =>
     versions
       .filter(({ at, row }, index) => {
         const stoodUntil = versions[index + 1]?.at ?? Infinity;
@@ -289,11 +290,11 @@ function countsWrong(
   const fits = (counts: Counts, nameOf: (row: CallRow) => string | undefined) => {
     const names = new Set([
       ...Object.keys(counts),
-      ...over.flat().flatMap((row) => nameOf(row) ?? []),
+      ...finished.flat().flatMap((row) => nameOf(row) ?? []),
     ]);
     return [...names].every((name) => {
-      const always = over.filter((rows) => rows.every((row) => nameOf(row) === name)).length;
-      const ever = over.filter((rows) => rows.some((row) => nameOf(row) === name)).length;
+      const always = finished.filter((rows) => rows.every((row) => nameOf(row) === name)).length;
+      const ever = finished.filter((rows) => rows.some((row) => nameOf(row) === name)).length;
       const count = counts[name] ?? 0;
       return count >= always && count <= ever;
     });
@@ -301,7 +302,7 @@ function countsWrong(
   const isRight =
     data.total === calls.length &&
     sum === calls.length &&
-    over.every((rows) => rows.length > 0) &&
+    finished.every((rows) => rows.length > 0) &&
     fits(by_state, ({ state }) => state) &&
     fits(by_result, ({ result }) => result?.status);
   return isRight ? [] : [`request: ${requestId} of ${calls.length} calls says ${body}`];
@@ -353,7 +354,7 @@ function toldAtOnce({ posts, calmFrom }: EventsHappened): string[] {
 }
 
 /** Checks that receivers that are well are told at once, whatever others do. */
-function toldLate(happened: EventsHappened): string[] {
+function deliveredLate(happened: EventsHappened): string[] {
   const { posts, calmFrom, scenario } = happened;
   const well = new Set(scenario.receivers.filter((one) => one.downSeconds === 0));
   const firstPost = new Map<string, number>();

@@ -6,7 +6,7 @@ import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { routeOf } from "../../shared/dial-plan/routes.ts";
 import { accountNameOf, type Route } from "../../shared/calls/route.ts";
@@ -113,7 +113,7 @@ async function play(
   const version = () => `v#${++versions};`;
   const kept = createMemoryDocuments(world.now, version);
   const settings = capped ? cappedSettings : uncappedSettings;
-  const { numberHash } = traceOfNumber(number, settings.hashKey);
+  const { numberHash } = hashNumber(number, settings.hashKey);
   const capKey = { kind: "cap", key: numberHash } as const;
   if (capped) {
     const entries = [{ call: "of this morning", claim: "", at: startAt - 3_600_000 }];

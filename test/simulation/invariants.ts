@@ -4,7 +4,7 @@ import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
 import { accountOf } from "../../shared/dial-plan/routes.ts";
 import type { Route } from "../../shared/calls/route.ts";
 import type { Answer, PostedMark } from "./clients.ts";
-import type { DoneAct, SeenRow } from "./operator-acts.ts";
+import type { DoneAction, SeenRow } from "./operator-acts.ts";
 import { tokens } from "./plan.ts";
 import type { Placement, Requested } from "./placement.ts";
 import { people, type Scenario } from "./scenario.ts";
@@ -20,7 +20,7 @@ export interface Happened {
   placements: readonly Placement[];
   /** The rows as an operator sees them at the end. */
   rows: readonly SeenRow[];
-  acts: readonly DoneAct[];
+  acts: readonly DoneAction[];
   /** Ids of calls that an operator took for not placed, though they were. */
   errors: readonly string[];
   answers: readonly Answer[];
@@ -62,7 +62,7 @@ export function violationsOf(happened: Happened): string[] {
     ...callsLost(happened),
     ...lateSuccesses(happened),
     ...byClock,
-    ...callsAgainstOrders(happened),
+    ...callsAgainstControls(happened),
     ...callsWithoutToken(happened),
     ...leaks(happened),
   ];
@@ -225,12 +225,12 @@ function callsTooOften({ placements, plan }: Happened): string[] {
   });
 }
 
-function callsAgainstOrders({ acts, calls, requests }: Happened): string[] {
+function callsAgainstControls({ acts, calls, requests }: Happened): string[] {
   // The last acceptance counts: a repeat renews `acceptedAt` only if the call's time was over.
   const callOf = new Map(
     calls.toSorted((a, b) => a.acceptedAt - b.acceptedAt).map((call) => [call.id, call]),
   );
-  const concerns = ({ act, target, begun }: DoneAct, id: string, route: Route): boolean => {
+  const concerns = ({ act, target, begun }: DoneAction, id: string, route: Route): boolean => {
     const call = callOf.get(id);
     if (call === undefined) return false;
     switch (act) {

@@ -3,7 +3,7 @@ import { parseRow } from "../../shared/calls/call-row.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import type { CallLedger, Change, Page } from "../../shared/ports/ledger.ts";
 import { requestIdOf } from "../../shared/calls/ids.ts";
-import { ask, askEach, type Faults } from "./outside.ts";
+import { ask, pollEach, type Faults } from "./outside.ts";
 import type { World } from "./world.ts";
 
 /** A state that only a later version of the code knows. */
@@ -146,7 +146,7 @@ export function createSimulatedLedger(world: World, lagMs: () => number) {
         readWithoutContext: (ids) => one("read", () => memory.readWithoutContext(ids)),
         dialing: (limit) => one("dialing", () => index.dialing(limit)),
         write: (changes) =>
-          askEach(world, faults(), stepOf(changes, stored), changes, (change) =>
+          pollEach(world, faults(), stepOf(changes, stored), changes, (change) =>
             write(change, isLater),
           ),
         due: (query) => one("due", () => index.due(query)),

@@ -53,7 +53,7 @@ export function createRecords(world: World, placements: readonly Placement[], mu
   };
 
   /** Brings an answer to its reader, who may stand still meanwhile. */
-  const broughtBack = async <Told>(told: Told): Promise<Told> => {
+  const broughtBack = async <DeliveryOutcome>(told: DeliveryOutcome): Promise<DeliveryOutcome> => {
     world.mayStop("a record answers");
     await world.wait(world.between(5, 200), "a record answers");
     return told;

@@ -8,17 +8,17 @@ const tests = ["breaker-rules", "breakers", "breakers-of-accounts", "probes", "r
 export const breakerMutants: readonly Mutant[] = [
   ...mutantsOf(tests, [
     [
-      "five unanswered in a row open the backlog's breaker",
-      "inRow >= unansweredInRowMax || isHalf",
+      "five unreachable in a row open the backlog's breaker",
+      "inRow >= unreachableInRowMax || isHalf",
       "isHalf",
     ],
     [
-      "half of twenty unanswered open it",
-      "inRow >= unansweredInRowMax || isHalf",
-      "inRow >= unansweredInRowMax",
+      "half of twenty unreachable open it",
+      "inRow >= unreachableInRowMax || isHalf",
+      "inRow >= unreachableInRowMax",
     ],
     ["an answer ends the row of failures", "inRow: isAnswered ? 0 : inRow,", "inRow,"],
-    ["old counts weigh less", "answered + unanswered > requestsCounted ? 2 : 1;", "1;"],
+    ["old counts weigh less", "answered + unreachable > requestsCounted ? 2 : 1;", "1;"],
     [
       "one refusal of the account opens its breaker",
       'await openBreaker(account, { cause: "account_refused", code: outcome.code, sentAt }, deps);',
@@ -88,12 +88,12 @@ export const breakerMutants: readonly Mutant[] = [
       "if (blamed.length < 1) return;",
     ],
     [
-      "ten unanswered in a row of several backlogs open the account's breaker",
+      "ten unreachable in a row of several backlogs open the account's breaker",
       '(all["inRow"] ?? 0) < accountInRowMax || backlogs.length < 2',
       "backlogs.length < 200",
     ],
     [
-      "ten unanswered in a row of one backlog open no account's breaker",
+      "ten unreachable in a row of one backlog open no account's breaker",
       '(all["inRow"] ?? 0) < accountInRowMax || backlogs.length < 2',
       '(all["inRow"] ?? 0) < accountInRowMax',
     ],
@@ -191,12 +191,12 @@ export const breakerMutants: readonly Mutant[] = [
     ],
     [
       "an account that refuses is not probed out of turn",
-      'if (!key.startsWith("account:") || cause !== "silence" || blamed.length >= blamedMax) return false;',
+      'if (!key.startsWith("account:") || cause !== "unreachable" || blamed.length >= blamedMax) return false;',
       'if (!key.startsWith("account:") || blamed.length >= blamedMax) return false;',
     ],
     [
       "a delivery sends no more of a backlog in trouble",
-      "if (!isAnswered) delivery.stopped.add(backlogOf(held.row));",
+      "if (!isAnswered) delivery.stopped.add(backlogOf(claim.row));",
       'if (!isAnswered) delivery.stopped.add("");',
     ],
     [

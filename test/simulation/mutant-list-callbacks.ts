@@ -167,12 +167,12 @@ export const callbackMutants = [
       ],
       [
         "a callback that the queue did not take is answered 503",
-        'return again("The queue did not take the callback.");',
+        'return retry("The queue did not take the callback.");',
         "return c.body(null, 204);",
       ],
       [
         "a resend carries the callback's address of the first request",
-        "const call = { id: row.id, claim: row.claims[0] ?? claim };",
+        "const call = { id: row.id, claim: row.claims[0] ?? version };",
         "const call = { id: row.id, claim };",
       ],
     ],

@@ -7,8 +7,8 @@ export const claimMutants: readonly Mutant[] = [
   ...mutantsOf(unit("set-back", "claims"), [
     [
       "a message comes again if one of its calls must",
-      "!work.calls.some(({ id }) => again.has(id))",
-      "!work.calls.every(({ id }) => again.has(id))",
+      "!work.calls.some(({ id }) => retry.has(id))",
+      "!work.calls.every(({ id }) => retry.has(id))",
     ],
     [
       "a claim made before the clock was set back is too old",
@@ -121,8 +121,8 @@ export const claimMutants: readonly Mutant[] = [
     ],
     [
       "only an unknown outcome is missed",
-      'if (row.state !== "UNKNOWN") return undefined;\n  const next = unknown(row, { reason: "not_found", dueAt }, write);',
-      'const next = unknown(row, { reason: "not_found", dueAt }, write);',
+      'if (row.state !== "UNKNOWN") return undefined;\n  const next = toUnknown(row, { reason: "not_found", dueAt }, write);',
+      'const next = toUnknown(row, { reason: "not_found", dueAt }, write);',
     ],
     [
       "only an unknown outcome is reviewed",
@@ -137,8 +137,8 @@ export const claimMutants: readonly Mutant[] = [
       "if (call === undefined) return;",
     ],
     [
-      "a call counts at the moment of its permit",
-      "const at = Math.max(clock.now(), permitted.moment);",
+      "a call counts at the permitAt of its permit",
+      "const at = Math.max(clock.now(), permitted.permitAt);",
       "const at = clock.now();",
     ],
   ]),

@@ -93,7 +93,7 @@ export const dispatchMutants: readonly Mutant[] = [
   ),
   ...mutantsOf(unit("between-looks", "dispatches"), [
     [
-      "a dispatcher hands the rows of the next moments on",
+      "a dispatcher hands the rows of the next permitTimes on",
       "for (const row of notes.sentBefore()) inFlight.send(row);",
       "",
     ],
@@ -121,7 +121,7 @@ export const dispatchMutants: readonly Mutant[] = [
   ...mutantsOf(unit("fresh-calls", "breakers", "pace", "orders", "split"), [
     [
       "a fresh call waits behind a breaker that is not closed",
-      'if (standingBreakers(of, route, documents).length > 0) return "breaker_open";',
+      'if (notClosedBreakers(of, route, documents).length > 0) return "breaker_open";',
       "",
     ],
     [

@@ -79,24 +79,24 @@ export const eventMutants = [
     ],
     [
       "a row is listed by its next due event",
-      "if (tellAt !== undefined) return { ...row, tellTo: untoldOf(receiver), tellAt };",
+      "if (deliverAt !== undefined) return { ...row, deliverTo: pendingOf(receiver), deliverAt };",
       "",
     ],
     [
       "a row with an event whose tries are used up is listed as such",
-      "return { ...row, tellTo: usedUpOf(receiver), tellAt: last.at };",
-      "return { ...row, tellTo: null, tellAt: null };",
+      "return { ...row, deliverTo: exhaustedOf(receiver), deliverAt: last.at };",
+      "return { ...row, deliverTo: null, deliverAt: null };",
     ],
   ]),
   ...mutantsOf(told, [
     [
-      "two tries at the same moment count once",
+      "two tries at the same permitAt count once",
       '(told.kind === "taken" || dueAt === tried.dueAt);',
       "true;",
     ],
     [
       "an event that is taken is told no more",
-      'if (told.kind === "taken") return { tries: undefined, dueAt: undefined, usedUp: undefined };',
+      'if (told.kind === "taken") return { tries: undefined, dueAt: undefined, exhausted: undefined };',
       "",
     ],
     [
@@ -106,7 +106,7 @@ export const eventMutants = [
     ],
     [
       "the tries of an event end",
-      "if (wait === undefined) return { tries: tries + 1, dueAt: undefined, usedUp: true };",
+      "if (wait === undefined) return { tries: tries + 1, dueAt: undefined, exhausted: true };",
       "if (wait === undefined) return { tries: tries + 1, dueAt: now + 86_400_000 };",
     ],
     [
@@ -123,8 +123,8 @@ export const eventMutants = [
   ...mutantsOf(told, [
     [
       "a message that the next sweep has replaced is dropped",
-      "const isOld = ({ sentAt }: TellMessage) => clock.now() - sentAt > sweepSeconds * 1000;",
-      "const isOld = ({ sentAt }: TellMessage) => sentAt < 0 && sweepSeconds > 0;",
+      "const isOld = ({ sentAt }: DeliverMessage) => clock.now() - sentAt > sweepSeconds * 1000;",
+      "const isOld = ({ sentAt }: DeliverMessage) => sentAt < 0 && sweepSeconds > 0;",
     ],
     [
       "a slow receiver is told by sweeps alone",
@@ -136,7 +136,11 @@ export const eventMutants = [
       "|| (breaker.isOpen && !telling.isProbe);",
       ";",
     ],
-    ["a probe that fails leaves its event's tries", 'if (isProbe) return { kind: "put_off" };', ""],
+    [
+      "a probe that fails leaves its event's tries",
+      'if (isProbe) return { kind: "deferred" };',
+      "",
+    ],
     [
       "late permits make no burst",
       "telling.nextAt = startAt + 1000 / receiver.requestsPerSecond;",
@@ -148,7 +152,7 @@ export const eventMutants = [
       "const atOnce = isSlow ? 1 : concurrency - Math.floor(concurrency / 3);",
       "const atOnce = isSlow ? 1 : concurrency;",
     ],
-    ["what became of a try is written", "await writeTold(told, receiver, deps);", ""],
+    ["what became of a try is written", "await writeDeliveries(told, receiver, deps);", ""],
   ]),
   ...mutantsOf(told, [
     [
@@ -163,7 +167,7 @@ export const eventMutants = [
     ],
     [
       "an event that is due again within seconds has a message of its own",
-      "if (isSoon(next.tellAt, at)) written.soon.calls.push(next.id);",
+      "if (isSoon(next.deliverAt, at)) written.soon.calls.push(next.id);",
       "",
     ],
     [
@@ -173,14 +177,14 @@ export const eventMutants = [
     ],
     [
       "an operator learns of tries that are used up",
-      'log("alarm", "events.used_up", { receiver: receiver.name, count: written.usedUp });',
+      'log("alarm", "events.exhausted", { receiver: receiver.name, count: written.exhausted });',
       "",
     ],
   ]),
   ...mutantsOf(told, [
     [
       "failures that open a breaker are in a row",
-      "if (current !== undefined) await writeFailures(current, {}, deps);",
+      "if (stored !== undefined) await writeFailures(stored, {}, deps);",
       "",
     ],
     [
@@ -195,7 +199,7 @@ export const eventMutants = [
     ],
     [
       "a probe that is taken closes the breaker",
-      "await answerBreaker(standing, { isPlaced: true, sentAt }, deps);",
+      "await answerBreaker(current, { isPlaced: true, sentAt }, deps);",
       "void answerBreaker; void sentAt;",
     ],
     [
@@ -219,27 +223,27 @@ export const eventMutants = [
   ...mutantsOf(told, [
     [
       "a request is finished once all of its calls are over",
-      "const isFinished = over === value.calls;",
+      "const isComplete = finished === value.calls;",
       "const isFinished = true;",
     ],
     [
       "a call that is not over ends the count",
-      "if (row === undefined || !isOver(row, clock.now())) return counted;",
+      "if (row === undefined || !isFinished(row, clock.now())) return counted;",
       "if (row === undefined) return counted;",
     ],
     [
       "a request is told though it was noted anew",
-      "if (value.over === 0 && (await isToldAlready(request, deps))) {",
-      "if (value.over < 0 && (await isToldAlready(request, deps))) {",
+      "if (value.finished === 0 && (await isDeliveredAlready(request, deps))) {",
+      "if (value.finished < 0 && (await isDeliveredAlready(request, deps))) {",
     ],
     [
       "a finished request is counted as its calls are then",
-      "const counted = isWhole ? passed : await countOver(request, 0, deps);",
+      "const counted = isWhole ? passed : await countFinished(request, 0, deps);",
       "const counted = passed;",
     ],
     [
       "a request waits for a call that is not over any more",
-      "const isFinished = over === value.calls;",
+      "const isComplete = finished === value.calls;",
       "const isFinished = isAtEnd;",
     ],
     [
@@ -266,20 +270,20 @@ export const eventMutants = [
       "if (changes.length > 0) await ledger.write(changes); } /** True if an event may be told",
       "} /** True if an event may be told",
     ],
-    ["a finished request ends some day", "(expiresAt ?? now) + untoldKeptMs", "null"],
+    ["a finished request ends some day", "(expiresAt ?? now) + pendingKeptMs", "null"],
     [
       "a finished request that was not told is told by the next sweep",
-      "await eventsQueue.sendMany(tellsOf(name, { requests, swept: true }, now));",
+      "await eventsQueue.sendMany(deliverMessagesOf(name, { requests, swept: true }, now));",
       "",
     ],
     [
       "a told request has no document",
-      "await documents.remove([{ ...name, seen: standing.version }]);",
+      "await documents.remove([{ ...name, seen: current.version }]);",
       "",
     ],
     [
-      "a try to tell a finished request is noted",
-      "const [isWritten] = await documents.write([{ next, seen: standing.version }]); if (isWritten === true) return value;",
+      "a try to deliver a finished request is noted",
+      "const [isWritten] = await documents.write([{ next, seen: current.version }]); if (isWritten === true) return value;",
       "return value;",
     ],
   ]),
@@ -330,7 +334,7 @@ export const eventMutants = [
     ],
     [
       "a message waits a second for what hangs in its delivery",
-      "waitMsMax: placeMsMax,",
+      "waitMsMax: slotMsMax,",
       "waitMsMax: Infinity,",
     ],
     [
@@ -355,7 +359,7 @@ export const eventMutants = [
       "finishedAt !== tried.finishedAt) return undefined;",
       "finishedAt === undefined) return undefined;",
       [
-        "await documents.remove([{ ...name, seen: standing.version }]);",
+        "await documents.remove([{ ...name, seen: current.version }]);",
         "await documents.remove([name]);",
       ],
     ],
@@ -365,16 +369,16 @@ export const eventMutants = [
       "told.value.finishedAt > 0;",
     ],
   ]),
-  ...mutantsOf(unit("stranded-events"), [
+  ...mutantsOf(unit("orphaned-events"), [
     [
       "an operator learns of events whose receiver has left the plan",
-      'log("alarm", "events.stranded", { receiver });',
+      'log("alarm", "events.orphaned", { receiver });',
       ";",
     ],
     [
       "a receiver that has left the plan is not forgotten",
-      "return { receivers, strandedAt: now };",
-      "return { receivers: present, strandedAt: now };",
+      "return { receivers, orphanedAt: now };",
+      "return { receivers: present, orphanedAt: now };",
     ],
   ]),
   ...mutantsOf(unit("dead-events"), [
@@ -400,7 +404,7 @@ export const eventMutants = [
     ],
     [
       "an operator learns of a signed callback that failed each time",
-      'log("alarm", "message.dead", { message_kind, provider, attempt, ...ofCall });',
+      'log("alarm", "message.dead_lettered", { message_kind, provider, attempt, ...ofCall });',
       "void [message_kind, provider, ofCall];",
     ],
   ]),

@@ -8,17 +8,17 @@ export const lastLookMutants = [
   ...mutantsOf(unit("last-look"), [
     [
       "orders are looked at again before the phone rings",
-      "if (now !== read) refused = refusedByOrders(held, now, deps);",
+      "if (now !== read) refused = refusedByControls(claim, now, deps);",
       "void now;",
     ],
     [
       "a call whose orders cannot be read is withheld",
-      'refused = waiting("not_checked", held);',
+      'refused = waiting("not_checked", claim);',
       "refused = undefined;",
     ],
     [
       "the clock is looked at again before the phone rings",
-      "return refused ?? refusedByClock(held, { startedAt, laterMs }, deps);",
+      "return refused ?? refusedByClock(claim, { startedAt, laterMs }, deps);",
       "return refused;",
     ],
     [
@@ -45,12 +45,12 @@ export const lastLookMutants = [
     [
       "what was withheld is settled as the last look says",
       "if (outcome === undefined) return refuse(lastLook.refused());",
-      'if (outcome === undefined) return refuse(waiting("claim_too_old", held));',
+      'if (outcome === undefined) return refuse(waiting("claim_too_old", claim));',
     ],
     [
       "the do-not-call list is looked at by today's HASH_KEY",
-      "const { numberHash } = traceOfNumber(call.request.phone_number, hashKey);",
-      "const { numberHash } = held.row;\n  void traceOfNumber;",
+      "const { numberHash } = hashNumber(call.request.phone_number, hashKey);",
+      "const { numberHash } = claim.row;\n  void hashNumber;",
     ],
     [
       "calls to a number are counted by today's HASH_KEY",

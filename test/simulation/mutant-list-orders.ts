@@ -31,18 +31,18 @@ export const orderMutants = [
       ["calls posted after an order on their agent are meant", "agent: 0 };", "agent: 10_000 };"],
       [
         "an order on an agent is not one on a request",
-        'ordersOn({ agent: request.agent_id }, id, "agent")',
-        'ordersOn({ agent: request.agent_id }, id, "request")',
+        'controlsOn({ agent: request.agent_id }, id, "agent")',
+        'controlsOn({ agent: request.agent_id }, id, "request")',
       ],
       [
         "an order on a request is not one on an agent",
-        'ordersOn({ request: requestIdOf(id) }, id, "request")',
-        'ordersOn({ request: requestIdOf(id) }, id, "agent")',
+        'controlsOn({ request: requestIdOf(id) }, id, "request")',
+        'controlsOn({ request: requestIdOf(id) }, id, "agent")',
       ],
       [
         "a redial is ended by the index of the call that it replaces",
-        'ordersOn({ request: requestIdOf(one) }, one, "redialed")',
-        'ordersOn({ request: requestIdOf(one) }, id, "redialed")',
+        'controlsOn({ request: requestIdOf(one) }, one, "redialed")',
+        'controlsOn({ request: requestIdOf(one) }, id, "redialed")',
       ],
       [
         "an operator's order is told before a client's",
@@ -81,8 +81,8 @@ export const orderMutants = [
   ...mutantsOf(dialer("opt-out"), [
     [
       "a callee's wish is written over an entry that stands",
-      "const change = (standing: { at: number } = { at }) => ({ value: standing, expiresAt: null });",
-      "const change = (standing?: { at: number }) => standing === undefined ? { value: { at }, expiresAt: null } : undefined;",
+      "const change = (current: { at: number } = { at }) => ({ value: current, expiresAt: null });",
+      "const change = (current?: { at: number }) => current === undefined ? { value: { at }, expiresAt: null } : undefined;",
     ],
     [
       "a callee's wish is written again where an entry was removed meanwhile",

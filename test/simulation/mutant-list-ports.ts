@@ -24,12 +24,12 @@ export const portMutants: readonly Mutant[] = [
     [
       [
         "a row is written only where it has the version that was read",
-        "if (standing !== seen) return false;",
-        "if (standing !== seen && seen !== null) return false;",
+        "if (current !== seen) return false;",
+        "if (current !== seen && seen !== null) return false;",
       ],
       [
         "a write that is repeated is known by its version",
-        "if (standing === version) return true;",
+        "if (current === version) return true;",
         "",
       ],
       [
@@ -40,8 +40,8 @@ export const portMutants: readonly Mutant[] = [
       ["what is due first comes first", "return one.dueAt - other.dueAt || (", "return ("],
       [
         "what is due comes in its order",
-        ".toSorted(comparePlaces);\n        list.added = [];",
-        ".toSorted((a, b) => comparePlaces(b, a));\n        list.added = [];",
+        ".toSorted(comparePositions);\n        list.added = [];",
+        ".toSorted((a, b) => comparePositions(b, a));\n        list.added = [];",
       ],
       [
         "what waits or is under way is not purged",
@@ -64,7 +64,7 @@ export const portMutants: readonly Mutant[] = [
         "return found;",
       ],
       [
-        "each moment of a pace is given to one caller",
+        "each permitAt of a pace is given to one caller",
         "put({ ...document, value: { arrivalUs }, expiresAt: paceExpiresAt(window.notAfter) });",
         "void arrivalUs;",
       ],

@@ -6,12 +6,12 @@ export const restoreMutants = mutantsOf(
   [
     [
       "nothing is decided while the ledger is held",
-      "if (known.documents.isOnHold) return holdBack(call, row);",
+      "if (known.documents.isSuspended) return holdBack(call, row);",
       "",
     ],
     [
       "nothing is sent under a claim once the ledger is held",
-      'if (read.isOnHold) return waiting("restored", held);',
+      'if (read.isSuspended) return waiting("restored", claim);',
       "",
     ],
     [
@@ -41,14 +41,14 @@ export const restoreMutants = mutantsOf(
     ],
     [
       "a confirmed restore holds until it is done",
-      'if (state === "held" || state === "confirmed") return true;',
-      'if (state === "held") return true;',
+      'if (state === "suspended" || state === "confirmed") return true;',
+      'if (state === "suspended") return true;',
     ],
-    ["a ledger that is behind is held", "return epoch < epochSeen;", "return false;"],
+    ["a ledger that is behind is claim", "return epoch < epochSeen;", "return false;"],
     [
       "a process that could not read the epoch dials nobody",
-      "epochSeen === undefined || isHeld(",
-      "isHeld(",
+      "epochSeen === undefined || isLedgerSuspended(",
+      "isLedgerSuspended(",
     ],
     [
       "a sweep notices a ledger that is behind",
@@ -82,7 +82,7 @@ export const restoreMutants = mutantsOf(
     ],
     [
       "backlogs are written again after a restore",
-      "if (isOnHold || restoredAt > memory.restoredAt) forgetLedger(memory, restoredAt);",
+      "if (isSuspended || restoredAt > memory.restoredAt) forgetLedger(memory, restoredAt);",
       "",
     ],
   ],

@@ -25,28 +25,28 @@ export const resultMutants = [
     ],
     [
       "the next asking comes later",
-      "return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: askAt };",
+      "return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: pollAt };",
       "return next;",
     ],
     [
       "a call that a callback shows live is asked about",
-      "return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: askAt };",
-      "return { ...next, dueAt: askAt };",
+      "return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: pollAt };",
+      "return { ...next, dueAt: pollAt };",
     ],
     [
       "a placed call waits in the backlog of its account's results",
-      ": { backlog: resultsBacklogOf(row.route), dueAt: askAt }",
+      ": { backlog: resultsBacklogOf(row.route), dueAt: pollAt }",
       ": {}",
     ],
     [
       "the result of a call that was found is asked for",
-      "const askAt = askAtOf(row, at, deps);",
-      "const askAt = undefined;",
+      "const pollAt = pollAtOf(row, at, deps);",
+      "const pollAt = undefined;",
     ],
     [
       "a result that no record tells is waited for, and not asked for",
       "return readCallback && claimedAt + plan.results.waitMinutes * minuteMs;",
-      "return nextAskAt(claimedAt, deps.clock.now(), plan.results.waitMinutes);",
+      "return nextPollAt(claimedAt, deps.clock.now(), plan.results.waitMinutes);",
     ],
     [
       "the time for asking ends",
@@ -56,7 +56,7 @@ export const resultMutants = [
     [
       "results are asked for ever more rarely",
       "minutes = 2 * minutes + 2;",
-      "minutes += firstAskMinutes;",
+      "minutes += firstPollMinutes;",
     ],
     [
       "the last asking comes when the time is over",
@@ -65,20 +65,20 @@ export const resultMutants = [
     ],
   ]),
   ...mutantsOf(results, [
-    ["no ask is sent where results are off", "if (results === undefined) return;", ""],
+    ["no poll is sent where results are off", "if (results === undefined) return;", ""],
     [
-      "a dialer whose plan does not ask for results gives none up",
+      "a dialer whose plan does not poll for results gives none up",
       "if (settings.plan.results === undefined) return;",
       "",
     ],
     [
       "a result is unknown by an answer that was asked for when the time was over",
-      "isAskedLast(row.claimedAt, askedAt, waitMinutes)",
-      "isAskedLast(row.claimedAt, at, waitMinutes)",
+      "isPolledLast(row.claimedAt, askedAt, waitMinutes)",
+      "isPolledLast(row.claimedAt, at, waitMinutes)",
     ],
     [
       "an account is asked at its pace",
-      "await clock.sleep(startAt + 1000 / asksPerSecond - clock.now());",
+      "await clock.sleep(startAt + 1000 / pollsPerSecond - clock.now());",
       "",
     ],
     ["an asking ends before the next sweep", "if (startAt >= endAt) return;", ""],
@@ -110,8 +110,8 @@ export const resultMutants = [
     ["a record that fails is asked for later", "await postpone(row, deps);", ""],
     [
       "a record that cannot be read counts as no result",
-      "if (!isUnreadable) throw new UnansweredError",
-      "throw new UnansweredError",
+      "if (!isUnreadable) throw new ProviderUnreachableError",
+      "throw new ProviderUnreachableError",
     ],
   ]),
   ...mutantsOf(results, [
@@ -142,7 +142,7 @@ export const resultMutants = [
     ],
     [
       "a callback has a placed call's record read",
-      "if (row !== undefined) await askNow(row, deps);",
+      "if (row !== undefined) await pollNow(row, deps);",
       "",
     ],
     [
@@ -177,8 +177,8 @@ export const resultMutants = [
     ],
     [
       "a callback changes nothing where no record tells results",
-      "if (deps.settings.providerOf(open.route).readResult !== undefined) await askOne(open, deps);",
-      "await askOne(open, deps);",
+      "if (deps.settings.providerOf(open.route).readResult !== undefined) await pollOne(open, deps);",
+      "await pollOne(open, deps);",
     ],
   ]),
   ...callbackMutants,

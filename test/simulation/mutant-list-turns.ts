@@ -46,7 +46,7 @@ export const turnMutants: readonly Mutant[] = [
       ["calls of a backlog under way are in flight", "add(dialingBy.backlog, backlog, 1);", ""],
       [
         "rows beyond those that were read may still stand",
-        "const isRead = !isCut || (last !== undefined && comparePlaces(row, last) <= 0);",
+        "const isRead = !isCut || (last !== undefined && comparePositions(row, last) <= 0);",
         "const isRead = true;",
       ],
       [
@@ -95,13 +95,13 @@ export const turnMutants: readonly Mutant[] = [
       ],
       [
         "a backlog without an answer has five calls in flight",
-        "return answers === null ? Math.max(0, unansweredMax - inFlight) : Infinity;",
+        "return answers === null ? Math.max(0, unreachableMax - inFlight) : Infinity;",
         "return Infinity;",
       ],
       [
-        "the moments of a pace that are given out are not given out again",
-        "const moments = all.slice(sent);",
-        "const moments = all;",
+        "the permitTimes of a pace that are given out are not given out again",
+        "const permitTimes = all.slice(sent);",
+        "const permitTimes = all;",
       ],
       [
         "calls of a pace are dispatched some seconds ahead",
@@ -142,8 +142,8 @@ export const turnMutants: readonly Mutant[] = [
       ],
       [
         "slow calls travel in messages of their own",
-        "const list = isSlow ? slow : moment === undefined ? quick : (paced.get(account) ?? []);",
-        "const list = moment === undefined ? quick : (paced.get(account) ?? []);",
+        "const list = isSlow ? slow : permitAt === undefined ? quick : (paced.get(account) ?? []);",
+        "const list = permitAt === undefined ? quick : (paced.get(account) ?? []);",
       ],
       [
         "a backlog that was never answered is slow where its account is",
@@ -167,14 +167,14 @@ export const turnMutants: readonly Mutant[] = [
       ],
       [
         "nothing is dispatched while the ledger is held",
-        "return state.isOnHold || (sweep !== undefined && isTooFarAhead(sweep));",
+        "return state.isSuspended || (sweep !== undefined && isTooFarAhead(sweep));",
         "return sweep !== undefined && isTooFarAhead(sweep);",
-        ["if (read.isOnHold) return decided;", ""],
+        ["if (read.isSuspended) return decided;", ""],
       ],
       [
         "nothing is dispatched while a restore would not be noticed",
-        "return state.isOnHold || (sweep !== undefined && isTooFarAhead(sweep));",
-        "return state.isOnHold; void sweep;",
+        "return state.isSuspended || (sweep !== undefined && isTooFarAhead(sweep));",
+        "return state.isSuspended; void sweep;",
       ],
       [
         "rows that must not be dialed take no turn",

@@ -34,8 +34,8 @@ export const waitingMutants: readonly Mutant[] = [
     [
       [
         "a row that only a later version can read is handed back",
-        "const again = new Set(plan.unreadable);",
-        "const again = new Set<string>();",
+        "const retry = new Set(plan.unreadable);",
+        "const retry = new Set<string>();",
       ],
       [
         "a call that is older than its row could be is not dialed",
@@ -89,15 +89,15 @@ export const waitingMutants: readonly Mutant[] = [
   ]),
   ...mutantsOf(rules, [
     [
-      "a moment of the pace that has passed is void",
+      "a permitAt of the pace that has passed is void",
       "const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);",
       "const isValid = late >= 0;",
     ],
     [
-      "a request does not leave before its moment",
+      "a request does not leave before its permitAt",
       "const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);",
       "const isValid = late >= -5_000 && late <= slow;",
-      ["resolve(moments[index])", "resolve((moments[index] ?? 0) - 4_000)"],
+      ["resolve(permitTimes[index])", "resolve((permitTimes[index] ?? 0) - 4_000)"],
     ],
     [
       "permits that are asked for together are as many",
@@ -122,7 +122,7 @@ export const waitingMutants: readonly Mutant[] = [
     [
       [
         "one sweep runs at a time",
-        "if (standing !== undefined && standing.value.leaseUntil > now) return undefined;",
+        "if (current !== undefined && current.value.leaseUntil > now) return undefined;",
         "",
       ],
       [
@@ -147,8 +147,8 @@ export const waitingMutants: readonly Mutant[] = [
     [
       [
         "no account has more than half of the requests while another's calls are left",
-        "heldBy(account) < limitOf(account) && (heldBy(account) < half || !isShared(account));",
-        "heldBy(account) < limitOf(account);",
+        "blockedBy(account) < limitOf(account) && (blockedBy(account) < half || !isShared(account));",
+        "blockedBy(account) < limitOf(account);",
       ],
     ],
   ),

@@ -98,8 +98,8 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "a claim does not go back to waiting by the passing of time",
-    'return unknown(row, { reason: "claim_lapsed", dueAt }, write);',
-    'return moved(row, { state: "WAITING", reason: "claim_lapsed", dueAt }, write);',
+    'return toUnknown(row, { reason: "claim_lapsed", dueAt }, write);',
+    'return enterState(row, { state: "WAITING", reason: "claim_lapsed", dueAt }, write);',
   ],
   [
     "an unknown outcome is looked into until the review",
@@ -113,8 +113,8 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "an operator's act keeps the claims",
-    "const next = moved(row, { state: act.to, reason, by }, write);",
-    "const next = { ...moved(row, { state: act.to, reason, by }, write), claims: [] };",
+    "const next = enterState(row, { state: act.to, reason, by }, write);",
+    "const next = { ...enterState(row, { state: act.to, reason, by }, write), claims: [] };",
   ],
   [
     "a redial is known by its id",
@@ -182,7 +182,7 @@ const ofDialing = [
         'if (isPaused(of.agentId, route, documents)) return "paused";',
         "",
         [
-          'return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;',
+          'return isPaused(call.request.agent_id, route, read) ? waiting("paused", claim) : undefined;',
           "return undefined;",
         ],
       ],
@@ -203,12 +203,12 @@ const ofDialing = [
     [
       [
         "nobody dials but the holder of the claim",
-        'if ("kind" in held) return held;',
-        'if ("kind" in held && held.kind !== "done") return held;\n    if ("kind" in held) return underClaim({ dial, row: dial.row ?? Object({}), claim: "" }, place, delivery);',
+        'if ("kind" in claim) return claim;',
+        'if ("kind" in claim && claim.kind !== "done") return claim;\n    if ("kind" in claim) return underClaim({ dial, row: dial.row ?? Object({}), version: "" }, slot, delivery);',
       ],
       [
         "a holder who stood still does not dial on an old claim",
-        'if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return waiting("claim_too_old", held);',
+        'if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return waiting("claim_too_old", claim);',
         "void age;",
       ],
       [
@@ -218,7 +218,7 @@ const ofDialing = [
       ],
       [
         "an order that was given since the decision holds",
-        "refusedByOrders(held, read, deps) ??",
+        "refusedByControls(claim, read, deps) ??",
         "",
       ],
       [
@@ -233,12 +233,12 @@ const ofDialing = [
       ],
       [
         "a number's cap is kept",
-        "(count.isCounted ? undefined : refusedByCap(held, count.freeAt, deps));",
+        "(count.isCounted ? undefined : refusedByCap(claim, count.freeAt, deps));",
         "undefined;",
       ],
       [
         "a claim whose write was lost is read back by its version",
-        "if (standing?.version === version) return held;",
+        "if (current?.version === version) return claim;",
         "",
       ],
       [
@@ -248,7 +248,7 @@ const ofDialing = [
       ],
       [
         "a settlement that was lost hands the message back",
-        'if (settling === "lost") return { kind: "again" };',
+        'if (settling === "lost") return { kind: "retry" };',
         'if (settling === "lost") return { kind: "done", state };',
       ],
       [
@@ -273,7 +273,7 @@ const ofDialing = [
       ],
       [
         "a settlement is applied again on a conflict",
-        "standing = undefined;\n      if (++conflicts > conflictsMax) break;",
+        "current = undefined;\n      if (++conflicts > conflictsMax) break;",
         'return "refused";',
       ],
       [
@@ -283,7 +283,7 @@ const ofDialing = [
       ],
       [
         "a settlement whose write was lost is not written twice",
-        'if (standing?.version === version) return "written";',
+        'if (current?.version === version) return "written";',
         "",
       ],
       [
@@ -298,7 +298,7 @@ const ofDialing = [
       ],
       [
         "a placement that comes after a redial is said",
-        "        sayIfLate(standing, settlement, deps);\n",
+        "        sayIfLate(current, settlement, deps);\n",
         "",
       ],
     ],
@@ -308,8 +308,8 @@ const ofDialing = [
     [
       [
         "a number's entries are written on the version",
-        "if (await write(key, next, standing)) return { isCounted: true };",
-        "await write(key, next, standing);\n          return { isCounted: true };",
+        "if (await write(key, next, current)) return { isCounted: true };",
+        "await write(key, next, current);\n          return { isCounted: true };",
       ],
       [
         "a resend that was not counted needs a place",
@@ -318,17 +318,17 @@ const ofDialing = [
       ],
       [
         "a holder who stood still takes no later claim's entry",
-        "if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== claim) {",
+        "if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {",
         'if (own?.claim === "none") {',
       ],
       [
         "what may have rung stays counted",
-        "const others = entries.filter((one) => one.claim !== claim);",
+        "const others = entries.filter((one) => one.claim !== version);",
         "const others: typeof entries = [];",
       ],
       [
         "what surely was not placed frees its place",
-        "if (await write(key, others, standing)) return;",
+        "if (await write(key, others, current)) return;",
         "return;",
       ],
     ],

@@ -16,9 +16,9 @@ export function nextWorkAt(
     return state === "open" && probeAt !== undefined ? probeAt : 0;
   };
   const times = [...rows.values()].flatMap(({ json }) => {
-    const { dueAt = Infinity, tellTo = "", tellAt = Infinity }: RowText = JSON.parse(json);
-    const receiver = /^events:(.*)$/.exec(tellTo)?.[1];
-    return receiver === undefined ? [dueAt] : [dueAt, Math.max(tellAt, probeAtOf(receiver))];
+    const { dueAt = Infinity, deliverTo = "", deliverAt = Infinity }: RowText = JSON.parse(json);
+    const receiver = /^events:(.*)$/.exec(deliverTo)?.[1];
+    return receiver === undefined ? [dueAt] : [dueAt, Math.max(deliverAt, probeAtOf(receiver))];
   });
   const ofRequests = [...documents.values()].flatMap((stored) => {
     if (stored.kind !== "request") return [];
@@ -27,7 +27,7 @@ export function nextWorkAt(
       const probes = ["*", "second"].map(probeAtOf);
       return value.dueAt === undefined ? [] : [Math.max(value.dueAt, ...probes)];
     }
-    const next = rows.get(callIdOf(key, value.over));
+    const next = rows.get(callIdOf(key, value.finished));
     const { state = "WAITING", dueAt }: RowText = next ? JSON.parse(next.json) : {};
     return openStates.has(state) || dueAt !== undefined ? [] : [0];
   });
@@ -37,6 +37,6 @@ export function nextWorkAt(
 interface RowText {
   state?: string;
   dueAt?: number;
-  tellTo?: string;
-  tellAt?: number;
+  deliverTo?: string;
+  deliverAt?: number;
 }

@@ -15,7 +15,7 @@ export interface SeenRow {
 }
 
 /** An operator's order and its answer. The order holds from the answer on. */
-export interface DoneAct {
+export interface DoneAction {
   act: Act["act"];
   target: string;
   /** Times of the first request and of the answer. */
@@ -35,7 +35,7 @@ export function createOperatorActs(
   request: Requesting,
   isPlaced: (id: string) => boolean,
 ) {
-  const done: DoneAct[] = [];
+  const done: DoneAction[] = [];
   const resumes: { act: Act["act"]; target: string; askedAt: number; endedAt: number }[] = [];
   /** Ids of calls that an operator took for not placed, though they were. */
   const errors: string[] = [];
@@ -141,7 +141,7 @@ export function createOperatorActs(
   }
   return {
     /** Two pauses of the same target end by one resume, at some time from its request on. */
-    done: (): DoneAct[] =>
+    done: (): DoneAction[] =>
       done.map((one) => {
         const ends = resumes
           .filter(({ act, target }) => act === one.act && target === one.target)

@@ -44,7 +44,7 @@ export async function ask<Result>(
  * Performs a list of writes that is no transaction: each takes effect at its own time, and if the list fails,
  * any of them may have taken effect.
  */
-export function askEach<Item, Result>(
+export function pollEach<Item, Result>(
   world: World,
   faults: Faults,
   what: string,

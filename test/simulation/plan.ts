@@ -38,9 +38,9 @@ export const someTypes = ["call.ended", "call.needs_review", "request.finished"]
 
 /** Returns the plan's receivers of events. Each event repeats the text by which the client knows its call. */
 function eventsOf(receivers: Scenario["receivers"]) {
-  const entries = receivers.map(({ name, isToldAll, requestsPerSecond }) => {
+  const entries = receivers.map(({ name, isAllDelivered, requestsPerSecond }) => {
     const url = `https://events.example/${name === "*" ? "all" : name}`;
-    const types = isToldAll ? {} : { types: someTypes };
+    const types = isAllDelivered ? {} : { types: someTypes };
     return [name, { url, requestsPerSecond, echo: ["mark"], ...types }] as const;
   });
   return entries.length === 0 ? {} : { events: Object.fromEntries(entries) };

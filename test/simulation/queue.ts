@@ -44,21 +44,21 @@ export interface QueueUse<Sent> {
   prefix: string;
   schema: z.ZodMiniType<Sent>;
   handle(delivered: Delivered[], deps: DialerDeps, deadline: number): Promise<AckOrRetry[]>;
-  bury(delivered: Delivered[], deps: DialerDeps): Promise<AckOrRetry[]>;
+  settleDeadLetter(delivered: Delivered[], deps: DialerDeps): Promise<AckOrRetry[]>;
 }
 
 export const callsUse: QueueUse<Message> = {
   prefix: "",
   schema: messageSchema,
   handle: handleMessages,
-  bury: handleDeadLetters,
+  settleDeadLetter: handleDeadLetters,
 };
 
 export const eventsUse: QueueUse<EventMessage> = {
   prefix: "events: ",
   schema: eventMessageSchema,
   handle: handleEvents,
-  bury: handleDeadEvents,
+  settleDeadLetter: handleDeadEvents,
 };
 
 /** Size above which bodies lie in object storage. */
@@ -73,7 +73,7 @@ export function createSimulatedQueue<Sent>(
   faults: () => Faults,
   traits: () => QueueTraits,
   processes: Pick<Processes, "run">,
-  { prefix, schema, handle, bury: buryLetters }: QueueUse<Sent>,
+  { prefix, schema, handle, settleDeadLetter: settleDeadLetters }: QueueUse<Sent>,
 ) {
   let waiting: Queued[] = [];
   let dead: Queued[] = [];
@@ -129,7 +129,7 @@ export function createSimulatedQueue<Sent>(
         if (queued.attempt > attemptsMax) {
           waiting = waiting.filter((one) => one !== queued);
           dead.push({ ...queued, attempt: 0, visibleAt: 0 });
-          world.after(1000, "a dead letter", bury);
+          world.after(1000, "a dead letter", settleDeadLetter);
         } else wakeAt(queued.visibleAt);
       }
       const live = some.filter(({ attempt }) => attempt <= attemptsMax);
@@ -164,7 +164,7 @@ export function createSimulatedQueue<Sent>(
       });
   }
 
-  function bury(): void {
+  function settleDeadLetter(): void {
     const letter = dead.find(({ visibleAt }) => visibleAt <= world.now());
     if (letter === undefined) return;
     letter.attempt += 1;
@@ -172,7 +172,7 @@ export function createSimulatedQueue<Sent>(
     const wake = () => {
       const next = Math.min(...dead.map(({ visibleAt }) => visibleAt));
       if (dead.length > 0) {
-        world.after(Math.max(1000, next - world.now()), "a dead letter again", bury);
+        world.after(Math.max(1000, next - world.now()), "a dead letter again", settleDeadLetter);
       }
     };
     const end = (answers: AckOrRetry[] | undefined) => {
@@ -186,7 +186,7 @@ export function createSimulatedQueue<Sent>(
     };
     processes
       .run(`${prefix}undertaker`, traits().lifeMs, (deps) =>
-        buryLetters([deliveredOf(letter)], deps),
+        settleDeadLetters([deliveredOf(letter)], deps),
       )
       .then(end, (error: unknown) => {
         thrown.push(`thrown: by the ${prefix}undertaker, ${String(error)}`);

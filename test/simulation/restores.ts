@@ -74,8 +74,8 @@ export function createRestores(
       await world.wait(60_000, "the operator waits");
       return confirm();
     }
-    const isHeld = shown?.status === 200 && shown.text.includes('"held"');
-    if (isHeld) {
+    const isSuspended = shown?.status === 200 && shown.text.includes('"suspended"');
+    if (isSuspended) {
       const body = JSON.stringify({ at: new Date(restoredTo).toISOString() });
       await request("/operator/restored", { method: "POST", headers, body });
     }

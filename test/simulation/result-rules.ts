@@ -40,7 +40,7 @@ export function resultViolations(happened: ResultsHappened): string[] {
     ...resultsMissing(happened),
     ...callbacksUnheard(happened),
     ...doorBroken(happened),
-    ...(happened.scenario.results ? [] : resultsUnasked(happened)),
+    ...(happened.scenario.results ? [] : resultsUnpolled(happened)),
   ];
 }
 
@@ -57,7 +57,7 @@ function resultsMissing(happened: ResultsHappened): string[] {
     }
     if (placement.id !== id) return [`result: ${id} is that of ${placement.id}`];
     if (result === null) {
-      return mayBeUnasked(row, happened) ? [] : [`result: ${id} was placed and has none`];
+      return mayBeUnpolled(row, happened) ? [] : [`result: ${id} was placed and has none`];
     }
     const { endsAt, status } = placement.life;
     if (result.status === "unknown") {
@@ -69,7 +69,7 @@ function resultsMissing(happened: ResultsHappened): string[] {
 }
 
 /** True if nobody asks: results are off, or were off in the plan by which the call was settled. */
-function mayBeUnasked({ history }: CallRow, { scenario, calmFrom }: ResultsHappened): boolean {
+function mayBeUnpolled({ history }: CallRow, { scenario, calmFrom }: ResultsHappened): boolean {
   if (!scenario.results) return true;
   const settledAt = history.find(({ state }) => state === "PLACED")?.at ?? 0;
   const isOldAround = scenario.oldPlanSeconds > 0;
@@ -82,9 +82,9 @@ function mayBeUnknown(
   { life }: Placement,
   { unreadableAt }: ResultsHappened,
 ): boolean {
-  const askedLastAt = (claimedAt ?? 0) + waitMs;
+  const polledLastAt = (claimedAt ?? 0) + waitMs;
   const unreadable = unreadableAt.get(providerCallId ?? "") ?? 0;
-  return life.endsAt + listLagMs > askedLastAt || unreadable >= askedLastAt;
+  return life.endsAt + listLagMs > polledLastAt || unreadable >= polledLastAt;
 }
 
 /**
@@ -134,8 +134,8 @@ function doorBroken({ callbacks, messages, answers }: ResultsHappened): string[]
 }
 
 /** Checks that nothing is asked and no address is given where results are off. */
-function resultsUnasked({ messages, callbacks }: ResultsHappened): string[] {
-  const isAsked = messages.some(({ kind }) => kind !== "tell");
+function resultsUnpolled({ messages, callbacks }: ResultsHappened): string[] {
+  const isAsked = messages.some(({ kind }) => kind !== "deliver");
   if (!isAsked && callbacks.given.size === 0) return [];
   return ["result: somebody asks, though results are off"];
 }

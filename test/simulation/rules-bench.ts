@@ -3,7 +3,7 @@ import { pauseKeyOf } from "../../shared/policy/controls.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { randomId } from "../../shared/lib/random.ts";
-import { removeStanding } from "../support/documents.ts";
+import { removeCurrent } from "../support/documents.ts";
 
 /** Rules about claims, sweeps and rows that wait, which random scenarios break too seldom. */
 
@@ -55,6 +55,6 @@ export async function waitingRows(
   ]);
   const ids = await post(bench, count, { ...more, agent });
   await bench.deliver();
-  await removeStanding(bench.documents, key);
+  await removeCurrent(bench.documents, key);
   return ids;
 }

@@ -75,7 +75,7 @@ export interface Receiving {
   /** Name in the plan. */
   name: "*" | "second";
   /** False: it is told of ends and of finished requests alone. */
-  isToldAll: boolean;
+  isAllDelivered: boolean;
   requestsPerSecond: number;
   habits: Habits;
   /** Time from the start on for which it takes nothing. */
@@ -243,7 +243,7 @@ const act: fc.Arbitrary<Act> = fc.record({
 const receiver = (name: Receiving["name"]): fc.Arbitrary<Receiving> =>
   fc.record({
     name: fc.constant(name),
-    isToldAll: fc.nat({ max: 3 }).map((n) => n > 0),
+    isAllDelivered: fc.nat({ max: 3 }).map((n) => n > 0),
     requestsPerSecond: fc.constantFrom(20, 20, 1, 0.2),
     habits: fc.oneof(
       fc.constant(wellBehaved),

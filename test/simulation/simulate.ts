@@ -235,7 +235,7 @@ export async function simulate(
 
   const callbacks = createCallbacks(world, request);
   const clients = createClients(world, scenario, request);
-  createRestores(world, scenario, ledger, documents.stored, epochs.standing, request);
+  createRestores(world, scenario, ledger, documents.stored, epochs.current, request);
   const operator = createOperatorActs(world, scenario, request, provider.isPlaced);
   world.after(0, "the storm begins", () => {
     world.stops = { kill: scenario.weather.kill, freeze: scenario.weather.freeze };

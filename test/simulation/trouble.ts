@@ -178,7 +178,7 @@ async function answerOf(
   }
   await bench.sleep(20 + random() * 300);
   if (agent === "fails" && isTroubled) {
-    return { kind: "not_placed", code: "http_503", unanswered: true };
+    return { kind: "not_placed", code: "http_503", unreachable: true };
   }
   if (agent === "busy" && isTroubled) {
     return { kind: "not_placed", code: "http_429", retryAfterSeconds: Math.floor(random() * 60) };

@@ -46,7 +46,7 @@ interface WaitingSpan extends Span {
 export function turnViolations(turned: Turned): string[] {
   const { plan, hidden, documents, dispatches, calmFrom, endAt } = turned;
   const waiting = waitingOf(turned);
-  const held = heldBy(documents, endAt);
+  const held = blockedBy(documents, endAt);
   const dispatchedAt = new Map<string, number[]>();
   for (const { message, at } of dispatches) {
     for (const { id } of message.rows) dispatchedAt.set(id, [...(dispatchedAt.get(id) ?? []), at]);
@@ -94,7 +94,7 @@ function waitingOf({ plan, rows, endAt }: Turned): WaitingSpan[] {
 }
 
 /** Returns the times for which each breaker was not closed, and for which each pause stood. */
-function heldBy(documents: readonly DocumentVersion[], endAt: number): Map<string, Span[]> {
+function blockedBy(documents: readonly DocumentVersion[], endAt: number): Map<string, Span[]> {
   const byName = Map.groupBy(documents, ({ kind, key }) => `${kind} ${key}`);
   return new Map(
     [...byName].map(([name, versions]) => [

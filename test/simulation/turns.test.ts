@@ -27,7 +27,7 @@ const openBreaker = (bench: Bench, probeInMs: number) =>
     { kind: "breaker", key: backlogBreakerOf(of) },
     {
       state: "open",
-      cause: "silence",
+      cause: "unreachable",
       code: "time_out",
       openedAt: bench.now(),
       probeAt: bench.now() + probeInMs,

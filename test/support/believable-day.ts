@@ -225,11 +225,11 @@ export async function fillWithADay(
     openedAt: now - 58 * minuteMs,
     probeAt: now + 4 * minuteMs,
     intervalMs: 8 * minuteMs,
-    cause: "silence" as const,
+    cause: "unreachable" as const,
     room: 0,
     blamed: [],
   });
-  await put("failures", "account:retell", { unanswered: 0, inRow: 12 });
+  await put("failures", "account:retell", { unreachable: 0, inRow: 12 });
   const paused = pauseKeyOf({ agent: "agent_paris" });
   const at = now - 18 * minuteMs;
   await put(paused.kind, paused.key, { of: { agent: "agent_paris" }, at, by: "ada" });
@@ -241,15 +241,15 @@ export async function fillWithADay(
     beatAt: now - 1000,
     accounts: { vapi: { ...served, why: "pace" }, retell: { ...served, why: "breaker_open" } },
   });
-  for (const [minutes, act, target, count] of acts) {
+  for (const [minutes, action, target, count] of actions) {
     const time = now - minutes * minuteMs;
     const counted = count === undefined ? {} : { count };
     const key = `${String(time).padStart(15, "0")}#${minutes}`;
-    await put("audit", key, { at: time, by: "ada", act, target, ...counted });
+    await put("audit", key, { at: time, by: "ada", action, target, ...counted });
   }
 }
 
-const acts: [minutesAgo: number, act: string, target: string, count?: number][] = [
+const actions: [minutesAgo: number, action: string, target: string, count?: number][] = [
   [18, "pause", "agent agent_paris"],
   [130, "do_not_call", "do-not-call list", 212],
   [298, "cancel", "agent agent_sales", 8],

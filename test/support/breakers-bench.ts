@@ -19,7 +19,7 @@ const plan = {
   providers: { vapi: { callsPerSecond: 100 } },
 };
 
-export const silence: DialOutcome = { kind: "unknown", code: "http_500" };
+export const unreachable: DialOutcome = { kind: "unknown", code: "http_500" };
 export const placed: DialOutcome = { kind: "placed" };
 export const refused: DialOutcome = { kind: "account_refused", code: "http_401" };
 export const busy = (retryAfterSeconds?: number): DialOutcome => ({

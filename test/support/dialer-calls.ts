@@ -14,7 +14,7 @@ import {
   type Pausable,
   pauseKeyOf,
 } from "../../shared/policy/controls.ts";
-import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { routeOf } from "../../shared/dial-plan/routes.ts";
 import { accountNameOf, type Route } from "../../shared/calls/route.ts";
@@ -23,7 +23,7 @@ import { type CallsMessage, type Message, messageOf } from "../../shared/ports/c
 import { aCall, aRequestId } from "./calls.ts";
 import type { createDialerBench } from "./dialer.ts";
 import { rowIn } from "./rows.ts";
-import { removeStanding } from "./documents.ts";
+import { removeCurrent } from "./documents.ts";
 
 export type Bench = ReturnType<typeof createDialerBench>;
 
@@ -148,9 +148,9 @@ export const rowsIn = async (bench: Bench, state: CallState): Promise<CallRow[]>
 export async function put(bench: Bench, ...rows: CallRow[]): Promise<void> {
   const waiting = rows.filter(({ state }) => state === "WAITING");
   await ensureBacklogs(waiting, withPortLimits(bench.deps));
-  const { rows: standing } = await bench.rows.read(rows.map(({ id }) => id));
+  const { rows: current } = await bench.rows.read(rows.map(({ id }) => id));
   await bench.rows.write(
-    rows.map((next) => ({ next, seen: standing.get(next.id)?.version ?? null })),
+    rows.map((next) => ({ next, seen: current.get(next.id)?.version ?? null })),
   );
 }
 
@@ -186,14 +186,14 @@ export async function putDocument<K extends Kind>(
 export const pause = (bench: Bench, what: Pausable) =>
   putDocument(bench, pauseKeyOf(what), { of: what, at: bench.now(), by: "ops" });
 export const resume = (bench: Bench, what: Pausable) =>
-  removeStanding(bench.documents, pauseKeyOf(what));
+  removeCurrent(bench.documents, pauseKeyOf(what));
 export const cancel = (bench: Bench, what: Cancellable, more: Partial<CancellationOrder> = {}) =>
   putDocument(bench, cancellationKeyOf(what), {
     of: what,
     orders: [{ client: null, at: bench.now(), by: "ops", indexes: null, ...more }],
   });
 
-export const hashOf = (number: string) => traceOfNumber(number, hashKey).numberHash;
+export const hashOf = (number: string) => hashNumber(number, hashKey).numberHash;
 
 /** Puts a number onto the do-not-call list, which is made under a key. */
 export async function neverCall(bench: Bench, number: string, key = hashKey): Promise<void> {

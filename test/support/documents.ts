@@ -28,15 +28,15 @@ export const anew = (...documents: StoredDocument[]): DocumentChange[] =>
   documents.map((next) => ({ next, seen: null }));
 
 /** Removes documents as they stand now. */
-export async function removeStanding(
+export async function removeCurrent(
   documents: Documents,
   ...keys: readonly DocumentKey[]
 ): Promise<void> {
   const read = await documents.read(keys);
   await documents.remove(
     keys.flatMap(({ kind, key }) => {
-      const standing = read.get(kind, key);
-      return standing === undefined ? [] : [{ kind, key, seen: standing.version }];
+      const current = read.get(kind, key);
+      return current === undefined ? [] : [{ kind, key, seen: current.version }];
     }),
   );
 }

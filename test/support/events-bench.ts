@@ -17,16 +17,16 @@ export function createEventsBench(entry: object = {}, more: object = {}): Bench 
 }
 
 /** Tells what is due now, and what comes due within the next seconds. */
-export async function tellNow(bench: Bench): Promise<void> {
+export async function deliverNow(bench: Bench): Promise<void> {
   for (let n = 0; n < 3; n++) await bench.deliverEvents();
 }
 
 /** Lets minutes pass, with a sweep and a delivery of the events queue in each. */
-export async function tellFor(bench: Bench, minutes: number): Promise<void> {
+export async function deliverFor(bench: Bench, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) {
     bench.advance(minuteMs);
     await bench.sweep();
-    await tellNow(bench);
+    await deliverNow(bench);
   }
 }
 

@@ -32,7 +32,7 @@ if (route === undefined) throw new Error("the plan has no route");
 const startedAt = Date.now();
 const call = aCall({ acceptedAt: startedAt - hourMs + Number(seconds) * 1000 });
 const row = rowIn("DIALING", call, { at: startedAt, route });
-const read = { get: () => undefined, isOnHold: false };
+const read = { get: () => undefined, isSuspended: false };
 const log = () => undefined;
 const settings = { plan, schedule: createSchedule(plan, log), hashKey: "5f".repeat(32) };
 const clock = { now: Date.now, sleep: async () => undefined };
@@ -41,7 +41,7 @@ const deps = { settings, clock, log } as unknown as DialerDeps;
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nor of the delivery
 const delivery = { deps, documents: async () => read } as unknown as Delivery;
 const dial = { kind: "dial", call, row: undefined, route, dialAt: startedAt } as const;
-const look = createLastLook({ dial, row, claim: "claim" }, { read, startedAt }, delivery);
+const look = createLastLook({ dial, row, version: "claim" }, { read, startedAt }, delivery);
 const environment = { LIVEKIT_API_KEY: "key", LIVEKIT_API_SECRET: "secret" };
 const options = { environment, fetch: sendByNode, now: Date.now, print: log };
 const { ring } = look;

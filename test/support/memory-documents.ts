@@ -1,4 +1,4 @@
-import { grantPermits, momentsOf } from "../../shared/telephony/rate.ts";
+import { grantPermits, permitTimesOf } from "../../shared/telephony/rate.ts";
 import type { Documents, DocumentKey, StoredDocument } from "../../shared/ports/documents.ts";
 import { parseValue } from "../../shared/ports/document-kinds.ts";
 import {
@@ -19,7 +19,7 @@ export function createMemoryDocuments(
   stored: Map<string, StoredText> = new Map(),
 ): Documents {
   const nameOf = ({ kind, key }: DocumentKey) => `${kind} ${key}`;
-  const standing = (key: DocumentKey): StoredText | undefined => {
+  const current = (key: DocumentKey): StoredText | undefined => {
     const found = stored.get(nameOf(key));
     return found === undefined || (found.expiresAt ?? Infinity) <= now() ? undefined : found;
   };
@@ -31,11 +31,11 @@ export function createMemoryDocuments(
 
   return {
     async read(keys) {
-      return documentsRead(keys.flatMap((key) => standing(key) ?? []));
+      return documentsRead(keys.flatMap((key) => current(key) ?? []));
     },
     async write(changes) {
       return changes.map(({ next, seen }) => {
-        const version = standing(next)?.version ?? null;
+        const version = current(next)?.version ?? null;
         if (version === next.version) return true;
         if (version !== seen) return false;
         put(next);
@@ -43,7 +43,7 @@ export function createMemoryDocuments(
       });
     },
     async add(document, counters, expiresAt) {
-      const found = standing(document);
+      const found = current(document);
       const sums = new Map<string, number>(
         Object.entries(
           found === undefined ? {} : parseValue(document.kind, JSON.parse(found.json)),
@@ -58,7 +58,7 @@ export function createMemoryDocuments(
     },
     async list(kind, { after, limit, descending = false }) {
       const found = [...stored.values()]
-        .filter((one) => one.kind === kind && standing(one) !== undefined)
+        .filter((one) => one.kind === kind && current(one) !== undefined)
         .filter(({ key }) => after === undefined || (descending ? key < after : key > after))
         .toSorted((a, b) => (a.key < b.key === descending ? 1 : -1))
         .slice(0, limit);
@@ -76,17 +76,17 @@ export function createMemoryDocuments(
       }
     },
     async takePermits(document, pace, count, window) {
-      const found = standing(document);
+      const found = current(document);
       const before = found && parseValue(document.kind, JSON.parse(found.json)).arrivalUs;
       const { granted, baseUs, arrivalUs } = grantPermits(before, pace, count, window);
       if (granted > 0) {
         put({ ...document, value: { arrivalUs }, expiresAt: paceExpiresAt(window.notAfter) });
       }
-      return momentsOf(baseUs, granted, pace, window.notBefore);
+      return permitTimesOf(baseUs, granted, pace, window.notBefore);
     },
     async purge() {
       for (const one of stored.values()) {
-        if (standing(one) === undefined) stored.delete(nameOf(one));
+        if (current(one) === undefined) stored.delete(nameOf(one));
       }
     },
   };

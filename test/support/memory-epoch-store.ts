@@ -1,15 +1,15 @@
 import type { EpochStore } from "../../shared/policy/restore.ts";
 
 /** Creates an epoch store in this process's memory, for tests. */
-export function createMemoryEpochStore(): EpochStore & { standing(): number } {
-  let standing = 0;
+export function createMemoryEpochStore(): EpochStore & { current(): number } {
+  let current = 0;
   return {
-    standing: () => standing,
+    current: () => current,
     async read() {
-      return standing;
+      return current;
     },
     async write(epoch) {
-      standing = Math.max(standing, epoch);
+      current = Math.max(current, epoch);
     },
   };
 }

@@ -5,13 +5,13 @@ import {
   parseRow,
   storedRow,
 } from "../../shared/calls/call-row.ts";
-import { isUntold, untoldKeptMs } from "../../shared/events/outbox-rows.ts";
+import { isPending, pendingKeptMs } from "../../shared/events/outbox-rows.ts";
 import { states } from "../../shared/calls/states.ts";
 import { firstCallIdAt, requestIdOf } from "../../shared/calls/ids.ts";
 import {
   type CallLedger,
-  comparePlaces,
-  type DuePlace,
+  comparePositions,
+  type DuePosition,
   type ListOf,
 } from "../../shared/ports/ledger.ts";
 
@@ -40,8 +40,10 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
     return backlog === null || dueAt === null ? undefined : { list: backlog, dueAt };
   });
   const events = createIndex(stored, (one) => {
-    const { tellTo = null, tellAt = null } = searched(one) ?? {};
-    return tellTo === null || tellAt === null ? undefined : { list: tellTo, dueAt: tellAt };
+    const { deliverTo = null, deliverAt = null } = searched(one) ?? {};
+    return deliverTo === null || deliverAt === null
+      ? undefined
+      : { list: deliverTo, dueAt: deliverAt };
   });
   const rows = () => [...stored.values()].flatMap((one) => searched(one) ?? []);
 
@@ -81,9 +83,9 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
     async write(changes) {
       return changes.map(({ next, seen }) => {
         const { id, version } = next;
-        const standing = stored.get(id)?.version ?? null;
-        if (standing === version) return true;
-        if (standing !== seen) return false;
+        const current = stored.get(id)?.version ?? null;
+        if (current === version) return true;
+        if (current !== seen) return false;
         stored.set(id, { id, version, json: JSON.stringify(storedRow(next)) });
         return true;
       });
@@ -108,7 +110,7 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
           ({ id, acceptedAt }) => id > after && id < firstCallIdAt(before) && acceptedAt < before,
         )
         .filter(({ state }) => states[state].purge !== "never")
-        .filter((row) => !isUntold(row) || row.acceptedAt < before - untoldKeptMs)
+        .filter((row) => !isPending(row) || row.acceptedAt < before - pendingKeptMs)
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
         .slice(0, limit)
         .map(({ id, state }) => ({ id, state }));
@@ -130,7 +132,7 @@ function isOf(row: CallRow, of: ListOf): boolean {
 interface Index {
   lists(): string[];
   /** Returns the first `limit` positions of a list behind `after` with a time up to `until`, in order. */
-  after(list: string, after: DuePlace | undefined, until: number, limit: number): DuePlace[];
+  after(list: string, after: DuePosition | undefined, until: number, limit: number): DuePosition[];
 }
 
 /** Creates an index that follows every change of the contents, whoever makes it. */
@@ -139,26 +141,26 @@ function createIndex(
   positionOf: (one: Stored) => { list: string; dueAt: number } | undefined,
 ): Index {
   /** Where each row stands. Sorted positions that differ from it are left over from before. */
-  const standing = new Map<string, { list: string; dueAt: number }>();
-  const lists = new Map<string, { sorted: DuePlace[]; added: DuePlace[]; count: number }>();
-  const isStanding = (list: string, { id, dueAt }: DuePlace) => {
-    const at = standing.get(id);
+  const current = new Map<string, { list: string; dueAt: number }>();
+  const lists = new Map<string, { sorted: DuePosition[]; added: DuePosition[]; count: number }>();
+  const isCurrent = (list: string, { id, dueAt }: DuePosition) => {
+    const at = current.get(id);
     return at?.list === list && at.dueAt === dueAt;
   };
   const leave = (id: string) => {
-    const at = standing.get(id);
+    const at = current.get(id);
     if (at === undefined) return;
-    standing.delete(id);
+    current.delete(id);
     const list = lists.get(at.list);
     if (list !== undefined && --list.count === 0) lists.delete(at.list);
   };
   const follow = (id: string, one: Stored | undefined) => {
     const at = one && positionOf(one);
-    const before = standing.get(id);
+    const before = current.get(id);
     if (before !== undefined && before.list === at?.list && before.dueAt === at.dueAt) return;
     leave(id);
     if (at === undefined) return;
-    standing.set(id, at);
+    current.set(id, at);
     const list = lists.get(at.list) ?? { sorted: [], added: [], count: 0 };
     lists.set(at.list, list);
     list.added.push({ id, dueAt: at.dueAt });
@@ -188,15 +190,15 @@ function createIndex(
       if (list.added.length > 0 || list.sorted.length > list.count * 2 + 100) {
         const seen = new Set<string>();
         list.sorted = [...list.sorted, ...list.added]
-          .filter((one) => isStanding(name, one) && !seen.has(one.id) && seen.add(one.id))
-          .toSorted(comparePlaces);
+          .filter((one) => isCurrent(name, one) && !seen.has(one.id) && seen.add(one.id))
+          .toSorted(comparePositions);
         list.added = [];
       }
-      const found: DuePlace[] = [];
+      const found: DuePosition[] = [];
       for (let at = countUpTo(list.sorted, after); at < list.sorted.length; at++) {
         const one = list.sorted[at];
         if (one === undefined || one.dueAt > until || found.length >= limit) break;
-        if (isStanding(name, one)) found.push({ dueAt: one.dueAt, id: one.id });
+        if (isCurrent(name, one)) found.push({ dueAt: one.dueAt, id: one.id });
       }
       return found;
     },
@@ -204,13 +206,13 @@ function createIndex(
 }
 
 /** Returns the number of sorted positions up to and including `after`. */
-function countUpTo(sorted: readonly DuePlace[], after: DuePlace | undefined): number {
+function countUpTo(sorted: readonly DuePosition[], after: DuePosition | undefined): number {
   if (after === undefined) return 0;
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >> 1;
     const one = sorted[middle];
-    if (one !== undefined && comparePlaces(one, after) <= 0) low = middle + 1;
+    if (one !== undefined && comparePositions(one, after) <= 0) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -81,7 +81,7 @@ const breaker = {
   openedAt: now - minuteMs,
   probeAt: now + minuteMs,
   intervalMs: minuteMs,
-  cause: "silence" as const,
+  cause: "unreachable" as const,
   room: 0,
   blamed: [],
 };

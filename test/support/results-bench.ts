@@ -40,7 +40,7 @@ export async function place(bench: Bench, count: number): Promise<Call[]> {
 }
 
 /** Moves time on, then has the sweep ask. */
-export async function askAfter(bench: Bench, minutes: number): Promise<void> {
+export async function pollAfter(bench: Bench, minutes: number): Promise<void> {
   bench.advance(minutes * minuteMs);
   await bench.sweep();
   await bench.deliverEvents();

@@ -1,10 +1,15 @@
 import type { Call } from "../../shared/calls/call-request.ts";
 import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
 import type { CallState } from "../../shared/calls/states.ts";
-import { acted, claimed, decided, settled } from "../../shared/calls/transitions.ts";
+import {
+  applyAction,
+  claimed,
+  applyDecision,
+  applySettlement,
+} from "../../shared/calls/transitions.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
-import { traceOfNumber } from "../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { Route } from "../../shared/calls/route.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
@@ -23,17 +28,17 @@ export function rowIn(
   }: { at?: number; reason?: string; dueAt?: number; route?: Route } = {},
 ): CallRow {
   const { dueAt = at + 60_000 } = more;
-  const known = { call, ...traceOfNumber(call.request.phone_number, apiEnvironment.HASH_KEY) };
+  const known = { call, ...hashNumber(call.request.phone_number, apiEnvironment.HASH_KEY) };
   const write = () => ({ version: randomVersion(), at });
   const made = (row: CallRow | undefined): CallRow => {
     if (row === undefined) throw new Error(`no call comes into ${state} so`);
     return row;
   };
   if (state === "WAITING") {
-    return made(decided(undefined, known, { state, reason, dueAt }, write()));
+    return made(applyDecision(undefined, known, { state, reason, dueAt }, write()));
   }
   if (state === "EXPIRED" || state === "CANCELLED") {
-    return made(decided(undefined, known, { state, reason }, write()));
+    return made(applyDecision(undefined, known, { state, reason }, write()));
   }
   const claim = made(claimed(undefined, known, { route, timeoutSeconds: 30 }, write()));
   if (state === "DIALING") return claim;
@@ -46,10 +51,10 @@ export function rowIn(
     dueAt,
     at,
   };
-  const row = made(settled(claim, settlement, randomVersion()));
+  const row = made(applySettlement(claim, settlement, randomVersion()));
   if (!isRedialed) return row;
   const redialedAs = call.id.replace(/\d{5}$/, "99999");
-  return made(acted(row, { to: "REDIALED", redialedAs }, "operator", write()));
+  return made(applyAction(row, { to: "REDIALED", redialedAs }, "operator", write()));
 }
 
 /** Writes new rows, and the documents of the backlogs in which some of them wait. */

@@ -11,7 +11,7 @@ const auditSchema = z.strictObject({
     z.strictObject({
       at: time,
       by: z.string(),
-      act: z.string(),
+      action: z.string(),
       target: z.string(),
       count: z.nullable(z.int()),
     }),
@@ -38,10 +38,10 @@ const listAudit = declareRoute({
       limit: query.limit,
       descending: true,
     });
-    const entries = found.map(({ value: { at, by, act, target, count = null } }) => ({
+    const entries = found.map(({ value: { at, by, action, target, count = null } }) => ({
       at: timeOf(at),
       by,
-      act,
+      action,
       target,
       count,
     }));
@@ -61,7 +61,7 @@ export const auditRoutes = [listAudit];
 export async function record(
   c: Context<ApiEnv>,
   deps: RouteDeps,
-  act: string,
+  action: string,
   target: string,
   count?: number,
 ): Promise<void> {
@@ -75,7 +75,7 @@ export async function record(
     kind: "audit" as const,
     key: `${String(at).padStart(15, "0")}#${id}`,
     version: id,
-    value: { at, by, act, target, ...counted },
+    value: { at, by, action, target, ...counted },
     expiresAt: at + deps.retentionMs,
   };
   const [isWritten] = await documents.write([{ next, seen: null }]);
@@ -83,7 +83,7 @@ export async function record(
   log("info", "audit.recorded", {
     request_id: c.get("requestId"),
     token_id: by,
-    reason: act,
+    reason: action,
     ...counted,
   });
 }

@@ -3,7 +3,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { batchCallsMax } from "../../../shared/calls/call-request.ts";
 import { callIdOf, callsIn } from "../../../shared/calls/ids.ts";
 import { indexSetOf } from "../../../shared/calls/index-set.ts";
-import { acted } from "../../../shared/calls/transitions.ts";
+import { applyAction } from "../../../shared/calls/transitions.ts";
 import type { CancellationOrder } from "../../../shared/ports/document-kinds.ts";
 import {
   type Cancellable,
@@ -16,7 +16,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { callIdsOf, rowsOf } from "./request-rows.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
-import { countActs } from "./change-call.ts";
+import { countActions } from "./change-call.ts";
 import { nextCursor } from "../http/fields.ts";
 
 /** Rows of one page, and maximum pages of one answer. */
@@ -66,8 +66,8 @@ export async function giveOrder(
   const { after } = await changeDocument(
     {
       name: cancellationKeyOf(what),
-      change(standing) {
-        const { orders = [] } = standing ?? {};
+      change(current) {
+        const { orders = [] } = current ?? {};
         const earlier = orderIn(orders, scope);
         const order = {
           client,
@@ -85,7 +85,7 @@ export async function giveOrder(
 }
 
 /** Resolves to the order that an earlier request has given; undefined if there is none. */
-export async function standingOrder(
+export async function currentControl(
   { documents }: Pick<RouteDeps, "documents">,
   what: Cancellable,
   scope: OrderScope,
@@ -168,19 +168,19 @@ export async function cancelRows(
   const { ledger, clock, random } = deps;
   const at = clock.now();
   const by = c.get("caller").tokenId;
-  const act =
+  const action =
     given.order.client === null
       ? ({ to: "CANCELLED" } as const)
       : ({ to: "CANCELLED", reason: "client" } as const);
   const changes = rows.flatMap((row) => {
     if (row.state !== "WAITING" || !isCovered(row, given)) return [];
-    const next = acted(row, act, by, { version: random.version(), at });
+    const next = applyAction(row, action, by, { version: random.version(), at });
     return next === undefined ? [] : [{ next, seen: row.version }];
   });
   if (changes.length === 0) return 0;
   // A row that another write has changed is left alone: if it waits again, the order cancels it when it is due.
   const done = await ledger.write(changes);
   const written = changes.flatMap(({ next }, index) => (done[index] === true ? [next] : []));
-  await countActs(written, deps);
+  await countActions(written, deps);
   return written.length;
 }

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallAction, statesWhere } from "../../../shared/calls/states.ts";
-import { acted, type OperatorAct } from "../../../shared/calls/transitions.ts";
+import { applyAction, type OperatorAction } from "../../../shared/calls/transitions.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";
 import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
@@ -13,21 +13,21 @@ import { record } from "./audit-log.ts";
  * Writes an operator's decision over the row as it was read. Returns the row that stands thereafter: if another write
  * came first, the row of that write.
  */
-export async function act(
+export async function changeCall(
   c: Context<ApiEnv>,
   deps: RouteDeps,
   row: CallRow,
-  decision: OperatorAct,
+  decision: OperatorAction,
   name: string,
 ): Promise<CallRow> {
   const { clock, random } = deps;
   const write = { version: random.version(), at: clock.now() };
-  const next = acted(row, decision, c.get("caller").tokenId, write);
+  const next = applyAction(row, decision, c.get("caller").tokenId, write);
   if (next === undefined) return row;
   await record(c, deps, name, row.id);
   const { ledger } = deps;
   if (await isWritten({ next, seen: row.version }, ledger)) {
-    await countActs([next], deps);
+    await countActions([next], deps);
     return next;
   }
   return (await ledger.read([row.id])).rows.get(row.id) ?? row;
@@ -40,19 +40,22 @@ async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
     const [done] = await ledger.write([change]);
     return done === true;
   } catch (error) {
-    const standing = (await ledger.read([id])).rows.get(id);
-    if (standing?.version === version) return true;
+    const current = (await ledger.read([id])).rows.get(id);
+    if (current?.version === version) return true;
     throw error;
   }
 }
 
 /** Adds written rows to the counts by hour. A failure leaves the counts too low, and has no other effect. */
-export async function countActs(rows: readonly CallRow[], deps: RouteDeps): Promise<void> {
+export async function countActions(rows: readonly CallRow[], deps: RouteDeps): Promise<void> {
   const reached = rows.map(({ state }) => state);
   try {
     await addCounts(deps.documents, reached, deps.clock.now(), deps.retentionMs);
   } catch (error) {
-    deps.log("warning", "counts.lost", { count: reached.length, error: causeForLog(error) });
+    deps.log("warning", "counts.update_failed", {
+      count: reached.length,
+      error: causeForLog(error),
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { isOver } from "../../../shared/calls/states.ts";
+import { isFinished } from "../../../shared/calls/states.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
 import type { Progress, RequestProgress } from "../http/context.ts";
@@ -25,8 +25,8 @@ export function createRequestProgress({
   return {
     of(requestId, total) {
       const now = clock.now();
-      const standing = remembered.get(requestId);
-      if (standing !== undefined && now < standing.until) return shared(standing.progress);
+      const current = remembered.get(requestId);
+      if (current !== undefined && now < current.until) return shared(current.progress);
       const progress = progressIn(rowsOf(callIdsOf(requestId, 0, total), ledger), total, now);
       const entry = { until: now + total * rememberedMsPerCall, progress };
       remembered.delete(requestId); // Map.set alone would leave it at its place
@@ -68,7 +68,7 @@ export async function progressIn(
     byState[row.state] = (byState[row.state] ?? 0) + 1;
     const status = row.result?.status;
     if (status !== undefined) byResult[status] = (byResult[status] ?? 0) + 1;
-    if (isOver(row, now)) ended += 1;
+    if (isFinished(row, now)) ended += 1;
   }
   return { counts: { by_state: byState, by_result: byResult }, finished: ended === total };
 }

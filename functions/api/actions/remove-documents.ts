@@ -12,8 +12,8 @@ export async function removeDocuments(
 ): Promise<boolean> {
   const read = await documents.read(keys);
   const removals = keys.flatMap(({ kind, key }) => {
-    const standing = read.get(kind, key);
-    return standing === undefined ? [] : [{ kind, key, seen: standing.version }];
+    const current = read.get(kind, key);
+    return current === undefined ? [] : [{ kind, key, seen: current.version }];
   });
   if (removals.length === 0) return true;
   await documents.remove(removals);

@@ -1,4 +1,4 @@
-import { tellingLedger } from "../../../shared/events/outbox-ledger.ts";
+import { outboxLedger } from "../../../shared/events/outbox-ledger.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import type { ApiDeps, RouteDeps } from "../http/context.ts";
 import { createRequestProgress } from "./count-request.ts";
@@ -11,7 +11,7 @@ export function routeDepsOf(deps: ApiDeps): RouteDeps {
   const retentionMs = Math.ceil(plan.retentionDays * dayMs);
   const random = { version: () => randomVersion(randomId()) };
   const telling = { plan, documents, eventsQueue, clock, random, log };
-  const ledger = tellingLedger(deps.ledger, telling);
+  const ledger = outboxLedger(deps.ledger, telling);
   const progress = createRequestProgress(deps);
   return { ...deps, ledger, plan, hashKey, retentionMs, random, progress };
 }

@@ -66,19 +66,19 @@ async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps, judge: Judge): Pr
     return problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } });
   }
   const fields = fieldsOf(c);
-  const again = (why: string) =>
+  const retry = (why: string) =>
     problem(c, 503, `${why} Send it again.`, { headers: { "retry-after": "30" } });
   const message = await messageOf(c, deps, judge);
   if (message instanceof Response) return message;
   if (message === "slow") {
     log("warning", "callback.slow", fields);
-    return again("The body did not come in time.");
+    return retry("The body did not come in time.");
   }
   try {
     await eventsQueue.send(message);
   } catch (error) {
     log("alarm", "queue.unreachable", { ...fields, error: errorForLog(error) });
-    return again("The queue did not take the callback.");
+    return retry("The queue did not take the callback.");
   }
   log("info", "callback.taken", fields);
   return c.body(null, 204);

@@ -53,10 +53,10 @@ export async function originOf(
   }
   const key = keyOf(posted.caller.client, header);
   const fingerprint = fingerprintOf(path, posted.bytes, deps.settings.hashKey);
-  let standing: KeyValue | undefined;
+  let current: KeyValue | undefined;
   try {
     const { documents } = deps;
-    standing =
+    current =
       refusals.length > 0
         ? await readKey(documents, key)
         : await bindKey(documents, {
@@ -72,12 +72,12 @@ export async function originOf(
     const detail = "The ledger cannot be reached. Nothing was accepted: send the request again.";
     return problem(c, 503, detail, { headers: { "retry-after": "5" } });
   }
-  if (standing === undefined) return unprocessable(c, refusals);
-  if (standing.fingerprint !== fingerprint) {
+  if (current === undefined) return unprocessable(c, refusals);
+  if (current.fingerprint !== fingerprint) {
     const detail = "was used for another request in the last 24 hours";
     return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
-  const { requestId, acceptedAt } = standing;
+  const { requestId, acceptedAt } = current;
   return { requestId, acceptedAt, isReplay: requestId !== own.requestId };
 }
 
@@ -115,7 +115,7 @@ async function bindKey(documents: Documents, next: KeyDocument): Promise<KeyValu
   } catch (error) {
     failure = error;
   }
-  const standing = await readKey(documents, next.key);
-  if (standing === undefined) throw failure;
-  return standing;
+  const current = await readKey(documents, next.key);
+  if (current === undefined) throw failure;
+  return current;
 }

@@ -1,8 +1,8 @@
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { servedAt } from "../../../shared/policy/dispatcher.ts";
-import { comparePlaces } from "../../../shared/ports/ledger.ts";
+import { comparePositions } from "../../../shared/ports/ledger.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
-import type { Bearing } from "../../../shared/policy/decide.ts";
+import type { DecisionInputs } from "../../../shared/policy/decide.ts";
 import { momentOf, type Pace } from "../../../shared/telephony/rate.ts";
 import { copyOfServed, createTurns } from "../../../shared/policy/turns.ts";
 import type { Queued } from "./queued.ts";
@@ -15,7 +15,7 @@ export interface AccountQueue {
   /** Removes the call that is served at `nextAt()`, and uses its turn and its permit. */
   take(): Queued | undefined;
   /** Gives turn and permit of the call that was taken last back: a dispatcher hands out no call that is closed. */
-  giveBack(): void;
+  release(): void;
 }
 
 const unpaced: Pace = { intervalUs: 0, burst: 1 };
@@ -29,7 +29,7 @@ const unpaced: Pace = { intervalUs: 0, burst: 1 };
 export function createAccountQueue(
   account: string,
   items: readonly Queued[],
-  { plan, documents }: Bearing,
+  { plan, documents }: DecisionInputs,
   from: number,
 ): AccountQueue {
   const pace = (items[0] && accountOf(items[0].route, plan).pace) ?? unpaced;
@@ -38,7 +38,7 @@ export function createAccountQueue(
   const turns = createTurns<Queued>(turn);
   const atOnce = items.filter(({ isAtOnce }) => isAtOnce);
   /** The calls that are not due yet, behind those that were taken out. */
-  const later = items.filter(({ isAtOnce }) => !isAtOnce).toSorted(comparePlaces);
+  const later = items.filter(({ isAtOnce }) => !isAtOnce).toSorted(comparePositions);
   let taken = 0;
   /** Number of calls that are due. */
   let due = atOnce.length;
@@ -70,7 +70,7 @@ export function createAccountQueue(
       if (next !== undefined) due -= 1;
       return next;
     },
-    giveBack() {
+    release() {
       served.arrivalUs = before.arrivalUs;
       Object.assign(turn, before.turn);
     },
@@ -83,7 +83,7 @@ function positionIn(list: readonly Queued[], from: number, item: Queued): number
   while (low < high) {
     const middle = (low + high) >> 1;
     const other = list[middle];
-    if (other !== undefined && comparePlaces(other, item) <= 0) low = middle + 1;
+    if (other !== undefined && comparePositions(other, item) <= 0) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -6,11 +6,11 @@ import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import { type BacklogOf, openBreakers } from "../../../shared/policy/breakers.ts";
 import type { DocumentsRead } from "../../../shared/ports/documents.ts";
 import { isOnDoNotCallList, isPaused } from "../../../shared/policy/controls.ts";
-import { isHeld } from "../../../shared/policy/restore.ts";
+import { isLedgerSuspended } from "../../../shared/policy/restore.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
 import {
-  type Bearing,
+  type DecisionInputs,
   decideByClock,
   decideWaiting,
   endOf,
@@ -18,7 +18,7 @@ import {
 import { planErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
-import type { BearingRead, PlanWithSchedule } from "./read-bearing.ts";
+import type { ControlsRead, PlanWithSchedule } from "./read-bearing.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
 import { delay, endAs, notForecast, ruleIn, runQueues } from "./run-queues.ts";
 
@@ -48,7 +48,7 @@ export interface ForecastedCalls {
 }
 
 /** Returns why calls of an agent along a route wait until somebody acts; undefined if nothing holds them. */
-type HeldBy = (of: BacklogOf, route: Route) => string | undefined;
+type BlockedBy = (of: BacklogOf, route: Route) => string | undefined;
 
 /**
  * Returns what would become of calls under a plan: by the checks of acceptance first, then by the decisions of the
@@ -59,17 +59,17 @@ type HeldBy = (of: BacklogOf, route: Route) => string | undefined;
 export function forecastCalls(
   posted: Posted,
   { plan, schedule }: PlanWithSchedule,
-  read: BearingRead,
+  read: ControlsRead,
   { hashKey, now }: { hashKey: string; now: number },
 ): ForecastedCalls {
   const { documents, hashes } = read;
   const hashOf = (number: string) => hashes.get(number);
   const of = { plan, schedule, hashKey, documents, hashOf, now, ahead: new Map() };
-  const known: Bearing = { ...of, requestsAtOnce: Infinity };
+  const known: DecisionInputs = { ...of, requestsAtOnce: Infinity };
   const at: AtPosting = {
     ...known,
     now: posted.at,
-    heldBy: holdsIn(documents),
+    blockedBy: holdsIn(documents),
     wayOf: waysIn(plan),
     agents: read.agents,
   };
@@ -87,7 +87,7 @@ export function forecastCalls(
 }
 
 /** Marks the calls that the delivery of their own message dials, as dialers decide it. */
-function goAtOnce(fresh: readonly Queued[], known: Bearing): void {
+function goAtOnce(fresh: readonly Queued[], known: DecisionInputs): void {
   const ahead = new Map<string, number>();
   for (const item of fresh) {
     if (item.dueAt > known.now) continue;
@@ -98,8 +98,8 @@ function goAtOnce(fresh: readonly Queued[], known: Bearing): void {
 }
 
 /** Everything known about calls when they are posted. */
-interface AtPosting extends Bearing {
-  heldBy: HeldBy;
+interface AtPosting extends DecisionInputs {
+  blockedBy: BlockedBy;
   wayOf: ReturnType<typeof waysIn>;
   /** Agents whose pauses and breakers were read. */
   agents: ReadonlySet<string>;
@@ -110,8 +110,8 @@ function isQueued(one: Queued | Forecasted): one is Queued {
 }
 
 /** Returns a function that says what holds the calls of a client and an agent, which it looks for once. */
-function holdsIn(documents: DocumentsRead): HeldBy {
-  const isRestored = isHeld(documents, 0);
+function holdsIn(documents: DocumentsRead): BlockedBy {
+  const isRestored = isLedgerSuspended(documents, 0);
   const known = new Map<string, string | undefined>();
   const look = (of: BacklogOf, route: Route) => {
     if (isPaused(of.agentId, route, documents)) return "paused";
@@ -177,18 +177,18 @@ function freshCall(
   { route, account, backlog }: Way & { backlog: string },
   known: AtPosting,
 ): Queued | Forecasted {
-  const { now, documents, hashKey, hashOf, agents, heldBy } = known;
+  const { now, documents, hashKey, hashOf, agents, blockedBy } = known;
   const { phone_number, agent_id: agentId } = call.request;
   const hash = hashOf(phone_number);
   const isUnread = hash === undefined || !agents.has(agentId);
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
   if (hash !== undefined && isOnDoNotCallList(hash, documents, hashKey)) {
-    return ended({ kind: "never", reason: "do_not_call" });
+    return ended({ kind: "rejected", reason: "do_not_call" });
   }
   const closed = decideByClock(call, route, now, known);
   if (closed !== undefined && closed.state !== "WAITING") return ended(endAs(closed, none));
-  const because = heldBy({ client: call.client, agentId }, route);
-  if (because !== undefined) return ended({ kind: "held", reason: because });
+  const because = blockedBy({ client: call.client, agentId }, route);
+  if (because !== undefined) return ended({ kind: "blocked", reason: because });
   const queued: Queued = {
     // Written out, as spreading ten thousand calls takes longer than all else here.
     id: call.id,
@@ -226,9 +226,10 @@ function waitingCall(
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
   const over = endOf(call, known.now, known);
   if (over !== undefined && over.state !== "WAITING") return ended(endAs(over, none));
-  if (route === undefined || account === null) return ended({ kind: "held", reason: "route_gone" });
-  const because = known.heldBy({ client: call.client, agentId }, route);
-  if (because !== undefined) return ended({ kind: "held", reason: because });
+  if (route === undefined || account === null)
+    return ended({ kind: "blocked", reason: "route_gone" });
+  const because = known.blockedBy({ client: call.client, agentId }, route);
+  if (because !== undefined) return ended({ kind: "blocked", reason: because });
   const of = { index, route, account, backlog, dueAt, reason, hasNumber, isAtOnce: false };
   return { ...call, ...of, decidedAt: undefined, isUnread, delays: none, end: undefined };
 }

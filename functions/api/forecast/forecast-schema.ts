@@ -10,12 +10,12 @@ export const numbersReadMax = 1_000;
 export const reasonsMax = 100;
 
 /** The possible ends of a posted call in a forecast: it has exactly one of them. */
-const outcomes = ["refused", "never", "expire", "held", "wait", "at_once"] as const;
+const outcomes = ["refused", "rejected", "expire", "blocked", "wait", "now"] as const;
 const outcomeSchema = z
   .enum(outcomes)
   .check(
     z.describe(
-      "`refused`: answered 422; `never`: accepted, and ends undialed, as on the do-not-call list; `expire`: no place within its lifetime; `held`: waits for an operator or a provider, at a time that nobody can tell; `wait`: dialed later; `at_once`: dialed within seconds of its acceptance",
+      "`refused`: answered 422; `rejected`: accepted, and never dialed, as on the do-not-call list; `expire`: no permit within its lifetime; `blocked`: waits for an operator or a provider, at a time that nobody can tell; `wait`: dialed later; `now`: dialed within seconds of its acceptance",
     ),
   );
 export type Outcome = z.infer<typeof outcomeSchema>;
@@ -42,7 +42,9 @@ export const forecastRequestSchema = z.strictObject({
     ),
   items: z
     .optional(z.enum(["problems", "all"]))
-    .check(z.describe("`all` calls one by one, or those that are refused, never, expire or held")),
+    .check(
+      z.describe("`all` calls one by one, or those that are refused, rejected, expired or blocked"),
+    ),
 });
 
 const accountSchema = z.strictObject({
@@ -60,8 +62,8 @@ const accountSchema = z.strictObject({
     .strictObject({
       calls: z.int().check(z.describe("How many calls wait in its backlogs already")),
       last_at: z.nullable(time).check(z.describe("When the last of them is dialed")),
-      expire: z.int().check(z.describe("How many of them find no place within their lifetime")),
-      held: z.int().check(z.describe("How many of them wait for an operator or a provider")),
+      expire: z.int().check(z.describe("How many of them get no permit within their lifetime")),
+      blocked: z.int().check(z.describe("How many of them wait for an operator or a provider")),
       is_whole: z.boolean().check(z.describe("False where more wait than are read")),
     })
     .check(z.describe("The calls that wait today; they share the account with those asked about")),
@@ -73,11 +75,13 @@ const ruleSchema = z.strictObject({
   rule: z
     .string()
     .check(
-      z.describe("Its place in the plan, such as `countries.CA`; the account, where it is a pace"),
+      z.describe(
+        "The path of its entry in the plan, such as `countries.CA`; the account, where it is a pace",
+      ),
     ),
   calls: z.int().check(z.describe("How many calls it delays")),
   seconds: z.int().check(z.describe("How long it delays them, added up")),
-  seconds_most: z.int().check(z.describe("How long it delays one of them at most")),
+  seconds_max: z.int().check(z.describe("How long it delays one of them at most")),
 });
 export type RuleForecast = z.infer<typeof ruleSchema>;
 
@@ -85,11 +89,11 @@ const summaryFields = {
   counts: z
     .strictObject({
       refused: z.int(),
-      never: z.int(),
+      rejected: z.int(),
       expire: z.int(),
-      held: z.int(),
+      blocked: z.int(),
       wait: z.int(),
-      at_once: z.int(),
+      now: z.int(),
     })
     .check(z.describe("Calls by outcome; they add up to all calls")),
   first_at: z.nullable(time).check(z.describe("When the first of the calls is dialed")),
@@ -98,7 +102,7 @@ const summaryFields = {
     .array(z.strictObject({ outcome: outcomeSchema, reason: z.string(), calls: z.int() }))
     .check(
       z.describe(
-        "Why calls are refused, never, expire or are held: a reason of a row, or a field and its error; the most frequent first",
+        "Why calls are refused, rejected, expire or are blocked: a reason of a row, or a field and its error; the most frequent first",
       ),
     ),
   accounts: z.array(accountSchema),
@@ -120,13 +124,13 @@ const summaryFields = {
 };
 
 const itemSchema = z.strictObject({
-  index: z.int().check(z.describe("The call's place in `calls`, from 0")),
+  index: z.int().check(z.describe("The call's index in `calls`, from 0")),
   outcome: outcomeSchema,
   at: z.optional(time).check(z.describe("When it is dialed")),
   account: z.optional(z.string()),
   reason: z
     .optional(z.string())
-    .check(z.describe("Why it is never dialed, expires, is held, or waits")),
+    .check(z.describe("Why it is rejected, expires, is blocked, or waits")),
   errors: z
     .optional(z.array(z.strictObject({ pointer: z.string(), detail: z.string() })))
     .check(z.describe("As in the 422 of `POST /v1/calls/batch`; 10,000 in the whole answer")),

@@ -36,7 +36,7 @@ export interface Delay {
 /** The end of a queued call. */
 export type End =
   | { kind: "dialed"; at: number }
-  | { kind: "never" | "expire" | "held"; reason: string };
+  | { kind: "rejected" | "expire" | "blocked"; reason: string };
 
 /** A queued call that has its end. */
 export type Ended = Queued & { end: End };

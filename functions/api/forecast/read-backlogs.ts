@@ -2,7 +2,7 @@ import { type Call } from "../../../shared/calls/call-request.ts";
 import { callOf } from "../../../shared/calls/call-row.ts";
 import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
-import type { CallLedger, DuePlace } from "../../../shared/ports/ledger.ts";
+import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import { endOfTime } from "../http/fields.ts";
 
 /** Maximum rows whose places are read, and rows that are read whole. */
@@ -31,7 +31,7 @@ export interface WaitingCall {
 /** The calls of a backlog that wait. */
 interface BacklogRead {
   backlog: Backlog;
-  places: DuePlace[];
+  positions: DuePosition[];
   /** True if all places were read. */
   isWhole: boolean;
 }
@@ -58,10 +58,12 @@ export async function readBacklogs(
     backlogs.filter(({ value }) => isWanted(value.agentId)),
     ledger,
   );
-  const total = reads.reduce((sum, { places }) => sum + places.length, 0);
+  const total = reads.reduce((sum, { positions }) => sum + positions.length, 0);
   // Each backlog has one request read at least.
   const step = Math.ceil(total / Math.max(1, rowsMax - reads.length));
-  const samples = reads.flatMap(({ places }) => places.filter((_, index) => index % step === 0));
+  const samples = reads.flatMap(({ positions }) =>
+    positions.filter((_, index) => index % step === 0),
+  );
   const rows = await readCalls(samples, ledger);
   return {
     waiting: reads.flatMap((read) => waitingIn(read, rows)),
@@ -90,7 +92,11 @@ async function readPlaces(
   backlogs: readonly Backlog[],
   ledger: CallLedger,
 ): Promise<BacklogRead[]> {
-  const reads = backlogs.map((backlog): BacklogRead => ({ backlog, places: [], isWhole: false }));
+  const reads = backlogs.map((backlog): BacklogRead => ({
+    backlog,
+    positions: [],
+    isWhole: false,
+  }));
   let open = reads;
   for (let left = placesMax; left > 0 && open.length > 0;) {
     const each = Math.max(
@@ -102,11 +108,14 @@ async function readPlaces(
     );
     for (let start = 0; start < open.length && left > 0; start += backlogsAtOnce) {
       const some = open.slice(start, start + backlogsAtOnce);
-      const asked = some.map(({ backlog, places }) => ({ key: backlog.key, after: places.at(-1) }));
+      const asked = some.map(({ backlog, positions }) => ({
+        key: backlog.key,
+        after: positions.at(-1),
+      }));
       const pages = await ledger.due({ backlogs: asked, until: endOfTime, each });
       for (const [index, read] of some.entries()) {
         const page = pages[index] ?? [];
-        read.places.push(...page);
+        read.positions.push(...page);
         read.isWhole = page.length < each;
         left -= page.length;
       }
@@ -118,11 +127,11 @@ async function readPlaces(
 
 /** Reads the calls of rows that still wait, with the reasons of their waits. */
 async function readCalls(
-  places: readonly DuePlace[],
+  positions: readonly DuePosition[],
   ledger: CallLedger,
 ): Promise<Map<string, { call: Call; reason: string }>> {
-  const parts = Array.from({ length: Math.ceil(places.length / rowsAtOnce) }, (_, part) =>
-    places.slice(part * rowsAtOnce, (part + 1) * rowsAtOnce),
+  const parts = Array.from({ length: Math.ceil(positions.length / rowsAtOnce) }, (_, part) =>
+    positions.slice(part * rowsAtOnce, (part + 1) * rowsAtOnce),
   );
   const read = await Promise.all(parts.map((part) => ledger.read(part.map(({ id }) => id))));
   return new Map(
@@ -137,12 +146,12 @@ async function readCalls(
 
 /** Returns the waiting calls of a backlog. Rows that no request is known for have gone since, or are too few to count. */
 function waitingIn(
-  { backlog, places }: BacklogRead,
+  { backlog, positions }: BacklogRead,
   rows: ReadonlyMap<string, { call: Call; reason: string }>,
 ): WaitingCall[] {
   const waiting: WaitingCall[] = [];
   let like: { call: Call; reason: string } | undefined;
-  for (const { id, dueAt } of places) {
+  for (const { id, dueAt } of positions) {
     const own = rows.get(id);
     like = own ?? like;
     if (like === undefined) continue;

@@ -11,7 +11,7 @@ import {
   pauseKeysOf,
 } from "../../../shared/policy/controls.ts";
 import { restoreKey } from "../../../shared/policy/restore.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { Schedule } from "../../../shared/dial-plan/schedule.ts";
@@ -29,7 +29,7 @@ export interface PlanWithSchedule {
 }
 
 /** Everything that bears on calls today, as far as it was read. */
-export interface BearingRead extends BacklogsRead {
+export interface ControlsRead extends BacklogsRead {
   documents: DocumentsRead;
   /** Hashes of the numbers whose do-not-call entries and caps were read. */
   hashes: ReadonlyMap<string, string>;
@@ -44,11 +44,11 @@ export interface BearingRead extends BacklogsRead {
  * entries and caps of at most 1,000 numbers, and the calls that wait for the same accounts. Under several plans that
  * is every call that waits.
  */
-export async function readBearing(
+export async function readControls(
   { requests, client }: { requests: readonly CallRequest[]; client: string },
   plans: readonly PlanWithSchedule[],
   deps: RouteDeps,
-): Promise<BearingRead> {
+): Promise<ControlsRead> {
   const accountsOf = (agentId: string) =>
     plans.flatMap(({ plan }) => {
       const route = routeOf(agentId, plan);
@@ -77,7 +77,7 @@ export async function readBearing(
         numbers.map(({ phone_number }) => phone_number),
         numbersReadMax,
       ),
-    ].map((number) => [number, traceOfNumber(number, deps.hashKey).numberHash]),
+    ].map((number) => [number, hashNumber(number, deps.hashKey).numberHash]),
   );
   const keys: DocumentKey[] = [
     restoreKey,

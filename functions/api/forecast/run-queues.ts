@@ -1,6 +1,6 @@
 import type { CallState } from "../../../shared/calls/states.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { type Bearing, decideByClock, overCap } from "../../../shared/policy/decide.ts";
+import { type DecisionInputs, decideByClock, overCap } from "../../../shared/policy/decide.ts";
 import { freeAt } from "../../../shared/telephony/frequency-cap.ts";
 import { type AccountQueue, createAccountQueue } from "./account-queue.ts";
 import type { Limit } from "./forecast-schema.ts";
@@ -22,7 +22,7 @@ type Step = { kind: "wait"; limit: Limit; rule: string; dueAt: number; reason: s
  */
 export function runQueues(
   items: readonly Queued[],
-  bearing: Bearing,
+  bearing: DecisionInputs,
   caps: ReadonlyMap<string, readonly number[]>,
   from: number,
 ): Ended[] {
@@ -39,7 +39,7 @@ export function runQueues(
     known.now = next.at;
     if (known.now > item.dueAt) delay(item, "pace", item.account, known.now - item.dueAt);
     const closed = decisions > decisionsMax ? notForecast : stepByClock(item, known);
-    if (closed !== undefined) next.queue.giveBack();
+    if (closed !== undefined) next.queue.release();
     const step = closed ?? stepUnderCaps(item, known, called);
     if (step.kind === "wait") {
       const { limit, rule, dueAt, reason } = step;
@@ -58,7 +58,7 @@ function isEnded(item: Queued): item is Ended {
 }
 
 /** The end of calls that a forecast did not come to. */
-export const notForecast = { kind: "held", reason: "not_forecast" } as const satisfies End;
+export const notForecast = { kind: "blocked", reason: "not_forecast" } as const satisfies End;
 
 /** Returns the queue that serves a call first, and when. */
 function earliest(queues: readonly AccountQueue[]) {
@@ -71,7 +71,7 @@ function earliest(queues: readonly AccountQueue[]) {
 }
 
 /** Decides as the dispatcher would at `known.now`, by the clock alone. Undefined: the call is open. */
-function stepByClock(item: Queued, known: Bearing): Step | undefined {
+function stepByClock(item: Queued, known: DecisionInputs): Step | undefined {
   const { now } = known;
   const { route, dueAt, decidedAt, delays } = item;
   if (decidedAt === now && dueAt === now) return undefined;
@@ -84,7 +84,7 @@ function stepByClock(item: Queued, known: Bearing): Step | undefined {
 /** Decides as the dialer would under the claim at `known.now`, by the caps of the number. */
 function stepUnderCaps(
   item: Queued,
-  { now, plan, schedule }: Bearing,
+  { now, plan, schedule }: DecisionInputs,
   called: ReadonlyMap<string, readonly number[]>,
 ): Step {
   const { request, route, hasNumber, reason, delays } = item;
@@ -103,7 +103,7 @@ function stepUnderCaps(
 /** Notes a dialed call for the caps of its number. */
 function noteCall(
   { request, route }: Queued,
-  { schedule, now }: Bearing,
+  { schedule, now }: DecisionInputs,
   called: Map<string, readonly number[]>,
 ): void {
   const { phone_number } = request;
@@ -116,7 +116,7 @@ export function endAs(
   { state, reason }: { state: Exclude<CallState, "WAITING">; reason: string },
   delays: readonly Delay[],
 ): End {
-  if (state !== "EXPIRED") return { kind: "never", reason };
+  if (state !== "EXPIRED") return { kind: "rejected", reason };
   const longest = longestOf(delays);
   return { kind: "expire", reason: reason === "expired" && longest ? reasonOf(longest) : reason };
 }

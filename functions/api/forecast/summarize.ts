@@ -13,7 +13,7 @@ import {
   reasonsMax,
   type RuleForecast,
 } from "./forecast-schema.ts";
-import type { BearingRead } from "./read-bearing.ts";
+import type { ControlsRead } from "./read-bearing.ts";
 import { longestOf, reasonOf } from "./run-queues.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
@@ -23,10 +23,10 @@ type Dialed = Forecasted & { end: { kind: "dialed"; at: number } };
 /** Adds up what becomes of calls under a plan. */
 export function summarize(
   { plan, posted, waiting }: ForecastedCalls,
-  read: Pick<BearingRead, "agentsCut" | "isCut">,
+  read: Pick<ControlsRead, "agentsCut" | "isCut">,
 ): ForecastSummary {
   const dialed = posted.filter(isDialed);
-  const counts = { refused: 0, never: 0, expire: 0, held: 0, wait: 0, at_once: 0 };
+  const counts = { refused: 0, rejected: 0, expire: 0, blocked: 0, wait: 0, now: 0 };
   for (const one of posted) counts[outcomeOf(one)] += 1;
   return {
     counts,
@@ -47,7 +47,7 @@ export function itemsOf(posted: readonly Forecasted[], which: "problems" | "all"
     const one = posted[index];
     if (one === undefined) continue;
     const outcome = outcomeOf(one);
-    if (which === "problems" && (outcome === "wait" || outcome === "at_once")) continue;
+    if (which === "problems" && (outcome === "wait" || outcome === "now")) continue;
     const { end, account, isUnread } = one;
     const item: ForecastItem = { index, outcome };
     if (end.kind === "dialed") item.at = timeOf(end.at);
@@ -65,7 +65,7 @@ export function itemsOf(posted: readonly Forecasted[], which: "problems" | "all"
 
 function outcomeOf({ end, delays }: Forecasted): Outcome {
   if (end.kind !== "dialed") return end.kind;
-  return delays.length === 0 ? "at_once" : "wait";
+  return delays.length === 0 ? "now" : "wait";
 }
 
 const isDialed = (one: Forecasted): one is Dialed => one.end.kind === "dialed";
@@ -98,7 +98,7 @@ function reasonsOf(posted: readonly Forecasted[]): ForecastSummary["reasons"] {
   const counted = new Map<string, ForecastSummary["reasons"][number]>();
   for (const one of posted) {
     const outcome = outcomeOf(one);
-    if (outcome === "wait" || outcome === "at_once") continue;
+    if (outcome === "wait" || outcome === "now") continue;
     const { end } = one;
     const why =
       end.kind === "refused" ? pointedIn(end.errors).map(fieldAndError) : [reasonOfCall(one) ?? ""];
@@ -121,7 +121,7 @@ function accountsOf(
   plan: DialPlan,
   posted: readonly Forecasted[],
   waiting: readonly Forecasted[],
-  { agentsCut, isCut }: Pick<BearingRead, "agentsCut" | "isCut">,
+  { agentsCut, isCut }: Pick<ControlsRead, "agentsCut" | "isCut">,
 ): AccountForecast[] {
   const named = (agents: Iterable<string>) =>
     [...agents].map((agent) => {
@@ -153,7 +153,7 @@ function accountsOf(
         calls: rows.length,
         last_at: timesOf(rows.filter(isDialed)).last_at,
         expire: count("expire"),
-        held: count("held"),
+        blocked: count("blocked"),
         is_whole: !isCut && !cut.has(account),
       },
     };
@@ -183,12 +183,12 @@ function rulesOf(dialed: readonly Dialed[]): RuleForecast[] {
     for (const { limit, rule, ms } of delays) {
       let sum = sums.find((one) => one.rule === rule && one.limit === limit);
       if (sum === undefined) {
-        sum = { limit, rule, calls: 0, seconds: 0, seconds_most: 0, ms: 0 };
+        sum = { limit, rule, calls: 0, seconds: 0, seconds_max: 0, ms: 0 };
         sums.push(sum);
       }
       sum.calls += 1;
       sum.ms += ms;
-      sum.seconds_most = Math.max(sum.seconds_most, Math.ceil(ms / 1000));
+      sum.seconds_max = Math.max(sum.seconds_max, Math.ceil(ms / 1000));
     }
   }
   return sums

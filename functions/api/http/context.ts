@@ -30,15 +30,15 @@ export interface Parts {
   operator(): Promise<
     (
       deps: ApiDeps | undefined,
-      others: OtherDeps & { operatorOf: NonNullable<ApiDeps["operatorOf"]> },
+      others: PlatformDeps & { operatorOf: NonNullable<ApiDeps["operatorOf"]> },
     ) => Hono<ApiEnv>
   >;
   /** Creates what clients may ask about their requests, below `/v1/requests`. */
-  requests(): Promise<(deps: ApiDeps | undefined, others: OtherDeps) => Hono<ApiEnv>>;
+  requests(): Promise<(deps: ApiDeps | undefined, others: PlatformDeps) => Hono<ApiEnv>>;
 }
 
 /** Dependencies that are there though the settings are wrong. */
-export type OtherDeps = Omit<ApiDeps, "settings">;
+export type PlatformDeps = Omit<ApiDeps, "settings">;
 
 /** Dependencies of the API on the platform it runs on. Its settings are right. */
 export interface ApiDeps {

@@ -8,18 +8,18 @@ const cursorCharactersMax = 3000;
 export const callCursor = z.string().check(z.regex(/^call_\w{1,60}$/, foreignCursor));
 
 /** A position in a backlog: the due time and id of its last call that has been read. */
-export const duePlaceSchema = z.strictObject({ dueAt: z.number(), id: z.string() });
+export const duePositionSchema = z.strictObject({ dueAt: z.number(), id: z.string() });
 
 /** Encodes a position as a cursor, opaque to clients. */
-export function opaqueCursorOf(place: object): string {
-  return Buffer.from(JSON.stringify(place)).toString("base64url");
+export function opaqueCursorOf(position: object): string {
+  return Buffer.from(JSON.stringify(position)).toString("base64url");
 }
 
 /** Returns a schema that decodes the cursors of `opaqueCursorOf` for positions of the given schema. */
-export function opaqueCursorTo<Place>(schema: z.ZodMiniType<Place>) {
+export function opaqueCursorTo<Position>(schema: z.ZodMiniType<Position>) {
   return z.pipe(
     z.string().check(z.maxLength(cursorCharactersMax)),
-    z.transform((text, { issues }): Place => {
+    z.transform((text, { issues }): Position => {
       const json = Buffer.from(text, "base64url").toString();
       const { data } = schema.safeParse(jsonIn(json));
       if (data !== undefined) return data;

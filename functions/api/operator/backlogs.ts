@@ -6,7 +6,11 @@ import type {
   DocumentsRead,
   StoredDocument,
 } from "../../../shared/ports/documents.ts";
-import { type CallLedger, comparePlaces, type DuePlace } from "../../../shared/ports/ledger.ts";
+import {
+  type CallLedger,
+  comparePositions,
+  type DuePosition,
+} from "../../../shared/ports/ledger.ts";
 import { pauseKeyOf, pauseKeysOf } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
@@ -14,8 +18,8 @@ import { type BacklogOf, breakerNamesOf, openBreakers } from "../../../shared/po
 import { dispatcherKey, whyStill } from "../../../shared/policy/dispatcher.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { sweepKey } from "../../../shared/policy/restore.ts";
-import { sweptAt, sweptAtIn } from "./counts.ts";
-import { duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
+import { lastSweepAt, lastSweepAtIn } from "./counts.ts";
+import { duePositionSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
 import { endOfTime, limit, nextCursor, time, timeOf, why } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
@@ -25,13 +29,13 @@ const windowPages = 2;
 /** Backlogs whose heads are read at once. */
 const headsAtOnce = 100;
 /** Maximum rows of a backlog that are counted, and backlogs that are counted at once: 5,000 rows. */
-const waitingMost = 500;
+const waitingMax = 500;
 const countedAtOnce = 10;
 
 /** A backlog in which a call waits. */
 interface Waiting {
   document: StoredDocument<"backlog">;
-  head: DuePlace;
+  head: DuePosition;
   route: Route | undefined;
 }
 
@@ -49,9 +53,9 @@ const backlogViewSchema = z
           "The call whose turn is first. It is late where `due_at` has passed; a later one waits for its hours or for a repeat",
         ),
       ),
-    waiting: z.int().check(z.describe("How many calls wait, counted up to `waiting_most`")),
+    waiting: z.int().check(z.describe("How many calls wait, counted up to `waiting_max`")),
     why,
-    held_by: z
+    blocked_by: z
       .array(z.string())
       .check(
         z.describe(
@@ -68,13 +72,13 @@ const backlogsSchema = z.strictObject({
     .check(
       z.describe("By when their heads are due, earliest first; with more than 1,000, in windows"),
     ),
-  waiting_most: z.int(),
+  waiting_max: z.int(),
   oldest_due_at: z
     .nullable(time)
     .check(
       z.describe("When the earliest head of this window is due, or was; null where none waits"),
     ),
-  swept_at: sweptAt,
+  last_sweep_at: lastSweepAt,
   cursor: nextCursor,
 });
 export type Backlogs = z.infer<typeof backlogsSchema>;
@@ -83,9 +87,9 @@ export type Backlogs = z.infer<typeof backlogsSchema>;
 const placeSchema = z.strictObject({
   /** The document before the window; absent for the first window. */
   from: z.optional(z.string()),
-  after: z.optional(duePlaceSchema),
+  after: z.optional(duePositionSchema),
 });
-type BacklogsPlace = z.infer<typeof placeSchema>;
+type BacklogsCursor = z.infer<typeof placeSchema>;
 
 /** Heads are compared within a window of 1,000 backlogs. The backlogs of the next window follow. */
 const listBacklogs = declareRoute({
@@ -100,7 +104,9 @@ const listBacklogs = declareRoute({
     const { ledger, documents } = deps;
     const window = await windowAfter(from, documents);
     const sorted = await waitingIn(window.backlogs, ledger, deps);
-    const rest = sorted.filter(({ head }) => after === undefined || comparePlaces(head, after) > 0);
+    const rest = sorted.filter(
+      ({ head }) => after === undefined || comparePositions(head, after) > 0,
+    );
     const page = rest.slice(0, query.limit);
     const [read, counts] = await Promise.all([
       documents.read(keysFor(page)),
@@ -110,9 +116,9 @@ const listBacklogs = declareRoute({
     const oldest = sorted[0]?.head.dueAt ?? null;
     return {
       backlogs: page.map((one, index) => viewOf(one, counts[index] ?? 0, read)),
-      waiting_most: waitingMost,
+      waiting_max: waitingMax,
       oldest_due_at: timeOf(oldest),
-      swept_at: sweptAtIn(read),
+      last_sweep_at: lastSweepAtIn(read),
       ...(next === undefined ? {} : { cursor: opaqueCursorOf(next) }),
     };
   },
@@ -152,7 +158,7 @@ async function waitingIn(
       if (head !== undefined) waiting.push({ document, head, route });
     }
   }
-  return waiting.toSorted((one, other) => comparePlaces(one.head, other.head));
+  return waiting.toSorted((one, other) => comparePositions(one.head, other.head));
 }
 
 /** Counts the waiting calls of each backlog. */
@@ -161,8 +167,8 @@ async function countsOf(page: readonly Waiting[], ledger: CallLedger): Promise<n
   for (let start = 0; start < page.length; start += countedAtOnce) {
     const some = page.slice(start, start + countedAtOnce);
     const backlogs = some.map(({ document }) => ({ key: document.key }));
-    const places = await ledger.due({ backlogs, until: endOfTime, each: waitingMost });
-    counts.push(...some.map((_, index) => places[index]?.length ?? 0));
+    const positions = await ledger.due({ backlogs, until: endOfTime, each: waitingMax });
+    counts.push(...some.map((_, index) => positions[index]?.length ?? 0));
   }
   return counts;
 }
@@ -183,7 +189,7 @@ function keysFor(page: readonly Waiting[]): DocumentKey[] {
 function nextPlace(
   page: readonly Waiting[],
   { from, last, isMore }: { from: string | undefined; last: string | undefined; isMore: boolean },
-): BacklogsPlace | undefined {
+): BacklogsCursor | undefined {
   if (isMore) return { from, after: page.at(-1)?.head };
   return last === undefined ? undefined : { from: last };
 }
@@ -207,12 +213,12 @@ function viewOf(
     // The head was read before the count: it counts even if its call has gone meanwhile.
     waiting: Math.max(1, waiting),
     why: account === null ? null : whyStill(account, read),
-    held_by: heldBy(value, route, read),
+    blocked_by: blockedBy(value, route, read),
   };
 }
 
 /** Returns the reasons that hold a backlog's calls: pauses, no route in the plan, the keys of open circuit breakers. */
-function heldBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead): string[] {
+function blockedBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead): string[] {
   const stands = ({ kind, key }: DocumentKey) => read.get(kind, key) !== undefined;
   const pauses = stands(pauseKeyOf({ agent: of.agentId })) ? ["agent_paused"] : [];
   if (route === undefined) return [...pauses, "route_gone"];

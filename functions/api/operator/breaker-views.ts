@@ -28,7 +28,7 @@ export const breakerViewSchema = z.strictObject({
   failures: z
     .nullable(
       z.union([
-        z.strictObject({ unanswered: z.int(), in_row: z.int() }),
+        z.strictObject({ unreachable: z.int(), in_row: z.int() }),
         z.strictObject({ refusals: z.record(z.string(), z.int()) }),
       ]),
     )
@@ -43,11 +43,11 @@ export async function viewsOfOpen(
   breakers: readonly StoredDocument<"breaker">[],
   documents: Documents,
 ): Promise<BreakerView[]> {
-  const standing = breakers.filter(({ value }) => value.state !== "closed");
-  if (standing.length === 0) return [];
-  const keys = standing.flatMap(({ key }) => [key, `${key} ${refusals}`]);
+  const current = breakers.filter(({ value }) => value.state !== "closed");
+  if (current.length === 0) return [];
+  const keys = current.flatMap(({ key }) => [key, `${key} ${refusals}`]);
   const counted = await documents.read(keys.map((key) => ({ kind: "failures", key }) as const));
-  return standing.flatMap(({ key, value }): BreakerView[] => {
+  return current.flatMap(({ key, value }): BreakerView[] => {
     const { state, cause, code, openedAt, probeAt } = value;
     const kind = breakerKinds.find((one) => key.startsWith(`${one}:`));
     if (kind === undefined || state === "closed") return [];
@@ -80,8 +80,8 @@ function namesIn(kind: BreakerKind, name: string) {
 }
 
 /** Returns a breaker's failed requests; null if they are reset or have expired. Those in a row count where no others do. */
-function failuresView({ unanswered = 0, inRow = 0 }: ValueOf<"failures"> = {}) {
-  return inRow === 0 ? null : { unanswered: Math.max(unanswered, inRow), in_row: inRow };
+function failuresView({ unreachable = 0, inRow = 0 }: ValueOf<"failures"> = {}) {
+  return inRow === 0 ? null : { unreachable: Math.max(unreachable, inRow), in_row: inRow };
 }
 
 function refusalsView(counters: ValueOf<"failures"> = {}) {

@@ -30,14 +30,14 @@ export const callViewSchema = z
 export type CallView = z.infer<typeof callViewSchema>;
 
 /** A call and its history from its acceptance on. */
-export const callStorySchema = z
+export const callDetailSchema = z
   .strictObject({
     ...callViewSchema.shape,
     claimed_at: z.nullable(time).check(z.describe("When it was last dialed or about to be")),
     unknown_since: z
       .nullable(time)
       .check(z.describe("Since when its outcome is unknown, or until it was decided")),
-    look_ups_without: z
+    lookup_misses: z
       .int()
       .check(z.describe("Times that the provider's records were asked and did not have it")),
     history: z.array(
@@ -51,7 +51,7 @@ export const callStorySchema = z
     ),
   })
   .check(z.meta({ id: "CallWithHistory" }));
-export type CallStory = z.infer<typeof callStorySchema>;
+export type CallDetail = z.infer<typeof callDetailSchema>;
 
 export function viewOf(row: CallRow): CallView {
   return {
@@ -76,7 +76,7 @@ export function viewOf(row: CallRow): CallView {
   };
 }
 
-export function storyOf(row: CallRow): CallStory {
+export function detailOf(row: CallRow): CallDetail {
   const steps = row.history.map(({ at, state: reached, reason, dueAt = null, by = null }) => ({
     at: timeOf(at),
     state: reached,
@@ -89,7 +89,7 @@ export function storyOf(row: CallRow): CallStory {
     ...viewOf(row),
     claimed_at: timeOf(row.claimedAt),
     unknown_since: timeOf(row.unknownSince),
-    look_ups_without: row.misses,
+    lookup_misses: row.misses,
     history: [{ ...accepted, due_at: null, by: null }, ...steps],
   };
 }

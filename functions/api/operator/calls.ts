@@ -1,12 +1,12 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { firstCallIdAt, requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import type { CallLedger, ListOf } from "../../../shared/ports/ledger.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
 import { problem } from "../http/problem.ts";
 import { record } from "../actions/audit-log.ts";
-import { callStorySchema, callViewSchema, storyOf, viewOf } from "./call-view.ts";
+import { callDetailSchema, callViewSchema, detailOf, viewOf } from "./call-view.ts";
 import { callCursor } from "../http/cursors.ts";
 import {
   instant,
@@ -78,7 +78,7 @@ const searchCalls = declareRoute({
   body: z.strictObject({ phone_number: phoneNumber, ...filters.shape }),
   answer: callsSchema,
   async handle({ deps, body: { phone_number, ...rest } }) {
-    const { numberHash } = traceOfNumber(phone_number, deps.hashKey);
+    const { numberHash } = hashNumber(phone_number, deps.hashKey);
     return pageOf(deps.ledger, { numberHash }, rest);
   },
 });
@@ -88,11 +88,11 @@ const showCall = declareRoute({
   summary: "One call and its story",
   method: "get",
   path: "/calls/:id",
-  answer: callStorySchema,
+  answer: callDetailSchema,
   problems: [404],
   async handle({ c, deps }) {
     const row = await findCall(c, deps);
-    return row instanceof Response ? row : storyOf(row);
+    return row instanceof Response ? row : detailOf(row);
   },
 });
 

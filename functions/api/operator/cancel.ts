@@ -14,9 +14,9 @@ import {
   countOrdered,
   giveOrder,
   pageRows,
-  standingOrder,
+  currentControl,
 } from "../actions/cancel-calls.ts";
-import { callCursor, duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
+import { callCursor, duePositionSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
 import { agentId, endOfTime, oneOf, requestId } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
@@ -27,22 +27,22 @@ const backlogPages = 10;
 /** Calls that one answer has cancelled, and the position of the next answer; absent at the end. */
 interface Progress {
   cancelled: number;
-  next?: CancelPlace;
+  next?: CancelCursor;
 }
 
 /** The position at which a cancellation goes on: below a call of the request, or in one of the agent's backlogs. */
-const placeSchema = z.union([
+const cursorSchema = z.union([
   z.strictObject({ before: callCursor }),
   z.strictObject({
     backlog: z.string(),
-    after: z.optional(duePlaceSchema),
+    after: z.optional(duePositionSchema),
   }),
 ]);
-type CancelPlace = z.infer<typeof placeSchema>;
+type CancelCursor = z.infer<typeof cursorSchema>;
 
 /** Encodes the position at which a cancellation goes on. */
-export function cancelCursorOf(place: CancelPlace): string {
-  return opaqueCursorOf(place);
+export function cancelCursorOf(cursor: CancelCursor): string {
+  return opaqueCursorOf(cursor);
 }
 
 /** Operators' orders are for all calls of every client. */
@@ -57,7 +57,7 @@ const cancelCalls = declareRoute({
     .strictObject({
       request_id: z.optional(requestId),
       agent_id: z.optional(agentId),
-      cursor: z.optional(opaqueCursorTo(placeSchema)),
+      cursor: z.optional(opaqueCursorTo(cursorSchema)),
     })
     .check(
       z.refine(({ request_id, agent_id }) => oneOf({ request_id, agent_id }), {
@@ -75,7 +75,7 @@ const cancelCalls = declareRoute({
     if (cursor === undefined) await record(c, deps, "cancel", target);
     const given = await (cursor === undefined
       ? giveOrder(c, deps, what, scope)
-      : standingOrder(deps, what, scope));
+      : currentControl(deps, what, scope));
     if (given === undefined) return refuse("must be of an answer to this very order");
     const { cancelled, next } =
       "request" in what
@@ -114,7 +114,7 @@ async function cancelRequest(
   deps: RouteDeps,
   given: GivenOrder,
   ofRequest: string,
-  cursor: CancelPlace | undefined,
+  cursor: CancelCursor | undefined,
 ): Promise<Progress> {
   const from = cursor !== undefined && "before" in cursor ? cursor.before : undefined;
   const { cancelled, next } = await cancelPages(c, deps, given, from, (before) =>
@@ -129,7 +129,7 @@ async function cancelAgent(
   deps: RouteDeps,
   given: GivenOrder,
   ofAgent: string,
-  cursor: CancelPlace | undefined,
+  cursor: CancelCursor | undefined,
 ): Promise<Progress> {
   const { ledger } = deps;
   const from = cursor !== undefined && "backlog" in cursor ? cursor : undefined;
@@ -140,17 +140,17 @@ async function cancelAgent(
     let after = key === from?.backlog ? from.after : undefined;
     for (;;) {
       if (pages === answerPages) {
-        const place = after === undefined ? {} : { after };
-        return { cancelled, next: { backlog: key, ...place } };
+        const position = after === undefined ? {} : { after };
+        return { cancelled, next: { backlog: key, ...position } };
       }
       pages += 1;
       const backlogs = [{ key, after }];
-      const [places = []] = await ledger.due({ backlogs, until: endOfTime, each: pageRows });
-      if (places.length === 0) break;
-      const { rows } = await ledger.read(places.map(({ id }) => id));
+      const [positions = []] = await ledger.due({ backlogs, until: endOfTime, each: pageRows });
+      if (positions.length === 0) break;
+      const { rows } = await ledger.read(positions.map(({ id }) => id));
       cancelled += await cancelRows(c, deps, given, [...rows.values()]);
-      after = places.at(-1);
-      if (places.length < pageRows) break;
+      after = positions.at(-1);
+      if (positions.length < pageRows) break;
     }
   }
   return rest === undefined ? { cancelled } : { cancelled, next: { backlog: rest } };

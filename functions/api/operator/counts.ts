@@ -6,15 +6,15 @@ import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { state, time, timeOf } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
-import { waitingPlaces } from "./waiting-places.ts";
+import { waitingPositions } from "./waiting-positions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
 /** Maximum rows of a state that are counted. */
-const standingMost = 500;
+const currentMax = 500;
 const pageRows = 100;
 
 /** The time of the last sweep, in answers. */
-export const sweptAt = z
+export const lastSweepAt = z
   .nullable(time)
   .check(z.describe("When the last full round of the sweep began; null before the first"));
 
@@ -22,12 +22,12 @@ const countsSchema = z.strictObject({
   counts: z
     .array(z.strictObject({ hour: time, state, count: z.int() }))
     .check(z.describe("Calls that came into a state in an hour")),
-  standing: z
+  current: z
     .record(z.string(), z.int())
-    .check(z.describe("Calls that stand in a state now, counted up to `standing_most`")),
-  standing_most: z.int(),
-  swept_at: sweptAt,
-  held_since: z
+    .check(z.describe("Calls that stand in a state now, counted up to `current_max`")),
+  current_max: z.int(),
+  last_sweep_at: lastSweepAt,
+  suspended_since: z
     .nullable(time)
     .check(z.describe("Since when nothing is dialed, as the ledger was restored; null otherwise")),
 });
@@ -46,11 +46,11 @@ const countCalls = declareRoute({
   answer: countsSchema,
   async handle({ deps, query }) {
     const { documents } = deps;
-    const [byHour, standing] = await Promise.all([
+    const [byHour, current] = await Promise.all([
       countsOf(query.hours, deps.clock.now(), documents),
-      standingNow(deps.ledger, documents),
+      currentNow(deps.ledger, documents),
     ]);
-    return { ...byHour, standing, standing_most: standingMost };
+    return { ...byHour, current, current_max: currentMax };
   },
 });
 
@@ -68,36 +68,36 @@ async function countsOf(hours: number, now: number, documents: Documents) {
     });
   });
   const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
-  const heldSince = restore === undefined || restore.state === "done" ? null : restore.since;
-  return { counts, swept_at: sweptAtIn(read), held_since: timeOf(heldSince) };
+  const suspendedSince = restore === undefined || restore.state === "done" ? null : restore.since;
+  return { counts, last_sweep_at: lastSweepAtIn(read), suspended_since: timeOf(suspendedSince) };
 }
 
 /** Returns the time at which the last full round of the sweep began; null before the first one. */
-export function sweptAtIn(read: DocumentsRead): string | null {
+export function lastSweepAtIn(read: DocumentsRead): string | null {
   const { fullRoundAt = 0 } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
   return fullRoundAt === 0 ? null : timeOf(fullRoundAt);
 }
 
 /** Counts the calls in each state that is not final, up to 500 each. */
-async function standingNow(
+async function currentNow(
   ledger: CallLedger,
   documents: Documents,
 ): Promise<Record<string, number>> {
   const [waiting, dialing, unknown, reviewed] = await Promise.all([
-    waitingPlaces(ledger, documents, standingMost),
-    ledger.dialing(standingMost),
+    waitingPositions(ledger, documents, currentMax),
+    ledger.dialing(currentMax),
     countIn("UNKNOWN", ledger),
     countIn("NEEDS_REVIEW", ledger),
   ]);
-  const standing = Math.min(standingMost, waiting.length);
-  return { WAITING: standing, DIALING: dialing.length, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
+  const current = Math.min(currentMax, waiting.length);
+  return { WAITING: current, DIALING: dialing.length, UNKNOWN: unknown, NEEDS_REVIEW: reviewed };
 }
 
 /** Counts rows page by page, since the ledger reads each with its whole call. */
 async function countIn(counted: CallState, ledger: CallLedger): Promise<number> {
   let count = 0;
   let before: string | undefined;
-  for (let page = 0; page < standingMost / pageRows; page++) {
+  for (let page = 0; page < currentMax / pageRows; page++) {
     const { rows, next } = await ledger.list({ state: counted, before, limit: pageRows });
     count += rows.length;
     if (next === undefined) break;

@@ -3,7 +3,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallAction, states } from "../../../shared/calls/states.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
-import { act, conflict } from "../actions/change-call.ts";
+import { changeCall, conflict } from "../actions/change-call.ts";
 import { type CallView, callViewSchema, viewOf } from "./call-view.ts";
 import { findCall } from "../actions/find-call.ts";
 import { declareRoute } from "../http/route.ts";
@@ -52,6 +52,6 @@ async function decide(
 ): Promise<CallView | Response> {
   if (row.state === to) return viewOf(row);
   if (!states[row.state].actions.includes(action)) return conflict(c, row, action);
-  const now = await act(c, deps, row, { to }, name);
+  const now = await changeCall(c, deps, row, { to }, name);
   return now.state === to ? viewOf(now) : conflict(c, now, action);
 }

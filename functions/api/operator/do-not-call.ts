@@ -5,7 +5,7 @@ import {
   isOfOtherKey,
   listMarks,
 } from "../../../shared/policy/controls.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
@@ -57,9 +57,9 @@ const changeDoNotCall = declareRoute({
     const { documents } = deps;
     const marks = listMarks(deps.hashKey);
     const [any, own] = [doNotCallKeyOf(marks.any), doNotCallKeyOf(marks.own)];
-    const standing = await documents.read(doNotCallKeysOf([], deps.hashKey));
-    const isList = standing.get(any.kind, any.key) !== undefined;
-    const isOther = isOfOtherKey(standing, deps.hashKey);
+    const current = await documents.read(doNotCallKeysOf([], deps.hashKey));
+    const isList = current.get(any.kind, any.key) !== undefined;
+    const isOther = isOfOtherKey(current, deps.hashKey);
     if (isOther && !renew && !more) {
       const detail = "The list was made under another HASH_KEY: send all of it again, with renew.";
       return problem(c, 409, detail);
@@ -102,7 +102,7 @@ const checkDoNotCall = declareRoute({
 export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
 
 function keyOfNumber(number: string, { hashKey }: RouteDeps): DocumentKey<"do-not-call"> {
-  return doNotCallKeyOf(traceOfNumber(number, hashKey).numberHash);
+  return doNotCallKeyOf(hashNumber(number, hashKey).numberHash);
 }
 
 /**
@@ -127,9 +127,9 @@ async function put(
       if (refused.length === 0) break;
       const read = await documents.read(refused.map(({ next }) => next));
       changes = refused.map(({ next }) => {
-        const standing = read.get(next.kind, next.key);
-        const kept = standing?.value ?? next.value;
-        return { next: { ...next, value: kept }, seen: standing?.version ?? null };
+        const current = read.get(next.kind, next.key);
+        const kept = current?.value ?? next.value;
+        return { next: { ...next, value: kept }, seen: current?.version ?? null };
       });
     }
   }

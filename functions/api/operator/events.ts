@@ -1,10 +1,14 @@
-import { type CallEvent, eventTypes, type Telling } from "../../../shared/calls/call-event.ts";
+import {
+  type CallEvent,
+  eventTypes,
+  type DeliveryState,
+} from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import {
   eventIdOf,
   finishedEventIdOf,
-  untoldOf,
-  usedUpOf,
+  pendingOf,
+  exhaustedOf,
 } from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, receiverNamed, receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
@@ -13,11 +17,11 @@ import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { problem } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
-import { duePlaceSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
+import { duePositionSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
 import { anyName, endOfTime, limit, nextCursor, time, timeOf } from "../http/fields.ts";
 
 /** Maximum calls of a receiver that are counted. */
-const usedUpMost = 100;
+const exhaustedMax = 100;
 /** Requests that one answer looks through for those whose tries are used up. */
 const scanRequestsMax = 500;
 
@@ -35,14 +39,14 @@ const receiverViewSchema = z
       .nullable(time)
       .check(
         z.describe(
-          "When the first event that is due was to be told; null where none of a call is due",
+          "When the first event that is due was to be delivered; null where none of a call is due",
         ),
       ),
-    used_up_calls: z
+    exhausted_calls: z
       .int()
       .check(
         z.describe(
-          "How many calls have events whose tries are used up, counted up to `used_up_most`",
+          "How many calls have events whose tries are exhausted, counted up to `exhausted_max`",
         ),
       ),
   })
@@ -51,7 +55,7 @@ const receiverViewSchema = z
   );
 type ReceiverView = z.infer<typeof receiverViewSchema>;
 
-const usedUpSchema = z
+const exhaustedSchema = z
   .strictObject({
     id: z.string().check(z.describe("Of a call, or of a request that is finished")),
     client: z.string(),
@@ -59,20 +63,20 @@ const usedUpSchema = z
   })
   .check(
     z.meta({
-      id: "UsedUp",
+      id: "ExhaustedEvents",
       description: "Events that a receiver did not take within their tries.",
     }),
   );
-export type UsedUp = z.infer<typeof usedUpSchema>;
+export type Exhausted = z.infer<typeof exhaustedSchema>;
 
 const eventsSchema = z.strictObject({
   receivers: z.array(receiverViewSchema),
-  used_up_most: z.int(),
-  used_up: z
-    .optional(z.array(usedUpSchema))
+  exhausted_max: z.int(),
+  exhausted: z
+    .optional(z.array(exhaustedSchema))
     .check(
       z.describe(
-        "With `receiver`: calls of which nothing else is to be told, the longest untold first, and then requests. A page may be short, or empty, and still have a `cursor`",
+        "With `receiver`: calls with no event pending, the oldest first, and then requests. A page may be short, or empty, and still have a `cursor`",
       ),
     ),
   cursor: nextCursor,
@@ -81,19 +85,19 @@ export type Events = z.infer<typeof eventsSchema>;
 
 /** The position at which a list goes on: behind a call, or, where there are no more calls, behind a request. */
 const placeSchema = z.union([
-  z.strictObject({ after: duePlaceSchema }),
+  z.strictObject({ after: duePositionSchema }),
   z.strictObject({ request: z.string() }),
 ]);
-type UsedUpPlace = z.infer<typeof placeSchema>;
+type ExhaustedCursor = z.infer<typeof placeSchema>;
 
 const listEvents = declareRoute({
   operationId: "listEvents",
-  summary: "Receivers of events, and what they have not been told",
+  summary: "Receivers of events, and what was not delivered to them",
   method: "get",
   path: "/events",
   query: z
     .strictObject({
-      receiver: z.optional(anyName).check(z.describe("A name: lists what is used up of this one")),
+      receiver: z.optional(anyName).check(z.describe("A name: lists its exhausted events")),
       cursor: z.optional(opaqueCursorTo(placeSchema)),
       limit,
     })
@@ -109,14 +113,14 @@ const listEvents = declareRoute({
     const { plan } = deps;
     const names = query.receiver === undefined ? Object.keys(plan.events ?? {}) : [query.receiver];
     const receivers = names.flatMap((name) => receiverNamed(name, plan) ?? []);
-    const views = { receivers: await viewsOf(receivers, deps), used_up_most: usedUpMost };
+    const views = { receivers: await viewsOf(receivers, deps), exhausted_max: exhaustedMax };
     if (query.receiver === undefined) return views;
     const [receiver] = receivers;
     if (receiver === undefined) return problem(c, 404, "The dial plan has no such receiver.");
-    const { usedUp, next } = await usedUpAfter(query.cursor, receiver, query.limit, deps);
+    const { exhausted, next } = await exhaustedAfter(query.cursor, receiver, query.limit, deps);
     return {
       ...views,
-      used_up: usedUp,
+      exhausted: exhausted,
       ...(next === undefined ? {} : { cursor: opaqueCursorOf(next) }),
     };
   },
@@ -134,10 +138,15 @@ async function viewsOf(
   );
   const lists = (keyOf: (name: string) => string) =>
     receivers.map(({ name }) => ({ key: keyOf(name) }));
-  const [breakers, due, usedUp] = await Promise.all([
+  const [breakers, due, exhausted] = await Promise.all([
     documents.read(keys),
-    ledger.due({ of: "events", backlogs: lists(untoldOf), until: clock.now(), each: 1 }),
-    ledger.due({ of: "events", backlogs: lists(usedUpOf), until: endOfTime, each: usedUpMost }),
+    ledger.due({ of: "events", backlogs: lists(pendingOf), until: clock.now(), each: 1 }),
+    ledger.due({
+      of: "events",
+      backlogs: lists(exhaustedOf),
+      until: endOfTime,
+      each: exhaustedMax,
+    }),
   ]);
   return receivers.map(({ name, url, types }, index) => {
     const breaker = breakers.get("breaker", receiverBreakerOf(name))?.value;
@@ -154,69 +163,74 @@ async function viewsOf(
             }
           : null,
       oldest_due_at: timeOf(due[index]?.[0]?.dueAt ?? null),
-      used_up_calls: usedUp[index]?.length ?? 0,
+      exhausted_calls: exhausted[index]?.length ?? 0,
     };
   });
 }
 
-interface UsedUpPage {
-  usedUp: UsedUp[];
+interface ExhaustedPage {
+  exhausted: Exhausted[];
   /** Where more may follow. */
-  next?: UsedUpPlace | undefined;
+  next?: ExhaustedCursor | undefined;
 }
 
-async function usedUpAfter(
-  place: UsedUpPlace | undefined,
+async function exhaustedAfter(
+  cursor: ExhaustedCursor | undefined,
   receiver: Receiver,
   most: number,
   deps: RouteDeps,
-): Promise<UsedUpPage> {
-  if (place !== undefined && "request" in place) {
-    return usedUpRequests(place.request, receiver, most, deps);
+): Promise<ExhaustedPage> {
+  if (cursor !== undefined && "request" in cursor) {
+    return exhaustedRequests(cursor.request, receiver, most, deps);
   }
   const { ledger } = deps;
-  const backlogs = [{ key: usedUpOf(receiver.name), after: place?.after }];
-  const [places = []] = await ledger.due({ of: "events", backlogs, until: endOfTime, each: most });
-  const { rows } = await ledger.read(places.map(({ id }) => id));
-  const usedUp = places.flatMap(({ id }) => {
-    const row = rows.get(id);
-    return row === undefined ? [] : usedUpOfCall(row);
+  const backlogs = [{ key: exhaustedOf(receiver.name), after: cursor?.after }];
+  const [positions = []] = await ledger.due({
+    of: "events",
+    backlogs,
+    until: endOfTime,
+    each: most,
   });
-  const last = places.at(-1);
-  if (last !== undefined && places.length === most) return { usedUp, next: { after: last } };
-  const requests = await usedUpRequests(undefined, receiver, most - places.length, deps);
-  return { usedUp: [...usedUp, ...requests.usedUp], next: requests.next };
+  const { rows } = await ledger.read(positions.map(({ id }) => id));
+  const exhausted = positions.flatMap(({ id }) => {
+    const row = rows.get(id);
+    return row === undefined ? [] : exhaustedOfCall(row);
+  });
+  const last = positions.at(-1);
+  if (last !== undefined && positions.length === most) return { exhausted, next: { after: last } };
+  const requests = await exhaustedRequests(undefined, receiver, most - positions.length, deps);
+  return { exhausted: [...exhausted, ...requests.exhausted], next: requests.next };
 }
 
 /** Looks for requests that are finished, and whose tries to say so are used up. */
-async function usedUpRequests(
+async function exhaustedRequests(
   after: string | undefined,
   receiver: Receiver,
   most: number,
   { documents, plan }: RouteDeps,
-): Promise<UsedUpPage> {
+): Promise<ExhaustedPage> {
   const listed = await documents.list("request", { after, limit: scanRequestsMax });
-  const usedUp: UsedUp[] = [];
+  const exhausted: Exhausted[] = [];
   for (const request of listed) {
-    const { client, usedUp: isUsedUp } = request.value;
-    if (isUsedUp !== true || receiverOf(client, plan)?.name !== receiver.name) continue;
-    usedUp.push(usedUpOfRequest(request));
-    if (usedUp.length === most) return { usedUp, next: { request: request.key } };
+    const { client, exhausted: isExhausted } = request.value;
+    if (isExhausted !== true || receiverOf(client, plan)?.name !== receiver.name) continue;
+    exhausted.push(exhaustedOfRequest(request));
+    if (exhausted.length === most) return { exhausted, next: { request: request.key } };
   }
   const last = listed.at(-1);
   const isMore = listed.length === scanRequestsMax && last !== undefined;
-  return { usedUp, ...(isMore ? { next: { request: last.key } } : {}) };
+  return { exhausted, ...(isMore ? { next: { request: last.key } } : {}) };
 }
 
-function usedUpOfCall(row: CallRow): UsedUp[] {
-  const events = row.events.filter(({ usedUp }) => usedUp === true);
+function exhaustedOfCall(row: CallRow): Exhausted[] {
+  const events = row.events.filter(({ exhausted }) => exhausted === true);
   // The index lags behind its table: the events may have been replayed since.
   if (events.length === 0) return [];
   const viewOf = (event: CallEvent) => triedView(eventIdOf(row, event), event.type, event);
   return [{ id: row.id, client: row.client, events: events.map(viewOf) }];
 }
 
-function usedUpOfRequest({ key, value }: StoredDocument<"request">): UsedUp {
+function exhaustedOfRequest({ key, value }: StoredDocument<"request">): Exhausted {
   const { client, finishedAt, acceptedAt, tries } = value;
   const event = { at: finishedAt ?? acceptedAt, tries };
   return {
@@ -229,7 +243,7 @@ function usedUpOfRequest({ key, value }: StoredDocument<"request">): UsedUp {
 function triedView(
   id: string,
   type: string,
-  { at, tries = 0 }: { at: number } & Pick<Telling, "tries">,
-): UsedUp["events"][number] {
+  { at, tries = 0 }: { at: number } & Pick<DeliveryState, "tries">,
+): Exhausted["events"][number] {
   return { id, type, at: timeOf(at), tries };
 }

@@ -5,7 +5,7 @@ import { readCallAt } from "../calls/call-errors.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { forecastCalls, type Posted } from "../forecast/forecast-calls.ts";
 import { forecastRequestSchema, forecastSchema } from "../forecast/forecast-schema.ts";
-import { type PlanWithSchedule, readBearing } from "../forecast/read-bearing.ts";
+import { type PlanWithSchedule, readControls } from "../forecast/read-bearing.ts";
 import { itemsOf, summarize } from "../forecast/summarize.ts";
 import { pointerOf, problem, type ProblemError, unprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
@@ -46,7 +46,7 @@ const forecastRoute = declareRoute({
     const deployed: PlanWithSchedule = deps.settings;
     const { plan = deployed } = sent;
     const requests = posted.calls.flatMap((one) => ("request" in one ? one.request : []));
-    const read = await readBearing({ requests, client }, [...new Set([plan, deployed])], deps);
+    const read = await readControls({ requests, client }, [...new Set([plan, deployed])], deps);
     if (isOfOtherKey(read.documents, deps.hashKey)) {
       const detail = "The do-not-call list was made under another HASH_KEY: nobody is dialed.";
       return problem(c, 409, detail);

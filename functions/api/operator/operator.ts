@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { authenticate } from "../http/authenticate.ts";
-import type { ApiDeps, ApiEnv, OtherDeps } from "../http/context.ts";
+import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
 import { createBaseApp, identifyRequests } from "../http/base-app.ts";
 import { problem } from "../http/problem.ts";
 import { routeDepsOf } from "../actions/route-deps.ts";
@@ -16,7 +16,7 @@ import { operatorRoutes } from "./routes.ts";
  */
 export function createOperator(
   deps: ApiDeps | undefined,
-  others: OtherDeps & { operatorOf: NonNullable<ApiDeps["operatorOf"]> },
+  others: PlatformDeps & { operatorOf: NonNullable<ApiDeps["operatorOf"]> },
 ): Hono<ApiEnv> {
   const { operatorOf, clock } = others;
   const app = createBaseApp(others);

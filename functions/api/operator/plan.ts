@@ -48,7 +48,7 @@ const planSchema = z
     rules: z
       .array(
         z.strictObject({
-          place: z.string().check(z.describe("Where it holds")),
+          destination: z.string().check(z.describe("The country or region that it holds for")),
           hours: z.nullable(z.string()),
           calls: z.nullable(z.string()),
         }),
@@ -142,8 +142,8 @@ async function dialingNow(ledger: CallLedger): Promise<Partial<Record<string, nu
 
 function rulesIn(plan: DialPlan) {
   const { maxCalls, countries, regions } = plan;
-  const ruleOf = (place: string, rule: (typeof countries)[string]) => ({
-    place,
+  const ruleOf = (destination: string, rule: (typeof countries)[string]) => ({
+    destination,
     hours: rule.callingHours === undefined ? null : hoursText(rule.callingHours, plan),
     calls: capsText(rule.callingHours, rule.maxCalls, plan) ?? null,
   });

@@ -4,7 +4,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import type { CallsMessage } from "../../../shared/ports/call-messages.ts";
 import { causeForLog, enqueue } from "../http/port-limits.ts";
 import { problem, unprocessable } from "../http/problem.ts";
-import { act, conflict } from "../actions/change-call.ts";
+import { changeCall, conflict } from "../actions/change-call.ts";
 import { findCall } from "../actions/find-call.ts";
 import { declareRoute } from "../http/route.ts";
 
@@ -44,7 +44,7 @@ const redialCall = declareRoute({
     const redialed =
       row.state === "REDIALED"
         ? row
-        : await act(c, deps, row, { to: "REDIALED", redialedAs }, "redial");
+        : await changeCall(c, deps, row, { to: "REDIALED", redialedAs }, "redial");
     const message = messageOf(redialed);
     if (message === undefined) return conflict(c, redialed, "redial");
     try {

@@ -1,9 +1,13 @@
 import { type CallEvent, eventTypes } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { replayed } from "../../../shared/events/outbox-rows.ts";
+import { replayRow } from "../../../shared/events/outbox-rows.ts";
 import { firstCallIdAt, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
 import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
-import { followedRequest, sendTells, toldKeyOf } from "../../../shared/events/outbox-ledger.ts";
+import {
+  followedRequest,
+  sendDeliverMessages,
+  deliveredKeyOf,
+} from "../../../shared/events/outbox-ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
@@ -28,7 +32,9 @@ const filters = z
     types: z
       .optional(z.array(z.enum(eventTypes)).check(z.minLength(1)))
       .check(z.describe("Absent: all")),
-    used_up: z.optional(z.boolean()).check(z.describe("True: only events whose tries are used up")),
+    exhausted: z
+      .optional(z.boolean())
+      .check(z.describe("True: only events whose tries are exhausted")),
     cursor: z.optional(callCursor),
   })
   .check(
@@ -41,7 +47,7 @@ const replayedSchema = z.strictObject({
     .int()
     .check(
       z.describe(
-        "Events that are told again, among them one for each request that is finished again",
+        "Events that are delivered again, among them one for each request that is finished again",
       ),
     ),
   cursor: nextCursor,
@@ -50,7 +56,7 @@ export type Replayed = z.infer<typeof replayedSchema>;
 
 const replayEvents = declareRoute({
   operationId: "replayEvents",
-  summary: "Have events of a client's calls told again, under the ids that they had",
+  summary: "Deliver events of a client's calls again, under the ids that they had",
   method: "post",
   path: "/events/replay",
   body: filters,
@@ -79,7 +85,7 @@ const replayEvents = declareRoute({
     let count = 0;
     for (let start = 0; start < rows.length; start += callsAtOnce) {
       const some = rows.slice(start, start + callsAtOnce);
-      count += await tellAgain(some, receiver, body, deps);
+      count += await deliverAgain(some, receiver, body, deps);
       count += await finishAgain(some, receiver, body, deps);
     }
     return { replayed: count, ...(next === undefined ? {} : { cursor: next }) };
@@ -95,23 +101,23 @@ export const replayRoutes = [replayEvents];
  * @returns the number of events
  * @throws UnreachableError if other writes of a row came first each time
  */
-async function tellAgain(
+async function deliverAgain(
   rows: readonly CallRow[],
   receiver: Receiver,
-  { types, used_up: isUsedUp }: Filters,
+  { types, exhausted: isExhausted }: Filters,
   deps: RouteDeps,
 ): Promise<number> {
   const { ledger, clock, random } = deps;
   const names: readonly string[] = types ?? eventTypes;
-  const isWanted = ({ type, usedUp }: CallEvent) =>
-    names.includes(type) && (isUsedUp !== true || usedUp === true);
+  const isWanted = ({ type, exhausted }: CallEvent) =>
+    names.includes(type) && (isExhausted !== true || exhausted === true);
   let count = 0;
   let left = rows;
   for (let tries = 0; tries < writesMax; tries++) {
     const write = { at: clock.now() };
     const changes = left.flatMap((row) => {
       const version = random.version();
-      const next = replayed(row, isWanted, receiver.name, { ...write, version });
+      const next = replayRow(row, isWanted, receiver.name, { ...write, version });
       return next === undefined
         ? []
         : { next, seen: row.version, events: changedEvents(row, next) };
@@ -120,7 +126,7 @@ async function tellAgain(
     const done = await ledger.write(changes);
     const written = changes.filter((_, index) => done[index] === true);
     for (const { events } of written) count += events;
-    await sendTells(written, deps);
+    await sendDeliverMessages(written, deps);
     const lost = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
     if (lost.length === 0) return count;
     left = [...(await ledger.read(lost)).rows.values()];
@@ -141,7 +147,7 @@ function changedEvents(row: CallRow, next: CallRow): number {
 async function finishAgain(
   rows: readonly CallRow[],
   receiver: Receiver,
-  { types, used_up: isUsedUp }: Filters,
+  { types, exhausted: isExhausted }: Filters,
   { documents, plan, clock, random }: RouteDeps,
 ): Promise<number> {
   const isTold = [types ?? eventTypes, receiver.types].every((all) =>
@@ -150,19 +156,19 @@ async function finishAgain(
   const firsts = rows.filter(({ id }) => indexOf(id) === 0);
   if (!isTold || firsts.length === 0) return 0;
   const keys = firsts.map(({ id }) => ({ kind: "request", key: requestIdOf(id) }) as const);
-  const toldKeys = keys.map(({ key }) => toldKeyOf(key));
-  const read = await documents.read([...keys, ...toldKeys]);
+  const deliveredKeys = keys.map(({ key }) => deliveredKeyOf(key));
+  const read = await documents.read([...keys, ...deliveredKeys]);
   const changes = firsts.flatMap((row) => {
-    const standing = read.get("request", requestIdOf(row.id));
+    const current = read.get("request", requestIdOf(row.id));
     // The document of a request whose event was told is gone.
-    const isAgain = standing === undefined ? isUsedUp !== true : standing.value.usedUp === true;
+    const isAgain = current === undefined ? isExhausted !== true : current.value.exhausted === true;
     const followed = followedRequest(row, plan, random.version());
     const next = { ...followed, value: { ...followed.value, replayedAt: clock.now() } };
-    return isAgain ? { next, seen: standing?.version ?? null } : [];
+    return isAgain ? { next, seen: current?.version ?? null } : [];
   });
   if (changes.length === 0) return 0;
   const removals = changes.flatMap(({ next }) => {
-    const { kind, key } = toldKeyOf(next.key);
+    const { kind, key } = deliveredKeyOf(next.key);
     const told = read.get(kind, key);
     return told === undefined ? [] : [{ kind, key, seen: told.version }];
   });

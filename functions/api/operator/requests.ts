@@ -60,7 +60,7 @@ const listRequests = declareRoute({
   },
 });
 
-const requestStorySchema = z
+const requestDetailSchema = z
   .strictObject({
     ...requestViewSchema.shape,
     reasons: z
@@ -71,14 +71,14 @@ const requestStorySchema = z
       .check(z.describe("Calls by the hour in which they last changed, without those that wait")),
   })
   .check(z.meta({ id: "OperatorRequestWithHours" }));
-export type RequestStory = z.infer<typeof requestStorySchema>;
+export type RequestDetail = z.infer<typeof requestDetailSchema>;
 
 const showRequest = declareRoute({
   operationId: "showOperatorRequest",
   summary: "One request and how far it is, every call of it counted",
   method: "get",
   path: "/requests/:id",
-  answer: requestStorySchema,
+  answer: requestDetailSchema,
   problems: [404],
   async handle({ c, deps }) {
     const { ledger, clock } = deps;

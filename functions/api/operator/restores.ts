@@ -11,10 +11,10 @@ type Restore = StoredDocument<"restore">["value"];
 
 const restoreViewSchema = z.strictObject({
   state: z
-    .enum(["none", "held", "confirmed", "done"])
+    .enum(["none", "suspended", "confirmed", "done"])
     .check(
       z.describe(
-        "`held`: the ledger went back and nothing is dialed until the restore is confirmed; `confirmed`: sweeps go through the calls, and nothing is dialed yet; `done`: calls are dialed again",
+        "`suspended`: the ledger went back and nothing is dialed until the restore is confirmed; `confirmed`: sweeps go through the calls, and nothing is dialed yet; `done`: calls are dialed again",
       ),
     ),
   since: z.nullable(time).check(z.describe("When it was noticed or declared")),
@@ -55,20 +55,20 @@ const confirmRestore = declareRoute({
     const { documents, clock } = deps;
     const now = clock.now();
     const read = await documents.read([restoreKey, sweepKey]);
-    const standing = read.get("restore", restoreKey.key)?.value;
-    if (standing?.state === "confirmed") {
+    const current = read.get("restore", restoreKey.key)?.value;
+    if (current?.state === "confirmed") {
       return problem(
         c,
         409,
         "A restore is confirmed already, and its calls are being gone through.",
       );
     }
-    if (standing?.state !== "held" && unnoticed !== true) {
+    if (current?.state !== "suspended" && unnoticed !== true) {
       const detail =
         "No restore stands to be confirmed. A sweep notices one within two minutes; if none does, declare it as unnoticed.";
       return problem(c, 409, detail);
     }
-    const since = standing?.state === "held" ? standing.since : now;
+    const since = current?.state === "suspended" ? current.since : now;
     if (at > since) {
       const detail = `must not be after ${timeOf(since)}, when the restore was noticed`;
       return unprocessable(c, [{ pointer: "/at", detail }]);
@@ -79,7 +79,7 @@ const confirmRestore = declareRoute({
     const declared = { epoch, since, isWatchDone: false, lookedUp: 0, toReview: 0 };
     const change = (restore: Restore | undefined) => {
       if (restore?.state === "confirmed") return undefined;
-      const of = restore?.state === "held" ? restore : declared;
+      const of = restore?.state === "suspended" ? restore : declared;
       const value: Restore = { ...of, state: "confirmed", at, by };
       return { value, expiresAt: null };
     };

@@ -1,7 +1,7 @@
 import * as z from "../../../shared/lib/zod.ts";
 import { declareRoute } from "../http/route.ts";
 import { indexesOver, reasonsOf } from "./request-progress.ts";
-import { waitingPlaces } from "./waiting-places.ts";
+import { waitingPositions } from "./waiting-positions.ts";
 
 /** Waiting calls of a backlog that are found, and maximum calls of all these whose reasons are read. */
 const foundMax = 500;
@@ -27,12 +27,14 @@ const countWaiting = declareRoute({
   path: "/waiting",
   answer: waitingSchema,
   async handle({ deps: { ledger, documents } }) {
-    const places = await waitingPlaces(ledger, documents, foundMax);
-    const ids = indexesOver(places.length, readMax).flatMap((index) => places[index]?.id ?? []);
+    const positions = await waitingPositions(ledger, documents, foundMax);
+    const ids = indexesOver(positions.length, readMax).flatMap(
+      (index) => positions[index]?.id ?? [],
+    );
     const { rows } = await ledger.read(ids);
     // A call may have gone on since it was found.
     const waiting = [...rows.values()].filter(({ state }) => state === "WAITING");
-    return { found: places.length, read: waiting.length, reasons: reasonsOf(waiting) };
+    return { found: positions.length, read: waiting.length, reasons: reasonsOf(waiting) };
   },
 });
 

@@ -9,7 +9,7 @@ import {
   countOrdered,
   giveOrder,
   pageRows,
-  standingOrder,
+  currentControl,
 } from "../actions/cancel-calls.ts";
 import { callCursor } from "../http/cursors.ts";
 import { unprocessable } from "../http/problem.ts";
@@ -56,7 +56,7 @@ export const cancelRequest = declareRoute({
     if (cursor === undefined) await record(c, deps, "client_cancel", target, indexes?.length);
     const given = await (cursor === undefined
       ? giveOrder(c, deps, what, scope)
-      : standingOrder(deps, what, scope));
+      : currentControl(deps, what, scope));
     if (given === undefined) {
       const detail = "must be of an answer to this very order";
       return unprocessable(c, [{ pointer: "/cursor", detail }]);

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { ClientRight } from "../../../shared/settings/tokens.ts";
-import type { ApiDeps, ApiEnv, OtherDeps } from "../http/context.ts";
+import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { requireRight } from "../http/require-right.ts";
 import { createBaseApp, identifyRequests } from "../http/base-app.ts";
@@ -27,7 +27,7 @@ export const requestRoutes: readonly RequestRoute[] = [
  *
  * @param deps undefined if the settings are wrong: then every caller is answered 503
  */
-export function createRequests(deps: ApiDeps | undefined, others: OtherDeps): Hono<ApiEnv> {
+export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps): Hono<ApiEnv> {
   const { callerOf, clock, clientRights = [] } = others;
   const app = createBaseApp(others);
   app.use(identifyRequests(others));

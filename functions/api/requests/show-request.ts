@@ -15,7 +15,7 @@ import { callIdsOf } from "../actions/request-rows.ts";
 const clientCallSchema = z
   .looseObject({
     id: z.string(),
-    index: z.int().check(z.describe("Its place in the batch, from 0")),
+    index: z.int().check(z.describe("Its index in the batch, from 0")),
     state,
     reason: z.string(),
     due_at: z

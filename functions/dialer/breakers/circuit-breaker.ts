@@ -34,10 +34,10 @@ export async function changeBreaker(
   const { before, after } = await changeDocument(
     {
       name: { kind: "breaker", key },
-      change(standing) {
-        const changed = change(standing);
+      change(current) {
+        const changed = change(current);
         isRemoved = changed === null;
-        const value = changed ?? (isRemoved ? standing : undefined);
+        const value = changed ?? (isRemoved ? current : undefined);
         if (value === undefined) return undefined;
         return { value, expiresAt: deps.clock.now() + (isRemoved ? 0 : breakerLifeMs) };
       },

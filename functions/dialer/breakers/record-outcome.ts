@@ -16,7 +16,7 @@ import { answerBreaker, changeBreaker, openBreaker } from "./circuit-breaker.ts"
 import { hourMs } from "../../../shared/lib/units.ts";
 
 /** Consecutive unanswered requests that open a backlog's breaker. */
-const unansweredInRowMax = 5;
+const unreachableInRowMax = 5;
 /** Number of counted requests from which on an unanswered half opens it. */
 const requestsCounted = 20;
 /** Consecutive unanswered requests, of two backlogs at least, that open their account's breaker. */
@@ -55,7 +55,7 @@ export async function recordOutcome(
     case "placed":
       return recordAnswer(call, true, read, deps);
     case "unknown":
-      return recordSilence(outcome.code, call, deps);
+      return recordTimeout(outcome.code, call, deps);
     case "account_refused":
       await openBreaker(account, { cause: "account_refused", code: outcome.code, sentAt }, deps);
       return;
@@ -74,8 +74,8 @@ export async function recordOutcome(
       return;
     }
     case "not_placed": {
-      const { code, blamesNumber, isFull, unanswered, retryAfterSeconds = 0 } = outcome;
-      if (unanswered === true) return recordSilence(code, call, deps);
+      const { code, blamesNumber, isFull, unreachable, retryAfterSeconds = 0 } = outcome;
+      if (unreachable === true) return recordTimeout(code, call, deps);
       if (blamesNumber === true) return recordAnswer(call, false, read, deps);
       await countAnswered(backlog, read, deps);
       const waitMs = Math.min(retryAfterSeconds * 1000, retryAfterMsMax);
@@ -108,7 +108,7 @@ async function recordAnswer(
 
 /** Counts an answered request where failures are counted: otherwise there is no run of failures to end. */
 async function countAnswered(key: string, read: DocumentsRead, deps: DialerDeps): Promise<void> {
-  if ((read.get("failures", key)?.value["unanswered"] ?? 0) === 0) return;
+  if ((read.get("failures", key)?.value["unreachable"] ?? 0) === 0) return;
   const name = { kind: "failures", key } as const;
   await deps.documents.add(name, { answered: 1 }, deps.clock.now() + failuresLifeMs);
   await settleCounters(key, true, deps);
@@ -128,23 +128,23 @@ async function resetFailures(
 }
 
 /** Records a request that stayed unanswered. */
-async function recordSilence(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
+async function recordTimeout(code: string, call: JudgedCall, deps: DialerDeps): Promise<void> {
   const { documents, clock } = deps;
   const key = backlogBreakerOf(call);
   const expiresAt = clock.now() + failuresLifeMs;
   const all = await documents.add(
     { kind: "failures", key },
-    { unanswered: 1, inRow: 1 },
+    { unreachable: 1, inRow: 1 },
     expiresAt,
   );
-  const { answered = 0, unanswered = 0, inRow = 0 } = all;
-  const count = answered + unanswered;
+  const { answered = 0, unreachable = 0, inRow = 0 } = all;
+  const count = answered + unreachable;
   // The counts decide even if they cannot be settled.
   if (count > requestsCounted) await settleCounters(key, false, deps).catch(() => undefined);
-  const isHalf = count >= requestsCounted && unanswered >= answered;
-  if (inRow >= unansweredInRowMax || isHalf) {
+  const isHalf = count >= requestsCounted && unreachable >= answered;
+  if (inRow >= unreachableInRowMax || isHalf) {
     const { sentAt } = call;
-    if (await openBreaker(key, { cause: "silence", code, sentAt }, deps)) {
+    if (await openBreaker(key, { cause: "unreachable", code, sentAt }, deps)) {
       await blameAccount(code, call, deps);
     }
   }
@@ -156,11 +156,11 @@ async function settleCounters(key: string, isAnswered: boolean, deps: DialerDeps
   const name = { kind: "failures", key } as const;
   const current = (await deps.documents.read([name])).get("failures", key);
   if (current === undefined) return;
-  const { answered = 0, unanswered = 0, inRow = 0 } = current.value;
-  const half = answered + unanswered > requestsCounted ? 2 : 1;
+  const { answered = 0, unreachable = 0, inRow = 0 } = current.value;
+  const half = answered + unreachable > requestsCounted ? 2 : 1;
   const value = {
     answered: Math.floor(answered / half),
-    unanswered: Math.floor(unanswered / half),
+    unreachable: Math.floor(unreachable / half),
     inRow: isAnswered ? 0 : inRow,
   };
   await writeFailures(current, value, deps);
@@ -183,13 +183,13 @@ async function blameAccount(code: string, call: JudgedCall, deps: DialerDeps): P
       blamed = [...(value?.blamed ?? []).filter((one) => one !== name), name];
       if (value !== undefined && value.state !== "closed") return { ...value, blamed };
       const openedAt = blamed.length === 1 ? now : (value?.openedAt ?? now);
-      const of = { state: "closed", cause: "silence", code, openedAt } as const;
+      const of = { state: "closed", cause: "unreachable", code, openedAt } as const;
       return { ...of, probeAt: now, intervalMs: 0, room: 0, blamed };
     },
     deps,
   );
   if (blamed.length < 2) return;
-  await openBreaker(key, { cause: "silence", code, sentAt: call.sentAt, blamed }, deps);
+  await openBreaker(key, { cause: "unreachable", code, sentAt: call.sentAt, blamed }, deps);
 }
 
 /**
@@ -216,7 +216,7 @@ async function countForAccount(code: string, call: JudgedCall, deps: DialerDeps)
   const backlogs = Object.keys(all).filter((one) => one.startsWith("of "));
   if ((all["inRow"] ?? 0) < accountInRowMax || backlogs.length < 2) return;
   const blamed = backlogs.map((one) => one.slice("of ".length));
-  await openBreaker(key, { cause: "silence", code, sentAt: call.sentAt, blamed }, deps);
+  await openBreaker(key, { cause: "unreachable", code, sentAt: call.sentAt, blamed }, deps);
 }
 
 /**

@@ -53,12 +53,12 @@ async function answerAll(
     }),
   );
   const wanted = works.flatMap(({ work }) => (work?.kind === "dial" ? work.calls : []));
-  const again = await dial(eachOnce(wanted), deps, deadline);
+  const retry = await dial(eachOnce(wanted), deps, deadline);
   const answers: AckOrRetry[] = [];
   for (const { work, attempt } of works) {
     const isDone =
       work?.kind === "dial"
-        ? !work.calls.some(({ id }) => again.has(id))
+        ? !work.calls.some(({ id }) => retry.has(id))
         : work?.kind === "settle"
           ? await settle(work.settlement, deps)
           : work !== undefined && (await splitRequest(work.request, attempt, deps, deadline));

@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { decided } from "../../../shared/calls/transitions.ts";
+import { applyDecision } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
@@ -36,9 +36,9 @@ async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrR
   const { attempt, open } = delivered;
   const message = await openMessage(messageSchema, open, attempt, deps);
   if (message !== undefined) {
-    log("alarm", "message.dead", { message_kind: message.kind, attempt });
+    log("alarm", "message.dead_lettered", { message_kind: message.kind, attempt });
     try {
-      await bury(message, withPortLimits(deps));
+      await settleDeadLetter(message, withPortLimits(deps));
       return "ack";
     } catch (error) {
       log("alarm", "ledger.unreachable", { error: errorForLog(error) });
@@ -71,7 +71,7 @@ async function storeWhole(
   }
 }
 
-async function bury(message: Message, deps: DialerDeps): Promise<void> {
+async function settleDeadLetter(message: Message, deps: DialerDeps): Promise<void> {
   if (message.kind === "outcome") return settleOutcome(message.settlement, deps);
   if (message.kind === "dispatch") return; // a hint: its rows are dispatched again
   const calls = callsOf(message);
@@ -92,7 +92,10 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
   const changes = recent.flatMap((call) => {
     const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";
     const to = { state, reason: "dead_letter" } as const;
-    const next = decided(undefined, newCallOf(call, deps), to, { version: random.version(), at });
+    const next = applyDecision(undefined, newCallOf(call, deps), to, {
+      version: random.version(),
+      at,
+    });
     // An existing row is left to the sweeps.
     return next === undefined ? [] : { next, seen: null };
   });

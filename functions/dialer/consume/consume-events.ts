@@ -6,15 +6,15 @@ import {
 } from "../../../shared/ports/event-messages.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { createPlaces, type Places } from "../runtime/fair-semaphore.ts";
-import { gatherTells } from "../events/batch-hints.ts";
-import { tellReceiver } from "../events/deliver-events.ts";
+import { createSemaphore, type Semaphore } from "../runtime/fair-semaphore.ts";
+import { batchDeliverMessages } from "../events/batch-messages.ts";
+import { deliverToReceiver } from "../events/deliver-events.ts";
 import { openMessage } from "./open-message.ts";
 import { retryLater } from "./retry.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
-import { askAccount } from "../results/poll-results.ts";
+import { pollAccount } from "../results/poll-results.ts";
 import { followCallback } from "../results/handle-callback.ts";
-import { UnansweredError } from "../../../shared/providers/unanswered.ts";
+import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
 
 /** Number of deliveries after which a callback that is a hint is let go: the sweep has its account asked anyway. */
 const hintAttemptsMax = 3;
@@ -23,7 +23,7 @@ const hintAttemptsMax = 3;
 const callbackMsMax = 45_000;
 
 /** Time for which a message waits for a place of its delivery. What hangs may hold all of them. */
-const placeMsMax = 1_000;
+const slotMsMax = 1_000;
 
 /** Seconds up to which a message comes again soon, and time for which it waits for the end of its delivery. */
 const soonSeconds = 3;
@@ -45,12 +45,12 @@ interface Opened<Message = EventMessage> {
   attempt: number;
   message: Message;
 }
-type TellMessage = Extract<EventMessage, { kind: "tell" }>;
-type AccountMessage = Exclude<EventMessage, TellMessage>;
+type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
+type AccountMessage = Exclude<EventMessage, DeliverMessage>;
 
 /** Places and deadline that the messages of a delivery share. */
 interface Delivery {
-  places: Places;
+  slots: Semaphore;
   deadline: number;
 }
 
@@ -66,7 +66,7 @@ export async function handleEvents(
   deps: DialerDeps,
   deadline: number,
 ): Promise<AckOrRetry[]> {
-  const tells = gatherTells(deps);
+  const tells = batchDeliverMessages(deps);
   const ready = withPortLimits(deps, tells.tell);
   const { concurrency, clock } = ready;
   const answers: AckOrRetry[] = [];
@@ -78,18 +78,18 @@ export async function handleEvents(
       return [];
     }),
   );
-  const ofReceivers = new Map<string, Opened<TellMessage>[]>();
+  const ofReceivers = new Map<string, Opened<DeliverMessage>[]>();
   const ofAccounts = new Map<string, Opened<AccountMessage>[]>();
   for (const { message, ...one } of opened.flat()) {
-    if (message.kind === "tell") append(ofReceivers, message.receiver, { ...one, message });
+    if (message.kind === "deliver") append(ofReceivers, message.receiver, { ...one, message });
     else append(ofAccounts, message.account, { ...one, message });
   }
   let left = ofReceivers.size + ofAccounts.size;
-  const places = createPlaces({
+  const slots = createSemaphore({
     total: concurrency,
     limitOf: () => concurrency,
     isShared: () => left > 1,
-    waitMsMax: placeMsMax,
+    waitMsMax: slotMsMax,
     clock,
   });
   const ended = Promise.withResolvers<void>();
@@ -106,10 +106,10 @@ export async function handleEvents(
   };
   await Promise.all([
     ...[...ofReceivers.values()].map((own) =>
-      answer(own, followTells(own, { places, deadline }, ready)),
+      answer(own, deliverMessages(own, { slots, deadline }, ready)),
     ),
     ...[...ofAccounts.values()].map((own) =>
-      answer(own, followAccount(own, { places, deadline }, ready)),
+      answer(own, followAccount(own, { slots, deadline }, ready)),
     ),
   ]);
   await tells.flush();
@@ -129,8 +129,8 @@ async function sendAnew(
   answer: Exclude<AckOrRetry, "ack">,
   { eventsQueue }: DialerDeps,
 ): Promise<AckOrRetry> {
-  const again = message.kind === "tell" ? { ...message, isAgain: true } : message;
-  return eventsQueue.send(again, answer.retryAfterSeconds).then(
+  const retry = message.kind === "deliver" ? { ...message, isAgain: true } : message;
+  return eventsQueue.send(retry, answer.retryAfterSeconds).then(
     () => "ack" as const,
     () => answer,
   );
@@ -143,17 +143,17 @@ function append<Item>(map: Map<string, Item[]>, key: string, item: Item): void {
 }
 
 /** Tells a receiver its events. Never throws: a sweep has told what was not. */
-async function followTells(
-  own: readonly Opened<TellMessage>[],
+async function deliverMessages(
+  own: readonly Opened<DeliverMessage>[],
   delivery: Delivery,
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
   try {
-    return await tellReceiver(own, delivery, deps);
+    return await deliverToReceiver(own, delivery, deps);
   } catch (error) {
     const [{ attempt, message } = { attempt: 0, message: undefined }] = own;
     const receiver = message?.receiver ?? "";
-    const fields = { message_kind: "tell", receiver, attempt, error: errorForLog(error) };
+    const fields = { message_kind: "deliver", receiver, attempt, error: errorForLog(error) };
     deps.log("warning", "events.failed", fields);
     return own.map(() => "ack");
   }
@@ -162,13 +162,13 @@ async function followTells(
 /** Handles the messages of one account, one after another. Never throws. */
 async function followAccount(
   own: readonly Opened<AccountMessage>[],
-  { places, deadline }: Delivery,
+  { slots, deadline }: Delivery,
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
   const known: Known = { isFailing: false, isAsked: false, isCrowded: false };
   const answers: AckOrRetry[] = [];
   for (const { message, attempt } of own) {
-    const release = known.isCrowded ? undefined : await places.acquire(placeOf(message));
+    const release = known.isCrowded ? undefined : await slots.acquire(slotOf(message));
     known.isCrowded = release === undefined;
     // The messages before it may have been slow, and a callback that outlasts the invocation is not acknowledged.
     const isLate = message.kind === "callback" && deps.clock.now() + callbackMsMax > deadline;
@@ -183,7 +183,7 @@ async function followAccount(
 }
 
 /** Names an account among those that hold places of a delivery. */
-function placeOf({ account }: AccountMessage): string {
+function slotOf({ account }: AccountMessage): string {
   return `account ${account}`;
 }
 
@@ -194,25 +194,25 @@ async function follow(
 ): Promise<AckOrRetry> {
   const { message, attempt, known, deadline } = one;
   try {
-    if (message.kind === "ask") return await followAsk(message, known, deps, deadline);
+    if (message.kind === "poll") return await followPoll(message, known, deps, deadline);
     const isLeft = isHint(message) && known.isFailing;
-    return isLeft ? laterOf(message, attempt) : await followCallback(message, attempt, deps);
+    return isLeft ? retryOf(message, attempt) : await followCallback(message, attempt, deps);
   } catch (error) {
-    const isUnanswered = error instanceof UnansweredError;
-    if (isUnanswered) known.isFailing = true;
-    deps.log("warning", isUnanswered ? "results.unanswered" : "events.failed", {
+    const isUnreachable = error instanceof ProviderUnreachableError;
+    if (isUnreachable) known.isFailing = true;
+    deps.log("warning", isUnreachable ? "results.unreachable" : "events.failed", {
       message_kind: message.kind,
       provider: message.account,
       attempt,
-      error: errorForLog(isUnanswered ? error.cause : error),
+      error: errorForLog(isUnreachable ? error.cause : error),
     });
-    return laterOf(message, attempt);
+    return retryOf(message, attempt);
   }
 }
 
 /** Asks an account, once in a delivery. */
-async function followAsk(
-  { account, sentAt }: Extract<EventMessage, { kind: "ask" }>,
+async function followPoll(
+  { account, sentAt }: Extract<EventMessage, { kind: "poll" }>,
   known: Known,
   deps: DialerDeps,
   deadline: number,
@@ -221,12 +221,12 @@ async function followAsk(
   const isOld = deps.clock.now() - sentAt > deps.sweepSeconds * 1000;
   if (isOld || known.isAsked) return "ack";
   known.isAsked = true;
-  await askAccount(account, deps, deadline);
+  await pollAccount(account, deps, deadline);
   return "ack";
 }
 
 /** Hands a message back, unless a sweep does the same without it. */
-function laterOf(message: EventMessage, attempt: number): AckOrRetry {
+function retryOf(message: EventMessage, attempt: number): AckOrRetry {
   const isCallback = message.kind === "callback";
   if (!isCallback || (isHint(message) && attempt >= hintAttemptsMax)) return "ack";
   return retryLater(attempt);

@@ -31,7 +31,7 @@ export async function handleDeadEvents(
       if (message?.kind === "callback") {
         const { kind: message_kind, account: provider, call } = message;
         const ofCall = call === undefined ? {} : { call_id: call.id };
-        log("alarm", "message.dead", { message_kind, provider, attempt, ...ofCall });
+        log("alarm", "message.dead_lettered", { message_kind, provider, attempt, ...ofCall });
         try {
           const isDone =
             "settings" in deps &&
@@ -44,6 +44,6 @@ export async function handleDeadEvents(
       return storeOrRetry(one, deps);
     }),
   );
-  if (hints > 0) log("warning", "events.dead", { count: hints });
+  if (hints > 0) log("warning", "events.dead_lettered", { count: hints });
   return answers;
 }

@@ -5,11 +5,11 @@ import { states } from "../../../shared/calls/states.ts";
 import { isIdempotent } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DocumentsRead } from "../../../shared/ports/documents.ts";
-import { type BearingDocuments, restoreKey } from "../../../shared/policy/restore.ts";
+import { type ControlDocuments, restoreKey } from "../../../shared/policy/restore.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import { claimAheadMsMax } from "../../../shared/policy/account-pace.ts";
 import {
-  type Bearing,
+  type DecisionInputs,
   decideWaiting,
   endOf,
   waitsFor,
@@ -44,8 +44,8 @@ export type Decision =
   | LookUp
   | Dial;
 
-export interface Known extends Bearing {
-  documents: BearingDocuments;
+export interface Known extends DecisionInputs {
+  documents: ControlDocuments;
   canLookUp(route: Route): boolean;
 }
 
@@ -59,7 +59,7 @@ export function decide(
   if (call === undefined || (row !== undefined && !isDue(row, known.now))) {
     return { kind: "leave", because: "not_due" };
   }
-  if (known.documents.isOnHold) return holdBack(call, row);
+  if (known.documents.isSuspended) return holdBack(call, row);
   if (mayHaveBeenLost(call, row, known.documents)) {
     return { kind: "write", decided: { state: "NEEDS_REVIEW", reason: "restored" } };
   }

@@ -7,12 +7,12 @@ import {
   pauseKeysOf,
 } from "../../../shared/policy/controls.ts";
 import {
-  type BearingDocuments,
-  isHeld,
+  type ControlDocuments,
+  isLedgerSuspended,
   restoreKey,
   sweepKey,
 } from "../../../shared/policy/restore.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { type BacklogOf, breakerKeysOf } from "../../../shared/policy/breakers.ts";
@@ -32,7 +32,7 @@ export async function documentsFor(
   calls: readonly Call[],
   { numbers }: { numbers: boolean },
   deps: DialerDeps,
-): Promise<BearingDocuments> {
+): Promise<ControlDocuments> {
   const { plan, hashKey } = deps.settings;
   const keys = new Map<string, DocumentKey>();
   const want = (all: readonly DocumentKey[]) => {
@@ -54,17 +54,17 @@ export async function documentsFor(
     if (accountOf(route, plan).pace !== undefined) want([paceKeyOf(account)]);
   }
   const hashes = numbers
-    ? calls.map(({ request }) => traceOfNumber(request.phone_number, hashKey).numberHash)
+    ? calls.map(({ request }) => hashNumber(request.phone_number, hashKey).numberHash)
     : [];
   want(doNotCallKeysOf([...new Set(hashes)], hashKey));
-  return readWithHold([...keys.values()], deps);
+  return readWithSuspension([...keys.values()], deps);
 }
 
 /** Reads documents, and whether anything may be dialed by the ledger as it is. */
-export async function readWithHold(
+export async function readWithSuspension(
   keys: readonly DocumentKey[],
   deps: DialerDeps,
-): Promise<BearingDocuments> {
+): Promise<ControlDocuments> {
   const { documents, memory } = deps;
   const { epochSeen: seenBefore = 0 } = memory;
   const [read] = await Promise.all([
@@ -73,30 +73,31 @@ export async function readWithHold(
   ]);
   const { epochSeen } = memory;
   // A sweep may have moved the epoch on since the documents were read, so one less counts of what was seen meanwhile.
-  const isOnHold = epochSeen === undefined || isHeld(read, Math.max(seenBefore, epochSeen - 1));
+  const isSuspended =
+    epochSeen === undefined || isLedgerSuspended(read, Math.max(seenBefore, epochSeen - 1));
   const restoredAt = read.get(restoreKey.kind, restoreKey.key)?.value.since ?? 0;
-  if (isOnHold || restoredAt > memory.restoredAt) forgetLedger(memory, restoredAt);
-  return { ...read, isOnHold };
+  if (isSuspended || restoredAt > memory.restoredAt) forgetLedger(memory, restoredAt);
+  return { ...read, isSuspended };
 }
 
 /** Combines everything that `decide` needs for the calls of a delivery. */
 export function knownBy(
-  documents: BearingDocuments,
+  documents: ControlDocuments,
   now: number,
   { settings, concurrency }: Pick<DialerDeps, "settings" | "concurrency">,
   ahead: ReadonlyMap<string, number> = new Map(),
 ): Known {
   const { plan, schedule, hashKey, providerOf } = settings;
   const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;
-  const hashOf = (number: string) => traceOfNumber(number, hashKey).numberHash;
+  const hashOf = (number: string) => hashNumber(number, hashKey).numberHash;
   const of = { plan, schedule, hashKey, documents, now, ahead, hashOf, canLookUp };
   return { ...of, requestsAtOnce: concurrency };
 }
 
 /** Combines two reads; the first one wins. */
-export function bothRead(one: BearingDocuments, other: BearingDocuments): BearingDocuments {
+export function bothRead(one: ControlDocuments, other: ControlDocuments): ControlDocuments {
   return {
     get: (kind, key) => one.get(kind, key) ?? other.get(kind, key),
-    isOnHold: one.isOnHold || other.isOnHold,
+    isSuspended: one.isSuspended || other.isSuspended,
   };
 }

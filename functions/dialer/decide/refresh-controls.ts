@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
-import type { BearingDocuments } from "../../../shared/policy/restore.ts";
+import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import { documentsFor } from "./read-controls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
@@ -13,9 +13,9 @@ const documentsAgeMsMax = 5_000;
  */
 export function createFreshDocuments(
   calls: readonly Call[],
-  first: { read: BearingDocuments; askedAt: number; breakersChanged: number },
+  first: { read: ControlDocuments; askedAt: number; breakersChanged: number },
   deps: DialerDeps,
-): (at: number) => Promise<BearingDocuments> {
+): (at: number) => Promise<ControlDocuments> {
   const { clock, memory } = deps;
   let last = { ...first, read: Promise.resolve(first.read) };
   return (at) => {

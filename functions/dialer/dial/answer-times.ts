@@ -3,7 +3,7 @@ import type { DocumentChange, DocumentsRead } from "../../../shared/ports/docume
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import type { Held } from "./delivery.ts";
+import type { Claim } from "./delivery.ts";
 
 /** Time of an answer from which on an account or a backlog counts as slow, in milliseconds. */
 export const slowMs = 2_000;
@@ -14,12 +14,12 @@ const writtenAgainMs = 5_000;
 
 /** Records the time of an answer for its account and its backlog. Never throws. */
 export async function recordAnswerTime(
-  held: Held,
+  claim: Claim,
   answerMs: number,
   read: DocumentsRead,
   deps: DialerDeps,
 ): Promise<void> {
-  for (const name of namesOf(held)) {
+  for (const name of namesOf(claim)) {
     const known = deps.memory.answers.get(name);
     const averageMs =
       known === undefined
@@ -27,35 +27,39 @@ export async function recordAnswerTime(
         : known.averageMs + (answerMs - known.averageMs) * answerWeight;
     deps.memory.answers.set(name, { ...known, averageMs });
   }
-  await writeChanges(held, read, deps, true);
+  await writeChanges(claim, read, deps, true);
 }
 
 /**
  * Records that a request has been under way for two seconds without an answer. A backlog that was never answered stays so:
  * few of its calls go at once until its first answer. Never throws.
  */
-export async function recordSlow(held: Held, read: DocumentsRead, deps: DialerDeps): Promise<void> {
-  for (const name of namesOf(held)) {
+export async function recordSlow(
+  claim: Claim,
+  read: DocumentsRead,
+  deps: DialerDeps,
+): Promise<void> {
+  for (const name of namesOf(claim)) {
     const known = deps.memory.answers.get(name);
     const averageMs = Math.max(known?.averageMs ?? 0, slowMs + 1);
     deps.memory.answers.set(name, { ...known, averageMs });
   }
-  await writeChanges(held, read, deps, false);
+  await writeChanges(claim, read, deps, false);
 }
 
-function namesOf({ dial, row }: Held): [account: string, backlog: string] {
+function namesOf({ dial, row }: Claim): [account: string, backlog: string] {
   return [`account ${accountNameOf(dial.route)}`, `backlog ${backlogOf(row)}`];
 }
 
 /** Writes to the documents of account and backlog what has changed. Dropped on a conflict: the next answer tells it again. */
 async function writeChanges(
-  held: Held,
+  claim: Claim,
   read: DocumentsRead,
   deps: DialerDeps,
   isAnswered: boolean,
 ): Promise<void> {
   const { documents, clock, random, memory, log } = deps;
-  const [ofAccount, ofBacklog] = namesOf(held);
+  const [ofAccount, ofBacklog] = namesOf(claim);
   const version = random.version;
   const changes: DocumentChange[] = [];
   const isNews = (name: string, isKnown: (isQuick: boolean) => boolean): boolean | undefined => {
@@ -68,7 +72,7 @@ async function writeChanges(
     memory.answers.set(name, { ...times, written: { isQuick, at: clock.now() } });
     return isQuick;
   };
-  const account = accountNameOf(held.dial.route);
+  const account = accountNameOf(claim.dial.route);
   const accountRead = read.get("account", account);
   const quick = isNews(ofAccount, (isQuick) => (accountRead?.value.quick ?? false) === isQuick);
   if (quick !== undefined) {
@@ -83,7 +87,7 @@ async function writeChanges(
     changes.push({ next, seen: accountRead?.version ?? null });
   }
   // A backlog without a document has no rows that wait.
-  const backlog = read.get("backlog", backlogOf(held.row));
+  const backlog = read.get("backlog", backlogOf(claim.row));
   const answers = (isQuick: boolean) => (isQuick ? "quick" : "slow");
   const backlogQuick = isNews(
     ofBacklog,

@@ -2,10 +2,10 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { states } from "../../../shared/calls/states.ts";
 import type { Decided } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import type { BearingDocuments } from "../../../shared/policy/restore.ts";
+import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import { cancelledBy, isOnDoNotCallList, isPaused } from "../../../shared/policy/controls.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
-import { type Delivery, type Held, type Refusal, waiting } from "./delivery.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { type Delivery, type Claim, type Refusal, waiting } from "./delivery.ts";
 import { overCap } from "../../../shared/policy/decide.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Permit } from "./permits.ts";
@@ -15,51 +15,51 @@ import type { Permit } from "./permits.ts";
  * the do-not-call list, the redialed calls that this one replaces, and the permit.
  */
 export async function checkClaimed(
-  held: Held,
+  claim: Claim,
   { deps, caps, documents, permits }: Delivery,
 ): Promise<Refusal | { permit: Permit }> {
-  const { dial, row } = held;
+  const { dial, row } = claim;
   const asked = permits.take(dial.route);
   const [count, read, byAncestors, permit] = await Promise.all([
-    caps.count(held, dial.route, asked),
+    caps.count(claim, dial.route, asked),
     documents(deps.clock.now()),
     refusedByAncestors(row, deps),
     asked,
   ]);
   const refused =
     byAncestors ??
-    refusedByOrders(held, read, deps) ??
-    (permit === undefined ? waiting("pace", held) : undefined) ??
-    (count.isCounted ? undefined : refusedByCap(held, count.freeAt, deps));
+    refusedByControls(claim, read, deps) ??
+    (permit === undefined ? waiting("pace", claim) : undefined) ??
+    (count.isCounted ? undefined : refusedByCap(claim, count.freeAt, deps));
   if (permit !== undefined && refused === undefined) return { permit };
-  return { refused: refused ?? waiting("pace", held), counted: count.isCounted };
+  return { refused: refused ?? waiting("pace", claim), counted: count.isCounted };
 }
 
-export function refusedByOrders(
-  held: Held,
-  read: BearingDocuments,
+export function refusedByControls(
+  claim: Claim,
+  read: ControlDocuments,
   deps: DialerDeps,
 ): Decided | undefined {
-  const { call, route } = held.dial;
-  if (read.isOnHold) return waiting("restored", held);
+  const { call, route } = claim.dial;
+  if (read.isSuspended) return waiting("restored", claim);
   const cancelled = cancelledBy(call, read);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   // The row's own hash may be of a HASH_KEY from before a rotation.
   const { hashKey } = deps.settings;
-  const { numberHash } = traceOfNumber(call.request.phone_number, hashKey);
+  const { numberHash } = hashNumber(call.request.phone_number, hashKey);
   if (isOnDoNotCallList(numberHash, read, hashKey)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
-  return isPaused(call.request.agent_id, route, read) ? waiting("paused", held) : undefined;
+  return isPaused(call.request.agent_id, route, read) ? waiting("paused", claim) : undefined;
 }
 
 function refusedByCap(
-  held: Held,
+  claim: Claim,
   freeAt: number | undefined,
   { clock, settings }: DialerDeps,
 ): Decided {
-  const { call, row } = held.dial;
-  if (freeAt === undefined) return waiting("max_calls", held);
+  const { call, row } = claim.dial;
+  if (freeAt === undefined) return waiting("max_calls", claim);
   const expiresAt = expiryOf(call, settings.plan);
   return overCap(freeAt, { now: clock.now(), expiresAt, reason: row?.reason });
 }

@@ -1,20 +1,20 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import type { Decided } from "../../../shared/calls/transitions.ts";
-import type { BearingDocuments } from "../../../shared/policy/restore.ts";
+import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import type { Caps } from "../record/number-caps.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Permits } from "./permits.ts";
 import type { SharedWrites } from "../record/batch-writer.ts";
-import type { Places, Release } from "../runtime/fair-semaphore.ts";
+import type { Semaphore, Release } from "../runtime/fair-semaphore.ts";
 
 /** Result of handling a call. */
 export type Result =
   /** The call is settled with this state, or another write came first. */
   | { kind: "done"; state?: CallState }
   /** The call's message must be delivered again. */
-  | { kind: "again" }
+  | { kind: "retry" }
   /** The call was not dialed, and that decision is not yet written. */
   | { kind: "not_dialed"; decided: NotDialed };
 export type NotDialed =
@@ -27,13 +27,13 @@ export interface Delivery {
   /** End of the invocation, in milliseconds since the epoch. */
   deadline: number;
   /** Places for claimed calls. */
-  places: Places;
+  slots: Semaphore;
   /** Places for requests under way. */
-  connections: Places;
+  connections: Semaphore;
   permits: Permits;
   caps: Caps;
   /** Returns the documents that bear on the calls, at most 5 s old at time `at`: now, or the time of a request. */
-  documents(at: number): Promise<BearingDocuments>;
+  documents(at: number): Promise<ControlDocuments>;
   writes: SharedWrites;
   /** Backlogs of which this delivery sends no more, as their requests stay unanswered or are refused. */
   stopped: Set<string>;
@@ -42,18 +42,18 @@ export interface Delivery {
 }
 
 /** A claim that this process holds: the row as written, and the dial decision that led to it. */
-export interface Held {
+export interface Claim {
   dial: Dial;
   row: CallRow;
-  claim: string;
+  version: string;
 }
 
 /** The places of a delivery that a claimed call holds. */
-export interface Place {
+export interface Slot {
   /** Gives back the connection, while the call has one. */
   disconnect: Release | undefined;
   /** Gives back everything. */
-  leave: Release;
+  release: Release;
 }
 
 /** A decision to settle under the claim without a request. `counted`: the call has an entry in its number's cap. */
@@ -63,6 +63,6 @@ export interface Refusal {
 }
 
 /** Lets the call wait on with its former `dueAt`, so that it keeps its place. */
-export function waiting(reason: string, { dial, row }: Held): Decided {
+export function waiting(reason: string, { dial, row }: Claim): Decided {
   return { state: "WAITING", reason, dueAt: dial.row?.dueAt ?? row.claimedAt ?? dial.dialAt };
 }

@@ -19,15 +19,15 @@ import { closedUntil, expiryReason } from "../../../shared/policy/decide.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import {
   type Delivery,
-  type Held,
+  type Claim,
   type NotDialed,
-  type Place,
+  type Slot,
   type Refusal,
   type Result,
   waiting,
 } from "./delivery.ts";
 import { type Sent, sendInTime } from "./send-at-permit.ts";
-import { askAtOf } from "../record/poll-times.ts";
+import { pollAtOf } from "../record/poll-times.ts";
 import {
   type OutcomeOf,
   sendOutcome,
@@ -48,36 +48,36 @@ const givenUpSeconds = 60;
  * call whose outcome is unknown is never sent again, except to a provider that deduplicates requests.
  */
 export async function dialCall(dial: Dial, delivery: Delivery): Promise<Result> {
-  const { deps, places } = delivery;
+  const { deps, slots } = delivery;
   const { clock, settings } = deps;
   const account = accountNameOf(dial.route);
   // A row counts as due a few seconds ahead, and waits for its time without holding a place.
   await clock.sleep(dial.dialAt - clock.now());
   const now = clock.now();
   const expiresAt = expiryOf(dial.call, settings.plan);
-  const release = await places.acquire(account);
+  const release = await slots.acquire(account);
   if (release === undefined) {
     const dueAt = dial.row?.dueAt ?? now;
     return { kind: "not_dialed", decided: { state: "WAITING", reason: "no_capacity", dueAt } };
   }
-  const place: Place = {
+  const slot: Slot = {
     disconnect: undefined,
-    leave() {
-      place.disconnect?.();
+    release() {
+      slot.disconnect?.();
       release();
     },
   };
   delivery.writes.begin();
   try {
-    if (delivery.ledger.isDown) return { kind: "again" };
+    if (delivery.ledger.isDown) return { kind: "retry" };
     const obstacle = obstacleTo(dial, expiresAt, delivery) ?? (await troubleBefore(dial, delivery));
     if (obstacle !== undefined) return { kind: "not_dialed", decided: obstacle };
-    const held = await claimCall(dial, delivery);
-    if ("kind" in held) return held;
-    return await underClaim(held, place, delivery);
+    const claim = await claimCall(dial, delivery);
+    if ("kind" in claim) return claim;
+    return await underClaim(claim, slot, delivery);
   } finally {
     delivery.writes.end();
-    place.leave();
+    slot.release();
   }
 }
 
@@ -113,7 +113,7 @@ async function troubleBefore(
 }
 
 /** Claims a call. A claim whose answer was lost is read back: it may have been written. */
-async function claimCall(dial: Dial, delivery: Delivery): Promise<Held | Result> {
+async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim | Result> {
   const { deps, writes } = delivery;
   const { ledger, clock, random, settings, log } = deps;
   const { call, row, route } = dial;
@@ -122,16 +122,16 @@ async function claimCall(dial: Dial, delivery: Delivery): Promise<Held | Result>
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
   const next = claimed(row, newCallOf(call, deps), { route, timeoutSeconds }, { version, at });
   if (next === undefined) return { kind: "done" }; // the row is authoritative
-  const held: Held = { dial, row: next, claim: version };
+  const claim: Claim = { dial, row: next, version };
   try {
-    return (await writes.write({ next, seen: row?.version ?? null })) ? held : { kind: "done" };
+    return (await writes.write({ next, seen: row?.version ?? null })) ? claim : { kind: "done" };
   } catch (error) {
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
   }
   try {
-    const standing = (await ledger.read([call.id])).rows.get(call.id);
-    if (standing?.version === version) return held;
-    if (standing !== undefined && standing.version !== row?.version) return { kind: "done" };
+    const current = (await ledger.read([call.id])).rows.get(call.id);
+    if (current?.version === version) return claim;
+    if (current !== undefined && current.version !== row?.version) return { kind: "done" };
   } catch (error) {
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
     delivery.ledger.isDown = true;
@@ -140,55 +140,55 @@ async function claimCall(dial: Dial, delivery: Delivery): Promise<Held | Result>
   const settlement = { id: call.id, claim: version, at: clock.now(), dueAt: clock.now() };
   const notSent = { ...settlement, state: "WAITING", reason: "claim_too_old" } as const;
   await sendOutcome(notSent, givenUpSeconds, deps);
-  return { kind: "again" };
+  return { kind: "retry" };
 }
 
 /** Runs everything from the claim to the settlement. */
-async function underClaim(held: Held, place: Place, delivery: Delivery): Promise<Result> {
+async function underClaim(claim: Claim, slot: Slot, delivery: Delivery): Promise<Result> {
   const { deps, caps } = delivery;
   const startedAt = deps.clock.now();
-  const sent = await sendChecked(held, place, delivery, startedAt).catch((error: unknown) => {
+  const sent = await sendChecked(claim, slot, delivery, startedAt).catch((error: unknown) => {
     // The error came before the request: errors of the request itself are outcomes.
-    deps.log("alarm", "ledger.unreachable", { call_id: held.row.id, error: errorForLog(error) });
-    return { refused: waiting("not_checked", held), counted: true };
+    deps.log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
+    return { refused: waiting("not_checked", claim), counted: true };
   });
   if ("refused" in sent) {
-    place.leave();
-    if (sent.counted) await caps.leave(held, held.dial.route);
-    return refuse(held, sent.refused, delivery);
+    slot.release();
+    if (sent.counted) await caps.release(claim, claim.dial.route);
+    return refuse(claim, sent.refused, delivery);
   }
   const isAnswered = wasAnswered(sent.outcome);
   // A delivery that meets silence or a refusal sends no more of that backlog.
-  if (!isAnswered) delivery.stopped.add(backlogOf(held.row));
+  if (!isAnswered) delivery.stopped.add(backlogOf(claim.row));
   // The next call may be claimed while this one is settled, in the same round trip. After trouble the place is kept
   // until that is counted, as the breaker may open.
-  else place.leave();
+  else slot.release();
   const [result] = await Promise.all([
-    settle(held, sent, delivery, startedAt),
-    isAnswered ? recordAnswerTime(held, sent.answerMs, sent.read, deps) : undefined,
+    settle(claim, sent, delivery, startedAt),
+    isAnswered ? recordAnswerTime(claim, sent.answerMs, sent.read, deps) : undefined,
   ]);
   return result;
 }
 
 /** Checks a claimed call, and sends it when its permit allows. */
 async function sendChecked(
-  held: Held,
-  place: Place,
+  claim: Claim,
+  slot: Slot,
   delivery: Delivery,
   startedAt: number,
 ): Promise<Refusal | Sent> {
-  const checked = await checkClaimed(held, delivery);
+  const checked = await checkClaimed(claim, delivery);
   if ("refused" in checked) return checked;
-  return sendInTime(held, checked.permit, place, delivery, startedAt);
+  return sendInTime(claim, checked.permit, slot, delivery, startedAt);
 }
 
 /** Settles a claim under which nothing was sent. */
-async function refuse(held: Held, refused: Decided, delivery: Delivery): Promise<Result> {
+async function refuse(claim: Claim, refused: Decided, delivery: Delivery): Promise<Result> {
   const { deps, writes } = delivery;
-  const { row, claim, dial } = held;
+  const { row, version, dial } = claim;
   const { settings, clock, random } = deps;
   const at = clock.now();
-  const settlement: Settlement = { id: row.id, claim, at, ...refused };
+  const settlement: Settlement = { id: row.id, claim: version, at, ...refused };
   // A resend stays UNKNOWN, and its next look-up or review is not delayed.
   if (row.resent) {
     const canLookUp = settings.providerOf(row.route ?? dial.route).lookUp !== undefined;
@@ -209,23 +209,23 @@ function wasAnswered(outcome: DialOutcome): boolean {
 
 /** Writes the provider's answer, then counts it for the breakers. */
 async function settle(
-  held: Held,
+  claim: Claim,
   { outcome, sentAt, read }: Sent,
   delivery: Delivery,
   startedAt: number,
 ): Promise<Result> {
   const { deps, writes, caps } = delivery;
   const { clock, random, settings, log } = deps;
-  const { dial, row, claim } = held;
+  const { dial, row, version } = claim;
   const { plan, providerOf } = settings;
   const now = clock.now();
   const of: OutcomeOf = {
     row,
-    claim,
+    claim: version,
     canLookUp: providerOf(row.route ?? dial.route).lookUp !== undefined,
     expiresAt: expiryOf(dial.call, plan),
     reviewAfterSeconds: plan.reviewAfterSeconds,
-    askAt: askAtOf(row, now, deps),
+    pollAt: pollAtOf(row, now, deps),
   };
   const settlement = settlementOf(outcome, of, now, random.fraction());
   const settling = await settleSurely(row, settlement, writes.write, deps);
@@ -236,7 +236,7 @@ async function settle(
   await Promise.all([
     outcome.kind === "placed" || outcome.kind === "unknown"
       ? undefined
-      : caps.leave(held, dial.route),
+      : caps.release(claim, dial.route),
     says && recordOutcome(says, counted, read, deps),
   ]).catch((error: unknown) => {
     log("warning", "breaker.update_failed", { call_id: row.id, error: errorForLog(error) });
@@ -257,7 +257,7 @@ async function resultOf(
     deps.log("warning", "call.settlement_refused", { call_id: call.id, state, reason });
     return { kind: "done" };
   }
-  if (settling === "lost") return { kind: "again" }; // the claim lapses, and the sweep has it looked up or reviewed
+  if (settling === "lost") return { kind: "retry" }; // the claim lapses, and the sweep has it looked up or reviewed
   const due = dueAt === undefined ? {} : { due_at: new Date(dueAt).toISOString() };
   logDecision(deps, call, state, { reason, ...fields, ...due });
   if (dueAt !== undefined && state === "WAITING") await wakeForRows([dueAt], deps);

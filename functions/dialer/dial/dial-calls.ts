@@ -1,10 +1,10 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
-import { reviewed } from "../../../shared/calls/transitions.ts";
+import { requireReview } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 
-import type { BearingDocuments } from "../../../shared/policy/restore.ts";
+import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
 import { createCaps } from "../record/number-caps.ts";
@@ -17,7 +17,7 @@ import { createFreshDocuments } from "../decide/refresh-controls.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
 import { createPermits } from "./permits.ts";
 import { createSharedWrites } from "../record/batch-writer.ts";
-import { createPlaces } from "../runtime/fair-semaphore.ts";
+import { createSemaphore } from "../runtime/fair-semaphore.ts";
 import { countStates, logDecision, type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
@@ -38,7 +38,7 @@ export interface WantedCall {
 /** The calls of one delivery, the documents read and the decisions. */
 interface Plan {
   calls: Call[];
-  read: BearingDocuments;
+  read: ControlDocuments;
   askedAt: number;
   breakersChanged: number;
   unreadable: Set<string>;
@@ -64,10 +64,10 @@ export async function dialCalls(
 ): Promise<Set<string>> {
   if (wanted.length === 0) return new Set();
   const plan = await readAndDecide(wanted, deps).catch(() => readAndDecide(wanted, deps));
-  const again = new Set(plan.unreadable);
+  const retry = new Set(plan.unreadable);
   const failed = (ids: readonly string[]) => (error: unknown) => {
     deps.log("alarm", "ledger.unreachable", { count: ids.length, error: errorForLog(error) });
-    for (const id of ids) again.add(id);
+    for (const id of ids) retry.add(id);
   };
   const idsOf = (writes: readonly ToWrite[]) => writes.map(({ call }) => call.id);
   const [results] = await Promise.all([
@@ -76,7 +76,7 @@ export async function dialCalls(
     review(plan.reviews, deps).catch(failed(plan.reviews.map(({ id }) => id))),
     lookUpCalls(plan.lookUps, deps, deadline),
   ]);
-  for (const { dial, result } of results) if (result.kind === "again") again.add(dial.call.id);
+  for (const { dial, result } of results) if (result.kind === "retry") retry.add(dial.call.id);
   // A row that found no room, no permit or an open breaker stays unchanged: its dispatcher sees that it still waits.
   const late = results.flatMap(({ dial, result }) => {
     if (result.kind !== "not_dialed") return [];
@@ -92,7 +92,7 @@ export async function dialCalls(
     ),
     deps,
   );
-  return again;
+  return retry;
 }
 
 /** Reasons that leave a row as it is. */
@@ -186,12 +186,12 @@ async function dialAll(
   const delivery: Delivery = {
     deps,
     deadline,
-    places: createPlaces({
+    slots: createSemaphore({
       ...placesFor,
       total: concurrency * claimsARequest,
       limitOf: (account) => limitOf(account) * claimsARequest,
     }),
-    connections: createPlaces({ ...placesFor, total: concurrency, limitOf }),
+    connections: createSemaphore({ ...placesFor, total: concurrency, limitOf }),
     permits: createPermits(deps),
     caps: createCaps(deps),
     documents: createFreshDocuments(calls, { read, askedAt, breakersChanged }, deps),
@@ -204,7 +204,7 @@ async function dialAll(
       // One call's error must not hand back the other calls, whose requests may be under way.
       const result = await dialCall(dial, delivery).catch((error: unknown): Result => {
         log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
-        return { kind: "again" };
+        return { kind: "retry" };
       });
       count(dial, -1);
       return { dial, result };
@@ -218,7 +218,7 @@ async function review(rows: readonly CallRow[], deps: DialerDeps): Promise<void>
   const at = clock.now();
   const { reviewAfterSeconds } = settings.plan;
   const changes = rows.flatMap((row) => {
-    const next = reviewed(row, reviewAfterSeconds, { version: random.version(), at });
+    const next = requireReview(row, reviewAfterSeconds, { version: random.version(), at });
     return next === undefined ? [] : { next, seen: row.version, row };
   });
   if (changes.length === 0) return;

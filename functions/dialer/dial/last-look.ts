@@ -1,13 +1,13 @@
 import { claimAgeMsMax, type Decided } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
-import type { BearingDocuments } from "../../../shared/policy/restore.ts";
+import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
 import { closedUntil } from "../../../shared/policy/decide.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { refusedByOrders } from "./check-claim.ts";
-import { type Delivery, type Held, waiting } from "./delivery.ts";
+import { refusedByControls } from "./check-claim.ts";
+import { type Delivery, type Claim, waiting } from "./delivery.ts";
 
 /** Largest clock step back that is tolerated; after a larger one a claim's age is unknown. */
 const clockStepMs = 1_000;
@@ -27,22 +27,22 @@ export interface LastLook {
  * @param startedAt time at which the work under the claim began, in milliseconds since the epoch
  */
 export function createLastLook(
-  held: Held,
-  { read, startedAt }: { read: BearingDocuments; startedAt: number },
+  claim: Claim,
+  { read, startedAt }: { read: ControlDocuments; startedAt: number },
   { deps, documents }: Delivery,
 ): LastLook {
-  const { timeoutSeconds } = accountOf(held.row.route ?? held.dial.route, deps.settings.plan);
+  const { timeoutSeconds } = accountOf(claim.row.route ?? claim.dial.route, deps.settings.plan);
   let refused: Decided | undefined;
 
   async function look(laterMs: number): Promise<Decided | undefined> {
     try {
       const now = await documents(deps.clock.now());
-      if (now !== read) refused = refusedByOrders(held, now, deps);
+      if (now !== read) refused = refusedByControls(claim, now, deps);
     } catch (error) {
-      deps.log("alarm", "ledger.unreachable", { call_id: held.row.id, error: errorForLog(error) });
-      refused = waiting("not_checked", held);
+      deps.log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
+      refused = waiting("not_checked", claim);
     }
-    return refused ?? refusedByClock(held, { startedAt, laterMs }, deps);
+    return refused ?? refusedByClock(claim, { startedAt, laterMs }, deps);
   }
 
   return {
@@ -52,13 +52,13 @@ export function createLastLook(
         refused = await look(laterMs);
         if (refused !== undefined) throw new Withheld(refused.reason);
         const mayLeave = () => {
-          refused = refusedByClock(held, { startedAt, laterMs }, deps);
+          refused = refusedByClock(claim, { startedAt, laterMs }, deps);
           return refused === undefined;
         };
         return send(url, { ...request, mayLeave });
       };
     },
-    refused: () => refused ?? waiting("claim_too_old", held),
+    refused: () => refused ?? waiting("claim_too_old", claim),
   };
 }
 
@@ -68,19 +68,19 @@ export function createLastLook(
  * @param laterMs time that other requests of the same adapter may have taken before
  */
 export function refusedByClock(
-  held: Held,
+  claim: Claim,
   { startedAt, laterMs = 0 }: { startedAt: number; laterMs?: number },
   { clock, settings }: DialerDeps,
 ): Decided | undefined {
-  const { call, route } = held.dial;
+  const { call, route } = claim.dial;
   const now = clock.now();
-  const claimedAt = Math.min(startedAt, held.row.claimedAt ?? startedAt);
+  const claimedAt = Math.min(startedAt, claim.row.claimedAt ?? startedAt);
   // The process was frozen or the ledger slow: a sweep may be about to turn this claim UNKNOWN.
   const age = now - claimedAt;
-  if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return waiting("claim_too_old", held);
+  if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return waiting("claim_too_old", claim);
   const expiresAt = expiryOf(call, settings.plan);
   if (now >= expiresAt) return ended;
   if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
   const opening = settings.schedule.opening(call.request, route, now, expiresAt);
-  return closedUntil(opening, now) ?? waiting("claim_too_old", held);
+  return closedUntil(opening, now) ?? waiting("claim_too_old", claim);
 }

@@ -22,14 +22,14 @@ function paceOfRoute(route: Route, { settings }: Pick<DialerDeps, "settings">) {
 /** Permission to send one request. */
 export interface Permit {
   /** Milliseconds since the epoch; the request leaves then, or a moment later. */
-  moment: number;
+  permitAt: number;
 }
 
 /** Takes permits for the calls of one delivery. Permits requested at the same time share one statement. */
 export function createPermits(deps: DialerDeps) {
   const { documents, clock, memory } = deps;
   interface Asking {
-    resolve(moment: number | undefined): void;
+    resolve(permitAt: number | undefined): void;
     reject(error: unknown): void;
   }
   const asking = new Map<string, Asking[]>();
@@ -46,8 +46,8 @@ export function createPermits(deps: DialerDeps) {
     const window = { notBefore: askedAt + lead, notAfter: askedAt + waitMsMax };
     try {
       const key = paceKeyOf(account);
-      const moments = await documents.takePermits(key, pace, all.length, window);
-      for (const [index, { resolve }] of all.entries()) resolve(moments[index]);
+      const permitTimes = await documents.takePermits(key, pace, all.length, window);
+      for (const [index, { resolve }] of all.entries()) resolve(permitTimes[index]);
     } catch (error) {
       for (const { reject } of all) reject(error);
     }
@@ -68,15 +68,15 @@ export function createPermits(deps: DialerDeps) {
      */
     async take(route: Route): Promise<Permit | undefined> {
       const pace = paceOfRoute(route, deps);
-      if (pace === undefined) return { moment: clock.now() };
-      const moment = await ask(accountNameOf(route), pace);
-      return moment === undefined ? undefined : { moment };
+      if (pace === undefined) return { permitAt: clock.now() };
+      const permitAt = await ask(accountNameOf(route), pace);
+      return permitAt === undefined ? undefined : { permitAt };
     },
     /** Returns true if a request may be sent under this permit now. */
-    isValid(route: Route, { moment }: Permit): boolean {
+    isValid(route: Route, { permitAt }: Permit): boolean {
       const pace = paceOfRoute(route, deps);
       if (pace === undefined) return true;
-      const late = clock.now() - moment;
+      const late = clock.now() - permitAt;
       const { fast, slow } = permitAgeMsMax;
       const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);
       isVoid ||= !isValid;

@@ -1,17 +1,17 @@
 import type { Decided } from "../../../shared/calls/transitions.ts";
 import { receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
-import type { BearingDocuments } from "../../../shared/policy/restore.ts";
+import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import type { DocumentsRead } from "../../../shared/ports/documents.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { Withheld } from "../../../shared/lib/http-client.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
-import { refusedByOrders } from "./check-claim.ts";
+import { refusedByControls } from "./check-claim.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { openBreakers } from "../../../shared/policy/breakers.ts";
 import { type Probe, takeProbe } from "../breakers/circuit-breaker.ts";
 import { slowMs, recordSlow } from "./answer-times.ts";
-import { type Delivery, type Held, type Place, type Refusal, waiting } from "./delivery.ts";
+import { type Delivery, type Claim, type Slot, type Refusal, waiting } from "./delivery.ts";
 import { isLoopback } from "../../../shared/lib/https-url.ts";
 import { callbackAddress } from "../../../shared/settings/callback-url.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
@@ -35,16 +35,16 @@ export interface Sent {
  * Waits for the permit, takes the probes of open breakers, checks orders and the clock, and sends through a last look.
  */
 export async function sendInTime(
-  held: Held,
+  claim: Claim,
   first: Permit,
-  place: Place,
+  slot: Slot,
   delivery: Delivery,
   startedAt: number,
 ): Promise<Refusal | Sent> {
   const { deps, permits, documents } = delivery;
-  const { route } = held.dial;
+  const { route } = claim.dial;
   let permit: Permit | undefined = first;
-  let read: BearingDocuments;
+  let read: ControlDocuments;
   let probe: Probe | undefined;
   const refuse = async (refused: Decided): Promise<Refusal> => {
     await probe?.release().catch(() => undefined); // without it the next probe comes later
@@ -52,26 +52,26 @@ export async function sendInTime(
   };
   try {
     for (let tries = 1; ; tries++) {
-      if (!(await waitUntil(permit.moment, held, place, delivery))) {
-        return refuse(waiting("no_capacity", held));
+      if (!(await waitUntil(permit.permitAt, claim, slot, delivery))) {
+        return refuse(waiting("no_capacity", claim));
       }
       // The call may have waited for seconds, so orders given meanwhile apply.
       read = await documents(deps.clock.now());
-      const ordered = refusedByOrders(held, read, deps);
+      const ordered = refusedByControls(claim, read, deps);
       if (ordered !== undefined) return refuse(ordered);
-      if (delivery.stopped.has(backlogOf(held.row))) return refuse(waiting("turn", held));
-      const open = openBreakers(held.row, route, read);
+      if (delivery.stopped.has(backlogOf(claim.row))) return refuse(waiting("turn", claim));
+      const open = openBreakers(claim.row, route, read);
       if (open.length > 0 && probe === undefined) {
-        probe = await takeProbe(open, held.row, deps);
-        if (probe === undefined) return refuse(waiting("breaker_open", held));
+        probe = await takeProbe(open, claim.row, deps);
+        if (probe === undefined) return refuse(waiting("breaker_open", claim));
       }
-      const late = refusedByClock(held, { startedAt }, deps);
+      const late = refusedByClock(claim, { startedAt }, deps);
       if (late !== undefined) return refuse(late);
       if (permits.isValid(route, permit)) break;
-      place.disconnect?.();
-      place.disconnect = undefined;
+      slot.disconnect?.();
+      slot.disconnect = undefined;
       permit = tries < permits.triesMax ? await permits.take(route) : undefined;
-      if (permit === undefined) return refuse(waiting("permit_void", held));
+      if (permit === undefined) return refuse(waiting("permit_void", claim));
     }
   } catch (error) {
     await probe?.release().catch(() => undefined);
@@ -80,11 +80,11 @@ export async function sendInTime(
   const sentAt = deps.clock.now();
   let isUnderWay = true;
   void deps.clock.sleep(slowMs).then(() => {
-    if (isUnderWay) return recordSlow(held, read, deps);
+    if (isUnderWay) return recordSlow(claim, read, deps);
     return undefined;
   });
-  const lastLook = createLastLook(held, { read, startedAt }, delivery);
-  const outcome = await request(held, lastLook, deps);
+  const lastLook = createLastLook(claim, { read, startedAt }, delivery);
+  const outcome = await request(claim, lastLook, deps);
   isUnderWay = false;
   if (outcome === undefined) return refuse(lastLook.refused());
   return { outcome, sentAt, answerMs: deps.clock.now() - sentAt, read };
@@ -95,29 +95,29 @@ export async function sendInTime(
  * that nothing is left to read at that time. Resolves to false if no connection came free.
  */
 async function waitUntil(
-  moment: number,
-  { dial }: Held,
-  place: Place,
+  permitAt: number,
+  { dial }: Claim,
+  slot: Slot,
   delivery: Delivery,
 ): Promise<boolean> {
   const { deps, connections, documents } = delivery;
   const { clock, memory } = deps;
-  await clock.sleep(moment - connectedMs - 2 * leadMs(memory) - clock.now());
-  await documents(moment);
-  await clock.sleep(moment - connectedMs - clock.now());
-  place.disconnect ??= await connections.acquire(accountNameOf(dial.route));
-  if (place.disconnect === undefined) return false;
-  await clock.sleep(moment - clock.now());
+  await clock.sleep(permitAt - connectedMs - 2 * leadMs(memory) - clock.now());
+  await documents(permitAt);
+  await clock.sleep(permitAt - connectedMs - clock.now());
+  slot.disconnect ??= await connections.acquire(accountNameOf(dial.route));
+  if (slot.disconnect === undefined) return false;
+  await clock.sleep(permitAt - clock.now());
   return true;
 }
 
 /** Sends the request. Undefined: it was withheld. */
 async function request(
-  held: Held,
+  claim: Claim,
   { ring }: LastLook,
   { settings, log }: DialerDeps,
 ): Promise<DialOutcome | undefined> {
-  const { dial, row } = held;
+  const { dial, row } = claim;
   // A resend repeats the first request to the route of the first request.
   const route = row.route ?? dial.route;
   const { timeoutSeconds } = accountOf(route, settings.plan);
@@ -130,7 +130,7 @@ async function request(
         attempt,
         timeoutSeconds,
         ring,
-        callbackUrl: callbackUrlOf(held, route, settings),
+        callbackUrl: callbackUrlOf(claim, route, settings),
         tellsAnswer: receiverOf(row.client, settings.plan)?.types.includes("call.answered"),
       },
       route,
@@ -147,7 +147,7 @@ async function request(
  * request, which it repeats.
  */
 function callbackUrlOf(
-  { row, claim }: Held,
+  { row, version }: Claim,
   route: Route,
   { plan, publicUrl, hashKey }: DialerSettings,
 ): string | undefined {
@@ -156,6 +156,6 @@ function callbackUrlOf(
   // A real provider cannot reach this machine, and may refuse a call that names it.
   if (isLoopback(publicUrl) && !isLoopback(target ?? "")) return undefined;
   const { provider: account } = route;
-  const call = { id: row.id, claim: row.claims[0] ?? claim };
+  const call = { id: row.id, claim: row.claims[0] ?? version };
   return callbackAddress(publicUrl, { account, call, hashKey });
 }

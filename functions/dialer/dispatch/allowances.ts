@@ -3,7 +3,7 @@ import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/policy/breakers.ts";
 import type { Route } from "../../../shared/calls/route.ts";
-import { grantPermits, momentsOf, type Pace } from "../../../shared/telephony/rate.ts";
+import { grantPermits, permitTimesOf, type Pace } from "../../../shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/round-trips.ts";
 import type { AccountNotes } from "./account-notes.ts";
@@ -15,7 +15,7 @@ import type { View } from "./view.ts";
 /** Calls of an account without a pace that may be in flight before it has shown how quick it is. */
 const firstAllowance = 25;
 /** Calls of a backlog in flight until its first answer. */
-const unansweredMax = 5;
+const unreachableMax = 5;
 /** Time ahead for which the moments of a pace are given out: some looks, and a dispatch's way. */
 const paceAheadMs = 7_600;
 /** Round trips from the time of a claim until its permit shows in the pace. */
@@ -57,11 +57,11 @@ function allowanceOfAccount(
   }
   const window = { notBefore: Math.ceil(now), notAfter: now + paceAheadMs };
   const { granted, baseUs } = grantPermits(arrivalUs, pace, pacedMax, window);
-  const all = momentsOf(baseUs, granted, pace, window.notBefore);
-  const moments = all.slice(sent);
-  const count = Math.max(0, Math.min(moments.length, room, lagMax));
+  const all = permitTimesOf(baseUs, granted, pace, window.notBefore);
+  const permitTimes = all.slice(sent);
+  const count = Math.max(0, Math.min(permitTimes.length, room, lagMax));
   const most = Math.min(all.length, lagMax);
-  return { count, most, why: "pace", moments: moments.slice(0, count) };
+  return { count, most, why: "pace", permitTimes: permitTimes.slice(0, count) };
 }
 
 /** Maximum moments of a pace that are given out at once. */
@@ -86,7 +86,7 @@ export function allowanceOfBacklog(backlog: BacklogNow, now: number): number {
     return inFlight === 0 && open.every((one) => mayProbe(one, of, now)) ? 1 : 0;
   }
   if (breaker?.value.state === "half_open") return Math.max(0, breaker.value.room - inFlight);
-  return answers === null ? Math.max(0, unansweredMax - inFlight) : Infinity;
+  return answers === null ? Math.max(0, unreachableMax - inFlight) : Infinity;
 }
 
 /** The allowances of one dispatcher's looks, by what it has read and counted. */

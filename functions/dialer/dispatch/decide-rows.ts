@@ -42,7 +42,7 @@ export async function decideRows(
     documentsFor(some.map(asCall), { numbers: false }, deps),
   ]);
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
-  if (read.isOnHold) return decided;
+  if (read.isSuspended) return decided;
   const known = knownBy(read, clock.now(), deps);
   for (const [id, brief] of rows) {
     const row: CallRow = { ...brief, version: "" };

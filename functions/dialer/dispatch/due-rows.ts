@@ -1,5 +1,9 @@
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import { type CallLedger, comparePlaces, type DuePlace } from "../../../shared/ports/ledger.ts";
+import {
+  type CallLedger,
+  comparePositions,
+  type DuePosition,
+} from "../../../shared/ports/ledger.ts";
 import type { BacklogPage, InFlight } from "./in-flight.ts";
 
 /** Maximum calls under way that are counted. */
@@ -35,7 +39,7 @@ export interface DueRows {
     needs: ReadonlyMap<string, number>,
     unknown: readonly string[],
     now: number,
-  ): Promise<Map<string, DuePlace[]>>;
+  ): Promise<Map<string, DuePosition[]>>;
   /** Looks at what was read again, after some of it was dispatched. */
   seeAgain(): void;
   /** Has these heads read again. */
@@ -135,7 +139,7 @@ interface Head {
   /** Version of the backlog's document then. */
   version: string;
   /** The first row that was not dispatched. Null: there is none. Undefined: it has to be read. */
-  next: DuePlace | null | undefined;
+  next: DuePosition | null | undefined;
 }
 
 /** The heads of all backlogs, as far as one dispatcher has read them. */
@@ -145,7 +149,7 @@ interface BacklogHeads {
   /** True if a row of the backlog that was not dispatched is due by then, or may be. */
   mayBeDue(backlog: Backlog, by: number): boolean;
   /** Notes the first row that is left; undefined: it is not known. */
-  see(backlog: Backlog, next: DuePlace | null | undefined): void;
+  see(backlog: Backlog, next: DuePosition | null | undefined): void;
   /** Forgets those for which `isKept` does not hold. */
   keep(isKept: (key: string) => boolean): void;
 }
@@ -195,7 +199,7 @@ async function readPages(
       const found = await ledger.due({ backlogs, until: endOfTime, each });
       return group.map(([key], index) => {
         const rows = found[index] ?? [];
-        return [key, { rows: rows.toSorted(comparePlaces), isCut: rows.length >= each }];
+        return [key, { rows: rows.toSorted(comparePositions), isCut: rows.length >= each }];
       });
     }),
   );

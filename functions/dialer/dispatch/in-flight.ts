@@ -1,8 +1,12 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { comparePlaces, type DialingCall, type DuePlace } from "../../../shared/ports/ledger.ts";
+import {
+  comparePositions,
+  type DialingCall,
+  type DuePosition,
+} from "../../../shared/ports/ledger.ts";
 
 /** A row that was dispatched and still stands WAITING. */
-export interface SentRow extends DuePlace {
+export interface SentRow extends DuePosition {
   account: string;
   backlog: string;
   /** Time at which it was dispatched. */
@@ -11,7 +15,7 @@ export interface SentRow extends DuePlace {
 
 /** A page of a backlog's rows from its beginning. `isCut`: more follow. */
 export interface BacklogPage {
-  rows: readonly DuePlace[];
+  rows: readonly DuePosition[];
   isCut: boolean;
 }
 
@@ -113,7 +117,7 @@ export function createInFlight(): InFlight {
       for (const [id, row] of sent) {
         if (row.backlog !== backlog) continue;
         const dueAt = current.get(id);
-        const isRead = !isCut || (last !== undefined && comparePlaces(row, last) <= 0);
+        const isRead = !isCut || (last !== undefined && comparePositions(row, last) <= 0);
         if (dueAt === undefined ? isRead : dueAt > now) {
           if (row.message !== undefined) begun.add(row.message);
           remove(id);

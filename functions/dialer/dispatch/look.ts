@@ -1,5 +1,5 @@
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
-import type { DuePlace } from "../../../shared/ports/ledger.ts";
+import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/round-trips.ts";
 import { createAccountNotes } from "./account-notes.ts";
@@ -104,8 +104,8 @@ export function createLooks(
       if (needs.size + unknown.length === 0) break;
       const due = await dueRows.read(needs, unknown, now);
       const open = isDecided ? await openAmong(due, closed) : due;
-      for (const { account, backlog, row, moment } of shares.serve(all, open)) {
-        rows.push({ id: row.id, account, moment, isSlow: view.get(backlog)?.isSlow === true });
+      for (const { account, backlog, row, permitAt } of shares.serve(all, open)) {
+        rows.push({ id: row.id, account, permitAt, isSlow: view.get(backlog)?.isSlow === true });
         inFlight.send({ ...row, account, backlog, at: now });
       }
       dueRows.seeAgain(); // the first row that is left is another one now
@@ -153,9 +153,9 @@ export function createLooks(
 
   /** Returns those of the rows that may be dialed now. Those that must not be are added to `closed`. */
   async function openAmong(
-    due: ReadonlyMap<string, readonly DuePlace[]>,
+    due: ReadonlyMap<string, readonly DuePosition[]>,
     closed: Map<string, string>,
-  ): Promise<Map<string, DuePlace[]>> {
+  ): Promise<Map<string, DuePosition[]>> {
     const rows = [...due].flatMap(([key, some]) => {
       const of = view.get(key)?.backlog.value;
       if (of === undefined) return [];
@@ -205,7 +205,7 @@ export function createLooks(
     },
     async choose() {
       quick = new Set();
-      if (view.isOnHold()) return nothing;
+      if (view.isSuspended()) return nothing;
       notes.beginLook(view.pausedAccounts());
       const all = view.allowed();
       noteCompleted(new Set([...notes.names(), ...all.map(({ account }) => account)]));

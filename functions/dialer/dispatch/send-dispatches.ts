@@ -7,7 +7,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 export interface DispatchedRow {
   id: string;
   account: string;
-  moment?: number | undefined;
+  permitAt?: number | undefined;
   /** True if it may hold its delivery for long: such rows travel in messages of their own. */
   isSlow: boolean;
 }
@@ -40,11 +40,11 @@ export async function sendDispatches(
   const slow: Dispatch[] = [];
   const paced = new Map<string, Dispatch[]>();
   for (const row of rows) {
-    const { account, moment, isSlow } = row;
-    const waitMs = moment === undefined ? 0 : moment - now - aheadMs - leadMs;
+    const { account, permitAt, isSlow } = row;
+    const waitMs = permitAt === undefined ? 0 : permitAt - now - aheadMs - leadMs;
     const delaySeconds = Math.min(Math.max(0, Math.floor(waitMs / 1000)), delaySecondsMax);
-    const list = isSlow ? slow : moment === undefined ? quick : (paced.get(account) ?? []);
-    if (moment !== undefined && !isSlow) paced.set(account, list);
+    const list = isSlow ? slow : permitAt === undefined ? quick : (paced.get(account) ?? []);
+    if (permitAt !== undefined && !isSlow) paced.set(account, list);
     const most = isSlow ? concurrency : concurrency * quickFactor;
     const last = list.at(-1);
     const fits =

@@ -1,4 +1,4 @@
-import type { DuePlace } from "../../../shared/ports/ledger.ts";
+import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import { copyOfServed, createTurns, type Served } from "../../../shared/policy/turns.ts";
 import type { StandsBy } from "../../../shared/calls/stands-by.ts";
@@ -10,7 +10,7 @@ export interface Allowance {
   most: number;
   why: StandsBy | null;
   /** With a pace: the times of these calls' requests, in milliseconds since the epoch. */
-  moments?: readonly number[];
+  permitTimes?: readonly number[];
 }
 
 /** A backlog that may be served, with the account that today's plan sends its calls to. */
@@ -22,10 +22,10 @@ export interface Servable {
 
 /** A row whose turn it is. `moment`: the time of its request where the account has a pace. */
 export interface Turn {
-  row: DuePlace;
+  row: DuePosition;
   backlog: string;
   account: string;
-  moment: number | undefined;
+  permitAt: number | undefined;
 }
 
 /** The facts that the shares of one look depend on. */
@@ -108,14 +108,17 @@ export function createShares(shareable: Shareable) {
       return needs;
     },
     /** Serves rows in turns, as far as the allowances go. */
-    serve(servables: readonly Servable[], rows: ReadonlyMap<string, readonly DuePlace[]>): Turn[] {
+    serve(
+      servables: readonly Servable[],
+      rows: ReadonlyMap<string, readonly DuePosition[]>,
+    ): Turn[] {
       const served: Turn[] = [];
       const withRows = servables.filter(({ key }) => (rows.get(key)?.length ?? 0) > 0);
       for (const own of Map.groupBy(withRows, ({ account }) => account).values()) {
         const [first] = own;
         if (first === undefined) continue;
         const account = accountOf(first);
-        const turns = createTurns<{ one: Servable; row: DuePlace }>(account.served);
+        const turns = createTurns<{ one: Servable; row: DuePosition }>(account.served);
         for (const one of own) {
           const items = (rows.get(one.key) ?? []).slice(0, leftIn(one));
           turns.add(
@@ -137,9 +140,9 @@ export function createShares(shareable: Shareable) {
             account.slowLeft -= 1;
             slowLeft -= 1;
           }
-          const moment = account.allowance.moments?.[account.taken];
+          const permitAt = account.allowance.permitTimes?.[account.taken];
           account.taken += 1;
-          served.push({ row, backlog: one.key, account: one.account, moment });
+          served.push({ row, backlog: one.key, account: one.account, permitAt });
         }
       }
       return served;
@@ -156,7 +159,7 @@ export function createShares(shareable: Shareable) {
         [...accounts].map(([name, account]) => {
           const own = waiting.get(name) ?? [];
           const isFull = leftOf(account) <= 0;
-          const isHeld = own.length > 0 && own.every((one) => leftIn(one) <= 0);
+          const isLedgerSuspended = own.length > 0 && own.every((one) => leftIn(one) <= 0);
           const { count, most, why } = account.allowance;
           return [
             name,
@@ -165,7 +168,7 @@ export function createShares(shareable: Shareable) {
               most,
               served: account.served,
               isBusy: own.length > 0 && isFull,
-              why: own.length === 0 ? null : isFull ? why : isHeld ? "slow" : null,
+              why: own.length === 0 ? null : isFull ? why : isLedgerSuspended ? "slow" : null,
             },
           ];
         }),

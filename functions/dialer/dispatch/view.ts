@@ -6,11 +6,11 @@ import {
 } from "../../../shared/policy/breakers.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { pauseKeysOf } from "../../../shared/policy/controls.ts";
-import { type BearingDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/restore.ts";
+import { type ControlDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/restore.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { readWithHold } from "../decide/read-controls.ts";
+import { readWithSuspension } from "../decide/read-controls.ts";
 import { createBacklogList, pageDocuments } from "./backlog-list.ts";
 import type { Servable } from "./shares.ts";
 
@@ -45,7 +45,7 @@ export interface View {
   arrivalUsOf(account: string): number;
   hasPace(one: Waiting): boolean;
   /** True while nothing may be dispatched: after a restore, or while a restore would not be noticed. */
-  isOnHold(): boolean;
+  isSuspended(): boolean;
   /** True in the midst of a listing: there may be backlogs that were never read. */
   isReading(): boolean;
 }
@@ -58,7 +58,7 @@ export function createView(deps: DialerDeps): View {
   const accountNames = new Map<Route, string>();
   let breakers = new Map<string, BreakerDocument>();
   let pauses: ReadonlySet<string> = new Set();
-  let state: BearingDocuments = { get: () => undefined, isOnHold: true };
+  let state: ControlDocuments = { get: () => undefined, isSuspended: true };
   let waiting = new Map<string, Waiting>();
 
   function seeAll(): void {
@@ -90,7 +90,7 @@ export function createView(deps: DialerDeps): View {
       const accounts = [...new Set(Object.values(plan.agents).map(accountNameOf))];
       const keys = accounts.flatMap((key) => [{ kind: "account", key } as const, paceKeyOf(key)]);
       const [read, listedBreakers, listedPauses, isListed] = await Promise.all([
-        readWithHold(keys, deps),
+        readWithSuspension(keys, deps),
         documents.list("breaker", { limit: pageDocuments }),
         documents.list("pause", { limit: pageDocuments }),
         list.readOn(),
@@ -132,9 +132,9 @@ export function createView(deps: DialerDeps): View {
     accountDocument: (account) => state.get("account", account),
     arrivalUsOf: (account) => state.get("pace", account)?.value.arrivalUs ?? 0,
     hasPace: ({ route }) => accountOf(route, plan).pace !== undefined,
-    isOnHold() {
+    isSuspended() {
       const sweep = state.get(sweepKey.kind, sweepKey.key)?.value;
-      return state.isOnHold || (sweep !== undefined && isTooFarAhead(sweep));
+      return state.isSuspended || (sweep !== undefined && isTooFarAhead(sweep));
     },
     isReading: list.isReading,
   };
@@ -148,6 +148,6 @@ export function isSlow(
   }: { answers: Backlog["value"]["answers"]; breaker: BreakerDocument | undefined },
   isAccountQuick: boolean,
 ): boolean {
-  if (breaker?.value.state === "open" && breaker.value.cause === "silence") return true;
+  if (breaker?.value.state === "open" && breaker.value.cause === "unreachable") return true;
   return answers === "slow" || (answers === null && !isAccountQuick);
 }

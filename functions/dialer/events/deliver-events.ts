@@ -1,10 +1,10 @@
-import type { Told } from "../../../shared/calls/call-event.ts";
-import { untoldOf } from "../../../shared/events/outbox-rows.ts";
+import type { DeliveryOutcome } from "../../../shared/calls/call-event.ts";
+import { pendingOf } from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, receiverNamed } from "../../../shared/dial-plan/receivers.ts";
 import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import type { Places } from "../runtime/fair-semaphore.ts";
+import type { Semaphore } from "../runtime/fair-semaphore.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
 import {
   breakerKeysOf,
@@ -14,9 +14,9 @@ import {
   receiverBreakerIn,
 } from "./receiver-breaker.ts";
 import { leaseIn, receiverKeyOf, type ReceiverLease } from "./receiver-lease.ts";
-import { readUntold, type Untold, writeTold } from "./due-events.ts";
+import { readPending, type PendingEvent, writeDeliveries } from "./due-events.ts";
 
-type TellMessage = Extract<EventMessage, { kind: "tell" }>;
+type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
 
 /** Events that are told before what became of them is written: a process that dies repeats at most so many. */
 const eventsPerWrite = 25;
@@ -30,8 +30,8 @@ const slowMs = 5_000;
 const heldSecondsMax = 16;
 
 /** A message that has a receiver told. `attempt`: number of its delivery. */
-export interface DeliveredTell {
-  message: TellMessage;
+export interface DeliveredMessage {
+  message: DeliverMessage;
   attempt: number;
 }
 
@@ -54,16 +54,16 @@ const nothing: Left = { ids: [] };
  * @param deadline end of the invocation, in milliseconds since the epoch
  * @throws if the ledger cannot be read or written; the events stay due
  */
-export async function tellReceiver(
-  delivered: readonly DeliveredTell[],
-  { places, deadline }: { places: Places; deadline: number },
+export async function deliverToReceiver(
+  delivered: readonly DeliveredMessage[],
+  { slots, deadline }: { slots: Semaphore; deadline: number },
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
   const { clock, documents, settings, sweepSeconds } = deps;
   const [first] = delivered;
   const receiver = first && receiverNamed(first.message.receiver, settings.plan);
   // The next sweep has sent others.
-  const isOld = ({ sentAt }: TellMessage) => clock.now() - sentAt > sweepSeconds * 1000;
+  const isOld = ({ sentAt }: DeliverMessage) => clock.now() - sentAt > sweepSeconds * 1000;
   const fresh = delivered.filter(({ message }) => !isOld(message));
   if (receiver === undefined || fresh.length === 0) return delivered.map(() => "ack");
   const keys = [...breakerKeysOf(receiver), receiverKeyOf(receiver.name)];
@@ -71,7 +71,7 @@ export async function tellReceiver(
   const lease = leaseIn(read, receiver, deps);
   const wanted = fresh.filter(({ message }) => message.swept || !lease.isSlow);
   const breaker = receiverBreakerIn(read, receiver, deps);
-  const left = await takeTurn(wanted, { receiver, lease, breaker, places, deadline }, deps);
+  const left = await takeTurn(wanted, { receiver, lease, breaker, slots, deadline }, deps);
   const ids = new Set(left.ids);
   return delivered.map(({ message: { calls, requests }, attempt }) => {
     if (![...calls, ...requests].some((id) => ids.has(id))) return "ack";
@@ -83,13 +83,13 @@ interface Turn {
   receiver: Receiver;
   lease: ReceiverLease;
   breaker: ReceiverBreaker;
-  places: Places;
+  slots: Semaphore;
   deadline: number;
 }
 
 /** Takes the receiver's lease where something is due, tells what it can, and ends the lease. */
 async function takeTurn(
-  messages: readonly DeliveredTell[],
+  messages: readonly DeliveredMessage[],
   turn: Turn,
   deps: DialerDeps,
 ): Promise<Left> {
@@ -97,10 +97,10 @@ async function takeTurn(
   const { receiver, lease, breaker, deadline } = turn;
   if (lease.isHeld) return { ids: idsOf(messages) };
   if (breaker.isOpen && !breaker.isProbeDue) return nothing;
-  let telling: Telling | undefined;
+  let telling: DeliveryState | undefined;
   try {
     for await (const part of partsOf(messages, receiver, deps)) {
-      const untold = await readUntold(part, receiver, deps);
+      const untold = await readPending(part, receiver, deps);
       if (untold.length === 0 && part.isLast) break;
       if (untold.length === 0) continue;
       if (telling === undefined) {
@@ -108,7 +108,7 @@ async function takeTurn(
         const endAt = Math.min(clock.now() + turnMs, deadline - afterPostsMs);
         telling = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false };
       }
-      const left = await tellDue(untold, telling, deps);
+      const left = await deliverDue(untold, telling, deps);
       if (left === "others") return nothing;
       if (left !== undefined) return { ids: part.left, afterSeconds: left };
     }
@@ -136,7 +136,7 @@ interface Part {
  * the ledger: the receiver was told by others, and what they had no time for waits as long.
  */
 async function* partsOf(
-  messages: readonly DeliveredTell[],
+  messages: readonly DeliveredMessage[],
   { name }: Receiver,
   { ledger, clock }: DialerDeps,
 ): AsyncGenerator<Part> {
@@ -149,7 +149,7 @@ async function* partsOf(
     yield { calls, requests, left: ids.slice(start), isLast: false };
   }
   while (messages.some(({ attempt, message }) => attempt > 1 || message.isAgain === true)) {
-    const backlogs = [{ key: untoldOf(name) }];
+    const backlogs = [{ key: pendingOf(name) }];
     const until = clock.now();
     const [due = []] = await ledger.due({ of: "events", backlogs, until, each: eventsPerWrite });
     yield { calls: due.map(({ id }) => id), requests: [], left: ids.slice(0, 1), isLast: true };
@@ -157,12 +157,12 @@ async function* partsOf(
 }
 
 /** Returns the calls that messages name, and then the requests. */
-function idsOf(messages: readonly DeliveredTell[]): string[] {
+function idsOf(messages: readonly DeliveredMessage[]): string[] {
   const calls = messages.flatMap(({ message }) => message.calls);
   return [...new Set([...calls, ...messages.flatMap(({ message }) => message.requests)])];
 }
 
-interface Telling extends Turn {
+interface DeliveryState extends Turn {
   /** Time at which the turn ends: the last at which it begins a request. */
   endAt: number;
   /** Earliest time of the next request. */
@@ -183,9 +183,9 @@ interface Telling extends Turn {
  * @returns undefined if all were told; otherwise the seconds after which the message comes again, or `others` if they
  * are left to another message
  */
-async function tellDue(
-  untold: readonly Untold[],
-  telling: Telling,
+async function deliverDue(
+  untold: readonly PendingEvent[],
+  telling: DeliveryState,
   deps: DialerDeps,
 ): Promise<number | "others" | undefined> {
   const { breaker } = telling;
@@ -194,14 +194,14 @@ async function tellDue(
     const probe = await breaker.takeProbe();
     if (probe === undefined) return "others";
     telling.isProbe = true;
-    const isProbed = await tellSome([first], telling, deps);
+    const isProbed = await deliverSome([first], telling, deps);
     telling.isProbe = false;
     if (!isProbed) await probe.release();
     if (breaker.isOpen) return "others";
     if (untold.length === 1) return undefined;
-    return tellDue(untold.slice(1), telling, deps);
+    return deliverDue(untold.slice(1), telling, deps);
   }
-  if (await tellSome(untold, telling, deps)) return undefined;
+  if (await deliverSome(untold, telling, deps)) return undefined;
   // A sweep has them told.
   if (breaker.isOpen || telling.isHanging === true) return "others";
   if (telling.isCrowded === true) return 1;
@@ -209,14 +209,14 @@ async function tellDue(
 }
 
 /** Tells some events, and writes what became of them. Resolves to false if some are left. */
-async function tellSome(
-  events: readonly Untold[],
-  telling: Telling,
+async function deliverSome(
+  events: readonly PendingEvent[],
+  telling: DeliveryState,
   deps: DialerDeps,
 ): Promise<boolean> {
   const { clock, concurrency } = deps;
-  const { receiver, breaker, lease, places } = telling;
-  const told = new Map<Untold, Told>();
+  const { receiver, breaker, lease, slots } = telling;
+  const told = new Map<PendingEvent, DeliveryOutcome>();
   const next = events.values();
   const isSlow = telling.isSlow ?? lease.isSlow;
   const atOnce = isSlow ? 1 : concurrency - Math.floor(concurrency / 3);
@@ -227,27 +227,31 @@ async function tellSome(
       if (startAt >= telling.endAt) return;
       telling.nextAt = startAt + 1000 / receiver.requestsPerSecond;
       await clock.sleep(startAt - clock.now());
-      const release = await places.acquire(placeOf(receiver));
+      const release = await slots.acquire(slotOf(receiver));
       if (release === undefined) telling.isCrowded = true;
       const isOver = clock.now() >= telling.endAt || (breaker.isOpen && !telling.isProbe);
       if (release !== undefined && !isOver) {
-        told.set(event, await tellOne(event, telling, deps));
+        told.set(event, await deliverOne(event, telling, deps));
       }
       release?.();
       if (release === undefined || isOver) return;
     }
   });
   await Promise.all(tellers);
-  await writeTold(told, receiver, deps);
+  await writeDeliveries(told, receiver, deps);
   return told.size === events.length;
 }
 
 /** Names a receiver among those that hold places of a delivery. */
-function placeOf({ name }: Pick<Receiver, "name">): string {
+function slotOf({ name }: Pick<Receiver, "name">): string {
   return `receiver ${name}`;
 }
 
-async function tellOne(event: Untold, telling: Telling, deps: DialerDeps): Promise<Told> {
+async function deliverOne(
+  event: PendingEvent,
+  telling: DeliveryState,
+  deps: DialerDeps,
+): Promise<DeliveryOutcome> {
   const { clock, settings, log } = deps;
   const { receiver, breaker, isProbe } = telling;
   const begunAt = clock.now();
@@ -262,14 +266,14 @@ async function tellOne(event: Untold, telling: Telling, deps: DialerDeps): Promi
   const fields = { event_id: event.posted.id, receiver: receiver.name, code: codeOf(answer), ms };
   log(
     isTaken(answer) ? "info" : "warning",
-    isTaken(answer) ? "event.told" : "event.not_told",
+    isTaken(answer) ? "event.delivered" : "event.delivery_failed",
     fields,
   );
   return outcomeOf(answer, isProbe);
 }
 
-function outcomeOf(answer: EventAnswer, isProbe: boolean): Told {
+function outcomeOf(answer: EventAnswer, isProbe: boolean): DeliveryOutcome {
   if (isTaken(answer)) return { kind: "taken" };
-  if (isProbe) return { kind: "put_off" };
+  if (isProbe) return { kind: "deferred" };
   return { kind: "failed", retryAfterMs: "status" in answer ? answer.retryAfterMs : undefined };
 }

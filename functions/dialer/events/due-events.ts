@@ -1,14 +1,19 @@
-import type { Telling, Told, Tried } from "../../../shared/calls/call-event.ts";
+import type { DeliveryState, DeliveryOutcome, Tried } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { bodyOf, eventIdOf, listed, withTold } from "../../../shared/events/outbox-rows.ts";
+import {
+  bodyOf,
+  eventIdOf,
+  indexEvents,
+  applyDeliveries,
+} from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
-import { tellsOf } from "../../../shared/events/outbox-ledger.ts";
+import { deliverMessagesOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
-import { finishedEventOf, writeToldRequest } from "./request-finished.ts";
+import { finishedEventOf, writeRequestDelivery } from "./request-finished.ts";
 
 /** An event that is due: of a call, by its sequence, or that a request is finished. */
-export type Untold = { posted: PostedEvent; dueAt: number } & (
+export type PendingEvent = { posted: PostedEvent; dueAt: number } & (
   | { call: string; sequence: number }
   | { request: string; finishedAt: number | null }
 );
@@ -23,11 +28,11 @@ const writesMax = 4;
  * Reads the events that are due among these calls and requests, those due first in front. A plan may have given a client
  * a receiver of its own since: then its calls are put into the list of that one, which alone is told of them.
  */
-export async function readUntold(
+export async function readPending(
   { calls, requests }: { calls: readonly string[]; requests: readonly string[] },
   receiver: Receiver,
   deps: DialerDeps,
-): Promise<Untold[]> {
+): Promise<PendingEvent[]> {
   const { ledger, documents, clock, settings } = deps;
   const now = clock.now();
   const isTold = ({ client }: { client: string }) =>
@@ -48,12 +53,12 @@ export async function readUntold(
   const keys = requests.map((key) => ({ kind: "request", key }) as const);
   const read = keys.length === 0 ? undefined : await documents.read(keys);
   const ofRequests = requests.flatMap((request) => {
-    const standing = read?.get("request", request);
-    const dueAt = standing?.value.dueAt;
-    if (standing === undefined || dueAt === undefined || !isDue(standing.value, now)) return [];
-    if (!isTold(standing.value)) return [];
-    const { finishedAt } = standing.value;
-    return { request, finishedAt, posted: finishedEventOf(standing), dueAt };
+    const current = read?.get("request", request);
+    const dueAt = current?.value.dueAt;
+    if (current === undefined || dueAt === undefined || !isDue(current.value, now)) return [];
+    if (!isTold(current.value)) return [];
+    const { finishedAt } = current.value;
+    return { request, finishedAt, posted: finishedEventOf(current), dueAt };
   });
   return [...ofCalls, ...ofRequests].toSorted((one, other) => one.dueAt - other.dueAt);
 }
@@ -65,14 +70,17 @@ async function moveStrays(
 ): Promise<void> {
   const changes = rows.flatMap((row) => {
     const own = receiverOf(row.client, settings.plan);
-    if (own === undefined || row.tellTo === null) return [];
-    return { next: { ...listed(row, own.name), version: random.version() }, seen: row.version };
+    if (own === undefined || row.deliverTo === null) return [];
+    return {
+      next: { ...indexEvents(row, own.name), version: random.version() },
+      seen: row.version,
+    };
   });
   if (changes.length > 0) await ledger.write(changes);
 }
 
 /** True if an event may be told. One that was never tried has happened, though another clock be ahead of this one. */
-function isDue({ tries = 0, dueAt = Infinity }: Telling, now: number): boolean {
+function isDue({ tries = 0, dueAt = Infinity }: DeliveryState, now: number): boolean {
   return dueAt <= now || (tries === 0 && dueAt < Infinity);
 }
 
@@ -81,7 +89,7 @@ interface Written {
   /** Calls and requests with an event that is due again within seconds. */
   soon: { calls: string[]; requests: string[] };
   /** Number of events whose tries are used up now. */
-  usedUp: number;
+  exhausted: number;
 }
 
 /**
@@ -90,14 +98,14 @@ interface Written {
  *
  * @throws if the ledger cannot be read or written: what was told is then told again, under the same id
  */
-export async function writeTold(
-  told: ReadonlyMap<Untold, Told>,
+export async function writeDeliveries(
+  told: ReadonlyMap<PendingEvent, DeliveryOutcome>,
   receiver: Receiver,
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, eventsQueue, log } = deps;
   const byCall = new Map<string, Map<number, Tried>>();
-  const written: Written = { soon: { calls: [], requests: [] }, usedUp: 0 };
+  const written: Written = { soon: { calls: [], requests: [] }, exhausted: 0 };
   for (const [event, outcome] of told) {
     const tried = { told: outcome, dueAt: event.dueAt };
     if ("call" in event) {
@@ -105,16 +113,20 @@ export async function writeTold(
       byCall.set(event.call, ofCall.set(event.sequence, tried));
     } else {
       const { request, finishedAt } = event;
-      const next = await writeToldRequest(request, { ...tried, finishedAt }, deps);
-      if (next?.usedUp === true) written.usedUp += 1;
+      const next = await writeRequestDelivery(request, { ...tried, finishedAt }, deps);
+      if (next?.exhausted === true) written.exhausted += 1;
       if (isSoon(next?.dueAt, clock.now())) written.soon.requests.push(event.request);
     }
   }
   await writeCalls(byCall, receiver, written, deps);
-  if (written.usedUp > 0) {
-    log("alarm", "events.used_up", { receiver: receiver.name, count: written.usedUp });
+  if (written.exhausted > 0) {
+    log("alarm", "events.exhausted", { receiver: receiver.name, count: written.exhausted });
   }
-  const messages = tellsOf(receiver.name, written.soon, clock.now() + againSeconds * 1000);
+  const messages = deliverMessagesOf(
+    receiver.name,
+    written.soon,
+    clock.now() + againSeconds * 1000,
+  );
   if (messages.length === 0) return;
   await eventsQueue.sendMany(messages.map((one) => ({ ...one, delaySeconds: againSeconds })));
 }
@@ -131,7 +143,7 @@ async function writeCalls(
     const at = clock.now();
     const changes = [...rows.values()].flatMap((row) => {
       const tried = byCall.get(row.id) ?? new Map<number, Tried>();
-      const next = withTold(
+      const next = applyDeliveries(
         row,
         tried,
         receiverOf(row.client, settings.plan)?.name ?? receiver.name,
@@ -141,16 +153,16 @@ async function writeCalls(
     });
     const done = changes.length === 0 ? [] : await ledger.write(changes);
     for (const { next } of changes.filter((_, index) => done[index] === true)) {
-      written.usedUp += usedUpBy(next, byCall.get(next.id));
-      if (isSoon(next.tellAt, at)) written.soon.calls.push(next.id);
+      written.exhausted += exhaustedBy(next, byCall.get(next.id));
+      if (isSoon(next.deliverAt, at)) written.soon.calls.push(next.id);
     }
     left = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
   }
   if (left.length > 0) throw new Error("every try to write what was told met a conflict");
 }
 
-function usedUpBy(row: CallRow, tried: ReadonlyMap<number, Tried> | undefined): number {
-  return row.events.filter(({ sequence, usedUp }) => usedUp === true && tried?.has(sequence))
+function exhaustedBy(row: CallRow, tried: ReadonlyMap<number, Tried> | undefined): number {
+  return row.events.filter(({ sequence, exhausted }) => exhausted === true && tried?.has(sequence))
     .length;
 }
 

@@ -38,29 +38,29 @@ export function receiverBreakerIn(
 ): ReceiverBreaker {
   const { documents } = deps;
   const key = receiverBreakerOf(name);
-  const standing = read.get("breaker", key);
+  const current = read.get("breaker", key);
   const failures = read.get("failures", key)?.value ?? {};
   /** True while what is told is a probe of the open breaker. */
-  let isProbing = standing?.value.state === "open";
+  let isProbing = current?.value.state === "open";
   /** True if failures are counted that an answer ends. */
   let isCounting = Object.keys(failures).length > 0;
   const breaker: ReceiverBreaker = {
     isOpen: isProbing,
-    isProbeDue: isProbing && (standing?.value.probeAt ?? 0) <= deps.clock.now(),
+    isProbeDue: isProbing && (current?.value.probeAt ?? 0) <= deps.clock.now(),
     takeProbe: async () =>
-      standing === undefined ? undefined : takeProbe([standing], undefined, deps),
+      current === undefined ? undefined : takeProbe([current], undefined, deps),
     async note(answer) {
       try {
         if (isTaken(answer)) {
-          if (isProbing && standing !== undefined) {
+          if (isProbing && current !== undefined) {
             const sentAt = deps.clock.now(); // its probe: nothing else is sent while it is open
-            await answerBreaker(standing, { isPlaced: true, sentAt }, deps);
+            await answerBreaker(current, { isPlaced: true, sentAt }, deps);
           }
           if (isCounting) {
             isCounting = false;
             const counted = await documents.read([{ kind: "failures", key }]);
-            const current = counted.get("failures", key);
-            if (current !== undefined) await writeFailures(current, {}, deps);
+            const stored = counted.get("failures", key);
+            if (stored !== undefined) await writeFailures(stored, {}, deps);
           }
           if (isProbing) breaker.isOpen = false;
           isProbing = false;

@@ -36,9 +36,9 @@ export function leaseIn(
   { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
 ): ReceiverLease {
   const key = receiverKeyOf(name);
-  const standing = read.get("receiver", name);
-  const { heldUntil = 0, nextAt = 0, isSlow = false } = standing?.value ?? {};
-  let seen = standing?.version ?? null;
+  const current = read.get("receiver", name);
+  const { heldUntil = 0, nextAt = 0, isSlow = false } = current?.value ?? {};
+  let seen = current?.version ?? null;
   const write = async (value: ValueOf<"receiver">) => {
     const version = random.version();
     const next = { ...key, version, value, expiresAt: clock.now() + keptMs };
@@ -50,9 +50,9 @@ export function leaseIn(
     isHeld: heldUntil > clock.now(),
     nextAt,
     isSlow,
-    take: () => write({ ...standing?.value, nextAt, isSlow, heldUntil: clock.now() + leaseMs }),
+    take: () => write({ ...current?.value, nextAt, isSlow, heldUntil: clock.now() + leaseMs }),
     async release(state) {
-      await write({ ...standing?.value, ...state, heldUntil: 0 }).catch(() => undefined);
+      await write({ ...current?.value, ...state, heldUntil: 0 }).catch(() => undefined);
     },
   };
 }

@@ -1,7 +1,12 @@
-import { isCounted, type Telling, toldOnce, type Tried } from "../../../shared/calls/call-event.ts";
+import {
+  isCounted,
+  type DeliveryState,
+  applyDelivery,
+  type Tried,
+} from "../../../shared/calls/call-event.ts";
 import { finishedEventIdOf } from "../../../shared/events/outbox-rows.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import { toldKeyOf } from "../../../shared/events/outbox-ledger.ts";
+import { deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
@@ -39,28 +44,28 @@ type TriedRequest = Tried & { finishedAt: number | null };
  * @returns the state of telling it; undefined if it is told, or if another try was counted instead
  * @throws if the documents cannot be read or written
  */
-export async function writeToldRequest(
+export async function writeRequestDelivery(
   request: string,
   tried: TriedRequest,
   { documents, clock, random }: DialerDeps,
-): Promise<Telling | undefined> {
+): Promise<DeliveryState | undefined> {
   const name = { kind: "request", key: request } as const;
   for (let tries = 0; tries < writesMax; tries++) {
-    const standing = (await documents.read([name])).get("request", request);
-    const { finishedAt } = standing?.value ?? {};
-    if (standing === undefined || finishedAt !== tried.finishedAt) return undefined;
+    const current = (await documents.read([name])).get("request", request);
+    const { finishedAt } = current?.value ?? {};
+    if (current === undefined || finishedAt !== tried.finishedAt) return undefined;
     if (tried.told.kind === "taken" && finishedAt != null) {
       const value = { finishedAt };
-      const next = { ...toldKeyOf(request), version: random.version(), value };
+      const next = { ...deliveredKeyOf(request), version: random.version(), value };
       const expiresAt = clock.now() + rememberedMs;
       await documents.write([{ next: { ...next, expiresAt }, seen: null }]);
-      await documents.remove([{ ...name, seen: standing.version }]);
+      await documents.remove([{ ...name, seen: current.version }]);
       return undefined;
     }
-    if (!isCounted(standing.value, tried)) return undefined;
-    const value = { ...standing.value, ...toldOnce(standing.value, tried.told, clock.now()) };
-    const next = { ...standing, version: random.version(), value };
-    const [isWritten] = await documents.write([{ next, seen: standing.version }]);
+    if (!isCounted(current.value, tried)) return undefined;
+    const value = { ...current.value, ...applyDelivery(current.value, tried.told, clock.now()) };
+    const next = { ...current, version: random.version(), value };
+    const [isWritten] = await documents.write([{ next, seen: current.version }]);
     if (isWritten === true) return value;
   }
   throw new Error("every try to write what was told met a conflict");

@@ -1,11 +1,11 @@
-import { untoldKeptMs } from "../../../shared/events/outbox-rows.ts";
+import { pendingKeptMs } from "../../../shared/events/outbox-rows.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
-import { isOver } from "../../../shared/calls/states.ts";
+import { isFinished } from "../../../shared/calls/states.ts";
 import { receiverNamed, receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import { tellsOf, toldKeyOf } from "../../../shared/events/outbox-ledger.ts";
+import { deliverMessagesOf, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { messageGraceMs, mostFor, readBreakers } from "./send-tells.ts";
+import { messageGraceMs, mostFor, readBreakers } from "./sweep-events.ts";
 
 type RequestDocument = StoredDocument<"request">;
 
@@ -37,7 +37,7 @@ export async function followRequests(
     const query = { ...(last === null ? {} : { after: last }), limit: pageRequests };
     const page = await documents.list("request", query);
     await sendFinished(page, deps);
-    for (const request of await withFirstOver(page, deps)) {
+    for (const request of await withFirstFinished(page, deps)) {
       if (time.isOver() || calls >= callsMax) return last;
       calls += await carryOn(request, deps);
       last = request.key;
@@ -67,22 +67,22 @@ async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps):
     if (receiver === undefined) continue;
     const most = mostFor(receiver, breakers, now, sweepSeconds);
     const requests = some.slice(0, most).map(({ key }) => key);
-    await eventsQueue.sendMany(tellsOf(name, { requests, swept: true }, now));
+    await eventsQueue.sendMany(deliverMessagesOf(name, { requests, swept: true }, now));
   }
 }
 
 /** Returns the requests whose next call is over, by one read of these calls. */
-async function withFirstOver(
+async function withFirstFinished(
   page: readonly RequestDocument[],
   { ledger, clock }: DialerDeps,
 ): Promise<RequestDocument[]> {
   const now = clock.now();
   const open = page.filter(({ value }) => value.finishedAt === null);
-  const idOf = ({ key, value }: RequestDocument) => callIdOf(key, value.over);
+  const idOf = ({ key, value }: RequestDocument) => callIdOf(key, value.finished);
   const { rows } = await ledger.read(open.map(idOf));
   return open.filter((request) => {
     const row = rows.get(idOf(request));
-    return row !== undefined && isOver(row, now);
+    return row !== undefined && isFinished(row, now);
   });
 }
 
@@ -95,32 +95,32 @@ async function withFirstOver(
 async function carryOn(request: RequestDocument, deps: DialerDeps): Promise<number> {
   const { documents, eventsQueue, random, clock, settings } = deps;
   const { key, value, version, expiresAt } = request;
-  if (value.over === 0 && (await isToldAlready(request, deps))) {
+  if (value.finished === 0 && (await isDeliveredAlready(request, deps))) {
     await documents.remove([{ kind: "request", key, seen: version }]);
     return 0;
   }
-  const passed = await countOver(request, value.over, deps);
-  const isAtEnd = passed.over === value.calls;
-  const isWhole = value.over === 0 || !isAtEnd;
-  const counted = isWhole ? passed : await countOver(request, 0, deps);
-  const read = passed.over - value.over + (isWhole ? 0 : counted.over);
-  const { over, states, results } = counted;
-  if (over === value.over) return read;
-  const isFinished = over === value.calls;
+  const passed = await countFinished(request, value.finished, deps);
+  const isAtEnd = passed.finished === value.calls;
+  const isWhole = value.finished === 0 || !isAtEnd;
+  const counted = isWhole ? passed : await countFinished(request, 0, deps);
+  const read = passed.finished - value.finished + (isWhole ? 0 : counted.finished);
+  const { finished, states, results } = counted;
+  if (finished === value.finished) return read;
+  const isComplete = finished === value.calls;
   const now = clock.now();
   const next: RequestDocument = {
     ...request,
     version: random.version(),
-    value: isFinished
-      ? { ...value, over, states, results, finishedAt: now, dueAt: now }
-      : { ...value, over },
+    value: isComplete
+      ? { ...value, finished, states, results, finishedAt: now, dueAt: now }
+      : { ...value, finished },
     // Like rows with events to tell, it outlives its retention.
-    expiresAt: isFinished ? (expiresAt ?? now) + untoldKeptMs : expiresAt,
+    expiresAt: isComplete ? (expiresAt ?? now) + pendingKeptMs : expiresAt,
   };
   const [isWritten] = await documents.write([{ next, seen: version }]);
   const receiver = receiverOf(value.client, settings.plan);
-  if (isWritten !== true || !isFinished || receiver === undefined) return read;
-  await eventsQueue.sendMany(tellsOf(receiver.name, { requests: [key] }, now));
+  if (isWritten !== true || !isComplete || receiver === undefined) return read;
+  await eventsQueue.sendMany(deliverMessagesOf(receiver.name, { requests: [key] }, now));
   return read;
 }
 
@@ -128,37 +128,37 @@ async function carryOn(request: RequestDocument, deps: DialerDeps): Promise<numb
  * True if a request was told before a function that had stood still wrote its document anew. An operator may have had it
  * written anew, too: then it is told once more.
  */
-async function isToldAlready(
+async function isDeliveredAlready(
   { key: request, value: { replayedAt = -Infinity } }: RequestDocument,
   { documents }: DialerDeps,
 ): Promise<boolean> {
-  const key = toldKeyOf(request);
+  const key = deliveredKeyOf(request);
   const told = (await documents.read([key])).get(key.kind, key.key);
   return told !== undefined && told.value.finishedAt > replayedAt;
 }
 
 /** Counts of a request's calls: `over` is the first one that is not over, and their number if there is none. */
-type Counted = Pick<RequestDocument["value"], "over" | "states" | "results">;
+type Counted = Pick<RequestDocument["value"], "finished" | "states" | "results">;
 
 /** Counts the calls of a request from one on, up to the first one that is not over. */
-async function countOver(
+async function countFinished(
   { key, value: { calls } }: RequestDocument,
   from: number,
   { ledger, clock }: DialerDeps,
 ): Promise<Counted> {
-  const counted: Counted = { over: from, states: {}, results: {} };
-  while (counted.over < calls) {
-    const start = counted.over;
+  const counted: Counted = { finished: from, states: {}, results: {} };
+  while (counted.finished < calls) {
+    const start = counted.finished;
     const ids = Array.from({ length: Math.min(calls - start, pageCalls) }, (_, n) =>
       callIdOf(key, start + n),
     );
     const { rows } = await ledger.readWithoutContext(ids);
     for (const id of ids) {
       const row = rows.get(id);
-      if (row === undefined || !isOver(row, clock.now())) return counted;
+      if (row === undefined || !isFinished(row, clock.now())) return counted;
       countOne(counted.states, row.state);
       if (row.result != null) countOne(counted.results, row.result.status);
-      counted.over += 1;
+      counted.finished += 1;
     }
   }
   return counted;

@@ -1,5 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { missed, reviewed } from "../../../shared/calls/transitions.ts";
+import { recordLookupMiss, requireReview } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { breakerKeysOf } from "../../../shared/policy/breakers.ts";
@@ -13,9 +13,9 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { ownOf, type FoundPlaced, timeOf } from "./match-call.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
 import { createCaps } from "../record/number-caps.ts";
-import { createPlaces } from "../runtime/fair-semaphore.ts";
-import { askAtOf } from "../record/poll-times.ts";
-import { UnansweredError } from "../../../shared/providers/unanswered.ts";
+import { createSemaphore } from "../runtime/fair-semaphore.ts";
+import { pollAtOf } from "../record/poll-times.ts";
+import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
 import { settlementOf, unknownDueAt } from "../record/settle.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { countStates, logDecision } from "../record/write-decisions.ts";
@@ -48,7 +48,7 @@ export async function lookUpCalls(
       accountOf(route, settings.plan).concurrency,
     ]),
   );
-  const places = createPlaces({
+  const slots = createSemaphore({
     total: concurrency,
     limitOf: (provider) => limits.get(provider) ?? concurrency,
     isShared: () => false,
@@ -57,7 +57,7 @@ export async function lookUpCalls(
   });
   await Promise.all(
     lookUps.map(async (lookUp) => {
-      const release = await places.acquire(lookUp.row.route.provider);
+      const release = await slots.acquire(lookUp.row.route.provider);
       // If time is short, the row stays due and a sweep calls it up again.
       if (clock.now() + timeNeededMs <= deadline) await lookUpOne(lookUp, failing, deps);
       release?.();
@@ -88,8 +88,8 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
       ("notPlaced" in found
         ? await settleNotPlaced(found.notPlaced, lookUp, deps)
         : await settleFound(found, lookUp, deps));
-    if (!isSettled && (isAsked || (orReview && !mayStillBeAsked(row, deps)))) {
-      await writeMiss(lookUp, orReview, deps);
+    if (!isSettled && (isAsked || (orReview && !mayStillBePolled(row, deps)))) {
+      await writeLookupMiss(lookUp, orReview, deps);
     }
   } catch (error) {
     // The found call is not lost: its row stays due, and is looked up again.
@@ -101,18 +101,18 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
  * Looks up a call now, because its provider says that something became of it, and settles it if it is found. A call
  * that is not found is left as it is: nothing is proved.
  *
- * @throws UnansweredError if the provider could not be asked
+ * @throws ProviderUnreachableError if the provider could not be asked
  * @throws if the ledger could not be asked
  */
 export async function findNow(lookUp: LookUp, deps: DialerDeps): Promise<void> {
   const found = await ask(lookUp, deps).catch((error: unknown) => {
-    throw new UnansweredError(error);
+    throw new ProviderUnreachableError(error);
   });
   if (found !== undefined && !("notPlaced" in found)) await settleFound(found, lookUp, deps);
 }
 
 /** True if a call whose claims a restore lost may wait longer, as thousands may have come due at once. */
-function mayStillBeAsked(
+function mayStillBePolled(
   { lostUntil, unknownSince }: CallRow,
   { clock, settings }: DialerDeps,
 ): boolean {
@@ -121,7 +121,7 @@ function mayStillBeAsked(
 }
 
 /** Writes that the provider had no record: the row waits for the next look-up, or for review. */
-async function writeMiss(
+async function writeLookupMiss(
   { call, row }: LookUp,
   orReview: boolean,
   deps: DialerDeps,
@@ -130,7 +130,9 @@ async function writeMiss(
   const write = { version: random.version(), at: clock.now() };
   const { reviewAfterSeconds } = settings.plan;
   const dueAt = unknownDueAt(row, { canLookUp: true, reviewAfterSeconds }, write.at, 0);
-  const next = orReview ? reviewed(row, reviewAfterSeconds, write) : missed(row, dueAt, write);
+  const next = orReview
+    ? requireReview(row, reviewAfterSeconds, write)
+    : recordLookupMiss(row, dueAt, write);
   if (next === undefined) return;
   const [isWritten] = await ledger.write([{ next, seen: row.version }]);
   if (isWritten !== true || next.state === "UNKNOWN") return;
@@ -158,9 +160,9 @@ async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps)
   const claim = row.claims.at(-1);
   if (providerCallId === undefined || claim === undefined) return false;
   const at = deps.clock.now();
-  const askAt = askAtOf(row, at, deps);
+  const pollAt = pollAtOf(row, at, deps);
   const base = { id: row.id, claim, state: "PLACED", reason: "found", at } as const;
-  await settleProved(row, { ...base, providerCallId, askAt }, deps);
+  await settleProved(row, { ...base, providerCallId, pollAt }, deps);
   return true;
 }
 
@@ -190,14 +192,14 @@ async function settleNotPlaced(
       canLookUp: true,
       expiresAt: expiryOf(call, plan),
       reviewAfterSeconds: plan.reviewAfterSeconds,
-      askAt: undefined,
+      pollAt: undefined,
     },
     now,
     random.fraction(),
   );
   if (!(await settleProved(row, settlement, deps))) return true; // the row has moved on
   try {
-    await createCaps(deps).leave({ row, claim }, route);
+    await createCaps(deps).release({ row, version: claim }, route);
     // An old record says nothing of the account as it is now.
     if (now - row.claimedAt > recordMsMax) return true;
     const read = await documents.read(breakerKeysOf(row, route));

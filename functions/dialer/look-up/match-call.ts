@@ -4,7 +4,7 @@ import { claimAgeMsMax } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "../../../shared/providers/provider.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
@@ -55,7 +55,7 @@ export async function ownOf(
   if (row.lostUntil !== null) return undefined;
   // After a rotation of HASH_KEY, the calls to this number cannot be found by its hash.
   const { phone_number } = call.request;
-  if (traceOfNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
+  if (hashNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
   const { from, until } = timeOf(row, deps);
   // Another call's row may be some moments late in the ledger's index of numbers.
   if (clock.now() < until + indexMarginMs) return undefined;
@@ -91,8 +91,8 @@ export async function ownOf(
   };
   const [isTaken] = await documents.write([{ next: document, seen: null }]);
   if (isTaken === true) return candidate;
-  const standing = (await documents.read([document])).get("provider-id", key);
-  return standing?.value.call === call.id ? candidate : undefined;
+  const current = (await documents.read([document])).get("provider-id", key);
+  return current?.value.call === call.id ? candidate : undefined;
 }
 
 /** States of a call that has been claimed and may have been placed. */

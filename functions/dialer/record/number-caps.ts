@@ -1,7 +1,7 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import { capDaysMax, freeAt } from "../../../shared/telephony/frequency-cap.ts";
@@ -16,7 +16,7 @@ type CountedOrNot = { isCounted: true } | { isCounted: false; freeAt: number | u
 /** A claimed call that counts towards the caps of its number, as an entry of the number's document. */
 interface Counted {
   row: CallRow;
-  claim: string;
+  version: string;
 }
 
 /**
@@ -36,7 +36,7 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
 
   /** The number's hash under today's HASH_KEY: that of a row may be older. */
   const keyOf = ({ request }: Call) =>
-    traceOfNumber(request.phone_number, settings.hashKey).numberHash;
+    hashNumber(request.phone_number, settings.hashKey).numberHash;
   const read = async (key: string): Promise<StoredDocument<"cap"> | undefined> =>
     (await documents.read([{ kind: "cap", key }])).get("cap", key);
   const write = async (
@@ -66,9 +66,9 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
      * undefined if that is not known, or if there is no permit
      */
     async count(
-      { row, claim }: Counted,
+      { row, version }: Counted,
       route: Route,
-      permit: Promise<{ moment: number } | undefined>,
+      permit: Promise<{ permitAt: number } | undefined>,
     ): Promise<CountedOrNot> {
       const call = callOf(row);
       if (call === undefined) return { isCounted: false, freeAt: undefined };
@@ -77,9 +77,9 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
       const key = keyOf(call);
       return inTurn(key, async () => {
         for (let tries = 0; tries < writeTries; tries++) {
-          const [standing, permitted] = await Promise.all([read(key), permit]);
+          const [current, permitted] = await Promise.all([read(key), permit]);
           if (permitted === undefined) break;
-          const entries = standing?.value.entries ?? [];
+          const entries = current?.value.entries ?? [];
           const others = entries.filter((one) => one.call !== row.id);
           const own = entries.find((one) => one.call === row.id);
           // A process that claimed the call first may have died before it counted the call: then there is no
@@ -87,15 +87,15 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
           const hasPlace = row.resent && own !== undefined;
           // A later claim has counted the call while this holder stood still: counting here would overwrite
           // that entry.
-          if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== claim) {
+          if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
             return { isCounted: false, freeAt: undefined };
           }
-          const at = Math.max(clock.now(), permitted.moment);
+          const at = Math.max(clock.now(), permitted.permitAt);
           const times = others.map((one) => one.at);
           const free = freeAt(times, caps, at);
           if (free > at && !hasPlace) return { isCounted: false, freeAt: free };
-          const next = [...others, { call: row.id, claim, at }];
-          if (await write(key, next, standing)) return { isCounted: true };
+          const next = [...others, { call: row.id, claim: version, at }];
+          if (await write(key, next, current)) return { isCounted: true };
         }
         return { isCounted: false, freeAt: undefined };
       });
@@ -105,21 +105,21 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
      * Removes the entry of a call that surely was not placed. If the removal fails, the number rests for
      * longer than needed.
      */
-    async leave({ row, claim }: Counted, route: Route): Promise<void> {
+    async release({ row, version }: Counted, route: Route): Promise<void> {
       const call = callOf(row);
       if (call === undefined || row.resent) return;
       if (!settings.schedule.capsOf(call.request, route).isCounted) return;
       const key = keyOf(call);
       await inTurn(key, async () => {
         for (let tries = 0; tries < writeTries; tries++) {
-          const standing = await read(key);
-          const entries = standing?.value.entries ?? [];
-          const others = entries.filter((one) => one.claim !== claim);
+          const current = await read(key);
+          const entries = current?.value.entries ?? [];
+          const others = entries.filter((one) => one.claim !== version);
           if (others.length === entries.length) return;
-          if (await write(key, others, standing)) return;
+          if (await write(key, others, current)) return;
         }
       }).catch((error: unknown) => {
-        log("warning", "cap.not_freed", { call_id: row.id, error: errorForLog(error) });
+        log("warning", "cap.release_failed", { call_id: row.id, error: errorForLog(error) });
       });
     },
   };

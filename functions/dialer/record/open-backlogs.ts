@@ -35,8 +35,8 @@ export async function ensureBacklogs(
     }
     const changes = [...needed].flatMap(([key, { client, agentId }]) => {
       if (isKnown(key)) return [];
-      const standing = read.get("backlog", key);
-      const value = standing?.value ?? newBacklog(client, agentId, now);
+      const current = read.get("backlog", key);
+      const value = current?.value ?? newBacklog(client, agentId, now);
       const next = {
         kind: "backlog" as const,
         key,
@@ -44,7 +44,7 @@ export async function ensureBacklogs(
         value: { ...value, usedAt: now },
         expiresAt: null,
       };
-      return { next, seen: standing?.version ?? null };
+      return { next, seen: current?.version ?? null };
     });
     const written = changes.length === 0 ? [] : await documents.write(changes);
     for (const [index, { next }] of changes.entries()) {

@@ -1,6 +1,10 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { retryAfterMsMax } from "../../../shared/policy/breaker-causes.ts";
-import { isIdempotent, type Settlement, settled } from "../../../shared/calls/transitions.ts";
+import {
+  isIdempotent,
+  type Settlement,
+  applySettlement,
+} from "../../../shared/calls/transitions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
@@ -26,7 +30,7 @@ export interface OutcomeOf {
   expiresAt: number;
   reviewAfterSeconds: number;
   /** First time to ask for the result of the call, should it be placed. Undefined: its result is not asked for. */
-  askAt: number | undefined;
+  pollAt: number | undefined;
 }
 
 /**
@@ -50,10 +54,10 @@ export function settlementOf(
   });
   if (outcome.kind === "placed") {
     const { providerCallId } = outcome;
-    const { askAt } = of;
+    const { pollAt } = of;
     const known = {
       ...(providerCallId === undefined ? {} : { providerCallId }),
-      ...(askAt === undefined ? {} : { askAt }),
+      ...(pollAt === undefined ? {} : { pollAt }),
     };
     return { ...base, state: "PLACED", reason: "placed", ...known };
   }
@@ -134,27 +138,27 @@ export async function settleSurely(
   const { id: call_id, state } = settlement;
   /** Every try carries the same version, so that a write whose answer was lost is recognised. */
   let version = random.version();
-  let standing: CallRow | undefined = row;
+  let current: CallRow | undefined = row;
   let conflicts = 0;
   for (let failures = 0; failures < waitsMs.length;) {
     try {
-      if (standing === undefined) {
+      if (current === undefined) {
         const { rows, unreadable } = await ledger.read([call_id]);
         if (unreadable.has(call_id)) break;
-        standing = rows.get(call_id);
-        if (standing?.version === version) return "written";
+        current = rows.get(call_id);
+        if (current?.version === version) return "written";
         version = random.version();
-        if (standing === undefined) return "refused"; // purged
+        if (current === undefined) return "refused"; // purged
       }
-      const next = settled(standing, settlement, version);
+      const next = applySettlement(current, settlement, version);
       if (next === undefined) return "refused";
       // Dispatchers look only at backlogs that have a document, so it is renewed before a WAITING row is written.
       if (next.state === "WAITING") await ensureBacklogs([next], deps);
-      if (await write({ next, seen: standing.version })) {
-        sayIfLate(standing, settlement, deps);
+      if (await write({ next, seen: current.version })) {
+        sayIfLate(current, settlement, deps);
         return "written";
       }
-      standing = undefined;
+      current = undefined;
       if (++conflicts > conflictsMax) break;
     } catch (error) {
       log("alarm", "ledger.unreachable", { call_id, state, error: errorForLog(error) });
@@ -198,7 +202,7 @@ export async function settleOutcome(settlement: Settlement, deps: DialerDeps): P
     const { rows, unreadable } = await ledger.read([call_id]);
     if (unreadable.has(call_id)) throw new Error("the row is of a later version");
     const row = rows.get(call_id);
-    const next = row && settled(row, settlement, random.version());
+    const next = row && applySettlement(row, settlement, random.version());
     if (row === undefined || next === undefined) {
       log("warning", "call.settlement_refused", { call_id, state, reason });
       return;

@@ -2,12 +2,12 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import { backlogOf, type CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallState, states } from "../../../shared/calls/states.ts";
 import type { NewCall } from "../../../shared/calls/first-row.ts";
-import { type Decided, decided } from "../../../shared/calls/transitions.ts";
+import { type Decided, applyDecision } from "../../../shared/calls/transitions.ts";
 import { echoOf, receiverOf } from "../../../shared/dial-plan/receivers.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { ensureBacklogs } from "./open-backlogs.ts";
 import { wakeForRows } from "./wake-dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -82,7 +82,10 @@ async function tell(made: readonly ToWrite[], deps: DialerDeps): Promise<void> {
 }
 
 function changeOf({ call, row, decided: to }: ToWrite, at: number, deps: DialerDeps) {
-  const next = decided(row, newCallOf(call, deps), to, { version: deps.random.version(), at });
+  const next = applyDecision(row, newCallOf(call, deps), to, {
+    version: deps.random.version(),
+    at,
+  });
   return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
 }
 
@@ -103,14 +106,14 @@ export async function countStates(reached: readonly CallState[], deps: DialerDep
   const { documents, clock, settings, log } = deps;
   const retentionMs = settings.plan.retentionDays * dayMs;
   await addCounts(documents, reached, clock.now(), retentionMs).catch((error: unknown) => {
-    log("warning", "counts.lost", { count: reached.length, error: errorForLog(error) });
+    log("warning", "counts.update_failed", { count: reached.length, error: errorForLog(error) });
   });
 }
 
 export function newCallOf(call: Call, { settings: { plan, hashKey } }: DialerDeps): NewCall {
   const { phone_number, context } = call.request;
   const echo = echoOf(context, receiverOf(call.client, plan));
-  return { call, ...traceOfNumber(phone_number, hashKey), echo };
+  return { call, ...hashNumber(phone_number, hashKey), echo };
 }
 
 /** Names the log's event of a call that came into a state, such as `call.needs_review`. */

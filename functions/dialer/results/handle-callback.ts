@@ -4,7 +4,7 @@ import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { findNow } from "../look-up/look-up-calls.ts";
-import { askNow } from "./poll-results.ts";
+import { pollNow } from "./poll-results.ts";
 import { awaitHolder } from "./await-holder.ts";
 import { followSigned } from "./signed-callback.ts";
 
@@ -14,7 +14,7 @@ import { followSigned } from "./signed-callback.ts";
  * known is looked up first. A call that is being dialed is left to its holder. What a callback says of another claim is
  * dropped.
  *
- * @throws UnansweredError if the provider could not be asked; the sweep asks later, too
+ * @throws ProviderUnreachableError if the provider could not be asked; the sweep asks later, too
  * @throws if the ledger could not be asked
  */
 export async function followCallback(
@@ -38,7 +38,7 @@ export async function followCallback(
     await lookUpNow(row, deps);
     row = await read();
   }
-  if (row !== undefined) await askNow(row, deps);
+  if (row !== undefined) await pollNow(row, deps);
   return "ack";
 }
 

@@ -31,7 +31,7 @@ async function list(numberHash: string, at: number, deps: DialerDeps): Promise<v
   for (const key of isList ? [numberHash] : [own, any, numberHash]) {
     // An entry that stands is written over, under a fresh version: a removal of it whose answer was lost may be under
     // way still.
-    const change = (standing: { at: number } = { at }) => ({ value: standing, expiresAt: null });
+    const change = (current: { at: number } = { at }) => ({ value: current, expiresAt: null });
     await changeDocument({ name: doNotCallKeyOf(key), change }, deps);
   }
 }

@@ -5,7 +5,7 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { UnansweredError } from "../../../shared/providers/unanswered.ts";
+import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 
@@ -23,7 +23,7 @@ const listSecondsMax = 20;
 /** Number of records that fail in a row after which an account is left alone until the next sweep. */
 const failuresMax = 3;
 /** Time left for the last write and the acknowledgement of the message. */
-const afterAsksMs = 30_000;
+const afterPollsMs = 30_000;
 /** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = minuteMs;
 
@@ -32,14 +32,14 @@ const freshMs = 10_000;
 
 /**
  * Asks an account what became of its placed calls that are due for it: by lists where many are due and the provider
- * has one, and call by call for the rest, at most `asksPerSecond`. What is not asked before the next sweep stays due.
+ * has one, and call by call for the rest, at most `pollsPerSecond`. What is not asked before the next sweep stays due.
  *
  * @param account name of the account in the dial plan
  * @param deadline end of the invocation, in milliseconds since the epoch
- * @throws UnansweredError if the account answers nothing; it is asked again after the next sweep
+ * @throws ProviderUnreachableError if the account answers nothing; it is asked again after the next sweep
  * @throws if the ledger cannot be read or written; the message is then retried
  */
-export async function askAccount(
+export async function pollAccount(
   account: string,
   deps: DialerDeps,
   deadline: number,
@@ -48,21 +48,21 @@ export async function askAccount(
   // A plan without results has no time for asking: each result would be `unknown` at once.
   if (settings.plan.results === undefined) return;
   const begunAt = clock.now();
-  const endAt = Math.min(deadline - afterAsksMs, begunAt + sweepSeconds * 1000 * partOfSweep);
+  const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
   const backlogs = [{ key: resultsBacklogOf({ provider: account }) }];
   for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
-    const [places = []] = await ledger.due({ backlogs, until: begunAt, each: callsMax });
-    const { rows } = await ledger.read(places.map(({ id }) => id));
-    const open = places.flatMap(({ id }) => openRowOf(rows.get(id)));
+    const [slots = []] = await ledger.due({ backlogs, until: begunAt, each: callsMax });
+    const { rows } = await ledger.read(slots.map(({ id }) => id));
+    const open = slots.flatMap(({ id }) => openRowOf(rows.get(id)));
     const hasRecords = ({ route }: OpenRow) => settings.providerOf(route).readResult !== undefined;
     // A provider without records tells by itself, or has not told in time.
     const untold = open
       .filter((row) => !hasRecords(row))
       .map((row) => ({ row, result: undefined }));
     await writeResults(untold, begunAt, deps);
-    const left = await askLists(open.filter(hasRecords), endAt, deps);
-    await askEach(left, endAt, deps);
-    if (places.length < callsMax) return;
+    const left = await pollLists(open.filter(hasRecords), endAt, deps);
+    await pollEach(left, endAt, deps);
+    if (slots.length < callsMax) return;
   }
 }
 
@@ -72,13 +72,13 @@ export async function askAccount(
  *
  * @throws if the provider or the ledger could not be asked
  */
-export async function askNow(row: CallRow, deps: DialerDeps): Promise<void> {
+export async function pollNow(row: CallRow, deps: DialerDeps): Promise<void> {
   const [open] = openRowOf(row);
   const isFresh = deps.clock.now() - (row.result?.readAt ?? -Infinity) < freshMs;
   // A call without a provider's id, such as one that an operator has marked placed, has no record to read.
   if (open?.providerCallId == null || hasEnded(row.result) || isFresh) return;
   // A provider without records is not asked.
-  if (deps.settings.providerOf(open.route).readResult !== undefined) await askOne(open, deps);
+  if (deps.settings.providerOf(open.route).readResult !== undefined) await pollOne(open, deps);
 }
 
 /**
@@ -87,7 +87,7 @@ export async function askNow(row: CallRow, deps: DialerDeps): Promise<void> {
  *
  * @returns the calls of which no list tells
  */
-async function askLists(
+async function pollLists(
   rows: readonly OpenRow[],
   endAt: number,
   deps: DialerDeps,
@@ -99,7 +99,7 @@ async function askLists(
     const { listResults } = settings.providerOf(route);
     const own = left.filter((row) => JSON.stringify(row.route) === key);
     if (listResults === undefined || own.length < listedMin) continue;
-    await clock.sleep(1000 / accountOf(route, settings.plan).asksPerSecond);
+    await clock.sleep(1000 / accountOf(route, settings.plan).pollsPerSecond);
     if (clock.now() >= endAt) break;
     const askedAt = clock.now();
     const from = Math.min(...own.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
@@ -128,34 +128,34 @@ async function askLists(
  * Asks about calls one by one. One record that always fails must not keep the calls behind it from being asked about,
  * so that its call comes again later.
  *
- * @throws UnansweredError if several records fail in a row
+ * @throws ProviderUnreachableError if several records fail in a row
  */
-async function askEach(rows: readonly OpenRow[], endAt: number, deps: DialerDeps): Promise<void> {
+async function pollEach(rows: readonly OpenRow[], endAt: number, deps: DialerDeps): Promise<void> {
   const { clock, settings } = deps;
   let failures = 0;
   for (const row of rows) {
-    const { asksPerSecond } = accountOf(row.route, settings.plan);
+    const { pollsPerSecond } = accountOf(row.route, settings.plan);
     const startAt = clock.now();
     if (startAt >= endAt) return;
     try {
-      await askOne(row, deps);
+      await pollOne(row, deps);
       failures = 0;
     } catch (error) {
-      if (!(error instanceof UnansweredError)) throw error;
+      if (!(error instanceof ProviderUnreachableError)) throw error;
       await postpone(row, deps);
       failures += 1;
       if (failures === failuresMax) throw error;
     }
-    await clock.sleep(startAt + 1000 / asksPerSecond - clock.now());
+    await clock.sleep(startAt + 1000 / pollsPerSecond - clock.now());
   }
 }
 
 /**
  * Asks for the result of one call, and writes it.
  *
- * @throws UnansweredError if the provider did not answer
+ * @throws ProviderUnreachableError if the provider did not answer
  */
-async function askOne(row: OpenRow, deps: DialerDeps): Promise<void> {
+async function pollOne(row: OpenRow, deps: DialerDeps): Promise<void> {
   const provider = deps.settings.providerOf(row.route);
   const { id, attempt, providerCallId } = row;
   const askedAt = deps.clock.now();
@@ -167,7 +167,7 @@ async function askOne(row: OpenRow, deps: DialerDeps): Promise<void> {
   await writeResults([{ row, result }], askedAt, deps);
 }
 
-/** @throws UnansweredError if the provider did not answer. A record that cannot be read counts as none. */
+/** @throws ProviderUnreachableError if the provider did not answer. A record that cannot be read counts as none. */
 async function answerOf<Answer>(
   asking: Promise<Answer>,
   secondsMax: number,
@@ -178,7 +178,7 @@ async function answerOf<Answer>(
     return await withTimeLimit(asking, secondsMax);
   } catch (error) {
     const isUnreadable = error instanceof z.ZodError || error instanceof SyntaxError;
-    if (!isUnreadable) throw new UnansweredError(error);
+    if (!isUnreadable) throw new ProviderUnreachableError(error);
     log("warning", "result.unreadable", { call_id: callId, error: errorForLog(error) });
     return undefined;
   }

@@ -12,7 +12,7 @@ import { openRowOf, writeResults } from "./write-results.ts";
 import { hourMs, minuteMs } from "../../../shared/lib/units.ts";
 
 type Callback = Extract<EventMessage, { kind: "callback" }>;
-type Told = Extract<ToldResult, { kind: "told" }>;
+type DeliveryOutcome = Extract<ToldResult, { kind: "told" }>;
 
 /** Interval between a process's alarms about callbacks that do not verify. */
 const saidEveryMs = hourMs;
@@ -72,7 +72,7 @@ async function verified(
   { account, call, signed }: Callback,
   named: CallRow | undefined,
   deps: DialerDeps,
-): Promise<Told | AckOrRetry> {
+): Promise<DeliveryOutcome | AckOrRetry> {
   const { plan, providerOf } = deps.settings;
   const ofAccount = Object.values(plan.agents).find(({ provider }) => provider === account);
   const route = named?.route ?? ofAccount;
@@ -90,7 +90,7 @@ async function verified(
 }
 
 /** Returns the claim that a body's attempt names: the last one, if it is of that attempt. */
-function claimOf({ claims, attempt }: CallRow, { call }: Told): string | undefined {
+function claimOf({ claims, attempt }: CallRow, { call }: DeliveryOutcome): string | undefined {
   return call?.attempt === attempt ? claims.at(-1) : undefined;
 }
 

@@ -1,10 +1,10 @@
 import type { CallResult } from "../../../shared/calls/call-result.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { contradicted, resulted } from "../../../shared/calls/record-result.ts";
+import { contradicted, recordResult } from "../../../shared/calls/record-result.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { askAtOf, isAskedLast } from "../record/poll-times.ts";
+import { pollAtOf, isPolledLast } from "../record/poll-times.ts";
 import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
 
 /** A placed call whose result is asked for. */
@@ -34,10 +34,10 @@ export async function writeResults(
   const at = clock.now();
   const changes = told.flatMap(({ row, result }): Change[] => {
     const isOpen = result === undefined || result.status === "live";
-    const isOver = isOpen && isAskedLast(row.claimedAt, askedAt, waitMinutes);
+    const isOver = isOpen && isPolledLast(row.claimedAt, askedAt, waitMinutes);
     const known = isOver ? untold(result) : result && { ...result, readAt: askedAt };
-    const askAt = askAtOf(row, at, deps) ?? at;
-    const next = resulted(row, known, askAt, { version: random.version(), at });
+    const pollAt = pollAtOf(row, at, deps) ?? at;
+    const next = recordResult(row, known, pollAt, { version: random.version(), at });
     return next === undefined ? [] : [{ next, seen: row.version }];
   });
   const written = changes.length === 0 ? [] : await ledger.write(changes);
@@ -51,7 +51,7 @@ export async function writeResults(
     }
     const status = next.result?.status ?? "";
     log("info", "call.result", { call_id, client, agent_id, provider, result: status });
-    if (next.result?.unlisted === true) log("warning", "result.unlisted", { call_id, provider });
+    if (next.result?.unmapped === true) log("warning", "result.unmapped", { call_id, provider });
   }
   return written.every(Boolean);
 }
@@ -68,9 +68,9 @@ export async function postpone(
 ): Promise<void> {
   const at = clock.now();
   const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
-  const isLost = isAskedLast(row.claimedAt, at - lostMs, waitMinutes);
+  const isLost = isPolledLast(row.claimedAt, at - lostMs, waitMinutes);
   const result = isLost ? untold(row.result ?? undefined) : undefined;
-  const next = resulted(row, result, at + postponedMs, { version: random.version(), at });
+  const next = recordResult(row, result, at + postponedMs, { version: random.version(), at });
   if (next !== undefined) await ledger.write([{ next, seen: row.version }]);
 }
 

@@ -56,20 +56,20 @@ export async function checkEpoch(
   deps: DialerDeps,
 ): Promise<StoredDocument<"restore"> | undefined> {
   const { clock, random, log } = deps;
-  const standing = documents.get("restore", restoreKey.key);
+  const current = documents.get("restore", restoreKey.key);
   const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
-  const isKnown = standing !== undefined && standing.value.epoch >= outside;
+  const isKnown = current !== undefined && current.value.epoch >= outside;
   if (epoch >= outside || isKnown) {
-    return standing?.value.state === "done" ? undefined : standing;
+    return current?.value.state === "done" ? undefined : current;
   }
   const restore: StoredDocument<"restore"> = {
     ...restoreKey,
     version: random.version(),
     value: {
       // An operator may have confirmed it before this sweep has noticed it. The time then named stands.
-      ...(standing?.value.state === "confirmed"
-        ? standing.value
-        : { state: "held", at: null, by: null, lookedUp: 0, toReview: 0 }),
+      ...(current?.value.state === "confirmed"
+        ? current.value
+        : { state: "suspended", at: null, by: null, lookedUp: 0, toReview: 0 }),
       since: clock.now(),
       epoch: outside,
       isWatchDone: false,
@@ -77,7 +77,7 @@ export async function checkEpoch(
     expiresAt: null,
   };
   const [isWritten] = await deps.documents.write([
-    { next: restore, seen: standing?.version ?? null },
+    { next: restore, seen: current?.version ?? null },
   ]);
   log("alarm", "ledger.restored", { due_at: new Date(restore.value.since).toISOString() });
   if (isWritten === true) return restore;

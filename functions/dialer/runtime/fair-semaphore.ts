@@ -14,12 +14,12 @@ export type Release = () => void;
  * waiting account that holds the fewest, and no account holds more than half while calls of another are left: an
  * account that hangs delays its own calls only.
  */
-export interface Places {
+export interface Semaphore {
   /** Resolves to undefined if the account freed no place in time. */
   acquire(account: string): Promise<Release | undefined>;
 }
 
-export function createPlaces({
+export function createSemaphore({
   total,
   limitOf,
   isShared,
@@ -34,27 +34,27 @@ export function createPlaces({
   /** Time without a place freed by its account after which a call gives up waiting, in milliseconds. */
   waitMsMax: number;
   clock: { now(): number; sleep(ms: number): Promise<void> };
-}): Places {
+}): Semaphore {
   const half = Math.ceil(total / 2);
   const waiters: Waiter[] = [];
   const held = new Map<string, number>();
   /** Time at which a place was last taken or freed, by account. */
   const progressAt = new Map<string, number>();
-  const heldBy = (account: string) => held.get(account) ?? 0;
+  const blockedBy = (account: string) => held.get(account) ?? 0;
   const change = (account: string, by: number) => {
-    held.set(account, heldBy(account) + by);
+    held.set(account, blockedBy(account) + by);
     progressAt.set(account, clock.now());
   };
 
   const mayTake = (account: string): boolean =>
-    heldBy(account) < limitOf(account) && (heldBy(account) < half || !isShared(account));
+    blockedBy(account) < limitOf(account) && (blockedBy(account) < half || !isShared(account));
   const grantFree = () => {
     let all = 0;
     for (const count of held.values()) all += count;
     for (; all < total; all++) {
       let next: Waiter | undefined;
       for (const waiter of waiters) {
-        const fewer = next === undefined || heldBy(waiter.account) < heldBy(next.account);
+        const fewer = next === undefined || blockedBy(waiter.account) < blockedBy(next.account);
         if (fewer && mayTake(waiter.account)) next = waiter;
       }
       if (next === undefined) return;

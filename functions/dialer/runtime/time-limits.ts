@@ -1,4 +1,4 @@
-import { tellingLedger, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
+import { outboxLedger, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
 import { withTimeLimits } from "../../../shared/lib/time-limit.ts";
 import type { DialerDeps } from "./context.ts";
 import { noteRoundTrip } from "./round-trips.ts";
@@ -40,7 +40,7 @@ export function withPortLimits(
   const telling = { plan: settings.plan, documents, eventsQueue, clock, random, log, tell };
   return {
     ...deps,
-    ledger: tellingLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), telling),
+    ledger: outboxLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), telling),
     documents,
     queue: withTimeLimits(deps.queue, queueSecondsMax),
     eventsQueue,

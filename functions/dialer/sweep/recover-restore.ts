@@ -1,8 +1,8 @@
 import { type CallRow, callOf, watchBacklog } from "../../../shared/calls/call-row.ts";
-import { restored, type Restored } from "../../../shared/calls/restore-row.ts";
+import { recoverRow, type Restored } from "../../../shared/calls/restore-row.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import type { DuePlace } from "../../../shared/ports/ledger.ts";
+import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { countStates, logDecision } from "../record/write-decisions.ts";
@@ -47,7 +47,7 @@ export async function recover(
 ): Promise<void> {
   const { documents, clock, random, log } = deps;
   const { value } = document;
-  if (value.state === "held" || value.at === null) {
+  if (value.state === "suspended" || value.at === null) {
     log("alarm", "ledger.restored", { due_at: new Date(value.since).toISOString() });
     return;
   }
@@ -125,7 +125,7 @@ async function goThrough(
   deps: DialerDeps,
 ): Promise<Gone> {
   let gone = nothing;
-  let after: DuePlace | undefined;
+  let after: DuePosition | undefined;
   while (!time.isOver()) {
     const backlogs = [{ key: backlog, after }];
     const [page = []] = await deps.ledger.due({ backlogs, until, each: pageRows });
@@ -137,7 +137,7 @@ async function goThrough(
 }
 
 async function changeRows(
-  page: readonly DuePlace[],
+  page: readonly DuePosition[],
   restore: Restored,
   deps: DialerDeps,
 ): Promise<Gone> {
@@ -147,7 +147,7 @@ async function changeRows(
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   const changes = [...rows.values()].flatMap((row) => {
     const write = { version: random.version(), at: clock.now() };
-    const next = restored(row, routeToAsk(row, deps), restore, write);
+    const next = recoverRow(row, routeToPoll(row, deps), restore, write);
     return next === undefined ? [] : { next, seen: row.version };
   });
   if (changes.length === 0) return nothing;
@@ -165,7 +165,7 @@ async function changeRows(
 }
 
 /** Returns the route along which a call was placed, if at all, and can be looked up. */
-function routeToAsk(row: CallRow, { settings }: DialerDeps): Route | undefined {
+function routeToPoll(row: CallRow, { settings }: DialerDeps): Route | undefined {
   const isWaiting = row.state === "WAITING";
   const route = (isWaiting ? undefined : row.route) ?? routeOf(row.agentId, settings.plan);
   return route !== undefined && settings.providerOf(route).lookUp !== undefined ? route : undefined;

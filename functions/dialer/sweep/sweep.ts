@@ -1,7 +1,7 @@
 import { callOf, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
-import { lapsed } from "../../../shared/calls/transitions.ts";
+import { expireClaim } from "../../../shared/calls/transitions.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import type { DuePlace } from "../../../shared/ports/ledger.ts";
+import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import { isTooFarAhead, restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
@@ -10,10 +10,10 @@ import { decide } from "../decide/decide-delivered.ts";
 import { documentsFor, knownBy } from "../decide/read-controls.ts";
 import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";
 import { followRequests } from "../events/track-requests.ts";
-import { sendTells } from "../events/send-tells.ts";
-import { sayStranded } from "../events/stranded.ts";
+import { sweepEvents } from "../events/sweep-events.ts";
+import { warnOrphaned } from "../events/warn-orphaned.ts";
 import { recover } from "./recover-restore.ts";
-import { sendAsks } from "../results/send-asks.ts";
+import { sendPolls } from "../results/send-polls.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { sendDispatches } from "../dispatch/send-dispatches.ts";
 import { visitBacklogs } from "./visit-backlogs.ts";
@@ -51,9 +51,9 @@ export async function watchHeartbeat(deps: DialerDeps): Promise<void> {
   const now = clock.now();
   if (now - memory.heartbeatReadAt < saidEveryMs) return;
   memory.heartbeatReadAt = now;
-  const standing = (await documents.read([sweepKey])).get("sweep", sweepKey.key);
-  const lastAt = standing?.value.fullRoundAt ?? now;
-  if (standing === undefined || now - lastAt <= heartbeatMsMax) return;
+  const current = (await documents.read([sweepKey])).get("sweep", sweepKey.key);
+  const lastAt = current?.value.fullRoundAt ?? now;
+  if (current === undefined || now - lastAt <= heartbeatMsMax) return;
   log("alarm", "sweep.late", { due_at: new Date(lastAt).toISOString() });
 }
 
@@ -70,12 +70,12 @@ export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
   const ready = withPortLimits(deps);
   const endAt = Math.min(deadline - 5_000 - tellingMs, clock.now() + sweepMsMax);
   const time: SweepTime = { isOver: () => clock.now() >= endAt };
-  const tellTime: SweepTime = { isOver: () => clock.now() >= endAt + tellingMs };
+  const deliverTime: SweepTime = { isOver: () => clock.now() >= endAt + tellingMs };
   try {
     const taken = await takeLease(ready);
     if (taken === undefined) return;
     const { lease, restore } = taken;
-    if (restore === undefined) await sweepOn(lease, time, tellTime, ready);
+    if (restore === undefined) await sweepOn(lease, time, deliverTime, ready);
     else {
       await recover(restore, time, ready);
       await release(lease, {}, ready);
@@ -97,11 +97,11 @@ async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
   // If it cannot be read, nothing is swept: the ledger may have gone back.
   const outside = await epochStore.read();
   const read = await documents.read([sweepKey, restoreKey]);
-  const standing = read.get("sweep", sweepKey.key);
+  const current = read.get("sweep", sweepKey.key);
   const now = clock.now();
-  if (standing !== undefined && standing.value.leaseUntil > now) return undefined;
+  if (current !== undefined && current.value.leaseUntil > now) return undefined;
   const restore = await checkEpoch(outside, read, deps);
-  const value: SweepDocument["value"] = standing?.value ?? {
+  const value: SweepDocument["value"] = current?.value ?? {
     epoch: 0,
     leaseUntil: 0,
     fullRoundAt: now, // the first sweep has missed nothing yet
@@ -125,7 +125,7 @@ async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     },
     expiresAt: null,
   };
-  const [isMine] = await documents.write([{ next, seen: standing?.version ?? null }]);
+  const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
   if (isMine !== true) return undefined;
   if (restore === undefined) {
     noteEpoch(next.value.epoch, deps);
@@ -154,7 +154,7 @@ async function release(
 async function sweepOn(
   lease: SweepDocument,
   time: SweepTime,
-  tellTime: SweepTime,
+  deliverTime: SweepTime,
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, log } = deps;
@@ -174,13 +174,13 @@ async function sweepOn(
   });
   await attempt(() => watchDispatcher(deps), undefined);
   const visited = await attempt(() => visitBacklogs(lease.value, time, deps), {});
-  await attempt(() => sendAsks(deps), undefined);
-  await attempt(() => sendTells(tellTime, deps), undefined);
+  await attempt(() => sendPolls(deps), undefined);
+  await attempt(() => sweepEvents(deliverTime, deps), undefined);
   const followedTo = await attempt(
-    () => followRequests(requestsAfter, tellTime, deps),
+    () => followRequests(requestsAfter, deliverTime, deps),
     requestsAfter,
   );
-  const known = await attempt(() => sayStranded(lease.value, deps), {});
+  const known = await attempt(() => warnOrphaned(lease.value, deps), {});
   const isFull = areLapsed && watched.isWhole;
   const reached = {
     watchAfter: watched.after,
@@ -191,13 +191,13 @@ async function sweepOn(
   };
   await release(lease, reached, deps);
   // This event is the heartbeat: its absence for five minutes raises an alarm.
-  if (isFull) log("info", "sweep.full", { ms: clock.now() - roundBeganAt });
+  if (isFull) log("info", "sweep.completed", { ms: clock.now() - roundBeganAt });
 }
 
 /** Cursor at which the next sweep goes on. `isWhole`: everything was looked at. */
-interface Reached<Place> {
+interface Reached<Cursor> {
   isWhole: boolean;
-  after: Place | null;
+  after: Cursor | null;
 }
 
 /** Turns claims past their time UNKNOWN. @returns true once all of them were looked at */
@@ -215,7 +215,7 @@ async function lapseClaims(deps: DialerDeps): Promise<boolean> {
     const changes = [...rows.values()].flatMap((row) => {
       const of = { canLookUp: row.route !== null && canLookUp(row.route), reviewAfterSeconds };
       const dueAt = unknownDueAt(row, of, at, random.fraction());
-      const next = lapsed(row, dueAt, { version: random.version(), at });
+      const next = expireClaim(row, dueAt, { version: random.version(), at });
       return next === undefined ? [] : [{ next, seen: row.version }];
     });
     const written = await ledger.write(changes);
@@ -234,10 +234,10 @@ async function lapseClaims(deps: DialerDeps): Promise<boolean> {
 
 /** Reads all unknown outcomes that are due, and dispatches them: to be looked up, sent again or reviewed. */
 async function watch(
-  from: DuePlace | undefined,
+  from: DuePosition | undefined,
   time: SweepTime,
   deps: DialerDeps,
-): Promise<Reached<DuePlace>> {
+): Promise<Reached<DuePosition>> {
   const { ledger, clock, log } = deps;
   /** Rows sent so far, by account. */
   const sent = new Map<string, number>();

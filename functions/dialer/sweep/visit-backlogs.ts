@@ -1,7 +1,7 @@
 import { timeOfId } from "../../../shared/calls/ids.ts";
 import { routeOf } from "../../../shared/dial-plan/routes.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import type { DuePlace } from "../../../shared/ports/ledger.ts";
+import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
@@ -53,7 +53,7 @@ async function visit(
   const { ledger, documents, clock, settings, log } = deps;
   const { key, version, value } = backlog;
   const lifeMs = settings.plan.expireAfterHours * hourMs;
-  let after: DuePlace | undefined;
+  let after: DuePosition | undefined;
   let isEmpty = true;
   while (!time.isOver()) {
     const backlogs = [{ key, after }];

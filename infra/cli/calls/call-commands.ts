@@ -1,6 +1,6 @@
 import Table from "cli-table3";
 import { meaningOf } from "../../../shared/calls/reasons.ts";
-import type { CallStory, CallView } from "../../../functions/api/operator/call-view.ts";
+import type { CallDetail, CallView } from "../../../functions/api/operator/call-view.ts";
 import type { Revealed } from "../../../functions/api/operator/calls.ts";
 import type { Cancelled } from "../../../functions/api/actions/cancel-calls.ts";
 import type { Redialed } from "../../../functions/api/operator/redial.ts";
@@ -23,7 +23,7 @@ const callColumns = [
   "due_at",
   "updated_at",
 ];
-const storyColumns = ["at", "state", "reason", "due_at", "by"];
+const detailColumns = ["at", "state", "reason", "due_at", "by"];
 
 /** Commands about single calls. */
 export const callCommands: Record<string, Command> = {
@@ -42,7 +42,7 @@ export const callCommands: Record<string, Command> = {
 
   async show([id], values, ask, terminal) {
     if (id === undefined) throw new Failure("show needs a call's id.");
-    const { history, ...call } = await ask<CallStory>(`/calls/${encodeURIComponent(id)}`);
+    const { history, ...call } = await ask<CallDetail>(`/calls/${encodeURIComponent(id)}`);
     const revealed =
       values.reveal === true
         ? await ask<Revealed>(`/calls/${encodeURIComponent(id)}/reveal`, {})
@@ -58,7 +58,7 @@ export const callCommands: Record<string, Command> = {
       if (value !== null) table.push({ [name]: textOf(value) });
     }
     terminal.print(table.toString());
-    show(history, storyColumns, values, terminal);
+    show(history, detailColumns, values, terminal);
     return 0;
   },
 

@@ -103,8 +103,8 @@ function accountRow({ waiting, ...account }: ForecastSummary["accounts"][number]
   return { ...account, waiting: `${calls}${is_whole ? "" : " or more"}${until}` };
 }
 
-function ruleRow({ seconds_most, ...rule }: ForecastSummary["rules"][number]): Json {
-  return { ...rule, longest: `${(seconds_most / 3600).toFixed(2)} h` };
+function ruleRow({ seconds_max, ...rule }: ForecastSummary["rules"][number]): Json {
+  return { ...rule, longest: `${(seconds_max / 3600).toFixed(2)} h` };
 }
 
 function itemRow({ errors, ...item }: ForecastItem): Json {

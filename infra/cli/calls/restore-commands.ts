@@ -18,7 +18,7 @@ function textOf(restore: RestoreView): string {
   switch (state) {
     case "none":
       return "The ledger was not restored. Calls are dialed.";
-    case "held":
+    case "suspended":
       return (
         `The ledger went back; noticed at ${since}. NOTHING IS DIALED.\n` +
         "First enter again what was changed since the time of the backup: entries of the do-not-call list\n" +

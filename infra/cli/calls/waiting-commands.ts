@@ -21,7 +21,7 @@ const backlogColumns = [
   "due_at",
   "accepted_at",
   "why",
-  "held_by",
+  "blocked_by",
 ];
 
 /** Commands for backlogs, pauses and circuit breakers. */
@@ -88,15 +88,15 @@ export const waitingCommands: Record<string, Command> = {
     }
     const used = callStates.filter((state) => counts.some((one) => one.state === state));
     show([...byHour.values()], ["hour", ...used], values, terminal);
-    const standing = Object.entries(answer.standing).map(([state, count]) => ({
+    const current = Object.entries(answer.current).map(([state, count]) => ({
       state,
-      now: upTo(count, answer.standing_most),
+      now: upTo(count, answer.current_max),
     }));
-    show(standing, ["state", "now"], values, terminal);
+    show(current, ["state", "now"], values, terminal);
     terminal.print(sweepLine(answer));
-    if (answer.held_since !== null) {
+    if (answer.suspended_since !== null) {
       terminal.print(
-        `The ledger was restored: NOTHING IS DIALED since ${answer.held_since}. See: npm run calls -- restored`,
+        `The ledger was restored: NOTHING IS DIALED since ${answer.suspended_since}. See: npm run calls -- restored`,
       );
     }
     return 0;
@@ -117,8 +117,8 @@ function breakerRow<Row extends Pick<BreakerView, "failures">>(row: Row) {
 /** Describes the failures of a breaker: `7 unanswered, 5 in a row`, or a backlog's refusals: `20 http_404`. */
 function failuresText(failures: BreakerView["failures"]): string {
   if (failures === null) return "";
-  if ("unanswered" in failures) {
-    return `${failures.unanswered} unanswered, ${failures.in_row} in a row`;
+  if ("unreachable" in failures) {
+    return `${failures.unreachable} unanswered, ${failures.in_row} in a row`;
   }
   return Object.entries(failures.refusals)
     .map(([code, count]) => `${count} ${code}`)
@@ -146,11 +146,18 @@ async function backlogsOf(
 }
 
 /** Formats a backlog as a row of the table. */
-function backlogRow({ head, ...backlog }: BacklogView, { waiting_most }: Backlogs): Json {
+function backlogRow({ head, ...backlog }: BacklogView, { waiting_max }: Backlogs): Json {
   const { due_at, accepted_at } = head;
-  const waiting = upTo(backlog.waiting, waiting_most);
+  const waiting = upTo(backlog.waiting, waiting_max);
   const why = backlog.why === null ? null : standsBy[backlog.why];
-  return { ...backlog, due_at, accepted_at, waiting, why, held_by: backlog.held_by.join(", ") };
+  return {
+    ...backlog,
+    due_at,
+    accepted_at,
+    waiting,
+    why,
+    blocked_by: backlog.blocked_by.join(", "),
+  };
 }
 
 /** Formats a count that the service stops at `most`. */
@@ -158,6 +165,6 @@ function upTo(count: number, most: number): number | string {
   return count === most ? `${count} or more` : count;
 }
 
-function sweepLine({ swept_at }: { swept_at: string | null }): string {
-  return `Last full sweep: ${swept_at ?? "none yet"}.`;
+function sweepLine({ last_sweep_at }: { last_sweep_at: string | null }): string {
+  return `Last full sweep: ${last_sweep_at ?? "none yet"}.`;
 }

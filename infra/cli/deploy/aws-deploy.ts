@@ -43,8 +43,8 @@ export async function deployToAws(
   const { stackName } = deploymentNamed(name);
   const plan = planOf(bundledPlan);
   tools.print("Looking for credentials and secrets …");
-  const standing = (await store.exists()) ? await store.names() : [];
-  const providerSecrets = await askForSecrets(tools, plan, { platform: "aws", standing });
+  const current = (await store.exists()) ? await store.names() : [];
+  const providerSecrets = await askForSecrets(tools, plan, { platform: "aws", current });
 
   tools.print(
     `Deploying the stack ${stackName}: minutes the first time, seconds if nothing changed …`,

@@ -75,7 +75,7 @@ export function createAwsSecretStore(
       for (const kind of ["providers", "settings"] as const) {
         const own = Object.entries(values).filter(([one]) => kindOf(one) === kind);
         if (own.length === 0) continue;
-        await merge(client, await idOf(kind), (standing) => merged(standing, own));
+        await merge(client, await idOf(kind), (current) => merged(current, own));
         tools.print(`Set ${own.map(([one]) => one).join(", ")} of ${stackName}.`);
       }
     },
@@ -94,15 +94,15 @@ function isSet(name: string, value: unknown): boolean {
   return !Array.isArray(value) || value.length > 0;
 }
 
-function merged(standing: Values, own: [string, string][]): Values {
-  const hashKey = standing["HASH_KEY"];
+function merged(current: Values, own: [string, string][]): Values {
+  const hashKey = current["HASH_KEY"];
   const given = own.find(([one]) => one === "HASH_KEY")?.[1];
   if (hashKey !== undefined && given !== undefined && given !== hashKey) {
     throw new DeployError(keptHashKey);
   }
   // An array, such as the entries of tokens, stays one inside the object, as a person would write it.
   const values = own.map(([one, text]): [string, unknown] => [one, arrayIn(text) ?? text]);
-  return { ...standing, ...Object.fromEntries(values) };
+  return { ...current, ...Object.fromEntries(values) };
 }
 
 function arrayIn(text: string): unknown[] | undefined {
@@ -170,7 +170,7 @@ async function readValues(
 async function merge(
   client: SecretsManagerClient,
   SecretId: string,
-  change: (standing: Values) => Values,
+  change: (current: Values) => Values,
 ): Promise<void> {
   for (let tries = 1; tries <= triesMax; tries += 1) {
     const { values, version } = await readValues(client, SecretId);

@@ -41,16 +41,16 @@ export async function deployToCloudflare(
   const asked = targetOf(name, jurisdiction);
   const plan = planOf(bundledPlan);
   await checkLogin(tools);
-  const standing = await lookForResources(tools, asked);
+  const current = await lookForResources(tools, asked);
   const names = await secretNamesOf(tools, asked);
   const providerSecrets = await askForSecrets(tools, plan, {
     platform: "cloudflare",
-    standing: names.dialer.filter((one) => readersOf(one).every((by) => names[by].includes(one))),
+    current: names.dialer.filter((one) => readersOf(one).every((by) => names[by].includes(one))),
   });
 
-  const target = targetOf(name, standing.jurisdiction);
+  const target = targetOf(name, current.jurisdiction);
   await writeConfigs(target);
-  const absent = creations(target, standing, location);
+  const absent = creations(target, current, location);
   if (absent.length === 0) tools.print("Queues, database and bucket are there.");
   for (const args of absent) {
     await wrangler(tools, args);

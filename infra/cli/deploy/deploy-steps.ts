@@ -30,7 +30,7 @@ export const described = (name: string) =>
 export async function askForSecrets(
   tools: Tools,
   plan: DialPlan,
-  { platform, standing }: { platform: PlatformName; standing: readonly string[] },
+  { platform, current }: { platform: PlatformName; current: readonly string[] },
 ): Promise<Record<string, string>> {
   const unread = callbackSecrets(plan).find((name) => !readersOf(name).includes("api"));
   if (unread !== undefined) {
@@ -41,7 +41,7 @@ export async function askForSecrets(
   const found: Record<string, string> = {};
   const missing: string[] = [];
   for (const name of providerSecretsOf(plan, platform)) {
-    if (standing.includes(name)) continue;
+    if (current.includes(name)) continue;
     const value = tools.environment[name] ?? (await tools.askSecret(described(name)));
     if (value) found[name] = value;
     else missing.push(name);

@@ -41,8 +41,8 @@ export async function setSecret(
   if (isReceiverSecret(name)) check(name, () => signingKeysOf(value, name));
   const variable = tokenVariables.find((one) => name.startsWith(one));
   if (variable !== undefined) checkEntries(variable, name === variable ? value : `[${value}]`);
-  const standing = await namesOf(store);
-  if (name === "HASH_KEY" && standing.includes(name) && !replaces) {
+  const current = await namesOf(store);
+  if (name === "HASH_KEY" && current.includes(name) && !replaces) {
     throw new DeployError(
       "HASH_KEY is set. With another one nobody is dialed until the do-not-call list is sent anew, and caps are counted " +
         "anew. To do that, add --replace.",

@@ -1,4 +1,4 @@
-import type { Events, UsedUp } from "../../../functions/api/operator/events.ts";
+import type { Events, Exhausted } from "../../../functions/api/operator/events.ts";
 import type { Replayed } from "../../../functions/api/operator/replay-events.ts";
 import type { Client } from "../calls/client.ts";
 import { Failure } from "../calls/failures.ts";
@@ -13,7 +13,7 @@ interface Values {
   from?: string;
   until?: string;
   types?: string;
-  "used-up"?: boolean;
+  exhausted?: boolean;
   json?: boolean;
 }
 type EventsCommand = (values: Values, ask: Client, terminal: Terminal) => Promise<number>;
@@ -27,28 +27,28 @@ const receiverColumns = [
   "breaker",
   "probe_at",
   "oldest_due_at",
-  "used_up_calls",
+  "exhausted_calls",
 ];
-const usedUpColumns = ["id", "client", "events"];
+const exhaustedColumns = ["id", "client", "events"];
 
-/** Lists the receivers; with `--receiver` what is used up of one. */
+/** Lists the receivers; with `--receiver` the exhausted events of one. */
 export const listEvents: EventsCommand = async (values, ask, terminal) => {
   const { receiver, json } = values;
   if (receiver !== undefined) {
     const limit = numberOf(values.limit ?? "50", "--limit");
-    const found = await usedUpOf(receiver, limit, ask);
-    show(json === true ? found : found.map(usedUpRow), usedUpColumns, values, terminal);
+    const found = await exhaustedOf(receiver, limit, ask);
+    show(json === true ? found : found.map(exhaustedRow), exhaustedColumns, values, terminal);
     return 0;
   }
   if (values.limit !== undefined) throw new Failure("--limit needs --receiver beside it.");
-  const { receivers, used_up_most } = await ask<Events>("/events");
-  const rows = receivers.map(({ breaker, types, used_up_calls, ...rest }) => ({
+  const { receivers, exhausted_max } = await ask<Events>("/events");
+  const rows = receivers.map(({ breaker, types, exhausted_calls, ...rest }) => ({
     ...rest,
     types: types.join(", "),
     breaker: breaker === null ? "closed" : `open since ${breaker.opened_at}: ${breaker.code}`,
     probe_at: breaker?.probe_at,
-    used_up_calls:
-      used_up_calls === used_up_most ? `${used_up_calls} or more` : String(used_up_calls),
+    exhausted_calls:
+      exhausted_calls === exhausted_max ? `${exhausted_calls} or more` : String(exhausted_calls),
   }));
   show(json === true ? receivers : rows, receiverColumns, values, terminal);
   return 0;
@@ -65,7 +65,7 @@ export const replayEvents: EventsCommand = async (values, ask, terminal) => {
     from,
     until,
     ...(types === undefined ? {} : { types: types.split(",") }),
-    ...(values["used-up"] === true ? { used_up: true } : {}),
+    ...(values.exhausted === true ? { exhausted: true } : {}),
   };
   let replayed = 0;
   let cursor: string | undefined;
@@ -79,23 +79,23 @@ export const replayEvents: EventsCommand = async (values, ask, terminal) => {
   return 0;
 };
 
-/** Reads the first calls and requests with events that are used up, page after page. */
-async function usedUpOf(receiver: string, limit: number, ask: Client): Promise<UsedUp[]> {
-  const found: UsedUp[] = [];
+/** Reads the first calls and requests with events that are exhausted, page after page. */
+async function exhaustedOf(receiver: string, limit: number, ask: Client): Promise<Exhausted[]> {
+  const found: Exhausted[] = [];
   let cursor: string | undefined;
   do {
     const size = Math.min(limit - found.length, pageMax);
     const place: Record<string, string> = cursor === undefined ? {} : { cursor };
     const query = new URLSearchParams({ receiver, limit: String(size), ...place });
     const page = await ask<Events>(`/events?${query.toString()}`);
-    found.push(...(page.used_up ?? []));
+    found.push(...(page.exhausted ?? []));
     cursor = page.cursor;
   } while (cursor !== undefined && found.length < limit);
   return found;
 }
 
-/** Formats what is used up of a call or a request as a row of the table. */
-function usedUpRow({ events, ...rest }: UsedUp) {
+/** Formats exhausted events of a call or a request as a row of the table. */
+function exhaustedRow({ events, ...rest }: Exhausted) {
   const text = events.map(({ type, at, tries }) => `${type} of ${at}, ${tries} tries`);
   return { ...rest, events: text.join("; ") };
 }

@@ -34,7 +34,7 @@ export function meaningOf(outcome: DialOutcome, route: Route): Meaning {
             todo: `Compare the route (${fields}) with the provider's console, and look the code up in its list of errors.`,
           };
     case "not_placed":
-      return outcome.unanswered === true
+      return outcome.unreachable === true
         ? {
             means: "The provider could not be reached, and nothing was sent.",
             todo: "Check the account's baseUrl in the dial plan, and this machine's network.",

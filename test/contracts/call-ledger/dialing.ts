@@ -41,7 +41,7 @@ export function describeDialing(name: string, create: () => Promise<CallLedger>)
         aRow({ backlog: '["dialing:","agent_sales"]' }),
         aRowIn("UNKNOWN"),
         aRowIn("PLACED", { backlog: "results:dialing", dueAt: suiteNow }),
-        aRowIn("PLACED", { tellTo: "dialing:", tellAt: suiteNow }),
+        aRowIn("PLACED", { deliverTo: "dialing:", deliverAt: suiteNow }),
         aRowIn("NEEDS_REVIEW"),
       ];
       await write(row, ...others);

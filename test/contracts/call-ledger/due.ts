@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import type { CallLedger, DuePlace } from "../../../shared/ports/ledger.ts";
+import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import {
   aRow,
   aRowIn,
@@ -11,9 +11,9 @@ import {
 } from "../../support/call-rows.ts";
 
 const [sales, support] = ['["crm","agent_sales"]', '["crm","agent é 中 #1"]'] as const;
-const byPlace = (a: DuePlace, b: DuePlace) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1);
+const byPosition = (a: DuePosition, b: DuePosition) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1);
 const placesOf = (rows: CallRow[]) =>
-  rows.map(({ id, dueAt }) => ({ id, dueAt: dueAt ?? Number.NaN })).toSorted(byPlace);
+  rows.map(({ id, dueAt }) => ({ id, dueAt: dueAt ?? Number.NaN })).toSorted(byPosition);
 
 export function describeDue(name: string, create: () => Promise<CallLedger>): void {
   describe(`${name} as a call ledger: due rows`, () => {
@@ -24,7 +24,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
     const write = (...rows: CallRow[]) => ledger.write(rows.map((next) => ({ next, seen: null })));
     const dueOf = async (
       key: string,
-      more: { until?: number; each?: number; after?: DuePlace },
+      more: { until?: number; each?: number; after?: DuePosition },
     ) => {
       const { until = suiteNow, each = 100, after } = more;
       const [places] = await ledger.due({ backlogs: [{ key, after }], until, each });
@@ -99,7 +99,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
         aRowIn("UNKNOWN", { dueAt: suiteNow - (index % 7) }),
       );
       await write(...rows, aRowIn("DIALING"));
-      const found: DuePlace[] = [];
+      const found: DuePosition[] = [];
       for (let pages = 0; pages < 9; pages++) {
         const after = found.at(-1);
         found.push(...((await dueOf("watch", { each: 50, ...(after && { after }) })) ?? []));
@@ -109,25 +109,25 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
 
     it("gives the rows with events to tell beside it, each receiver's by their times", async () => {
       const receiver = "events:crm é 中 #1";
-      const told = (tellAt: number, more: Partial<CallRow> = {}) =>
-        aRowIn("PLACED", { tellTo: receiver, tellAt, ...more });
+      const told = (deliverAt: number, more: Partial<CallRow> = {}) =>
+        aRowIn("PLACED", { deliverTo: receiver, deliverAt, ...more });
       const rows = [told(suiteNow - 5), told(suiteNow - 9), told(suiteNow + 1)];
       const both = told(suiteNow, { backlog: "results:twilio", dueAt: suiteNow - 1 });
-      const other = told(suiteNow - 7, { tellTo: "used-up:*" });
+      const other = told(suiteNow - 7, { deliverTo: "exhausted:*" });
       await write(...rows, both, other);
-      const placed = ({ id, tellAt }: CallRow) => ({ id, dueAt: tellAt ?? Number.NaN });
-      const eventsOf = async (key: string, after?: DuePlace) => {
+      const placed = ({ id, deliverAt }: CallRow) => ({ id, dueAt: deliverAt ?? Number.NaN });
+      const eventsOf = async (key: string, after?: DuePosition) => {
         const backlogs = [{ key, after }];
         return (await ledger.due({ of: "events", backlogs, until: suiteNow, each: 9 }))[0];
       };
-      const due = [...rows.slice(0, 2), both].map(placed).toSorted(byPlace);
+      const due = [...rows.slice(0, 2), both].map(placed).toSorted(byPosition);
       expect(await eventsOf(receiver)).toEqual(due);
       expect(await eventsOf(receiver, due[0])).toEqual(due.slice(1));
-      expect(await eventsOf("used-up:*")).toEqual([placed(other)]);
+      expect(await eventsOf("exhausted:*")).toEqual([placed(other)]);
       expect(await eventsOf("results:twilio")).toEqual([]);
       expect(await dueOf(receiver, {})).toEqual([]);
       expect(await dueOf("results:twilio", {})).toEqual([{ id: both.id, dueAt: suiteNow - 1 }]);
-      const next = changed(both, { tellTo: null, tellAt: null });
+      const next = changed(both, { deliverTo: null, deliverAt: null });
       await ledger.write([{ next, seen: both.version }]);
       expect(await eventsOf(receiver)).toEqual(due.slice(0, 2));
       expect((await ledger.read([both.id])).rows.get(both.id)).toEqual(next);

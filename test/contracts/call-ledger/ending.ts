@@ -51,8 +51,12 @@ export function describeEnding(
     });
 
     it("leaves out rows with events to tell, for another ninety days", async () => {
-      const untold = { tellTo: "events:*", tellAt: suiteNow };
-      const used = aRowIn("REJECTED", { acceptedAt, tellTo: "used-up:*", tellAt: suiteNow });
+      const untold = { deliverTo: "events:*", deliverAt: suiteNow };
+      const used = aRowIn("REJECTED", {
+        acceptedAt,
+        deliverTo: "exhausted:*",
+        deliverAt: suiteNow,
+      });
       const old = aRowIn("REJECTED", { acceptedAt: acceptedAt - 90 * day, ...untold });
       await write(used, aRowIn("REJECTED", { acceptedAt, ...untold }), old);
       const found = idsOf((await ledger.ended({ before, limit: 9 })).rows);

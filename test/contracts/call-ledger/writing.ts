@@ -27,13 +27,13 @@ export function describeWriting(
     beforeEach(async () => {
       ledger = await create();
     });
-    const standing = async ({ id }: CallRow) => (await ledger.read([id])).rows.get(id);
+    const current = async ({ id }: CallRow) => (await ledger.read([id])).rows.get(id);
 
     it("writes a row where there is none, and refuses another's first write", async () => {
       const row = aRow();
       expect(await ledger.write([{ next: row, seen: null }])).toEqual([true]);
       expect(await ledger.write([{ next: changed(row), seen: null }])).toEqual([false]);
-      expect(await standing(row)).toEqual(row);
+      expect(await current(row)).toEqual(row);
       expect(await ledger.write([])).toEqual([]);
     });
 
@@ -53,8 +53,8 @@ export function describeWriting(
       ];
       expect(await ledger.write(changes)).toEqual([true, false]);
       expect(await ledger.write([{ next: late, seen: first.version }])).toEqual([false]);
-      expect(await standing(first)).toEqual(second);
-      expect(await standing(unread)).toBeUndefined();
+      expect(await current(first)).toEqual(second);
+      expect(await current(unread)).toBeUndefined();
     });
 
     it("answers a repeated write with true as long as it stands", async () => {
@@ -65,7 +65,7 @@ export function describeWriting(
       expect(await ledger.write([second])).toEqual([true]);
       expect(await ledger.write([second])).toEqual([true]);
       expect(await ledger.write([first])).toEqual([false]);
-      expect(await standing(first.next)).toEqual(second.next);
+      expect(await current(first.next)).toEqual(second.next);
     });
 
     it("takes two changes of one id for two writes, in their order", async () => {
@@ -81,8 +81,8 @@ export function describeWriting(
         { next: other, seen: null },
       ];
       expect(await ledger.write(changes)).toEqual([false, true, false, true, true]);
-      expect(await standing(claim)).toEqual(settled);
-      expect(await standing(other)).toEqual(other);
+      expect(await current(claim)).toEqual(settled);
+      expect(await current(other)).toEqual(other);
       // A repeated write is judged by the row that stands at its turn.
       expect(await ledger.write(changes)).toEqual([true, false, false, true, false]);
     });
@@ -120,7 +120,7 @@ export function describeWriting(
           Array.from({ length: 20 }, () => ledger.write([{ next: changed(first), seen }])),
         );
       expect((await rivalsOver(null)).flat().filter(Boolean)).toHaveLength(1);
-      const row = await standing(first);
+      const row = await current(first);
       expect((await rivalsOver(row?.version ?? "")).flat().filter(Boolean)).toHaveLength(1);
     });
 
@@ -129,14 +129,14 @@ export function describeWriting(
       await ledger.write([{ next: row, seen: null }]);
       const addOne = async () => {
         for (;;) {
-          const seen = await standing(row);
+          const seen = await current(row);
           if (seen === undefined) throw new Error("the row is gone");
           const next = changed(seen, { attempt: seen.attempt + 1 });
           if ((await ledger.write([{ next, seen: seen.version }]))[0] === true) return;
         }
       };
       await Promise.all(Array.from({ length: 8 }, addOne));
-      expect((await standing(row))?.attempt).toBe(8);
+      expect((await current(row))?.attempt).toBe(8);
     });
 
     it("equals the ledger in memory after any writes of several writers", async () => {

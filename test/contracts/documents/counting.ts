@@ -17,16 +17,16 @@ export function describeCounting(name: string, create: CreateDocuments): void {
 
     it("adds to counters, makes those that are missing, and answers with all", async () => {
       expect(await documents.add(failures, { answered: 2 }, now + hour)).toEqual({ answered: 2 });
-      expect(await documents.add(failures, { answered: 1, unanswered: 5 }, now + hour)).toEqual({
+      expect(await documents.add(failures, { answered: 1, unreachable: 5 }, now + hour)).toEqual({
         answered: 3,
-        unanswered: 5,
+        unreachable: 5,
       });
       expect(await documents.add(failures, { answered: -1 }, now + 2 * hour)).toEqual({
         answered: 2,
-        unanswered: 5,
+        unreachable: 5,
       });
       expect(await read()).toMatchObject({
-        value: { answered: 2, unanswered: 5 },
+        value: { answered: 2, unreachable: 5 },
         expiresAt: now + 2 * hour,
       });
     });
@@ -68,19 +68,19 @@ export function describeCounting(name: string, create: CreateDocuments): void {
     });
 
     it("renews the version, so that a reset drops nothing that it has not seen", async () => {
-      await documents.add(failures, { unansweredInRow: 4 }, now + hour);
+      await documents.add(failures, { unreachableInRow: 4 }, now + hour);
       const seen = await read();
       const versions = [seen?.version];
-      await documents.add(failures, { unansweredInRow: 1 }, now + hour);
+      await documents.add(failures, { unreachableInRow: 1 }, now + hour);
       versions.push((await read())?.version);
       expect(new Set(versions).size).toBe(2);
-      const reset = aDocument("failures", failures.key, { unansweredInRow: 0 }, now + hour);
+      const reset = aDocument("failures", failures.key, { unreachableInRow: 0 }, now + hour);
       expect(await documents.write([{ next: reset, seen: seen?.version ?? "" }])).toEqual([false]);
-      const standing = (await read())?.version ?? "";
-      expect(await documents.write([{ next: reset, seen: standing }])).toEqual([true]);
+      const current = (await read())?.version ?? "";
+      expect(await documents.write([{ next: reset, seen: current }])).toEqual([true]);
       expect(await read()).toEqual(reset);
-      expect(await documents.add(failures, { unansweredInRow: 1 }, now + hour)).toEqual({
-        unansweredInRow: 1,
+      expect(await documents.add(failures, { unreachableInRow: 1 }, now + hour)).toEqual({
+        unreachableInRow: 1,
       });
     });
   });

@@ -6,7 +6,7 @@ import {
   anew,
   aPause,
   type CreateDocuments,
-  removeStanding,
+  removeCurrent,
 } from "../../support/documents.ts";
 
 export function describeDocumentListing(name: string, create: CreateDocuments): void {
@@ -27,7 +27,7 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
         openedAt: 1,
         probeAt: 2,
         intervalMs: 3,
-        cause: "silence" as const,
+        cause: "unreachable" as const,
         room: 0,
         blamed: [],
       });
@@ -60,13 +60,13 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
         aDocument(
           "audit",
           `${1000 + at}`,
-          { at, by: "ops", act: "pause", target: "agent a" },
+          { at, by: "ops", action: "pause", target: "agent a" },
           at % 3 === 0 ? null : suiteNow + at,
         ),
       );
       await documents.write(anew(...acts));
       now += 29;
-      await removeStanding(documents, { kind: "audit", key: "1003" });
+      await removeCurrent(documents, { kind: "audit", key: "1003" });
       const keys = acts.filter(({ expiresAt }) => expiresAt === null).map(({ key }) => key);
       keys.splice(1, 1);
       const list = async (descending: boolean) =>

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Documents } from "../../../shared/ports/documents.ts";
-import { grantPermits, momentsOf, type Pace, paceOf } from "../../../shared/telephony/rate.ts";
+import { grantPermits, permitTimesOf, type Pace, paceOf } from "../../../shared/telephony/rate.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import type { CreateDocuments } from "../../support/documents.ts";
 
@@ -32,7 +32,7 @@ export function describePermits(
             const expected = grantPermits(arrivalUs, pace, count, window);
             const { granted, baseUs } = expected;
             expect(await documents.takePermits(account, pace, count, window)).toEqual(
-              momentsOf(baseUs, granted, pace, window.notBefore),
+              permitTimesOf(baseUs, granted, pace, window.notBefore),
             );
             if (granted > 0) arrivalUs = expected.arrivalUs;
           }
@@ -62,15 +62,15 @@ export function describePermits(
               documents.takePermits(account, pace, 1 + (taker % 3), window),
             ),
           );
-          const moments = taken.flat().toSorted((a, b) => a - b);
-          expect(moments.length).toBeGreaterThan(0);
-          expectWithin(moments, pace, window);
-          if (pace.burst === 1) expect(new Set(moments).size).toBe(moments.length);
-          if (lengthMs === 5000) expect(moments).toHaveLength(99);
+          const permitTimes = taken.flat().toSorted((a, b) => a - b);
+          expect(permitTimes.length).toBeGreaterThan(0);
+          expectWithin(permitTimes, pace, window);
+          if (pace.burst === 1) expect(new Set(permitTimes).size).toBe(permitTimes.length);
+          if (lengthMs === 5000) expect(permitTimes).toHaveLength(99);
           // Permits that were not granted remain for later takers.
           const rest = await documents.takePermits(account, pace, 1000, window);
           expectWithin(
-            [...moments, ...rest].toSorted((a, b) => a - b),
+            [...permitTimes, ...rest].toSorted((a, b) => a - b),
             pace,
             window,
           );
@@ -134,14 +134,14 @@ const takes = fc.array(
 );
 
 /** Expects ordered times to lie in the window, no two of them closer than the pace allows (ITU-T I.371). */
-function expectWithin(moments: number[], { intervalUs, burst }: Pace, window: Window): void {
-  for (const [index, moment] of moments.entries()) {
-    expect(moment).toBeGreaterThanOrEqual(window.notBefore);
-    expect(moment).toBeLessThanOrEqual(window.notAfter);
-    const before = moments[index - burst];
+function expectWithin(permitTimes: number[], { intervalUs, burst }: Pace, window: Window): void {
+  for (const [index, permitAt] of permitTimes.entries()) {
+    expect(permitAt).toBeGreaterThanOrEqual(window.notBefore);
+    expect(permitAt).toBeLessThanOrEqual(window.notAfter);
+    const before = permitTimes[index - burst];
     if (before === undefined) continue;
     // Times are whole milliseconds, so two of them may be closer by one.
-    expect((moment - before + 1) * 1000).toBeGreaterThanOrEqual(intervalUs);
+    expect((permitAt - before + 1) * 1000).toBeGreaterThanOrEqual(intervalUs);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   anew,
   aPause,
   type CreateDocuments,
-  removeStanding,
+  removeCurrent,
 } from "../../support/documents.ts";
 
 export function describeDocumentWriting(name: string, create: CreateDocuments): void {
@@ -19,7 +19,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       documents = await create(() => now);
     });
     const read = async (key: DocumentKey) => (await documents.read([key])).get(key.kind, key.key);
-    const over = (seen: StoredDocument, next: StoredDocument) =>
+    const finished = (seen: StoredDocument, next: StoredDocument) =>
       documents.write([{ next, seen: seen.version }]);
 
     it("returns nothing for a document that was never written", async () => {
@@ -35,9 +35,9 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(await documents.write(anew(first))).toEqual([true]);
       expect(await documents.write(anew(rival))).toEqual([false]);
       expect(await read(first)).toEqual(first);
-      expect(await over(first, second)).toEqual([true]);
-      expect(await over(first, late)).toEqual([false]);
-      expect(await over(first, aPause("b"))).toEqual([false]);
+      expect(await finished(first, second)).toEqual([true]);
+      expect(await finished(first, late)).toEqual([false]);
+      expect(await finished(first, aPause("b"))).toEqual([false]);
       expect(await read(first)).toEqual(second);
       expect(await read({ kind: "pause", key: "b" })).toBeUndefined();
     });
@@ -46,7 +46,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       const [first, second] = [aPause("a"), aPause("a", 2)];
       for (let times = 0; times < 2; times++)
         expect(await documents.write(anew(first))).toEqual([true]);
-      for (let times = 0; times < 2; times++) expect(await over(first, second)).toEqual([true]);
+      for (let times = 0; times < 2; times++) expect(await finished(first, second)).toEqual([true]);
       expect(await documents.write(anew(first))).toEqual([false]);
       expect(await read(first)).toEqual(second);
     });
@@ -73,7 +73,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
         aPause(key, at),
         aDocument("do-not-call", key, { at }),
         aDocument("cancellation", key, cancelledAt(at), suiteNow + 9),
-        aDocument("failures", key, { unansweredInRow: at }, suiteNow + 9),
+        aDocument("failures", key, { unreachableInRow: at }, suiteNow + 9),
       ]);
       expect(new Set(await documents.write(anew(...written)))).toEqual(new Set([true]));
       const found = await documents.read(written);
@@ -106,7 +106,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(new Set(await documents.write(anew(...all)))).toEqual(new Set([true]));
       const found = await documents.read([...all, ...all.slice(0, 10)]);
       for (const one of all) expect(found.get(one.kind, one.key)).toEqual(one);
-      await removeStanding(documents, ...numbers);
+      await removeCurrent(documents, ...numbers);
       const left = await documents.read(all);
       expect(numbers.filter(({ kind, key }) => left.get(kind, key) !== undefined)).toEqual([]);
       expect(caps.filter(({ kind, key }) => left.get(kind, key) !== undefined)).toEqual(caps);
@@ -116,7 +116,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       const [first, second] = [aPause("a"), aPause("a", 2)];
       const other = aPause("b");
       await documents.write([...anew(first), ...anew(other)]);
-      await over(first, second);
+      await finished(first, second);
       const { kind, key } = first;
       await documents.remove([
         { kind, key, seen: first.version },
@@ -139,7 +139,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       now += 1;
       expect(await read(first)).toBeUndefined();
       // An expired document reads as absent: it is not written over, and a new one takes its place.
-      expect(await over(first, rival)).toEqual([false]);
+      expect(await finished(first, rival)).toEqual([false]);
       expect(await documents.write(anew(rival))).toEqual([true]);
       expect(await documents.write(anew(rival))).toEqual([true]);
       expect(await documents.write(anew(first))).toEqual([false]);
@@ -147,15 +147,15 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
     });
 
     it("purges no document that has not expired", async () => {
-      const standing = [aPause("a"), aDocument("cap", "a", { entries: [] }, suiteNow + 2)];
+      const current = [aPause("a"), aDocument("cap", "a", { entries: [] }, suiteNow + 2)];
       const expiring = Array.from({ length: 20 }, (_, at) =>
         aDocument("do-not-call", `n${at}`, { at }, suiteNow + 1),
       );
-      await documents.write(anew(...standing, ...expiring));
+      await documents.write(anew(...current, ...expiring));
       now += 1;
       await documents.purge();
-      const found = await documents.read([...standing, ...expiring]);
-      for (const one of standing) expect(found.get(one.kind, one.key)).toEqual(one);
+      const found = await documents.read([...current, ...expiring]);
+      for (const one of current) expect(found.get(one.kind, one.key)).toEqual(one);
       for (const one of expiring) expect(found.get(one.kind, one.key)).toBeUndefined();
     });
 
@@ -168,8 +168,8 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
         );
       const winners = async (seen: string | null) => (await rivals(seen)).flat().filter(Boolean);
       expect(await winners(null)).toHaveLength(1);
-      const standing = await read({ kind: "pause", key: "a" });
-      expect(await winners(standing?.version ?? "")).toHaveLength(1);
+      const current = await read({ kind: "pause", key: "a" });
+      expect(await winners(current?.version ?? "")).toHaveLength(1);
       now += 1000;
       expect(await winners(null)).toHaveLength(1);
     });

@@ -7,20 +7,20 @@ export function itListsTheAuditLog(api: OperatorApiBench): void {
 
   it("lists the audit log, newest first, without numbers", async () => {
     const { requestId } = api;
-    const nextMoment = () => new Promise((next) => setTimeout(next, 3));
+    const nextMillisecond = () => new Promise((next) => setTimeout(next, 3));
     await ask("/cancel", { request_id: requestId });
-    await nextMoment();
+    await nextMillisecond();
     await ask("/do-not-call", { add: ["+13035550008"] });
-    await nextMoment();
+    await nextMillisecond();
     await ask("/do-not-call", { remove: ["+13035550008"] });
     const first = (await ask("/audit?limit=2")).body;
-    expect(first.entries.map(({ act, target }) => [act, target])).toEqual([
+    expect(first.entries.map(({ action, target }) => [action, target])).toEqual([
       ["do_not_call", "do-not-call list"],
       ["do_not_call", "do-not-call list"],
     ]);
     const second = (await ask(`/audit?limit=1&cursor=${first.cursor}`)).body;
     expect(second.entries[0]).toMatchObject({
-      act: "cancel",
+      action: "cancel",
       target: `request ${requestId}`,
       by: "operator",
     });

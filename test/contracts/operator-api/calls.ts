@@ -145,7 +145,7 @@ export function itShowsCalls(api: OperatorApiBench): void {
     });
     const { entries } = (await ask("/audit?limit=200")).body;
     expect(entries.find(({ target }) => target === call.id)).toMatchObject({
-      act: "reveal",
+      action: "reveal",
       by: "operator",
     });
     const placed = await callIn("PLACED");

@@ -5,9 +5,9 @@ import {
   isOnDoNotCallList,
   listMarks,
 } from "../../../shared/policy/controls.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";
-import { removeStanding } from "../../support/documents.ts";
+import { removeCurrent } from "../../support/documents.ts";
 
 /** Describes the do-not-call list. */
 export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
@@ -19,7 +19,7 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
     expect([added.status, added.body]).toEqual([200, { added: 1200, removed: 0 }]);
     expect((await ask("/do-not-call", { add: numbers.slice(0, 3) })).status).toBe(200);
     const [first = "", last = ""] = [numbers[0], numbers.at(-1)].map(
-      (number = "") => traceOfNumber(number, hashKey).numberHash,
+      (number = "") => hashNumber(number, hashKey).numberHash,
     );
     const read = await api.documents.read(doNotCallKeysOf([first, last], hashKey));
     for (const hash of [first, last]) expect(isOnDoNotCallList(hash, read, hashKey)).toBe(true);
@@ -37,7 +37,7 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
   it("takes a list that was made under another HASH_KEY for whole with its last part", async () => {
     await ask("/do-not-call", { add: ["+13035550001"] });
     const { any, own } = listMarks(hashKey);
-    await removeStanding(api.documents, doNotCallKeyOf(own));
+    await removeCurrent(api.documents, doNotCallKeyOf(own));
     const dialing = async () => {
       const read = await api.documents.read(doNotCallKeysOf([], hashKey));
       try {

@@ -1,12 +1,12 @@
 import { afterEach, expect, it } from "vitest";
 import type { CallEvent } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { untoldOf, usedUpOf } from "../../../shared/events/outbox-rows.ts";
+import { pendingOf, exhaustedOf } from "../../../shared/events/outbox-rows.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import { type Answer, type OperatorApiBench } from "./setup.ts";
-import { removeStanding } from "../../support/documents.ts";
+import { removeCurrent } from "../../support/documents.ts";
 
 const timeOf = (ms: number) => new Date(ms).toISOString();
 const breakerOf = (at: number) => ({
@@ -21,7 +21,7 @@ const breakerOf = (at: number) => ({
 });
 const happened = { sequence: 1, state: "PLACED", reason: "placed", attempt: 1 };
 const finished = {
-  over: 1,
+  finished: 1,
   states: { PLACED: 1 },
   results: {},
   calls: 1,
@@ -32,11 +32,14 @@ const calls: string[] = [];
 const requests: string[] = [];
 
 /** Returns the events of one call: one told, one whose tries are used up, one still to be told. */
-function eventsAt(at: number, dueAt = at): Record<"told" | "usedUp" | "untold", CallEvent> {
+function eventsAt(
+  at: number,
+  dueAt = at,
+): Record<"delivered" | "exhausted" | "pending", CallEvent> {
   return {
-    told: { ...happened, type: "call.placed", at },
-    usedUp: { ...happened, sequence: 2, type: "call.ended", at, tries: 10, usedUp: true },
-    untold: { ...happened, sequence: 3, type: "call.opt_out", at, tries: 1, dueAt },
+    delivered: { ...happened, type: "call.placed", at },
+    exhausted: { ...happened, sequence: 2, type: "call.ended", at, tries: 10, exhausted: true },
+    pending: { ...happened, sequence: 3, type: "call.opt_out", at, tries: 1, dueAt },
   };
 }
 
@@ -48,11 +51,11 @@ async function tellable(
 ): Promise<CallRow> {
   const call = aCall({ id: callIdOf(requestId, 0), requestId, client, acceptedAt });
   const due = events.find(({ dueAt }) => dueAt !== undefined);
-  const usedUp = events.find((one) => one.usedUp === true);
+  const exhausted = events.find((one) => one.exhausted === true);
   const listed =
     due === undefined
-      ? usedUp && { tellTo: usedUpOf(client), tellAt: usedUp.at }
-      : { tellTo: untoldOf(client), tellAt: due.dueAt ?? 0 };
+      ? exhausted && { deliverTo: exhaustedOf(client), deliverAt: exhausted.at }
+      : { deliverTo: pendingOf(client), deliverAt: due.dueAt ?? 0 };
   const row = { ...rowIn("PLACED", call), events, ...listed };
   await writeRows([row], api.ledger, api.documents);
   calls.push(row.id);
@@ -65,7 +68,7 @@ function removeAfterEach(api: OperatorApiBench): void {
   afterEach(async () => {
     await api.ledger.purge(calls.splice(0));
     const keys = requests.splice(0).map((key) => ({ kind: "request", key }) as const);
-    await removeStanding(api.documents, ...keys);
+    await removeCurrent(api.documents, ...keys);
   }, 60_000);
 }
 
@@ -77,10 +80,10 @@ export function itShowsReceivers(api: OperatorApiBench): void {
   it("shows each receiver, its breaker, and what it has not been told", async () => {
     const at = Date.now() - 60_000;
     await putDocument("breaker", "receiver:told-all", breakerOf(at));
-    const { told, usedUp, untold } = eventsAt(at);
-    await tellable(api, {}, [told, untold]);
-    await tellable(api, {}, [eventsAt(at, at + 5_000).untold]);
-    await tellable(api, {}, [told, usedUp]);
+    const { delivered, exhausted, pending } = eventsAt(at);
+    await tellable(api, {}, [delivered, pending]);
+    await tellable(api, {}, [eventsAt(at, at + 5_000).pending]);
+    await tellable(api, {}, [delivered, exhausted]);
     const { body } = await ask("/events");
     expect(body.receivers).toEqual([
       {
@@ -89,7 +92,7 @@ export function itShowsReceivers(api: OperatorApiBench): void {
         types: expect.arrayContaining(["call.placed", "request.finished"]),
         breaker: { code: "http_503", opened_at: timeOf(at), probe_at: timeOf(at + 60_000) },
         oldest_due_at: timeOf(at),
-        used_up_calls: 1,
+        exhausted_calls: 1,
       },
       {
         name: "told-ends",
@@ -97,11 +100,11 @@ export function itShowsReceivers(api: OperatorApiBench): void {
         types: ["call.ended"],
         breaker: null,
         oldest_due_at: null,
-        used_up_calls: 0,
+        exhausted_calls: 0,
       },
     ]);
     expect(JSON.stringify(body)).not.toMatch(/secret-path/);
-    expect(body).not.toHaveProperty("used_up");
+    expect(body).not.toHaveProperty("exhausted");
     await putDocument("breaker", "receiver:told-all", { ...breakerOf(at), state: "closed" });
     expect((await ask("/events?receiver=told-all")).body.receivers).toMatchObject([
       { name: "told-all", breaker: null },
@@ -113,22 +116,28 @@ export function itShowsReceivers(api: OperatorApiBench): void {
     const at = Date.now() - 60_000;
     const rows: CallRow[] = [];
     for (let n = 0; n < 3; n++) {
-      rows.push(await tellable(api, { client }, [eventsAt(at + n).told, eventsAt(at + n).usedUp]));
+      rows.push(
+        await tellable(api, { client }, [eventsAt(at + n).delivered, eventsAt(at + n).exhausted]),
+      );
     }
     const [request = "", ...others] = [at, at, at].map(aRequestId);
     requests.push(request, ...others);
     const value = { ...finished, client, acceptedAt: at, finishedAt: at + 9, tries: 10 };
-    await putDocument("request", request, { ...value, usedUp: true });
+    await putDocument("request", request, { ...value, exhausted: true });
     await putDocument("request", others[0] ?? "", { ...value, dueAt: at });
-    await putDocument("request", others[1] ?? "", { ...value, client: "told-all", usedUp: true });
-    const listed: Answer["body"]["used_up"] = [];
+    await putDocument("request", others[1] ?? "", {
+      ...value,
+      client: "told-all",
+      exhausted: true,
+    });
+    const listed: Answer["body"]["exhausted"] = [];
     let cursor: string | undefined;
     do {
       const place = cursor === undefined ? "" : `&cursor=${cursor}`;
       const { body } = await ask(`/events?receiver=${client}&limit=2${place}`);
-      expect(body.used_up.length).toBeLessThanOrEqual(2);
-      expect(body.receivers).toMatchObject([{ name: client, used_up_calls: 3 }]);
-      listed.push(...body.used_up);
+      expect(body.exhausted.length).toBeLessThanOrEqual(2);
+      expect(body.receivers).toMatchObject([{ name: client, exhausted_calls: 3 }]);
+      listed.push(...body.exhausted);
       cursor = body.cursor;
     } while (cursor !== undefined);
     const tried = (id: string, type: string, time: number) => ({
@@ -160,7 +169,7 @@ export function itShowsReceivers(api: OperatorApiBench): void {
       code: "http_503",
       opened_at: timeOf(at),
       probe_at: timeOf(at + 60_000),
-      failures: { unanswered: 10, in_row: 10 },
+      failures: { unreachable: 10, in_row: 10 },
     });
     expect((await ask("/resume", { breaker: key })).body).toEqual({ breaker: key });
     expect((await ask("/events?receiver=told-ends")).body.receivers).toMatchObject([
@@ -183,15 +192,15 @@ export function itReplaysEvents(api: OperatorApiBench): void {
     return { within, body: { client, from: timeOf(from), until: timeOf(from + hourMs) } };
   }
   const messagesOf = async (count: number) =>
-    (await api.queuedEvents(count)).flatMap((one) => (one.kind === "tell" ? one.calls : []));
+    (await api.queuedEvents(count)).flatMap((one) => (one.kind === "deliver" ? one.calls : []));
 
   it("has those of a client and a time told again, under the ids that they had", async () => {
     const { within, body } = nextRange();
-    const { told, usedUp, untold } = eventsAt(within);
+    const { delivered, exhausted, pending } = eventsAt(within);
     const client = "told-ends";
-    const put = (acceptedAt: number, of = client, events = [told, usedUp, untold]) =>
+    const put = (acceptedAt: number, of = client, events = [delivered, exhausted, pending]) =>
       tellable(api, { client: of, acceptedAt }, events);
-    const rows = [await put(within), await put(within + 1), await put(within, client, [untold])];
+    const rows = [await put(within), await put(within + 1), await put(within, client, [pending])];
     const others = [
       await put(within - hourMs),
       await put(within + hourMs / 2),
@@ -203,30 +212,33 @@ export function itReplaysEvents(api: OperatorApiBench): void {
     expect([status, answer]).toEqual([200, { replayed: 4 }]);
     expect(new Set(await messagesOf(1))).toEqual(new Set([rows[0]?.id, rows[1]?.id]));
     for (const row of rows.slice(0, 2)) {
-      const { events = [], tellTo, tellAt } = (await rowOf(row)) ?? {};
+      const { events = [], deliverTo, deliverAt } = (await rowOf(row)) ?? {};
       expect(events.map(({ sequence, at }) => [sequence, at])).toEqual(
         row.events.map(({ sequence, at }) => [sequence, at]),
       );
       expect(events[0]?.dueAt).toBeGreaterThanOrEqual(before);
-      expect(events[1]).not.toHaveProperty("usedUp", true);
+      expect(events[1]).not.toHaveProperty("exhausted", true);
       expect(events[1]?.tries ?? 0).toBe(0);
-      expect(events[2]).toEqual(untold);
-      expect([tellTo, tellAt]).toEqual([untoldOf(client), untold.dueAt]);
+      expect(events[2]).toEqual(pending);
+      expect([deliverTo, deliverAt]).toEqual([pendingOf(client), pending.dueAt]);
     }
     for (const row of [rows[2], ...others]) {
       if (row !== undefined) expect(await rowOf(row)).toEqual(row);
     }
     const [entry] = (await ask("/audit?limit=1")).body.entries;
     const target = `client ${client}, ${body.from} to ${body.until}`;
-    expect(entry).toMatchObject({ act: "replay", target, by: "operator", count: 3 });
+    expect(entry).toMatchObject({ action: "replay", target, by: "operator", count: 3 });
   });
 
   it("has only events of the named types told again, or those whose tries are used up", async () => {
     const { within, body } = nextRange();
-    const { told, usedUp } = eventsAt(within);
-    const row = await tellable(api, { client: body.client, acceptedAt: within }, [told, usedUp]);
+    const { delivered, exhausted } = eventsAt(within);
+    const row = await tellable(api, { client: body.client, acceptedAt: within }, [
+      delivered,
+      exhausted,
+    ]);
     const dueOf = async () => (await rowOf(row))?.events.map(({ dueAt }) => dueAt !== undefined);
-    const both = { ...body, used_up: true };
+    const both = { ...body, exhausted: true };
     expect((await ask("/events/replay", { ...both, types: ["call.placed"] })).body).toEqual({
       replayed: 0,
     });
@@ -254,7 +266,7 @@ export function itReplaysEvents(api: OperatorApiBench): void {
           acceptedAt: within,
         }),
       ),
-      events: [eventsAt(within).told],
+      events: [eventsAt(within).delivered],
     }));
     await writeRows(rows, api.ledger, api.documents);
     calls.push(...rows.map(({ id }) => id));
@@ -275,28 +287,35 @@ export function itReplaysEvents(api: OperatorApiBench): void {
     const client = "told-all";
     const { within, body } = nextRange(client);
     const value = { ...finished, client, acceptedAt: within, finishedAt: within };
-    const [told, usedUp, untold, open] = [0, 1, 2, 3].map((n) => aRequestId(within + n));
-    if (told === undefined || usedUp === undefined || untold === undefined || open === undefined) {
+    const [delivered, exhausted, pending, open] = [0, 1, 2, 3].map((n) => aRequestId(within + n));
+    if (
+      delivered === undefined ||
+      exhausted === undefined ||
+      pending === undefined ||
+      open === undefined
+    ) {
       throw new Error("there are four requests");
     }
-    for (const requestId of [told, usedUp, untold, open]) {
+    for (const requestId of [delivered, exhausted, pending, open]) {
       await tellable(api, { client, acceptedAt: within, requestId }, []);
     }
-    await putDocument("request", usedUp, { ...value, tries: 10, usedUp: true });
-    await putDocument("request", untold, { ...value, dueAt: within });
+    await putDocument("request", exhausted, { ...value, tries: 10, exhausted: true });
+    await putDocument("request", pending, { ...value, dueAt: within });
     await putDocument("request", open, { ...value, finishedAt: null });
     const overOf = async (request: string) =>
-      (await documentOf("request", request))?.value.over ?? null;
-    const overs = () => Promise.all([told, usedUp, untold, open].map(overOf));
-    expect((await ask("/events/replay", { ...body, used_up: true })).body).toEqual({ replayed: 1 });
+      (await documentOf("request", request))?.value.finished ?? null;
+    const overs = () => Promise.all([delivered, exhausted, pending, open].map(overOf));
+    expect((await ask("/events/replay", { ...body, exhausted: true })).body).toEqual({
+      replayed: 1,
+    });
     expect(await overs()).toEqual([null, 0, 1, 1]);
     expect((await ask("/events/replay", body)).body).toEqual({ replayed: 1 });
     expect(await overs()).toEqual([0, 0, 1, 1]);
-    expect((await documentOf("request", told))?.value).toEqual({
+    expect((await documentOf("request", delivered))?.value).toEqual({
       client,
       acceptedAt: within,
       calls: 1,
-      over: 0,
+      finished: 0,
       states: {},
       results: {},
       finishedAt: null,

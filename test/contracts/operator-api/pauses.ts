@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { pauseKeyOf } from "../../../shared/policy/controls.ts";
 import { type Answer, type OperatorApiBench } from "./setup.ts";
-import { removeStanding } from "../../support/documents.ts";
+import { removeCurrent } from "../../support/documents.ts";
 
 /** Describes pauses, breakers, and the backlogs that they hold. */
 export function itPausesCalls(api: OperatorApiBench): void {
@@ -52,7 +52,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
       openedAt: now,
       probeAt: now + 8000,
       intervalMs: 8000,
-      cause: "silence" as const,
+      cause: "unreachable" as const,
       room: 0,
       blamed: [],
     };
@@ -66,7 +66,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
       name: `crm, ${agent}`,
       client: "crm",
       agent_id: agent,
-      cause: "silence",
+      cause: "unreachable",
       state: "open",
       failures: { refusals: { http_404: 20 } },
       code: "http_404",
@@ -104,9 +104,9 @@ export function itPausesCalls(api: OperatorApiBench): void {
         account: null,
         head: { call_id: first.id },
         waiting: 2,
-        held_by: ["agent_paused", "route_gone"],
+        blocked_by: ["agent_paused", "route_gone"],
       },
     ]);
-    await removeStanding(api.documents, { kind, key });
+    await removeCurrent(api.documents, { kind, key });
   });
 }

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import type { PlanInWords } from "../../../functions/api/operator/plan.ts";
-import type { Requests, RequestStory } from "../../../functions/api/operator/requests.ts";
+import type { Requests, RequestDetail } from "../../../functions/api/operator/requests.ts";
 import type { WaitingByReason } from "../../../functions/api/operator/waiting.ts";
 import type { CallsPage } from "../../../functions/api/operator/calls.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
@@ -85,7 +85,7 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
       acceptedAt: at - 10 * minuteMs,
       at,
     });
-    const story = await asked<RequestStory>(`/requests/${id}`);
+    const story = await asked<RequestDetail>(`/requests/${id}`);
     expect(story).toMatchObject({ id, total: 14, counted: 14, queued: 0 });
     expect(story.calls_per_minute).toBeCloseTo(1.3, 1); // thirteen ended in the ten minutes of its life
     expect(Date.parse(story.expected_end_at ?? "")).toBe(at + 60 * minuteMs); // the last one is not due before

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { restoreKey } from "../../../shared/policy/restore.ts";
 import type { OperatorApiBench } from "./setup.ts";
-import { removeStanding } from "../../support/documents.ts";
+import { removeCurrent } from "../../support/documents.ts";
 
 /** Describes what an operator says of a ledger that was restored from a backup. */
 export function itConfirmsRestores(api: OperatorApiBench): void {
@@ -12,12 +12,12 @@ export function itConfirmsRestores(api: OperatorApiBench): void {
   it("confirms a restore that a sweep has noticed, once", async () => {
     expect((await ask("/restored")).body).toEqual({ ...none, state: "none", since: null });
     const since = Date.now() - 60_000;
-    const held = { state: "held" as const, since, epoch: 7, at: null, by: null };
+    const held = { state: "suspended" as const, since, epoch: 7, at: null, by: null };
     const counted = { isWatchDone: false, lookedUp: 0, toReview: 0 };
     await putDocument(restoreKey.kind, restoreKey.key, { ...held, ...counted });
     const noticed = new Date(since).toISOString();
-    expect((await ask("/restored")).body).toEqual({ ...none, state: "held", since: noticed });
-    expect((await ask("/counts")).body).toMatchObject({ held_since: noticed });
+    expect((await ask("/restored")).body).toEqual({ ...none, state: "suspended", since: noticed });
+    expect((await ask("/counts")).body).toMatchObject({ suspended_since: noticed });
 
     const late = await ask("/restored", { at: new Date(since + 1000).toISOString() });
     expect([late.status, late.body.errors[0]?.pointer]).toEqual([422, "/at"]);
@@ -28,8 +28,8 @@ export function itConfirmsRestores(api: OperatorApiBench): void {
     expect(await stored()).toMatchObject({ state: "confirmed", since, epoch: 7 });
     expect((await ask("/restored", { at })).status).toBe(409);
     const [entry] = (await ask("/audit?limit=1")).body.entries;
-    expect(entry).toMatchObject({ act: "restored", target: `ledger ${at}`, by: "operator" });
-    await removeStanding(api.documents, restoreKey);
+    expect(entry).toMatchObject({ action: "restored", target: `ledger ${at}`, by: "operator" });
+    await removeCurrent(api.documents, restoreKey);
   });
 
   it("declares a restore that no sweep has noticed, as of now", async () => {
@@ -45,9 +45,9 @@ export function itConfirmsRestores(api: OperatorApiBench): void {
     expect(await stored()).toBeUndefined();
     const at = new Date(before - 60_000).toISOString();
     expect((await ask("/restored", { at, unnoticed: true })).status).toBe(200);
-    const standing = await stored();
-    expect(standing?.state).toBe("confirmed");
-    expect(standing?.since).toBeGreaterThanOrEqual(before);
-    await removeStanding(api.documents, restoreKey);
+    const current = await stored();
+    expect(current?.state).toBe("confirmed");
+    expect(current?.since).toBeGreaterThanOrEqual(before);
+    await removeCurrent(api.documents, restoreKey);
   });
 }

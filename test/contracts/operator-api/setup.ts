@@ -29,21 +29,21 @@ export interface Answer {
   headers: Headers;
   body: Record<string, never> & {
     calls: { id: string; state: string; number_tail: string }[];
-    entries: { act: string; target: string; by: string; count: number | null }[];
+    entries: { action: string; target: string; by: string; count: number | null }[];
     history: { state: string; reason: string; by: string | null }[];
     errors: { pointer?: string; parameter?: string; detail: string }[];
     counts: { state: string; count: number }[];
-    standing: Record<string, number>;
+    current: Record<string, number>;
     pauses: { agent_id?: string; account?: string }[];
     breakers: { key: string }[];
-    backlogs: { agent_id: string; head: { call_id: string }; held_by: string[] }[];
+    backlogs: { agent_id: string; head: { call_id: string }; blocked_by: string[] }[];
     id: string;
     state: string;
     cursor: string;
     cancelled: number;
     replayed: number;
-    receivers: { name: string; used_up_calls: number }[];
-    used_up: { id: string }[];
+    receivers: { name: string; exhausted_calls: number }[];
+    exhausted: { id: string }[];
     detail: string;
   };
 }

@@ -30,7 +30,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     expect(shown.body.calls[0]).toMatchObject({ state: "CANCELLED", reason: "client" });
     const row = (await api.ledger().read([callIdOf(api.requestId, 0)])).rows.values().next().value;
     expect(row?.history.at(-1)).toMatchObject({ state: "CANCELLED", by: "crmDesk" });
-    expect(await recorded()).toMatchObject([{ act: "client_cancel", by: "crmDesk" }]);
+    expect(await recorded()).toMatchObject([{ action: "client_cancel", by: "crmDesk" }]);
     expect((await cancel({})).body).toEqual({ cancelled: 0, ordered: 0 });
   });
 
@@ -66,7 +66,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
       state === "WAITING" ? [index] : [],
     );
     expect(left).toEqual([7]);
-    expect(await recorded()).toMatchObject([{ act: "client_cancel", count: 61 }]);
+    expect(await recorded()).toMatchObject([{ action: "client_cancel", count: 61 }]);
   });
 
   it("leaves an order for the calls that no dialer has seen yet, for the caller's alone", async () => {

@@ -70,6 +70,6 @@ export function itObeysOperators(bench: ServiceBench): void {
     expect(bench.receiver.received.filter(({ text }) => text.includes('"never"'))).toEqual([]);
     await runCalls(bench, "dnc", "remove", never?.phone_number ?? "");
     const { answers } = await runCalls(bench, "stats");
-    expect(answers[0]).toMatchObject({ standing: { NEEDS_REVIEW: 3 } });
+    expect(answers[0]).toMatchObject({ current: { NEEDS_REVIEW: 3 } });
   });
 }

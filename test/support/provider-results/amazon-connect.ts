@@ -84,7 +84,7 @@ export const amazonConnectResults = (instance: string): ResultsUnderTest => ({
     },
   ],
   answers: (record) => [{ Contact: { Id: "provider-1", ...record } }],
-  unlisted: (DisconnectReason) => ({
+  unmapped: (DisconnectReason) => ({
     answered: { ...spoken, DisconnectReason },
     unanswered: { ...rung, DisconnectReason },
   }),

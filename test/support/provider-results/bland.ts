@@ -108,6 +108,6 @@ export const blandResults: ResultsUnderTest = {
   answers: (record, { id }) => [
     { call_id: "provider-1", metadata: { call_id: id, attempt: "1" }, ...record },
   ],
-  unlisted: (status) => ({ answered: { ...spoken, status }, unanswered: { ...rung, status } }),
+  unmapped: (status) => ({ answered: { ...spoken, status }, unanswered: { ...rung, status } }),
   tells: ["id", "attempt"],
 };

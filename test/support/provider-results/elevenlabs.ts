@@ -105,7 +105,7 @@ export const elevenlabsResults: ResultsUnderTest = {
     const { status, ...metadata } = { status: undefined, ...record };
     return [{ user_id: id, ...(status === undefined ? {} : { status }), metadata }];
   },
-  unlisted: (status) => ({ answered: { status, ...seconds }, unanswered: { status } }),
+  unmapped: (status) => ({ answered: { status, ...seconds }, unanswered: { status } }),
   tells: ["id"],
   list: {
     asks: () => [list(""), list("&cursor=page-2")],

@@ -111,7 +111,7 @@ export const retellResults: ResultsUnderTest = {
   answers: (record, { id }) => [
     { call_id: "provider-1", metadata: { call_id: id, attempt: "1" }, ...record },
   ],
-  unlisted: (disconnection_reason) => ({
+  unmapped: (disconnection_reason) => ({
     answered: { ...spoken, disconnection_reason },
     unanswered: { ...rung, disconnection_reason },
   }),

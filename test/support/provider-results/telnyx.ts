@@ -112,7 +112,7 @@ export const telnyxResults: ResultsUnderTest = {
       { data: telnyxEvents(events, stateOf(id)) },
     ];
   },
-  unlisted: (hangup_cause) => ({
+  unmapped: (hangup_cause) => ({
     answered: { answered, ended, hangup_cause },
     unanswered: { ended, hangup_cause },
   }),

@@ -50,7 +50,7 @@ export const twilioResults: ResultsUnderTest = {
   fixtures,
   asks: (sid) => [{ path: `${calls}/${sid}.json`, headers }],
   answers: (record) => [{ sid: "provider-1", to: "+12025550123", ...record }],
-  unlisted: (status) => ({
+  unmapped: (status) => ({
     answered: { ...spoken, status },
     unanswered: { status, duration: null },
   }),

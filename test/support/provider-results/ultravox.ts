@@ -81,7 +81,7 @@ export const ultravoxResults: ResultsUnderTest = {
   answers: (record, { id }) => [
     { callId: "provider-1", metadata: { call_id: id, attempt: "1" }, ...record },
   ],
-  unlisted: (endReason) => ({
+  unmapped: (endReason) => ({
     answered: { joined: answered, ended, endReason },
     unanswered: { joined: null, ended, endReason },
   }),

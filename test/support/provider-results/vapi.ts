@@ -125,7 +125,7 @@ export const vapiResults: ResultsUnderTest = {
   answers: (record, { id }) => [
     { id: "provider-1", createdAt, name: "attempt 1", customer: { externalId: id }, ...record },
   ],
-  unlisted: (endedReason) => ({
+  unmapped: (endedReason) => ({
     answered: { ...spoken, endedReason },
     unanswered: { ...rung, endedReason },
   }),

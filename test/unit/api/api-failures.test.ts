@@ -200,7 +200,7 @@ describe("the API, when something fails", () => {
     replace({ add: boom });
     expect((await ask(`/calls/${call.id}/cancel`, {})).status).toBe(200);
     expect(events).toContainEqual(
-      expect.objectContaining({ level: "warning", event: "counts.lost" }),
+      expect.objectContaining({ level: "warning", event: "counts.update_failed" }),
     );
   });
 

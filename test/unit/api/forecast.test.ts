@@ -15,7 +15,7 @@ describe("POST /operator/forecast", () => {
   it("stores and queues nothing", async () => {
     const bench = createForecastBench(onePerSecond);
     const answer = await bench.forecast(callsOf(3));
-    expect(outcomes(answer)).toEqual(["at_once", "wait", "wait"]);
+    expect(outcomes(answer)).toEqual(["now", "wait", "wait"]);
     expect(bench.queue.take()).toEqual([]);
     expect(bench.dialer.stored.size).toBe(0);
     expect(await bench.dialer.documents.list("audit", { limit: 10 })).toEqual([]);
@@ -33,7 +33,7 @@ describe("POST /operator/forecast", () => {
       7,
     ];
     const answer = await bench.forecast(calls, { items: "problems" });
-    expect(answer.counts).toMatchObject({ refused: 5, at_once: 1 });
+    expect(answer.counts).toMatchObject({ refused: 5, now: 1 });
     const first = calls.slice(0, 1);
     for (const [index, call] of calls.entries()) {
       const refusal = await bench.post([...first, call]);
@@ -61,7 +61,7 @@ describe("POST /operator/forecast", () => {
       { account, calls: 3, limit: "pace", calls_per_second: 1, waiting: { calls: 0 } },
     ]);
     expect(answer.rules).toEqual([
-      { limit: "pace", rule: account, calls: 2, seconds: 3, seconds_most: 2 },
+      { limit: "pace", rule: account, calls: 2, seconds: 3, seconds_max: 2 },
     ]);
     expect(answer.hours).toEqual([{ hour: "2026-06-01T10:00:00.000Z", account, calls: 3 }]);
   });
@@ -122,7 +122,7 @@ describe("POST /operator/forecast", () => {
     await bench.dialer.simulate(10);
     expect(bench.dialer.dialed).toHaveLength(1);
     const answer = await bench.forecast(callsOf(1_200));
-    expect(answer.counts).toMatchObject({ wait: 1, at_once: 1_199 });
+    expect(answer.counts).toMatchObject({ wait: 1, now: 1_199 });
     expect(answer.unread).toBe(200);
     expect(answer.items?.filter(({ is_unread }) => is_unread).map(({ index }) => index)).toEqual(
       Array.from({ length: 200 }, (_, n) => 1_000 + n),
@@ -134,14 +134,14 @@ describe("POST /operator/forecast", () => {
     const bench = createForecastBench(plan);
     await neverCall(bench.dialer, forecastNumber(0));
     const answer = await bench.forecast(callsOf(6));
-    expect(outcomes(answer)).toEqual(["never", "at_once", "wait", "wait", "wait", "expire"]);
+    expect(outcomes(answer)).toEqual(["rejected", "now", "wait", "wait", "wait", "expire"]);
     expect(answer.reasons).toEqual([
-      { outcome: "never", reason: "do_not_call", calls: 1 },
+      { outcome: "rejected", reason: "do_not_call", calls: 1 },
       { outcome: "expire", reason: "pace", calls: 1 },
     ]);
     await pause(bench.dialer, { agent: "agent_sales" });
     expect((await bench.forecast(callsOf(2).slice(1))).items).toEqual([
-      { index: 0, outcome: "held", account, reason: "paused" },
+      { index: 0, outcome: "blocked", account, reason: "paused" },
     ]);
   });
 
@@ -151,7 +151,7 @@ describe("POST /operator/forecast", () => {
       bench.dialer,
       { kind: "restore", key: "ledger" },
       {
-        state: "held",
+        state: "suspended",
         since: bench.dialer.now(),
         epoch: 1,
         at: null,
@@ -161,7 +161,7 @@ describe("POST /operator/forecast", () => {
         toReview: 0,
       },
     );
-    expect((await bench.forecast(callsOf(2))).counts.held).toBe(2);
+    expect((await bench.forecast(callsOf(2))).counts.blocked).toBe(2);
   });
 
   it("compares a plan that is not deployed with the one that is, for those that wait too", async () => {
@@ -208,7 +208,7 @@ describe("POST /operator/forecast", () => {
     const [call] = callsOf(1);
     const other = { ...call, agent_id: "agent_support" };
     const answer = await bench.forecast([call, other], { client: "salesOnly" });
-    expect(outcomes(answer)).toEqual(["at_once", "refused"]);
+    expect(outcomes(answer)).toEqual(["now", "refused"]);
     expect((await bench.post([other], tokens.salesOnly)).status).toBe(422);
   });
 });

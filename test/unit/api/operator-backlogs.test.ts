@@ -21,7 +21,7 @@ describe("GET /operator/backlogs", () => {
     await wait("agent_support", 5 * minuteMs);
     const [first = ""] = await wait("agent_sales", -10 * minuteMs, { count: 3 });
     const answer = await ask();
-    expect(answer).toMatchObject({ waiting_most: 500, swept_at: null });
+    expect(answer).toMatchObject({ waiting_max: 500, last_sweep_at: null });
     expect(answer.oldest_due_at).toBe(isoOf(now - 10 * minuteMs));
     expect(answer.backlogs.map(({ agent_id }) => agent_id)).toEqual([
       "agent_sales",
@@ -38,7 +38,7 @@ describe("GET /operator/backlogs", () => {
       },
       waiting: 3,
       why: null,
-      held_by: [],
+      blocked_by: [],
     });
     expect(answer.cursor).toBeUndefined();
   });
@@ -57,7 +57,7 @@ describe("GET /operator/backlogs", () => {
     await wait("agent_support", 0);
     await pause({ agent: "agent_sales" });
     const { backlogs } = await ask();
-    expect(backlogs.map(({ client, held_by }) => [client, held_by])).toEqual([
+    expect(backlogs.map(({ client, blocked_by }) => [client, blocked_by])).toEqual([
       ["shop", ["agent_paused"]],
       ["crm", ["agent_paused"]],
       ["crm", []],
@@ -70,14 +70,14 @@ describe("GET /operator/backlogs", () => {
     await pause({ agent: "agent_gone" });
     await pause({ account: "webhook" });
     expect((await ask()).backlogs).toMatchObject([
-      { account: null, why: null, held_by: ["agent_paused", "route_gone"] },
+      { account: null, why: null, blocked_by: ["agent_paused", "route_gone"] },
     ]);
   });
 
   it("finds the route of an agent that only * stands for", async () => {
     const { ask, wait } = createBench({ "*": testPlan.agents.agent_sales });
     await wait("agent_9", 0);
-    expect((await ask()).backlogs).toMatchObject([{ account: hostAccount, held_by: [] }]);
+    expect((await ask()).backlogs).toMatchObject([{ account: hostAccount, blocked_by: [] }]);
   });
 
   it("names the account's pause and every open breaker that a call must pass", async () => {
@@ -88,7 +88,7 @@ describe("GET /operator/backlogs", () => {
     const { account, backlog } = breakersOf("agent_sales");
     for (const key of [account, backlog]) await open(key);
     const { backlogs } = await ask();
-    expect(backlogs.map(({ held_by }) => held_by)).toEqual([
+    expect(backlogs.map(({ blocked_by }) => blocked_by)).toEqual([
       ["account_paused", account, backlog],
       ["account_paused", account],
     ]);
@@ -99,7 +99,7 @@ describe("GET /operator/backlogs", () => {
     await wait("agent_sales", 0);
     await open(backlogBreakerOf({ client: "crm", agentId: "agent_sales" }), { state: "closed" });
     await open(`account:${hostAccount}`, {}, now);
-    expect((await ask()).backlogs[0]?.held_by).toEqual([]);
+    expect((await ask()).backlogs[0]?.blocked_by).toEqual([]);
     expect(await breakers()).toEqual([]);
   });
 
@@ -136,7 +136,7 @@ describe("GET /operator/backlogs", () => {
     });
     const answer = await ask();
     expect(answer.backlogs[0]?.waiting).toBe(500);
-    expect(answer.swept_at).toBe(isoOf(now - minuteMs));
+    expect(answer.last_sweep_at).toBe(isoOf(now - minuteMs));
   });
 
   it("shows every backlog once, page by page, sorted within each window of 1,000", async () => {

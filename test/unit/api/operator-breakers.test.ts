@@ -14,17 +14,17 @@ describe("open breakers of GET /operator/pauses", () => {
     const other = breakersOf("agent_support").backlog;
     for (const key of [account, backlog]) await open(key);
     await open(other, { state: "half_open", cause: "full", room: 4 });
-    await put("failures", account, { answered: 2, unanswered: 7, inRow: 5 });
+    await put("failures", account, { answered: 2, unreachable: 7, inRow: 5 });
     await put("failures", `${backlog} refusals`, { http_404: 20 });
     const times = { opened_at: isoOf(now - minuteMs), probe_at: isoOf(now + minuteMs) };
-    const all = { code: "http_500", cause: "silence", state: "open", ...times };
+    const all = { code: "http_500", cause: "unreachable", state: "open", ...times };
     expect(await breakers()).toEqual([
       {
         ...all,
         key: account,
         kind: "account",
         name: hostAccount,
-        failures: { unanswered: 7, in_row: 5 },
+        failures: { unreachable: 7, in_row: 5 },
       },
       {
         ...all,

@@ -109,7 +109,7 @@ describe("sending by Node's client", () => {
     expect(outcome).toEqual({
       kind: "not_placed",
       code: "depth_zero_self_signed_cert",
-      unanswered: true,
+      unreachable: true,
     });
     expect({ requests, received }).toEqual({ requests: 0, received: [] });
   });
@@ -134,7 +134,7 @@ describe("sending by Node's client", () => {
   it("is surely not placed where TLS does not come about before the time limit", async () => {
     const { port } = await startRaw(() => undefined);
     const outcome = await post(sendByNode, `https://127.0.0.1:${port}/`, request(), 0.2);
-    expect(outcome).toEqual({ kind: "not_placed", code: "connect_timeout", unanswered: true });
+    expect(outcome).toEqual({ kind: "not_placed", code: "connect_timeout", unreachable: true });
   });
 
   it.each(["http", "https"])(

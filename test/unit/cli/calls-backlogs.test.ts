@@ -52,7 +52,7 @@ describe("npm run calls -- backlogs", () => {
       client: "client_200",
       waiting: 1,
       head: { due_at: isoOf(now + 200) },
-      held_by: [],
+      blocked_by: [],
     });
     expect(await linesOf("backlogs --json")).toEqual(all.slice(0, 50));
     expect(await linesOf("backlogs --limit 1 --json")).toEqual(all.slice(0, 1));
@@ -65,7 +65,7 @@ describe("npm run calls -- pauses", () => {
     const { account, backlog } = breakersOf("agent_sales");
     const other = backlog.replace("agent_sales", "agent_support");
     for (const key of [account, backlog, other]) await open(key);
-    await put("failures", account, { answered: 1, unanswered: 7, inRow: 5 });
+    await put("failures", account, { answered: 1, unreachable: 7, inRow: 5 });
     await put("failures", `${backlog} refusals`, { http_404: 20 });
     const table = await calls("pauses");
     expect(table).toMatch(/breaker account:\S+ .* 7 unanswered, 5 in a row /);
@@ -74,7 +74,7 @@ describe("npm run calls -- pauses", () => {
     expect(JSON.parse(json)).toMatchObject({
       what: `breaker ${account}`,
       kind: "account",
-      failures: { unanswered: 7, in_row: 5 },
+      failures: { unreachable: 7, in_row: 5 },
     });
   });
 });

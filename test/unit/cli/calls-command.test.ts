@@ -9,7 +9,7 @@ import { callIdOf, withCalls } from "../../../shared/calls/ids.ts";
 import { reasons } from "../../../shared/calls/reasons.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";
 import { doNotCallKeysOf, isOnDoNotCallList } from "../../../shared/policy/controls.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
@@ -178,7 +178,7 @@ describe("npm run calls", () => {
       openedAt: 1,
       probeAt: 2,
       intervalMs: 60_000,
-      cause: "silence" as const,
+      cause: "unreachable" as const,
       room: 0,
       blamed: [],
     };
@@ -187,14 +187,14 @@ describe("npm run calls", () => {
     await bench.documents.write([{ next, seen: null }]);
     expect((await bench.calls("pauses")).out).toMatch(/breaker account:vapi .* answers http_401/);
     const counted = { kind: "failures", key: "account:vapi" } as const;
-    await bench.documents.add(counted, { unanswered: 7, inRow: 5 }, Date.now() + 60_000);
+    await bench.documents.add(counted, { unreachable: 7, inRow: 5 }, Date.now() + 60_000);
     expect((await bench.calls("pauses")).out).toContain("7 unanswered, 5 in a row");
     const json: object = JSON.parse((await bench.calls("pauses --json")).out);
     expect(json).toMatchObject({
       what: "breaker account:vapi",
       kind: "account",
       name: "vapi",
-      failures: { unanswered: 7, in_row: 5 },
+      failures: { unreachable: 7, in_row: 5 },
     });
     expect((await bench.calls("resume --breaker account:vapi")).out).toBe(
       "Resumed: breaker account:vapi.",
@@ -225,7 +225,7 @@ describe("npm run calls", () => {
     await writeFile(file, numbers.join("\n"));
     expect((await bench.calls(`dnc add --file ${file}`)).code).toBe(0);
     const hashes = [numbers[0] ?? "", numbers[10_499] ?? ""].map(
-      (number) => traceOfNumber(number, hashKey).numberHash,
+      (number) => hashNumber(number, hashKey).numberHash,
     );
     const read = await bench.documents.read(doNotCallKeysOf(hashes, hashKey));
     for (const hash of hashes) expect(isOnDoNotCallList(hash, read, hashKey)).toBe(true);
@@ -243,7 +243,7 @@ describe("npm run calls", () => {
     expect([early.code, early.err]).toEqual([2, expect.stringMatching(/^409 No restore stands/)]);
     const since = Date.parse("2026-11-21T10:00:00Z");
     const value = {
-      state: "held" as const,
+      state: "suspended" as const,
       since,
       epoch: 7,
       at: null,

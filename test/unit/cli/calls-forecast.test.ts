@@ -43,7 +43,7 @@ describe("npm run calls -- forecast", () => {
   it("tells people when calls go, and what decides", async () => {
     const { code, out } = await createBench().forecast(callsOf(3));
     expect(code).toBe(0);
-    expect(out).toContain("3 calls posted at 2026-06-01T10:00:00.000Z: 2 wait, 1 at once.");
+    expect(out).toContain("3 calls posted at 2026-06-01T10:00:00.000Z: 2 wait, 1 now.");
     expect(out).toContain("the last at 2026-06-01T10:00:20.000Z");
     expect(out).toMatch(/webhook:http.*pace/);
     expect(out).not.toContain("5550000");
@@ -59,7 +59,7 @@ describe("npm run calls -- forecast", () => {
     const { out } = await createBench().forecast(callsOf(2), "--csv");
     expect(out.split("\n")).toEqual([
       "index,outcome,at,account,reason,errors",
-      "0,at_once,2026-06-01T10:00:00.000Z,webhook:http://127.0.0.1:9,,",
+      "0,now,2026-06-01T10:00:00.000Z,webhook:http://127.0.0.1:9,,",
       "1,wait,2026-06-01T10:00:10.000Z,webhook:http://127.0.0.1:9,pace,",
     ]);
   });
@@ -77,7 +77,7 @@ describe("npm run calls -- forecast", () => {
   it("understands the example of the documentation", async () => {
     const posted: unknown = JSON.parse(await readFile("docs/examples/leads.json", "utf8"));
     const { out } = await createBench({}).forecast(posted);
-    expect(out).toContain("1 refused, 3 at once");
+    expect(out).toContain("1 refused, 3 now");
     expect(out).toContain("/3/time_zone");
     expect(await readFile("docs/operators.md", "utf8")).toContain("docs/examples/leads.json");
   });

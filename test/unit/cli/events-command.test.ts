@@ -5,7 +5,7 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, it } from "vitest";
 import { run } from "../../../infra/cli/events.ts";
 import { readPlan } from "../../../infra/cli/providers/chosen-route.ts";
-import { untoldOf, usedUpOf } from "../../../shared/events/outbox-rows.ts";
+import { pendingOf, exhaustedOf } from "../../../shared/events/outbox-rows.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import { testPlan, tokens } from "../../support/environment.ts";
@@ -48,20 +48,20 @@ function createBench() {
     return app.request(`${pathname}${search}`, init);
   };
   /** Puts calls into the ledger with an event whose tries are used up, a second apart. */
-  async function usedUp(count: number, client = "told-ends") {
+  async function exhausted(count: number, client = "told-ends") {
     const rows = Array.from({ length: count }, (_, n) => {
       const at = Date.now() - 60_000 + n * 10;
       const happened = { sequence: 1, state: "PLACED", reason: "placed", attempt: 1, at };
-      const event = { ...happened, type: "call.ended", tries: 10, usedUp: true };
+      const event = { ...happened, type: "call.ended", tries: 10, exhausted: true };
       const row = rowIn("PLACED", aCall({ client, acceptedAt: at }));
-      return { ...row, events: [event], tellTo: usedUpOf(client), tellAt: at };
+      return { ...row, events: [event], deliverTo: exhaustedOf(client), deliverAt: at };
     });
     await writeRows(rows, ledger, documents);
     return rows;
   }
   return {
     ledger,
-    usedUp,
+    exhausted,
     events: (words: string) =>
       events(words.split(" ").filter(Boolean), { environment, fetch: ask }),
   };
@@ -75,7 +75,7 @@ const range = () => {
 describe("npm run events", () => {
   it("lists receivers as a table for people, and a line of JSON each for scripts", async () => {
     const bench = createBench();
-    await bench.usedUp(2);
+    await bench.exhausted(2);
     const { code, out } = await bench.events("list");
     expect(code).toBe(0);
     expect(out).toMatch(/told-all .* http:\/\/127\.0\.0\.1:9 .* closed/);
@@ -83,14 +83,14 @@ describe("npm run events", () => {
     expect(out).not.toContain("secret-path");
     const json = (await bench.events("list --json")).out.split("\n");
     expect(json.map((line): unknown => JSON.parse(line))).toMatchObject([
-      { name: "told-all", breaker: null, used_up_calls: 0 },
-      { name: "told-ends", breaker: null, used_up_calls: 2 },
+      { name: "told-all", breaker: null, exhausted_calls: 0 },
+      { name: "told-ends", breaker: null, exhausted_calls: 2 },
     ]);
   });
 
   it("lists what is used up of a receiver, page after page up to a limit", async () => {
     const bench = createBench();
-    const rows = await bench.usedUp(250);
+    const rows = await bench.exhausted(250);
     const table = await bench.events("list --receiver told-ends --limit 1");
     expect(table.out).toMatch(/call\.ended of .*, 10 tries/);
     const { out } = await bench.events("list --receiver told-ends --limit 230 --json");
@@ -103,22 +103,22 @@ describe("npm run events", () => {
 
   it("has events told again, answer after answer", async () => {
     const bench = createBench();
-    const rows = await bench.usedUp(620);
+    const rows = await bench.exhausted(620);
     const replay = `replay --client told-ends ${range()}`;
-    expect((await bench.events(`${replay} --types call.placed --used-up`)).out).toMatch(/^0 /);
-    expect(await bench.events(`${replay} --types call.placed,call.ended --used-up`)).toEqual({
+    expect((await bench.events(`${replay} --types call.placed --exhausted`)).out).toMatch(/^0 /);
+    expect(await bench.events(`${replay} --types call.placed,call.ended --exhausted`)).toEqual({
       code: 0,
       out: "620 events are told again, at the receiver's pace.",
       err: "",
     });
     const { rows: now } = await bench.ledger.read(rows.map(({ id }) => id));
-    for (const row of now.values()) expect(row.tellTo).toBe(untoldOf("told-ends"));
+    for (const row of now.values()) expect(row.deliverTo).toBe(pendingOf("told-ends"));
     expect((await bench.events(`${replay} --json`)).out).toBe('{"replayed":0}');
   });
 
   it.each([
     ["", 1, /^$/],
-    ["tell", 1, /no command tell/],
+    ["deliver", 1, /no command deliver/],
     ["list more", 1, /Wrong usage/],
     ["list --client crm", 1, /list has no option --client/],
     ["list --limit 5", 1, /--limit needs --receiver/],

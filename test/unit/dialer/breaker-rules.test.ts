@@ -14,7 +14,7 @@ import {
   opened,
   own,
   placed,
-  silence,
+  unreachable,
   stateOfBreaker,
   times,
 } from "../../support/breakers-bench.ts";
@@ -33,7 +33,7 @@ async function answer(cause: BreakerCause, isPlaced: boolean) {
 
 describe("an open breaker", () => {
   it("is closed by any answer after silence, and after refusals by a placed call alone", async () => {
-    expect(await answer("silence", false)).toBeUndefined();
+    expect(await answer("unreachable", false)).toBeUndefined();
     expect(await answer("account_refused", false)).toBe("open");
     expect(await answer("account_refused", true)).toBeUndefined();
   });
@@ -61,10 +61,10 @@ describe("an open breaker", () => {
 describe("the counts of failures", () => {
   it("weigh old answers less: a long good time keeps no breaker closed", async () => {
     const bench = createBench();
-    await dialEach(bench, [silence, ...times(80, placed)]);
+    await dialEach(bench, [unreachable, ...times(80, placed)]);
     const from = bench.dialed.length;
     while (opened(bench).length === 0 && bench.dialed.length < from + 60) {
-      await dialEach(bench, [silence, silence, placed]);
+      await dialEach(bench, [unreachable, unreachable, placed]);
     }
     expect(opened(bench)).toEqual([own]);
   });
@@ -72,13 +72,13 @@ describe("the counts of failures", () => {
   it("are not ended by a success that was sent before they began", async () => {
     const bench = createBench();
     const key = { kind: "failures", key: account } as const;
-    const standing = { since: bench.now(), inRow: 9, of_shop: 9 };
-    await putDocument(bench, key, standing);
+    const current = { since: bench.now(), inRow: 9, of_shop: 9 };
+    await putDocument(bench, key, current);
     const read = await bench.deps.documents.read([key]);
     const route = { type: "vapi", provider: "vapi" } as const;
     const call = { client: "crm", agentId: "agent_sales", route, numberHash: "hash" };
     await recordOutcome(placed, { ...call, sentAt: bench.now() - 1 }, read, bench.deps);
-    expect((await documentOf(bench, "failures", account))?.value).toEqual(standing);
+    expect((await documentOf(bench, "failures", account))?.value).toEqual(current);
     await recordOutcome(placed, { ...call, sentAt: bench.now() + 1 }, read, bench.deps);
     expect((await documentOf(bench, "failures", account))?.value).toEqual({});
   });
@@ -87,12 +87,12 @@ describe("the counts of failures", () => {
 describe("an account's breaker", () => {
   it("stays closed where another backlog was answered between two in trouble", async () => {
     const bench = createBench();
-    await dialEach(bench, times(5, silence));
+    await dialEach(bench, times(5, unreachable));
     await dialEach(bench, [placed], { client: "answered" });
-    await dialEach(bench, times(5, silence), { client: "shop" });
+    await dialEach(bench, times(5, unreachable), { client: "shop" });
     expect(opened(bench)).toHaveLength(2);
     expect(await stateOfBreaker(bench, account)).not.toBe("open");
-    await dialEach(bench, times(5, silence), { client: "third" });
+    await dialEach(bench, times(5, unreachable), { client: "third" });
     expect(await stateOfBreaker(bench, account)).toBe("open");
   });
 });

@@ -16,40 +16,40 @@ import {
   probeIn,
   putDue,
   refused,
-  silence,
+  unreachable,
   stateOfBreaker,
   times,
 } from "../../support/breakers-bench.ts";
 import { allIn, type Bench, statesOf } from "../../support/dialer-calls.ts";
 
 /** Opens the account's breaker by the silence of two backlogs, those of clients a and b. */
-async function openBySilence(bench: Bench): Promise<void> {
-  await dialEach(bench, times(5, silence), { client: "a" });
-  await dialEach(bench, times(5, silence), { client: "b" });
+async function openByUnreachable(bench: Bench): Promise<void> {
+  await dialEach(bench, times(5, unreachable), { client: "a" });
+  await dialEach(bench, times(5, unreachable), { client: "b" });
 }
 
 describe("an account's breaker by two of its backlogs", () => {
   it("opens where both are silent, and nobody of the account was answered since the first", async () => {
     const bench = createBench();
-    await dialEach(bench, times(5, silence), { client: "a" });
+    await dialEach(bench, times(5, unreachable), { client: "a" });
     expect(await stateOfBreaker(bench, account)).not.toBe("open");
-    await dialEach(bench, times(4, silence), { client: "b" });
+    await dialEach(bench, times(4, unreachable), { client: "b" });
     expect(await stateOfBreaker(bench, account)).not.toBe("open");
-    await dialEach(bench, times(1, silence), { client: "b" });
-    expect(await breakerOf(bench, account)).toMatchObject({ state: "open", cause: "silence" });
+    await dialEach(bench, times(1, unreachable), { client: "b" });
+    expect(await breakerOf(bench, account)).toMatchObject({ state: "open", cause: "unreachable" });
     expect(opened(bench)).toEqual([backlogOf("a"), backlogOf("b"), account]);
   });
 
   it("opens where one is silent and the other one throttled", async () => {
     const bench = createBench();
-    await dialEach(bench, times(5, silence), { client: "a" });
+    await dialEach(bench, times(5, unreachable), { client: "a" });
     await dialEach(bench, [busy(60)], { client: "b" });
     expect(await stateOfBreaker(bench, account)).toBe("open");
   });
 
   it("does not open by one backlog alone, however long it is in trouble", async () => {
     const bench = createBench();
-    bench.answer = async () => silence;
+    bench.answer = async () => unreachable;
     await putDue(bench, 60);
     await bench.simulate(900);
     expect(bench.dialed.length).toBeGreaterThan(12);
@@ -61,20 +61,20 @@ describe("an account's breaker by two of its backlogs", () => {
     ["rejected", { kind: "rejected", code: "http_404" }],
   ])("stays closed where another call was answered in between: %s", async (_, answer) => {
     const bench = createBench();
-    await dialEach(bench, times(5, silence), { client: "a" });
+    await dialEach(bench, times(5, unreachable), { client: "a" });
     await dialEach(bench, [answer], { client: "good" });
-    await dialEach(bench, times(5, silence), { client: "b" });
+    await dialEach(bench, times(5, unreachable), { client: "b" });
     expect(opened(bench)).toEqual([backlogOf("a"), backlogOf("b")]);
     expect(await stateOfBreaker(bench, account)).not.toBe("open");
   });
 
   it("stays closed where another process has seen that answer", async () => {
     const bench = createBench();
-    await dialEach(bench, times(5, silence), { client: "a" });
+    await dialEach(bench, times(5, unreachable), { client: "a" });
     bench.deps.memory = createDialerMemory();
     await dialEach(bench, [placed], { client: "good" });
     bench.deps.memory = createDialerMemory();
-    await dialEach(bench, times(5, silence), { client: "b" });
+    await dialEach(bench, times(5, unreachable), { client: "b" });
     expect(await stateOfBreaker(bench, account)).not.toBe("open");
   });
 
@@ -93,17 +93,17 @@ describe("an account's breaker by two of its backlogs", () => {
 describe("an account's breaker by ten unanswered in a row", () => {
   it("opens though each of many backlogs has but few calls", async () => {
     const bench = createBench();
-    for (let n = 0; n < 9; n++) await dialEach(bench, [silence], { client: `client ${n}` });
+    for (let n = 0; n < 9; n++) await dialEach(bench, [unreachable], { client: `client ${n}` });
     expect(await stateOfBreaker(bench, account)).toBeUndefined();
-    await dialEach(bench, [silence], { client: "client 9" });
-    expect(await breakerOf(bench, account)).toMatchObject({ state: "open", cause: "silence" });
+    await dialEach(bench, [unreachable], { client: "client 9" });
+    expect(await breakerOf(bench, account)).toMatchObject({ state: "open", cause: "unreachable" });
     expect(opened(bench)).toEqual([account]);
   });
 
   it("starts anew after an answer", async () => {
     const bench = createBench();
     for (let n = 0; n < 40; n++) {
-      await dialEach(bench, [n % 10 === 9 ? placed : silence], { client: `client ${n}` });
+      await dialEach(bench, [n % 10 === 9 ? placed : unreachable], { client: `client ${n}` });
     }
     expect(opened(bench)).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe("an account's breaker by ten unanswered in a row", () => {
     const bench = createBench({ concurrency: 25 });
     bench.answer = async () => {
       await bench.sleep(1_000);
-      return silence;
+      return unreachable;
     };
     const calls = [];
     for (let n = 0; n < 24; n++) calls.push(...(await putDue(bench, 1, { client: `client ${n}` })));
@@ -120,9 +120,9 @@ describe("an account's breaker by ten unanswered in a row", () => {
     expect(bench.dialed).toHaveLength(24);
     expect(opened(bench)).toEqual([]);
     // The burst was one failure of the run: nine that are sent since open it.
-    for (let n = 0; n < 8; n++) await dialEach(bench, [silence], { client: `later ${n}` });
+    for (let n = 0; n < 8; n++) await dialEach(bench, [unreachable], { client: `later ${n}` });
     expect(opened(bench)).toEqual([]);
-    await dialEach(bench, [silence], { client: "later 8" });
+    await dialEach(bench, [unreachable], { client: "later 8" });
     expect(opened(bench)).toEqual([account]);
   });
 
@@ -132,14 +132,14 @@ describe("an account's breaker by ten unanswered in a row", () => {
     const early = [];
     for (let n = 0; n < 3; n++) early.push(...(await putDue(bench, 1, { client: `early ${n}` })));
     bench.answer = async ({ client }) => {
-      if (client !== "slow") return silence;
+      if (client !== "slow") return unreachable;
       await bench.sleep(4_000);
       return placed;
     };
     if (slow === undefined) throw new Error("no call was made");
     await deliverRows(bench, [slow, ...early]);
     expect(await statesOf(bench, [slow])).toEqual(["PLACED"]);
-    for (let n = 0; n < 9; n++) await dialEach(bench, [silence], { client: `later ${n}` });
+    for (let n = 0; n < 9; n++) await dialEach(bench, [unreachable], { client: `later ${n}` });
     expect(opened(bench)).toEqual([account]);
   });
 });
@@ -154,7 +154,7 @@ describe("an account's open breaker", () => {
     ];
     bench.answer = async ({ client }) => {
       await bench.sleep(client === "slow" ? 4_000 : 200);
-      return client === "slow" ? placed : silence;
+      return client === "slow" ? placed : unreachable;
     };
     if (slow === undefined) throw new Error("no call was made");
     await deliverRows(bench, [slow, ...failing]);
@@ -168,7 +168,7 @@ describe("an account's open breaker", () => {
 
   it("is probed at once by a backlog that has not failed, and closes by its success", async () => {
     const bench = createBench();
-    await openBySilence(bench);
+    await openByUnreachable(bench);
     expect(await probeIn(bench, account)).toBeGreaterThan(3_000);
     const [call] = await putDue(bench, 1, { client: "good" });
     bench.answer = async () => placed;
@@ -182,8 +182,8 @@ describe("an account's open breaker", () => {
 
   it("is probed once at once by each backlog that has not failed, and then by its interval", async () => {
     const bench = createBench();
-    await openBySilence(bench);
-    bench.answer = async () => silence;
+    await openByUnreachable(bench);
+    bench.answer = async () => unreachable;
     for (const client of ["c", "d", "e"]) await putDue(bench, 20, { client });
     const from = bench.now();
     await bench.simulate(600);
@@ -203,8 +203,8 @@ describe("an account's open breaker", () => {
 
   it("lets everybody go on within seconds of recovery, at most doubling from look to look", async () => {
     const bench = createBench();
-    await openBySilence(bench);
-    bench.answer = async () => silence;
+    await openByUnreachable(bench);
+    bench.answer = async () => unreachable;
     const calls = [];
     for (const client of ["c", "d", "e"]) calls.push(...(await putDue(bench, 100, { client })));
     await bench.simulate(60);
@@ -215,8 +215,8 @@ describe("an account's open breaker", () => {
 
   it("and its backlog's close by one success", async () => {
     const bench = createBench();
-    await openBreaker(bench, account, { cause: "silence", probeAt: bench.now() });
-    await openBreaker(bench, own, { cause: "silence", probeAt: bench.now() });
+    await openBreaker(bench, account, { cause: "unreachable", probeAt: bench.now() });
+    await openBreaker(bench, own, { cause: "unreachable", probeAt: bench.now() });
     bench.advance(1);
     await dialEach(bench, [placed]);
     expect(await stateOfBreaker(bench, account)).toBeUndefined();
@@ -229,8 +229,8 @@ describe("an account's open breaker", () => {
 
   it("leaves other accounts alone", async () => {
     const bench = createBench();
-    await openBySilence(bench);
-    bench.answer = async (_, route) => (route.type === "webhook" ? placed : silence);
+    await openByUnreachable(bench);
+    bench.answer = async (_, route) => (route.type === "webhook" ? placed : unreachable);
     const others = await putDue(bench, 30, { agent_id: "hook" });
     await bench.simulate(30);
     expect(await statesOf(bench, others)).toEqual(allIn(others, "PLACED"));

@@ -15,24 +15,24 @@ import {
   placed,
   probeIn,
   putDue,
-  silence,
+  unreachable,
   stateOfBreaker,
   times,
 } from "../../support/breakers-bench.ts";
 import { aCallNow, allIn, documentOf, putIn, rowOf, statesOf } from "../../support/dialer-calls.ts";
 
-const noConnection: DialOutcome = { kind: "not_placed", code: "econnrefused", unanswered: true };
+const noConnection: DialOutcome = { kind: "not_placed", code: "econnrefused", unreachable: true };
 
-describe("silence", () => {
+describe("unreachable", () => {
   it.each([
-    ["5xx", silence],
+    ["5xx", unreachable],
     ["no connection", noConnection],
   ])("opens the backlog's breaker after five in a row, and no other: %s", async (_, outcome) => {
     const bench = createBench();
     await dialEach(bench, times(4, outcome));
     expect(await stateOfBreaker(bench, own)).toBeUndefined();
     await dialEach(bench, times(1, outcome));
-    expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "silence" });
+    expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "unreachable" });
     expect(await stateOfBreaker(bench, account)).not.toBe("open");
     expect(bench.eventsOf("breaker.opened")).toMatchObject([{ level: "alarm", breaker: own }]);
     await dialEach(bench, [placed], { client: "shop" });
@@ -40,14 +40,14 @@ describe("silence", () => {
     expect(bench.dialed).toHaveLength(7);
     // Another call of its own waits for the probe's time.
     const { probeAt = 0 } = (await breakerOf(bench, own)) ?? {};
-    await dialEach(bench, [silence]);
+    await dialEach(bench, [unreachable]);
     expect(bench.dialed.slice(7).map(({ at }) => at)).toEqual([probeAt]);
   });
 
   it("opens it where half of the last twenty stayed unanswered, though never five in a row", async () => {
     const bench = createBench();
     while (opened(bench).length === 0 && bench.dialed.length < 40) {
-      await dialEach(bench, [bench.dialed.length % 2 === 0 ? silence : placed]);
+      await dialEach(bench, [bench.dialed.length % 2 === 0 ? unreachable : placed]);
     }
     expect(opened(bench)).toEqual([own]);
     expect(bench.dialed).toHaveLength(21);
@@ -55,7 +55,7 @@ describe("silence", () => {
 
   it("does not open it by one in four, however many", async () => {
     const bench = createBench();
-    for (let n = 0; n < 25; n++) await dialEach(bench, [...times(3, placed), silence]);
+    for (let n = 0; n < 25; n++) await dialEach(bench, [...times(3, placed), unreachable]);
     expect(bench.dialed).toHaveLength(100);
     expect(opened(bench)).toEqual([]);
   });
@@ -66,19 +66,19 @@ describe("silence", () => {
     ["429", busy()],
   ])("is ended by an answer: %s", async (_, answer) => {
     const bench = createBench();
-    await dialEach(bench, times(4, silence));
+    await dialEach(bench, times(4, unreachable));
     await dialEach(bench, [answer]);
     bench.advance(2_000); // until 429's breaker is probed
     await dialEach(bench, [placed]);
-    await dialEach(bench, times(4, silence));
+    await dialEach(bench, times(4, unreachable));
     expect(opened(bench)).toEqual([]);
     expect(bench.dialed).toHaveLength(10);
   });
 
   it("is probed after 5, 10, 15 s, growing to two minutes, and closes by a success", async () => {
     const bench = createBench();
-    await dialEach(bench, times(5, silence));
-    bench.answer = async () => silence;
+    await dialEach(bench, times(5, unreachable));
+    bench.answer = async () => unreachable;
     const calls = await putDue(bench, 40);
     const from = bench.now();
     await bench.simulate(620);
@@ -100,7 +100,7 @@ describe("silence", () => {
 
   it("of a delivery stops the other calls of its backlog there, and no others", async () => {
     const bench = createBench({ concurrency: 1 });
-    bench.answer = async ({ client }) => (client === "crm" ? silence : placed);
+    bench.answer = async ({ client }) => (client === "crm" ? unreachable : placed);
     const calls = await putDue(bench, 5);
     const others = await putDue(bench, 5, { client: "shop" });
     await deliverRows(bench, [...calls, ...others]);
@@ -121,7 +121,7 @@ describe("silence", () => {
   it("that cannot be counted costs no outcome", async () => {
     const bench = createBench();
     bench.breakDocuments({ add: () => Promise.reject(new Error("unreachable")) });
-    bench.answer = async () => silence;
+    bench.answer = async () => unreachable;
     const [call] = await putDue(bench, 1);
     if (call === undefined) throw new Error("no call was made");
     await deliverRows(bench, [call]);
@@ -186,9 +186,9 @@ describe("429", () => {
 
   it("instead of silence has its calls probed soon: nobody was phoned", async () => {
     const bench = createBench();
-    await dialEach(bench, times(5, silence));
+    await dialEach(bench, times(5, unreachable));
     bench.advance(5_000);
-    await dialEach(bench, [silence]);
+    await dialEach(bench, [unreachable]);
     bench.advance(10_000);
     await dialEach(bench, [busy()]);
     expect(await breakerOf(bench, own)).toMatchObject({ cause: "busy", intervalMs: 1_000 });

@@ -285,7 +285,7 @@ describe("a frequency cap", () => {
     bench.breakDocuments({
       // Another process has taken the permits before.
       takePermits: async (...words) =>
-        (await bench.documents.takePermits(...words)).map((moment) => moment + 4_000),
+        (await bench.documents.takePermits(...words)).map((permitAt) => permitAt + 4_000),
     });
     const [call] = await sendTo(bench, 1);
     const claimedAt = bench.now();
@@ -406,6 +406,6 @@ describe("a frequency cap", () => {
     const [call] = await sendTo(bench, 1);
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(call && (await stateOf(bench, call))).toBe("REJECTED");
-    expect(bench.eventsOf("cap.not_freed")).toMatchObject([{ level: "warning" }]);
+    expect(bench.eventsOf("cap.release_failed")).toMatchObject([{ level: "warning" }]);
   });
 });

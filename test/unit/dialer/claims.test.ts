@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { claimed } from "../../../shared/calls/transitions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
-import { traceOfNumber } from "../../../shared/telephony/phone-number.ts";
+import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -161,7 +161,7 @@ describe("a claim", () => {
 
     async function claimOf(row: CallRow): Promise<Change> {
       const { route, version: seen } = row;
-      const known = { call, ...traceOfNumber(call.request.phone_number, hashKey) };
+      const known = { call, ...hashNumber(call.request.phone_number, hashKey) };
       const write = { version: "the-resend", at: bench.now() };
       const next = route && claimed(row, known, { route, timeoutSeconds: 30 }, write);
       if (next === undefined || next === null) throw new Error("it may be resent");

@@ -31,7 +31,12 @@ async function createBench(): Promise<{ bench: Bench; row: CallRow; callback: ob
 }
 
 /** Hands messages to the consumer of the events' dead-letter queue. */
-const bury = (bench: Bench, messages: readonly unknown[], attempt = 1, isConfigured = true) =>
+const settleDeadLetter = (
+  bench: Bench,
+  messages: readonly unknown[],
+  attempt = 1,
+  isConfigured = true,
+) =>
   createHandlers({
     ...bench.deps,
     settings: isConfigured ? { value: bench.deps.settings } : { problem: "HASH_KEY is not set" },
@@ -51,10 +56,10 @@ async function isListed(bench: Bench): Promise<boolean> {
 describe("a signed callback that failed each time", () => {
   it("is tried once more: its opt-out stands, and its result", async () => {
     const { bench, row, callback } = await createBench();
-    expect(await bury(bench, [callback])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [callback])).toEqual(["ack"]);
     expect(await isListed(bench)).toBe(true);
     expect(await rowOf(bench, row)).toMatchObject({ optedOut: true, result: { status: "busy" } });
-    expect(bench.eventsOf("message.dead")).toMatchObject([
+    expect(bench.eventsOf("message.dead_lettered")).toMatchObject([
       { level: "alarm", message_kind: "callback", call_id: row.id },
     ]);
     const next = aCallNow(bench, { phone_number: number });
@@ -69,10 +74,10 @@ describe("a signed callback that failed each time", () => {
       const { bench, callback } = await createBench();
       bench.breakLedger({ write: boom });
       for (const attempt of [1, 9]) {
-        expect(await bury(bench, [callback], attempt, isConfigured)).toEqual([later]);
+        expect(await settleDeadLetter(bench, [callback], attempt, isConfigured)).toEqual([later]);
       }
       expect(bench.kept.size).toBe(0);
-      expect(await bury(bench, [callback], 10, isConfigured)).toEqual(["ack"]);
+      expect(await settleDeadLetter(bench, [callback], 10, isConfigured)).toEqual(["ack"]);
       expect([...bench.kept.entries()]).toEqual([["dead-0", JSON.stringify(callback)]]);
       expect(bench.eventsOf("message.stored")).toMatchObject([{ level: "alarm" }]);
     },
@@ -82,32 +87,32 @@ describe("a signed callback that failed each time", () => {
     const { bench, row, callback } = await createBench();
     const dialing = { ...row, state: "DIALING", version: "d" } as const;
     await bench.rows.write([{ next: dialing, seen: row.version }]);
-    expect(await bury(bench, [callback], 9)).toEqual([later]);
-    expect(await bury(bench, [callback], 10)).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [callback], 9)).toEqual([later]);
+    expect(await settleDeadLetter(bench, [callback], 10)).toEqual(["ack"]);
     expect(bench.kept.size).toBe(1);
   });
 
   it("is kept though no version can read it, and keeps no other waiting", async () => {
     const { bench, row, callback } = await createBench();
-    expect(await bury(bench, ["no JSON", callback])).toEqual([later, "ack"]);
+    expect(await settleDeadLetter(bench, ["no JSON", callback])).toEqual([later, "ack"]);
     expect(await rowOf(bench, row)).toMatchObject({ optedOut: true });
-    expect(await bury(bench, ["no JSON"], 10)).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, ["no JSON"], 10)).toEqual(["ack"]);
     expect([...bench.kept.values()]).toEqual(["no JSON"]);
   });
 });
 
 describe("a hint that failed each time", () => {
   const hints = [
-    { kind: "ask", account: "webhook", sentAt: 0 },
+    { kind: "poll", account: "webhook", sentAt: 0 },
     { kind: "callback", account: "webhook", callId: "call_1" },
-    { kind: "tell", receiver: "*", sentAt: 0 },
+    { kind: "deliver", receiver: "*", sentAt: 0 },
   ];
 
   it.each([true, false])("is let go, with a warning (settings are right: %s)", async (isRight) => {
     const { bench } = await createBench();
-    expect(await bury(bench, hints, 1, isRight)).toEqual(["ack", "ack", "ack"]);
-    expect(bench.eventsOf("events.dead")).toMatchObject([{ level: "warning", count: 3 }]);
+    expect(await settleDeadLetter(bench, hints, 1, isRight)).toEqual(["ack", "ack", "ack"]);
+    expect(bench.eventsOf("events.dead_lettered")).toMatchObject([{ level: "warning", count: 3 }]);
     expect(bench.kept.size).toBe(0);
-    expect(bench.eventsOf("message.dead")).toEqual([]);
+    expect(bench.eventsOf("message.dead_lettered")).toEqual([]);
   });
 });

@@ -21,7 +21,7 @@ import {
 const later = { retryAfterSeconds: 1800 };
 
 /** Hands messages to the dead-letter queue's consumer. */
-const bury = (bench: Bench, messages: readonly unknown[], attempt = 1) =>
+const settleDeadLetter = (bench: Bench, messages: readonly unknown[], attempt = 1) =>
   handleDeadLetters(
     messages.map((one, index) => ({
       attempt,
@@ -41,7 +41,7 @@ describe("a dead letter", () => {
   it("of a call that has no row goes to a person, and dials nobody", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
-    expect(await bury(bench, [message(call)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [message(call)])).toEqual(["ack"]);
     expect(await rowOf(bench, call)).toMatchObject({
       state: "NEEDS_REVIEW",
       reason: "dead_letter",
@@ -49,7 +49,7 @@ describe("a dead letter", () => {
       claims: [],
     });
     expect(bench.dialed).toEqual([]);
-    expect(bench.eventsOf("message.dead")).toMatchObject([{ level: "alarm" }]);
+    expect(bench.eventsOf("message.dead_lettered")).toMatchObject([{ level: "alarm" }]);
     expect(bench.eventsOf("call.needs_review")).toMatchObject([
       { level: "alarm", request_id: call.requestId, count: 1 },
     ]);
@@ -58,7 +58,7 @@ describe("a dead letter", () => {
   it("of a call whose time is over ends EXPIRED, with its payload", async () => {
     const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
     const call = aCall({ acceptedAt: bench.now() - 3_600_000 });
-    expect(await bury(bench, [message(call)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [message(call)])).toEqual(["ack"]);
     expect(await rowOf(bench, call)).toMatchObject({ state: "EXPIRED", request: call.request });
     expect(bench.eventsOf("call.expired")).toMatchObject([{ level: "alarm", count: 1 }]);
   });
@@ -68,7 +68,7 @@ describe("a dead letter", () => {
       const bench = createDialerBench();
       const call = aCallNow(bench);
       const row = await putIn(bench, state, call);
-      expect(await bury(bench, [message(call)])).toEqual(["ack"]);
+      expect(await settleDeadLetter(bench, [message(call)])).toEqual(["ack"]);
       expect(await rowOf(bench, call)).toEqual(row);
     }
   });
@@ -76,7 +76,7 @@ describe("a dead letter", () => {
   it("of a call too old to have kept its row writes nothing", async () => {
     const bench = createDialerBench({ plan: { retentionDays: 40 }, startAt: "2026-06-01T10:00Z" });
     const call = aCall({ acceptedAt: bench.now() - 39 * 86_400_000 - 1 });
-    expect(await bury(bench, [message(call)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [message(call)])).toEqual(["ack"]);
     expect(bench.stored.size).toBe(0);
     expect(bench.eventsOf("call.too_old")).toMatchObject([{ level: "alarm" }]);
   });
@@ -87,7 +87,7 @@ describe("a dead letter", () => {
     const calls = Array.from({ length: 1200 }, (_, index) =>
       aCallNow(bench, {}, { requestId, id: callIdOf(requestId, index) }),
     );
-    expect(await bury(bench, [request(calls)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [request(calls)])).toEqual(["ack"]);
     expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(1200);
     const counts = bench.eventsOf("call.needs_review").map(({ count }) => count ?? 0);
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1200);
@@ -98,7 +98,7 @@ describe("a dead letter", () => {
     const bench = createDialerBench();
     const call = aCall();
     const row = await putIn(bench, "NEEDS_REVIEW", call);
-    expect(await bury(bench, [outcome(call, row.claims[0] ?? "")])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [outcome(call, row.claims[0] ?? "")])).toEqual(["ack"]);
     expect(await stateOf(bench, call)).toBe("PLACED");
     expect(bench.eventsOf("call.settled_late")).toHaveLength(1);
   });
@@ -107,7 +107,7 @@ describe("a dead letter", () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
     const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-    expect(await bury(bench, [due(call)])).toEqual(["ack"]);
+    expect(await settleDeadLetter(bench, [due(call)])).toEqual(["ack"]);
     expect(await rowOf(bench, call)).toEqual(row);
     expect(bench.kept.size).toBe(0);
     await bench.run(60);
@@ -117,7 +117,7 @@ describe("a dead letter", () => {
   it("in review stays there: its message delivered again dials nobody", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
-    await bury(bench, [message(call)]);
+    await settleDeadLetter(bench, [message(call)]);
     await sendEach(bench, call);
     await bench.run(300);
     expect(bench.dialed).toEqual([]);
@@ -152,21 +152,21 @@ describe("a dead letter that cannot be read or written", () => {
       const one = make(bench);
       const body = typeof one === "string" ? one : JSON.stringify(one);
       for (const attempt of [1, 9]) {
-        expect(await bury(bench, [one], attempt)).toEqual([later]);
+        expect(await settleDeadLetter(bench, [one], attempt)).toEqual([later]);
         expect(bench.kept.size).toBe(0);
       }
       const { deadLetters } = bench.deps;
       bench.deps.deadLetters = { store: boom };
       // While the store fails, the message is retried, however often it has come.
       for (const attempt of [10, 11, 50])
-        expect(await bury(bench, [one], attempt)).toEqual([later]);
+        expect(await settleDeadLetter(bench, [one], attempt)).toEqual([later]);
       expect(bench.eventsOf("store.unreachable")).toMatchObject([
         { level: "alarm" },
         { level: "alarm" },
         { level: "alarm" },
       ]);
       bench.deps.deadLetters = deadLetters;
-      expect(await bury(bench, [one], 51)).toEqual(["ack"]);
+      expect(await settleDeadLetter(bench, [one], 51)).toEqual(["ack"]);
       expect([...bench.kept.entries()]).toEqual([["dead-0", body]]);
       expect(bench.eventsOf("message.stored")).toMatchObject([{ level: "alarm" }]);
       expect(bench.dialed).toEqual([]);
@@ -177,7 +177,7 @@ describe("a dead letter that cannot be read or written", () => {
   it("does not keep others from being written", async () => {
     const bench = createDialerBench();
     const [one, other] = [aCallNow(bench), aCallNow(bench)];
-    expect(await bury(bench, [message(one), "no JSON", message(other)])).toEqual([
+    expect(await settleDeadLetter(bench, [message(one), "no JSON", message(other)])).toEqual([
       "ack",
       later,
       "ack",

@@ -158,7 +158,7 @@ describe("a delivery", () => {
     });
     await sendEach(bench, aCall(), aCall());
     expect(await bench.deliver()).toEqual(["ack", "ack"]);
-    expect(bench.eventsOf("counts.lost")).toMatchObject([{ level: "warning" }]);
+    expect(bench.eventsOf("counts.update_failed")).toMatchObject([{ level: "warning" }]);
   });
 
   it("hands back what it cannot read, and does the rest", async () => {

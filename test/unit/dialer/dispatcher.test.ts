@@ -191,7 +191,7 @@ describe("a dispatcher", () => {
     const bench = createDialerBench({ startAt });
     await putWaiting(bench, 1, 0);
     await putDocument(bench, { kind: "restore", key: "ledger" } as const, {
-      state: "held",
+      state: "suspended",
       since: bench.now(),
       epoch: 1,
       at: null,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { EventAnswer } from "../../../functions/dialer/runtime/post-event.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { type Bench, callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
-import { taken, tellFor } from "../../support/events-bench.ts";
+import { taken, deliverFor } from "../../support/events-bench.ts";
 import { completed, createBench, minuteMs } from "../../support/results-bench.ts";
 
 const limitMs = 15_000;
@@ -33,10 +33,15 @@ async function place(bench: Bench, client: string, count: number): Promise<Call[
 }
 
 /** Sends messages of so many calls each that have a receiver told. */
-async function sendTells(bench: Bench, receiver: string, calls: readonly Call[], each: number) {
+async function sendDeliverMessages(
+  bench: Bench,
+  receiver: string,
+  calls: readonly Call[],
+  each: number,
+) {
   for (let start = 0; start < calls.length; start += each) {
     await bench.eventsQueue.send({
-      kind: "tell",
+      kind: "deliver",
       receiver,
       calls: calls.slice(start, start + each).map(({ id }) => id),
       requests: [],
@@ -67,7 +72,7 @@ describe("a receiver's backlog", () => {
       const many = await place(bench, "crm", 600);
       bench.eventsQueue.take();
       const beganAt = bench.now();
-      await sendTells(bench, "crm", many, each);
+      await sendDeliverMessages(bench, "crm", many, each);
       await place(bench, "shop", 1);
       await bench.simulateEvents(58);
       const [first] = postsTo(bench, "shop");
@@ -90,7 +95,7 @@ describe("a receiver's backlog", () => {
     };
     const many = await place(bench, "crm", 200);
     bench.eventsQueue.take();
-    await sendTells(bench, "crm", many, 1);
+    await sendDeliverMessages(bench, "crm", many, 1);
     await bench.simulateEvents(58, { consumers: 10 });
     expect(most).toBe(4);
     expect(new Set(postsTo(bench, "crm").map(({ id }) => id)).size).toBe(200);
@@ -105,8 +110,8 @@ describe("a turn", () => {
     const [one] = await place(bench, "shop", 1);
     bench.eventsQueue.take();
     const beganAt = bench.now();
-    await sendTells(bench, "crm", many, 100);
-    await sendTells(bench, "shop", one === undefined ? [] : [one], 1);
+    await sendDeliverMessages(bench, "crm", many, 100);
+    await sendDeliverMessages(bench, "shop", one === undefined ? [] : [one], 1);
     await bench.simulateEvents(20, { consumers: 1, batchSize: 1 });
     expect((postsTo(bench, "shop")[0]?.at ?? Infinity) - beganAt).toBeLessThanOrEqual(2_000);
     expect(postsTo(bench, "crm")).toHaveLength(100);
@@ -116,7 +121,7 @@ describe("a turn", () => {
     const bench = createReceivers({ requestsPerSecond: 2 });
     const many = await place(bench, "crm", 12);
     bench.eventsQueue.take();
-    await sendTells(bench, "crm", many, 1);
+    await sendDeliverMessages(bench, "crm", many, 1);
     await bench.simulateEvents(40, { consumers: 1, batchSize: 1 });
     const times = postsTo(bench, "crm").map(({ at }) => at);
     expect(times).toHaveLength(12);
@@ -137,7 +142,7 @@ describe("a turn", () => {
     };
     const many = await place(bench, "crm", 20);
     bench.eventsQueue.take();
-    await sendTells(bench, "crm", many, 10);
+    await sendDeliverMessages(bench, "crm", many, 10);
     bench.breakDocuments({
       async read(keys) {
         const read = await bench.documents.read(keys);
@@ -200,7 +205,7 @@ describe("a receiver that hangs", () => {
     // One by the message of each sweep.
     expect(later.length).toBeLessThanOrEqual(4);
     bench.receive = async () => taken;
-    await tellFor(bench, 60);
+    await deliverFor(bench, 60);
     const told = new Set(bench.posted.map(({ id }) => id));
     for (const { id } of many) expect(told).toContain(`${id}.1`);
     expect(
@@ -221,7 +226,7 @@ describe("a receiver that hangs", () => {
     await bench.sweep();
     const bodies = await Promise.all(bench.eventsQueue.take().map(({ open }) => open()));
     expect(bodies.map((body) => JSON.parse(body))).toMatchObject([
-      { kind: "tell", receiver: "crm", calls: { length: 10 }, swept: true },
+      { kind: "deliver", receiver: "crm", calls: { length: 10 }, swept: true },
     ]);
   });
 
@@ -266,7 +271,7 @@ describe("a delivery that dies while it tells a receiver", () => {
       { next: { ...key, version: "dead", value, expiresAt: 1e15 }, seen: null },
     ]);
     const beganAt = bench.now();
-    await sendTells(bench, "crm", [call], 1);
+    await sendDeliverMessages(bench, "crm", [call], 1);
     await bench.simulateEvents(58);
     const [first] = postsTo(bench, "crm");
     expect((first?.at ?? Infinity) - beganAt).toBeGreaterThanOrEqual(45_000);

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallEvent } from "../../../shared/calls/call-event.ts";
-import { acted } from "../../../shared/calls/transitions.ts";
+import { applyAction } from "../../../shared/calls/transitions.ts";
 import { withPortLimits } from "../../../functions/dialer/runtime/time-limits.ts";
-import { tellsOf } from "../../../shared/events/outbox-ledger.ts";
+import { deliverMessagesOf } from "../../../shared/events/outbox-ledger.ts";
 import {
   createEventsBench,
   failed,
   taken,
-  tellFor,
-  tellNow,
+  deliverFor,
+  deliverNow,
   toldTo,
   typesOf,
 } from "../../support/events-bench.ts";
@@ -39,9 +39,9 @@ async function write(bench: Bench, next: Awaited<ReturnType<typeof rowOf>>): Pro
 }
 
 /** Has events of these calls told by one message. */
-const sendTell = (bench: Bench, calls: readonly Call[], swept = false) =>
+const sendDeliver = (bench: Bench, calls: readonly Call[], swept = false) =>
   bench.eventsQueue.sendMany(
-    tellsOf("*", { calls: calls.map(({ id }) => id), swept }, bench.now()),
+    deliverMessagesOf("*", { calls: calls.map(({ id }) => id), swept }, bench.now()),
   );
 
 /** Events of a call as its row has them. */
@@ -56,7 +56,7 @@ describe("what an event says", () => {
     const answeredAt = bench.now();
     bench.record = async () => ({ ...live, word: "in-progress", answeredAt });
     bench.receive = async () => failed;
-    await tellFor(bench, 9);
+    await deliverFor(bench, 9);
     const first = new Map(bench.posted.map(({ id, body }) => [id, body]));
     expect([...first.values()].map(({ data }) => data["result"])).toMatchObject([
       { status: "live", answered_at: new Date(answeredAt).toISOString(), word: null },
@@ -67,7 +67,7 @@ describe("what an event says", () => {
     const hint = { kind: "callback", account: "twilio", call: { id: call.id, claim } } as const;
     await bench.eventsQueue.send(hint);
     bench.receive = async () => taken;
-    await tellFor(bench, 40);
+    await deliverFor(bench, 40);
     expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(3);
     for (const { id, body } of bench.posted) expect(body).toEqual(first.get(id) ?? body);
     const last = bench.posted.find(({ id }) => id === `${call.id}.3`);
@@ -82,7 +82,7 @@ describe("what an event says", () => {
     const bench = createEventsBench();
     const call = await place(bench);
     bench.record = async () => completed;
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(typesOf(bench, call)).toEqual(["call.placed", "call.answered", "call.ended"]);
     expect(bench.posted[1]?.body.data["result"]).toMatchObject({ answered_at: null });
   });
@@ -90,23 +90,26 @@ describe("what an event says", () => {
   it("is of the state that an operator has decided, and of it alone", async () => {
     const bench = createEventsBench();
     const row = await putIn(bench, "NEEDS_REVIEW", aCallNow(bench), { route });
-    const decided = acted(row, { to: "PLACED" }, "ops", { version: "o1", at: bench.now() });
+    const decided = applyAction(row, { to: "PLACED" }, "ops", { version: "o1", at: bench.now() });
     if (decided === undefined) throw new Error("an operator may decide it");
     await write(bench, decided);
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(typesOf(bench, row)).toEqual(["call.reviewed"]);
     // The provider tells of two ends: a further step of its history, which leaves its state as it is.
     const step = { at: bench.now(), state: "PLACED", reason: "result_contradicted" } as const;
     const now = await rowOf(bench, row);
     await write(bench, { ...now, version: "c1", history: [...now.history, step] });
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(typesOf(bench, row)).toEqual(["call.reviewed"]);
   });
 
   it("is of the state in which a call ends after a review, if its provider has it after all", async () => {
     const bench = createEventsBench();
     const row = await putIn(bench, "NEEDS_REVIEW", aCallNow(bench), { route });
-    const cancelled = acted(row, { to: "CANCELLED" }, "ops", { version: "o1", at: bench.now() });
+    const cancelled = applyAction(row, { to: "CANCELLED" }, "ops", {
+      version: "o1",
+      at: bench.now(),
+    });
     if (cancelled === undefined) throw new Error("an operator may decide it");
     await write(bench, cancelled);
     const found = { at: bench.now(), state: "PLACED", reason: "found" } as const;
@@ -118,7 +121,7 @@ describe("what an event says", () => {
       reason: "found",
       history,
     });
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(bench.posted.map(({ body: { type, data } }) => [type, data["state"]])).toEqual([
       ["call.reviewed", "CANCELLED"],
       ["call.placed", "PLACED"],
@@ -138,7 +141,7 @@ describe("what an event says", () => {
       history,
     } as const;
     await write(bench, next);
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(bench.posted.map(({ id }) => id)).toEqual([`${row.id}.101`]);
   });
 });
@@ -156,31 +159,31 @@ describe("a try to tell an event", () => {
       const [event] = events;
       if (event === undefined) throw new Error("it is to be told");
       const dueAt = bench.now() + 5_000;
-      const tried = { ...(await rowOf(bench, call)), version: "other", tellAt: dueAt };
+      const tried = { ...(await rowOf(bench, call)), version: "other", deliverAt: dueAt };
       await bench.rows.write([
         { next: { ...tried, events: [{ ...event, tries: 1, dueAt }] }, seen: version },
       ]);
       return failed;
     };
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(await eventsOf(bench, call)).toMatchObject([{ tries: 1 }]);
     await bench.deliverEvents();
     bench.receive = async () => taken;
-    await tellFor(bench, 3);
-    expect(await rowOf(bench, call)).toMatchObject({ tellTo: null });
+    await deliverFor(bench, 3);
+    expect(await rowOf(bench, call)).toMatchObject({ deliverTo: null });
   });
 
   it("comes 5 s after the first one that failed, by a message of its own", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
     bench.receive = async () => (bench.posted.length < 2 ? failed : taken);
     await place(bench);
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(bench.posted).toHaveLength(1);
     bench.advance(4_000);
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(bench.posted).toHaveLength(1);
     bench.advance(1_500);
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(bench.posted).toHaveLength(2);
   });
 
@@ -188,9 +191,9 @@ describe("a try to tell an event", () => {
     const bench = createEventsBench({ types: ["call.placed"] });
     await place(bench);
     bench.advance(minuteMs + 1_000);
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(bench.posted).toEqual([]);
-    await tellFor(bench, 1);
+    await deliverFor(bench, 1);
     expect(bench.posted).toHaveLength(1);
   });
 
@@ -199,13 +202,13 @@ describe("a try to tell an event", () => {
     await place(bench);
     bench.eventsQueue.take();
     await bench.sweep();
-    await tellNow(bench);
+    await deliverNow(bench);
     const early = bench.posted.length;
     bench.advance(40_000);
     await bench.sweep();
     bench.advance(20_000);
     await bench.sweep();
-    await tellNow(bench);
+    await deliverNow(bench);
     expect([early, bench.posted.length]).toEqual([0, 1]);
   });
 
@@ -217,8 +220,8 @@ describe("a try to tell an event", () => {
       write: async (changes) =>
         conflicts-- > 0 ? changes.map(() => false) : bench.rows.write(changes),
     });
-    await tellNow(bench);
-    expect(await rowOf(bench, call)).toMatchObject({ tellTo: null });
+    await deliverNow(bench);
+    expect(await rowOf(bench, call)).toMatchObject({ deliverTo: null });
     expect(bench.posted).toHaveLength(1);
   });
 
@@ -226,24 +229,24 @@ describe("a try to tell an event", () => {
     const bench = createEventsBench({ types: ["call.placed"] });
     bench.deps.eventsQueue = { ...bench.eventsQueue, sendMany: boom };
     const call = await place(bench);
-    expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", tellTo: "events:*" });
+    expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", deliverTo: "events:*" });
     expect(bench.eventsOf("events.not_sent")).toMatchObject([{ level: "warning", count: 1 }]);
   });
 });
 
 describe("a receiver", () => {
   /** Places calls, and has all of their events told by one message. */
-  async function tellAtOnce(bench: Bench, count: number): Promise<Call[]> {
+  async function deliverAtOnce(bench: Bench, count: number): Promise<Call[]> {
     const calls = await placeSome(bench, count);
     bench.eventsQueue.take();
-    await sendTell(bench, calls);
+    await sendDeliver(bench, calls);
     return calls;
   }
 
   it("that answers between failures is not left alone: only ten in a row are too many", async () => {
     const bench = createEventsBench({ types: ["call.placed"] }, quick);
     bench.receive = async () => (bench.posted.length % 3 === 0 ? taken : failed);
-    await tellAtOnce(bench, 40);
+    await deliverAtOnce(bench, 40);
     await bench.simulateEvents(4);
     expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(40);
     expect(bench.eventsOf("breaker.opened")).toEqual([]);
@@ -252,12 +255,12 @@ describe("a receiver", () => {
   it("is left alone after ten failures in a row of one message", async () => {
     const bench = createEventsBench({ types: ["call.placed"] }, quick);
     bench.receive = async () => (bench.posted.length <= 5 ? taken : failed);
-    const calls = await tellAtOnce(bench, 40);
+    const calls = await deliverAtOnce(bench, 40);
     await bench.deliverEvents();
     expect(bench.posted).toHaveLength(15);
     expect(bench.eventsOf("breaker.opened")).toHaveLength(1);
     // Nothing but probes, which count for no try.
-    await tellFor(bench, 12);
+    await deliverFor(bench, 12);
     const probes = bench.posted.length - 15;
     expect(probes).toBeGreaterThanOrEqual(3);
     expect(probes).toBeLessThanOrEqual(4);
@@ -269,12 +272,12 @@ describe("a receiver", () => {
   it("whose probe is taken gets the rest of the message, and its failures count anew", async () => {
     const bench = createEventsBench({ types: ["call.placed"] }, quick);
     bench.receive = async () => failed;
-    const calls = await tellAtOnce(bench, 30);
+    const calls = await deliverAtOnce(bench, 30);
     await bench.deliverEvents();
     bench.advance(6 * minuteMs);
     const before = bench.posted.length;
     bench.receive = async () => (bench.posted.length === before + 1 ? taken : failed);
-    await sendTell(bench, calls, true);
+    await sendDeliver(bench, calls, true);
     await bench.deliverEvents();
     expect(bench.eventsOf("breaker.closed")).toHaveLength(1);
     expect(bench.posted.length).toBe(before + 11);
@@ -287,7 +290,7 @@ describe("a receiver", () => {
       if (bench.posted.length === 10) await bench.sleep(14_000);
       return taken;
     };
-    await tellAtOnce(bench, 30);
+    await deliverAtOnce(bench, 30);
     await bench.simulateEvents(30);
     expect(bench.posted).toHaveLength(10);
     const times = bench.posted.map(({ at }) => at);
@@ -307,7 +310,7 @@ describe("a receiver", () => {
       underWay -= 1;
       return taken;
     };
-    await tellAtOnce(bench, 30);
+    await deliverAtOnce(bench, 30);
     await bench.simulateEvents(10);
     expect(most).toBe(6);
   });

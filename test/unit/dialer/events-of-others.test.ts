@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { rowOf } from "../../support/dialer-calls.ts";
-import { createEventsBench, failed, tellFor, tellNow, toldTo } from "../../support/events-bench.ts";
+import {
+  createEventsBench,
+  failed,
+  deliverFor,
+  deliverNow,
+  toldTo,
+} from "../../support/events-bench.ts";
 import { completed, minuteMs, place, twilio } from "../../support/results-bench.ts";
 
 const own = { crm: { url: "http://127.0.0.1:9/crm" } };
@@ -18,7 +24,7 @@ describe("a client that gets a receiver of its own", () => {
     await bench.sweep();
     const tell = () =>
       bench.eventsQueue.send({
-        kind: "tell",
+        kind: "deliver",
         receiver: "*",
         calls: [call.id],
         requests: [],
@@ -28,7 +34,7 @@ describe("a client that gets a receiver of its own", () => {
     await tell();
     await bench.deliverEvents();
     await tell();
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(new Set(bench.posted.map(({ receiver }) => receiver))).toEqual(new Set(["crm"]));
   });
 
@@ -38,17 +44,17 @@ describe("a client that gets a receiver of its own", () => {
     bench.record = async () => completed;
     const [call] = await place(bench, 1);
     if (call === undefined) throw new Error("it was placed");
-    await tellFor(bench, 4);
+    await deliverFor(bench, 4);
     bench.changePlan(planWithOwn);
     const before = bench.posted.length;
     bench.receive = async () => ({ status: 204, text: "" });
-    await tellFor(bench, 60);
+    await deliverFor(bench, 60);
     const later = bench.posted.slice(before);
     expect(new Set(later.map(({ receiver }) => receiver))).toEqual(new Set(["crm"]));
     expect(later.map(({ id }) => id)).toEqual(
       expect.arrayContaining([`${call.id}.1`, `${call.requestId}.finished`]),
     );
-    expect(await rowOf(bench, call)).toMatchObject({ tellTo: null });
+    expect(await rowOf(bench, call)).toMatchObject({ deliverTo: null });
   });
 });
 
@@ -80,7 +86,7 @@ describe("finished requests", () => {
       await bench.documents.write(others);
       bench.advance((61 + offset) * minuteMs);
       for (let minute = 0; minute < 12 && bench.posted.length === 0; minute++) {
-        await tellFor(bench, 1);
+        await deliverFor(bench, 1);
       }
       expect(bench.posted).toHaveLength(1);
     }
@@ -91,7 +97,7 @@ describe("finished requests", () => {
     rejectAll(bench);
     bench.receive = async () => failed;
     await place(bench, 1);
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(await bench.documents.list("request", { limit: 9 })).toHaveLength(1);
     bench.advance(160 * 24 * 60 * minuteMs);
     expect(await bench.documents.list("request", { limit: 9 })).toEqual([]);
@@ -103,10 +109,10 @@ describe("finished requests", () => {
     bench.receive = async () => failed;
     bench.deps.concurrency = 25;
     await place(bench, 25);
-    await tellFor(bench, 60);
+    await deliverFor(bench, 60);
     expect(bench.eventsOf("breaker.opened")).toHaveLength(1);
     const before = bench.posted.length;
-    await tellFor(bench, 60);
+    await deliverFor(bench, 60);
     expect(bench.posted.length - before).toBeLessThan(12);
     bench.advance(minuteMs);
     await bench.sweep();
@@ -127,7 +133,7 @@ describe("finished requests", () => {
         return bench.documents.list(kind, query);
       },
     });
-    await tellFor(bench, 5);
+    await deliverFor(bench, 5);
     expect(bench.posted).toHaveLength(1);
   });
 });
@@ -136,6 +142,6 @@ it("an alarm tells of a receiver that has been away for days, however it is prob
   const bench = createEventsBench({ types: ["call.placed"] });
   bench.receive = async () => failed;
   await place(bench, 12);
-  await tellFor(bench, 5 * 24 * 60);
+  await deliverFor(bench, 5 * 24 * 60);
   expect(bench.eventsOf("events.late")[0]).toMatchObject({ level: "alarm", receiver: "*" });
 }, 60_000);

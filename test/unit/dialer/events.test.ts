@@ -5,8 +5,8 @@ import {
   createEventsBench,
   failed,
   taken,
-  tellFor,
-  tellNow,
+  deliverFor,
+  deliverNow,
   toldTo,
   typesOf,
 } from "../../support/events-bench.ts";
@@ -19,7 +19,7 @@ import {
   minuteMs,
   place,
 } from "../../support/results-bench.ts";
-import { removeStanding } from "../../support/documents.ts";
+import { removeCurrent } from "../../support/documents.ts";
 
 const hourMs = 3_600_000;
 
@@ -31,9 +31,9 @@ describe("events of a call", () => {
     const call = aCallNow(bench, { context: { lead_id: "L-7", first_name: "Ada" } });
     await sendEach(bench, call);
     await bench.simulate(5, { firstSweepSeconds: 1000 });
-    await tellNow(bench);
+    await deliverNow(bench);
     bench.record = async () => busy;
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     const [placed, ended, finished, ...more] = bench.posted;
     expect(more).toEqual([]);
     expect(finished?.body.type).toBe("request.finished");
@@ -66,7 +66,7 @@ describe("events of a call", () => {
     });
     expect(JSON.stringify(bench.posted)).not.toMatch(/\+1202555|Ada/);
     expect(JSON.stringify(bench.events)).not.toMatch(/\+1202555|Ada|L-7/);
-    expect(await rowOf(bench, call)).toMatchObject({ tellTo: null, tellAt: null });
+    expect(await rowOf(bench, call)).toMatchObject({ deliverTo: null, deliverAt: null });
   });
 
   it("tell once that it was answered, while it is live or with its end", async () => {
@@ -75,7 +75,7 @@ describe("events of a call", () => {
     if (one === undefined || other === undefined) throw new Error("they were placed");
     const answeredAt = bench.now();
     bench.record = async ({ id }) => ({ ...(id === one.id ? live : completed), answeredAt });
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(typesOf(bench, one)).toEqual(["call.placed", "call.answered"]);
     expect(typesOf(bench, other)).toEqual(["call.placed", "call.answered", "call.ended"]);
     const answered = bench.posted.find(({ body }) => body.type === "call.answered");
@@ -83,7 +83,7 @@ describe("events of a call", () => {
       result: { status: "live", answered_at: new Date(answeredAt).toISOString(), seconds: null },
     });
     bench.record = async () => ({ ...completed, answeredAt });
-    await tellFor(bench, 5);
+    await deliverFor(bench, 5);
     expect(typesOf(bench, one)).toEqual(["call.placed", "call.answered", "call.ended"]);
   });
 
@@ -91,7 +91,7 @@ describe("events of a call", () => {
     const bench = createBench({ waitMinutes: 5 }, toldTo({ types: ["call.ended"] }));
     const [call] = await place(bench, 1);
     if (call === undefined) throw new Error("it was placed");
-    await tellFor(bench, 7);
+    await deliverFor(bench, 7);
     expect(bench.posted.map(({ body }) => body.data["result"])).toMatchObject([
       { status: "unknown" },
     ]);
@@ -100,7 +100,7 @@ describe("events of a call", () => {
     const message = { kind: "callback", account: "twilio" } as const;
     const claim = row.claims.at(-1) ?? "";
     await bench.eventsQueue.send({ ...message, call: { id: call.id, claim } });
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(bench.posted.map(({ id, body }) => [id, body.data["result"]])).toMatchObject([
       [`${call.id}.1`, { status: "unknown" }],
       [`${call.id}.2`, { status: "completed" }],
@@ -137,7 +137,7 @@ describe("events of a call", () => {
     if (state === "EXPIRED") bench.advance(200 * hourMs);
     await sendEach(bench, call);
     await bench.simulate(5, { firstSweepSeconds: 1000 });
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(bench.posted.map(({ body }) => [body.type, body.data["state"]])).toEqual([
       [type, state],
     ]);
@@ -158,7 +158,7 @@ describe("events of a call", () => {
     await sendEach(bench, ...calls);
     await bench.simulate(5, { firstSweepSeconds: 1000 });
     bench.record = async () => completed;
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(bench.posted.map(({ receiver, body }) => [receiver, body.type])).toEqual([
       ["crm", "call.ended"],
     ]);
@@ -169,7 +169,7 @@ describe("events of a call", () => {
     const [call] = await place(bench, 1);
     if (call === undefined) throw new Error("it was placed");
     const stored = storedRow(await rowOf(bench, call));
-    for (const name of ["events", "tellTo", "tellAt", "echo", "optedOut"]) {
+    for (const name of ["events", "deliverTo", "deliverAt", "echo", "optedOut"]) {
       expect(stored).not.toHaveProperty(name);
     }
   });
@@ -199,7 +199,7 @@ describe("telling an event", () => {
     // An answer to another event in between keeps the breaker closed.
     bench.receive = async () => failed;
     for (let minute = 0; minute < 80 * 60; minute++) {
-      await removeStanding(bench.documents, { kind: "failures", key: "receiver:*" });
+      await removeCurrent(bench.documents, { kind: "failures", key: "receiver:*" });
       await bench.deliverEvents();
       bench.advance(5_000);
       await bench.deliverEvents();
@@ -215,8 +215,8 @@ describe("telling an event", () => {
       expect(wait).toBeGreaterThanOrEqual((asked[n] ?? 0) - 1);
       expect(wait).toBeLessThanOrEqual((asked[n] ?? 0) + 7);
     }
-    expect(await rowOf(bench, call)).toMatchObject({ tellTo: "used-up:*" });
-    expect(bench.eventsOf("events.used_up")).toMatchObject([{ receiver: "*", count: 1 }]);
+    expect(await rowOf(bench, call)).toMatchObject({ deliverTo: "exhausted:*" });
+    expect(bench.eventsOf("events.exhausted")).toMatchObject([{ receiver: "*", count: 1 }]);
   }, 60_000);
 
   it("is tried at once by a process whose clock is behind", async () => {
@@ -231,9 +231,9 @@ describe("telling an event", () => {
     const bench = createEventsBench({ types: ["call.placed"] });
     bench.receive = async () => ({ status: 429, retryAfterMs: 20 * minuteMs, text: "" });
     await place(bench, 1);
-    await tellNow(bench);
+    await deliverNow(bench);
     const [first] = bench.posted;
-    await tellFor(bench, 25);
+    await deliverFor(bench, 25);
     expect(bench.posted).toHaveLength(2);
     expect((bench.posted[1]?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(20 * minuteMs);
   });
@@ -245,28 +245,28 @@ describe("telling an event", () => {
     );
     bench.receive = async () => failed;
     const calls = await place(bench, 40);
-    await tellFor(bench, 10);
+    await deliverFor(bench, 10);
     expect(bench.eventsOf("breaker.opened")).toMatchObject([
       { breaker: "receiver:*", code: "http_503" },
     ]);
     const before = bench.posted.length;
     expect(before).toBeLessThan(60);
-    await tellFor(bench, 72 * 60);
+    await deliverFor(bench, 72 * 60);
     // A probe every quarter of an hour, and not one try of another event.
     expect(bench.posted.length - before).toBeLessThan(72 * 4 + 10);
     bench.receive = async () => taken;
-    await tellFor(bench, 40);
+    await deliverFor(bench, 40);
     expect(bench.eventsOf("breaker.closed")).toHaveLength(1);
     const told = new Set(bench.posted.slice(before).map(({ id }) => id));
     for (const { id } of calls) expect(told).toContain(`${id}.1`);
-    expect(bench.eventsOf("events.used_up")).toEqual([]);
+    expect(bench.eventsOf("events.exhausted")).toEqual([]);
   }, 60_000);
 
   it("stops at once for a receiver that is gone", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
     bench.receive = async () => ({ status: 410, text: "" });
     await place(bench, 3);
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(bench.eventsOf("breaker.opened")).toMatchObject([{ code: "http_410" }]);
   });
 
@@ -315,7 +315,7 @@ describe("telling an event", () => {
     await bench.simulate(2, { firstSweepSeconds: 1000 });
     await bench.deliverEvents();
     expect(bench.posted).toHaveLength(posted);
-    await tellFor(bench, 60);
+    await deliverFor(bench, 60);
     expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(71);
   }, 60_000);
 
@@ -335,13 +335,13 @@ describe("telling an event", () => {
           read: (ids) => (isBroken() ? fail() : bench.rows.read(ids)),
         });
         bench.receive = async () => (isBroken() ? failed : taken);
-        await tellFor(bench, 60);
+        await deliverFor(bench, 60);
         bench.mendLedger();
         bench.receive = async () => taken;
-        await tellFor(bench, 180);
+        await deliverFor(bench, 180);
         for (const { id } of calls) {
           expect(bench.posted.some((one) => one.id === `${id}.1`)).toBe(true);
-          expect(await rowOf(bench, { id })).toMatchObject({ tellTo: null });
+          expect(await rowOf(bench, { id })).toMatchObject({ deliverTo: null });
         }
         expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(3);
       }),

@@ -3,7 +3,7 @@ import { withPortLimits } from "../../../functions/dialer/runtime/time-limits.ts
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { callIdOf } from "../../../shared/calls/ids.ts";
-import { createEventsBench, failed, taken, tellFor } from "../../support/events-bench.ts";
+import { createEventsBench, failed, taken, deliverFor } from "../../support/events-bench.ts";
 import {
   aCallNow,
   type Bench,
@@ -33,10 +33,10 @@ describe("a finished request", () => {
       id.endsWith("7") ? { kind: "rejected", code: "no" } : { kind: "placed", providerCallId: id };
     await bench.send(request([first, ...rest]));
     await bench.simulate(60, { firstSweepSeconds: 1000 });
-    await tellFor(bench, 1);
+    await deliverFor(bench, 1);
     expect(bench.posted).toEqual([]);
     bench.record = async ({ id }) => (id.endsWith("3") ? busy : completed);
-    await tellFor(bench, 20);
+    await deliverFor(bench, 20);
     expect(bench.posted).toMatchObject([
       {
         id: `${first.requestId}.finished`,
@@ -53,7 +53,7 @@ describe("a finished request", () => {
         },
       },
     ]);
-    await tellFor(bench, 200);
+    await deliverFor(bench, 200);
     expect(bench.posted).toHaveLength(1);
     expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
   });
@@ -70,9 +70,9 @@ describe("a finished request", () => {
     await bench.rows.purge([first.id]);
     await ledger.write([{ next: { ...row, version: "n1" }, seen: null }]);
     const changeTo = async (index: number, changed: Partial<CallRow>) => {
-      const standing = await rowOf(bench, { id: callIdOf(first.requestId, index) });
-      const next = { ...standing, ...changed, version: `${standing.version}+` };
-      expect(await bench.rows.write([{ next, seen: standing.version }])).toEqual([true]);
+      const current = await rowOf(bench, { id: callIdOf(first.requestId, index) });
+      const next = { ...current, ...changed, version: `${current.version}+` };
+      expect(await bench.rows.write([{ next, seen: current.version }])).toEqual([true]);
     };
     return { rows, changeTo };
   };
@@ -81,13 +81,13 @@ describe("a finished request", () => {
   it("is counted as its calls are when the last one is over, not when each was", async () => {
     const bench = createEventsBench(finished);
     const { changeTo } = await putAll(bench, ["NEEDS_REVIEW", "REJECTED", "WAITING"]);
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(bench.posted).toEqual([]);
     // Its provider tells of it late, and of how it ended.
     await changeTo(0, { state: "PLACED", ...ended, result: completed });
     bench.advance(60 * minuteMs);
     await changeTo(2, { state: "EXPIRED", ...ended });
-    await tellFor(bench, 2);
+    await deliverFor(bench, 2);
     expect(bench.posted.map(({ body }) => body.data["counts"])).toEqual([
       { by_state: { PLACED: 1, REJECTED: 1, EXPIRED: 1 }, by_result: { completed: 1 } },
     ]);
@@ -96,15 +96,15 @@ describe("a finished request", () => {
   it("waits for a call that was over and is not any more", async () => {
     const bench = createEventsBench(finished);
     const { changeTo } = await putAll(bench, ["NEEDS_REVIEW", "REJECTED", "WAITING"]);
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     // It was placed after all, and its result is waited for.
     const soon = bench.now() + 10 * minuteMs;
     await changeTo(0, { state: "PLACED", backlog: "results:none", dueAt: soon });
     await changeTo(2, { state: "EXPIRED", ...ended });
-    await tellFor(bench, 5);
+    await deliverFor(bench, 5);
     expect(bench.posted).toEqual([]);
     await changeTo(0, { ...ended, result: busy });
-    await tellFor(bench, 2);
+    await deliverFor(bench, 2);
     expect(bench.posted.map(({ body }) => body.data["counts"])).toEqual([
       { by_state: { PLACED: 1, REJECTED: 1, EXPIRED: 1 }, by_result: { busy: 1 } },
     ]);
@@ -129,7 +129,7 @@ describe("a finished request", () => {
     const reads: number[] = [];
     for (let minute = 0; minute < 2; minute++) {
       read = 0;
-      await tellFor(bench, 1);
+      await deliverFor(bench, 1);
       reads.push(read);
     }
     expect(Math.max(...reads)).toBeLessThan(51_000);
@@ -143,10 +143,10 @@ describe("a finished request", () => {
     bench.record = async () => completed;
     bench.receive = async () => failed;
     await place(bench, 1);
-    await tellFor(bench, 20);
+    await deliverFor(bench, 20);
     expect(bench.posted.length).toBeGreaterThanOrEqual(3);
     bench.receive = async () => taken;
-    await tellFor(bench, 40);
+    await deliverFor(bench, 40);
     expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(1);
     expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe("a finished request", () => {
     await sendEach(bench, call);
     await bench.simulate(5, { firstSweepSeconds: 1000 });
     const first = await rowOf(bench, call);
-    await tellFor(bench, 2);
+    await deliverFor(bench, 2);
     expect(bench.posted).toHaveLength(1);
     // It had read that the call has no row, and now writes what it has decided.
     const { ledger } = withPortLimits(bench.deps);
@@ -166,7 +166,7 @@ describe("a finished request", () => {
       false,
     ]);
     expect(await bench.documents.list("request", { limit: 10 })).toHaveLength(1);
-    await tellFor(bench, 10);
+    await deliverFor(bench, 10);
     expect(bench.posted).toHaveLength(1);
     expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
   });
@@ -181,7 +181,7 @@ describe("a finished request", () => {
     const row = await rowOf(bench, first);
     await bench.rows.purge([first.id]);
     await ledger.write([{ next: { ...row, version: "n1" }, seen: null }]);
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(bench.posted).toEqual([]);
     const expired = {
       ...open,
@@ -192,10 +192,10 @@ describe("a finished request", () => {
     } as const;
     await ledger.write([{ next: expired, seen: open.version }]);
     bench.receive = async () => (bench.posted.length < 3 ? failed : taken);
-    await tellFor(bench, 4);
+    await deliverFor(bench, 4);
     // At once and five seconds later; the third try has to wait for five minutes.
     expect(bench.posted).toHaveLength(2);
-    await tellFor(bench, 6);
+    await deliverFor(bench, 6);
     expect(bench.posted).toHaveLength(3);
     expect(bench.posted[0]?.body.data["counts"]).toMatchObject({
       by_state: { REJECTED: 1, EXPIRED: 1 },
@@ -208,7 +208,7 @@ describe("a finished request", () => {
     bench.answer = async () => ({ kind: "rejected", code: "no_such_number" });
     await bench.send({ ...request([call]), batchCalls: 2 });
     await bench.simulate(5, { firstSweepSeconds: 1000 });
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(bench.posted).toEqual([]);
   });
 

@@ -33,7 +33,7 @@ describe("the events queue", () => {
   it("has what no version can read come again, and dials nobody", async () => {
     const bench = createDialerBench();
     const handlers = createHandlers({ ...bench.deps, settings: { value: bench.deps.settings } });
-    const known = event({ kind: "ask", account: "twilio", sentAt: 0 });
+    const known = event({ kind: "poll", account: "twilio", sentAt: 0 });
     const answers = await handlers.events([known, event({ kind: "odd" })], bench.now() + 900_000);
     expect(answers).toEqual(["ack", { retryAfterSeconds: 5 }]);
     expect(bench.dialed).toEqual([]);

@@ -143,8 +143,8 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     let failures = 0;
     bench.breakLedger({
       async write(changes) {
-        const places = changes.some(({ next }) => next.state === "PLACED");
-        if (places && failures++ < 4) throw new Error("throttled");
+        const slots = changes.some(({ next }) => next.state === "PLACED");
+        if (slots && failures++ < 4) throw new Error("throttled");
         return bench.rows.write(changes);
       },
     });

@@ -17,8 +17,8 @@ import {
   rowOf,
   sendEach,
 } from "../../support/dialer-calls.ts";
-import { removeStanding } from "../../support/documents.ts";
-import { tellNow, toldTo, typesOf } from "../../support/events-bench.ts";
+import { removeCurrent } from "../../support/documents.ts";
+import { deliverNow, toldTo, typesOf } from "../../support/events-bench.ts";
 import { busy } from "../../support/results-bench.ts";
 
 const number = "+12025550123";
@@ -89,7 +89,7 @@ describe("a callee who asks not to be called again", () => {
     bench.breakDocuments({
       async write(changes) {
         const isEntry = changes.some(({ next }) => next.key === key.key);
-        if (isEntry) await removeStanding(bench.documents, key);
+        if (isEntry) await removeCurrent(bench.documents, key);
         if (isEntry) bench.mendLedger();
         return bench.documents.write(changes);
       },
@@ -126,7 +126,7 @@ describe("a callee who asks not to be called again", () => {
     const bench = createBench(toldTo());
     const placed = await place(bench);
     await callBack(bench, placed);
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(typesOf(bench, placed).toSorted()).toEqual([
       "call.ended",
       "call.opt_out",
@@ -135,7 +135,7 @@ describe("a callee who asks not to be called again", () => {
     const [row, posts] = [await rowOf(bench, placed), bench.posted.length];
     bench.advance(60_000);
     expect(await callBack(bench, placed)).toEqual(["ack"]);
-    await tellNow(bench);
+    await deliverNow(bench);
     expect(await rowOf(bench, placed)).toEqual(row);
     expect(bench.posted).toHaveLength(posts);
     expect(bench.eventsOf("call.opted_out")).toHaveLength(1);

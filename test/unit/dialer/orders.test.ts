@@ -24,7 +24,7 @@ import {
   stateOf,
   statesOf,
 } from "../../support/dialer-calls.ts";
-import { removeStanding } from "../../support/documents.ts";
+import { removeCurrent } from "../../support/documents.ts";
 
 const again = { retryAfterSeconds: 5 };
 
@@ -271,7 +271,7 @@ describe("the do-not-call list", () => {
       reason: "do_not_call",
       request: never.request,
     });
-    await removeStanding(bench.documents, doNotCallKeyOf(hashOf(number)));
+    await removeCurrent(bench.documents, doNotCallKeyOf(hashOf(number)));
     const later = callTo("agent_sales");
     await sendEach(bench, later);
     await bench.deliver();
@@ -344,7 +344,7 @@ describe("the do-not-call list", () => {
     await bench.run(200);
     expect(bench.dialed).toEqual([]);
     bench.mendLedger();
-    await removeStanding(bench.documents, doNotCallKeyOf(listMarks("").any));
+    await removeCurrent(bench.documents, doNotCallKeyOf(listMarks("").any));
     await bench.run(600);
     expect(await stateOf(bench, call)).toBe("PLACED");
   });

@@ -247,10 +247,10 @@ describe("a paced account", () => {
     let taken = 0;
     bench.breakDocuments({
       async takePermits(key, ...rest) {
-        const moments = await bench.documents.takePermits(key, ...rest);
+        const permitTimes = await bench.documents.takePermits(key, ...rest);
         // The process freezes for four seconds in the middle of a delivery, right after taking permits.
         if (key.kind === "pace" && ++taken === 3) bench.advance(4000);
-        return moments;
+        return permitTimes;
       },
     });
     await sendCalls(bench, 100);
@@ -262,11 +262,11 @@ describe("a paced account", () => {
 
   it("sends a request within 50 ms of its permit's moment, and none by a void one", async () => {
     const bench = createBench(paced(10));
-    const moments = new Set<number>();
+    const permitTimes = new Set<number>();
     bench.breakDocuments({
       async takePermits(key, ...rest) {
         const given = await bench.documents.takePermits(key, ...rest);
-        if (key.kind === "pace") for (const moment of given) moments.add(moment);
+        if (key.kind === "pace") for (const permitAt of given) permitTimes.add(permitAt);
         return given;
       },
     });
@@ -281,9 +281,9 @@ describe("a paced account", () => {
     await bench.simulate(120);
     expect(bench.dialed).toHaveLength(60);
     for (const { at } of bench.dialed) {
-      expect([...moments].some((moment) => at >= moment && at <= moment + 50)).toBe(true);
+      expect([...permitTimes].some((permitAt) => at >= permitAt && at <= permitAt + 50)).toBe(true);
     }
-    expect(moments.size).toBeGreaterThan(60); // some permits were void
+    expect(permitTimes.size).toBeGreaterThan(60); // some permits were void
   });
 
   it("has a call whose permits are void three times wait in its place, not counted as tried", async () => {
@@ -291,9 +291,9 @@ describe("a paced account", () => {
     let taken = 0;
     bench.breakDocuments({
       async takePermits(key, ...rest) {
-        const moments = await bench.documents.takePermits(key, ...rest);
+        const permitTimes = await bench.documents.takePermits(key, ...rest);
         if (key.kind === "pace" && ++taken <= 3) bench.advance(2500);
-        return moments;
+        return permitTimes;
       },
     });
     const [call] = await sendCalls(bench, 1);

@@ -4,7 +4,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { aCallNow, type Bench, boom, putIn, rowOf, stateOf } from "../../support/dialer-calls.ts";
 import {
-  askAfter,
+  pollAfter,
   busy,
   completed,
   createBench,
@@ -53,7 +53,7 @@ describe("a provider's callback", () => {
     bench.record = async () => live;
     await callback(bench, await rowOf(bench, call));
     bench.record = async () => busy;
-    await askAfter(bench, 3);
+    await pollAfter(bench, 3);
     expect(await rowOf(bench, call)).toMatchObject({ result: { status: "busy" }, backlog: null });
   });
 
@@ -229,7 +229,7 @@ describe("a provider's callback", () => {
       bench.now() + 60_000,
     );
     expect(answers).toEqual([{ retryAfterSeconds: expect.any(Number) }, "ack"]);
-    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
+    expect(bench.eventsOf("results.unreachable")).toHaveLength(1);
   });
 
   it("comes again if the ledger or the provider cannot be asked", async () => {
@@ -239,6 +239,6 @@ describe("a provider's callback", () => {
     bench.record = boom;
     const [answer] = await callback(bench, await rowOf(bench, call));
     expect(answer).not.toBe("ack");
-    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
+    expect(bench.eventsOf("results.unreachable")).toHaveLength(1);
   });
 });

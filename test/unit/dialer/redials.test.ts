@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
-import { acted } from "../../../shared/calls/transitions.ts";
+import { applyAction } from "../../../shared/calls/transitions.ts";
 import { aCall } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -23,7 +23,7 @@ async function redialed(bench: Bench, call: Call): Promise<Call> {
   const redial = aCallNow(bench, {}, { ancestors: [...row.ancestors, call.id] });
   const act = { to: "REDIALED", redialedAs: redial.id } as const;
   const write = { version: bench.deps.random.version(), at: bench.now() };
-  const next = acted(row, act, "ops", write);
+  const next = applyAction(row, act, "ops", write);
   if (next === undefined) throw new Error(`${row.state} cannot be redialed`);
   await put(bench, next);
   return redial;

@@ -1,19 +1,24 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CallEvent, Told } from "../../../shared/calls/call-event.ts";
+import type { CallEvent, DeliveryOutcome } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { EventAnswer } from "../../../functions/dialer/runtime/post-event.ts";
-import { tellsOf, toldKeyOf } from "../../../shared/events/outbox-ledger.ts";
-import { replayed, untoldOf, usedUpOf, withTold } from "../../../shared/events/outbox-rows.ts";
+import { deliverMessagesOf, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
+import {
+  replayRow,
+  pendingOf,
+  exhaustedOf,
+  applyDeliveries,
+} from "../../../shared/events/outbox-rows.ts";
 import { createTestApi } from "../../support/api.ts";
 import { aCall } from "../../support/calls.ts";
 import type { Bench } from "../../support/dialer-calls.ts";
 import { rowOf } from "../../support/dialer-calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
-import { createEventsBench, failed, taken, tellFor } from "../../support/events-bench.ts";
+import { createEventsBench, failed, taken, deliverFor } from "../../support/events-bench.ts";
 import { completed, place } from "../../support/results-bench.ts";
 import { rowIn } from "../../support/rows.ts";
-import { removeStanding } from "../../support/documents.ts";
+import { removeCurrent } from "../../support/documents.ts";
 
 /** Has events of the bench's calls replayed by the operator's API over the same ledger. */
 async function replay(bench: Bench, more: object = {}): Promise<number> {
@@ -41,11 +46,11 @@ describe("events that are replayed", () => {
     const bench = createEventsBench();
     const calls = await place(bench, 3);
     bench.record = async () => completed;
-    await tellFor(bench, 10);
+    await deliverFor(bench, 10);
     const first = bench.posted.splice(0);
     expect(first).toHaveLength(3 * 4); // placed, answered, ended, and the request is finished
     expect(await replay(bench)).toBe(12);
-    await tellFor(bench, 10);
+    await deliverFor(bench, 10);
     const wordsOf = (posted: typeof first) =>
       posted
         .map(({ id, body }) => {
@@ -55,7 +60,7 @@ describe("events that are replayed", () => {
         })
         .toSorted();
     expect(wordsOf(bench.posted)).toEqual(wordsOf(first));
-    for (const call of calls) expect(await rowOf(bench, call)).toMatchObject({ tellTo: null });
+    for (const call of calls) expect(await rowOf(bench, call)).toMatchObject({ deliverTo: null });
     expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
   });
 
@@ -65,28 +70,28 @@ describe("events that are replayed", () => {
     if (call === undefined) throw new Error("it was placed");
     bench.record = async () => completed;
     bench.receive = async () => failed;
-    const untilUsedUp = async () => {
+    const untilExhausted = async () => {
       for (let minute = 0; minute < 82 * 60; minute += 5) {
-        await removeStanding(bench.documents, { kind: "failures", key: "receiver:*" });
+        await removeCurrent(bench.documents, { kind: "failures", key: "receiver:*" });
         bench.advance(4 * 60_000);
-        await tellFor(bench, 1);
+        await deliverFor(bench, 1);
       }
-      expect(await rowOf(bench, call)).toMatchObject({ tellTo: usedUpOf("*") });
+      expect(await rowOf(bench, call)).toMatchObject({ deliverTo: exhaustedOf("*") });
     };
-    await untilUsedUp();
+    await untilExhausted();
     const before = bench.posted.splice(0).length;
     expect(before).toBe(20);
-    expect(await replay(bench, { used_up: true })).toBe(2);
-    await untilUsedUp();
+    expect(await replay(bench, { exhausted: true })).toBe(2);
+    await untilExhausted();
     expect(bench.posted.splice(0)).toHaveLength(before);
-    expect(await replay(bench, { used_up: true })).toBe(2);
+    expect(await replay(bench, { exhausted: true })).toBe(2);
     bench.receive = async () => taken;
-    await tellFor(bench, 10);
+    await deliverFor(bench, 10);
     expect(bench.posted.map(({ id }) => id).toSorted()).toEqual([
       `${call.requestId}.finished`,
       `${call.id}.1`,
     ]);
-    expect(await replay(bench, { used_up: true })).toBe(0);
+    expect(await replay(bench, { exhausted: true })).toBe(0);
   });
 
   it("stay so although a delivery that told them before writes that only now", async () => {
@@ -95,10 +100,10 @@ describe("events that are replayed", () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<EventAnswer>();
     bench.receive = () => (bench.posted.length === 1 ? answered : Promise.resolve(taken));
     const [call] = await place(bench, 1);
-    const late = tellFor(bench, 10);
+    const late = deliverFor(bench, 10);
     await expect.poll(() => bench.posted).toHaveLength(1);
     bench.advance(45_000); // its lease has lapsed, so that another delivery tells the receiver
-    const [message] = tellsOf("*", { requests: [call?.requestId ?? ""] }, bench.now());
+    const [message] = deliverMessagesOf("*", { requests: [call?.requestId ?? ""] }, bench.now());
     await bench.eventsQueue.sendMany(message === undefined ? [] : [message]);
     await bench.deliverEvents();
     expect(bench.posted).toHaveLength(2);
@@ -107,7 +112,7 @@ describe("events that are replayed", () => {
     await bench.sweep(); // the request is finished anew, and not told yet
     answer(taken);
     await late;
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(bench.posted).toHaveLength(3);
     expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
   });
@@ -116,16 +121,16 @@ describe("events that are replayed", () => {
     const bench = createEventsBench({ types: ["request.finished"] });
     bench.record = async () => completed;
     const [call] = await place(bench, 1);
-    await tellFor(bench, 10);
+    await deliverFor(bench, 10);
     expect(bench.posted).toHaveLength(1);
-    const note = toldKeyOf(call?.requestId ?? "");
+    const note = deliveredKeyOf(call?.requestId ?? "");
     const noted = (await bench.documents.read([note])).get(note.kind, note.key);
     if (noted === undefined) throw new Error("it is told");
     expect(await replay(bench)).toBe(1);
     await bench.documents.write([{ next: noted, seen: null }]);
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(bench.posted).toHaveLength(2);
-    await tellFor(bench, 3);
+    await deliverFor(bench, 3);
     expect(bench.posted).toHaveLength(2);
   });
 });
@@ -141,11 +146,11 @@ const events = [1, 2, 3].map((sequence): CallEvent => ({
 }));
 const anyStep = fc.record({
   sequences: fc.subarray([1, 2, 3]),
-  told: fc.constantFrom<Told | "replayed" | "replayed used up">(
+  told: fc.constantFrom<DeliveryOutcome | "replayed" | "replayed used up">(
     { kind: "taken" },
     { kind: "failed" },
     { kind: "failed" },
-    { kind: "put_off" },
+    { kind: "deferred" },
     "replayed",
     "replayed used up",
   ),
@@ -157,20 +162,25 @@ const dueOf = ({ events: all }: CallRow, sequence: number) =>
 it("a row is in the list in which its events are found, whatever is told and replayed", () => {
   fc.assert(
     fc.property(fc.array(anyStep, { maxLength: 80 }), (steps) => {
-      let row: CallRow = { ...rowIn("PLACED", aCall()), events, tellTo: untoldOf("*"), tellAt: 1 };
+      let row: CallRow = {
+        ...rowIn("PLACED", aCall()),
+        events,
+        deliverTo: pendingOf("*"),
+        deliverAt: 1,
+      };
       let at = 10;
       for (const { sequences, told } of steps) {
         const write = { version: `v${at}`, at: (at += 1000) };
         const before = row;
         if (typeof told === "string") {
-          const isWanted = ({ sequence, usedUp }: CallEvent) =>
-            sequences.includes(sequence) && (told === "replayed" || usedUp === true);
-          row = replayed(row, isWanted, "*", write) ?? row;
+          const isWanted = ({ sequence, exhausted }: CallEvent) =>
+            sequences.includes(sequence) && (told === "replayed" || exhausted === true);
+          row = replayRow(row, isWanted, "*", write) ?? row;
           const isAgain = before.events.some((one) => one.dueAt === undefined && isWanted(one));
           expect(row !== before).toBe(isAgain);
         } else {
           row =
-            withTold(
+            applyDeliveries(
               row,
               new Map(sequences.map((one) => [one, { told, dueAt: dueOf(row, one) }])),
               "*",
@@ -178,13 +188,13 @@ it("a row is in the list in which its events are found, whatever is told and rep
             ) ?? row;
         }
         const due = row.events.flatMap(({ dueAt }) => dueAt ?? []);
-        const isUsedUp = row.events.some(({ usedUp }) => usedUp === true);
-        const list = due.length > 0 ? untoldOf("*") : isUsedUp ? usedUpOf("*") : null;
-        expect(row.tellTo).toBe(list);
-        if (due.length > 0) expect(row.tellAt).toBe(Math.min(...due));
+        const isExhausted = row.events.some(({ exhausted }) => exhausted === true);
+        const list = due.length > 0 ? pendingOf("*") : isExhausted ? exhaustedOf("*") : null;
+        expect(row.deliverTo).toBe(list);
+        if (due.length > 0) expect(row.deliverAt).toBe(Math.min(...due));
         for (const [index, event] of row.events.entries()) {
           expect(event).toMatchObject({ ...events[index], dueAt: event.dueAt });
-          expect(event.usedUp === true && event.dueAt !== undefined).toBe(false);
+          expect(event.exhausted === true && event.dueAt !== undefined).toBe(false);
           expect(event.tries ?? 0).toBeLessThanOrEqual(10);
         }
       }

@@ -20,7 +20,7 @@ import {
   stateOf,
   statesOf,
 } from "../../support/dialer-calls.ts";
-import { removeStanding } from "../../support/documents.ts";
+import { removeCurrent } from "../../support/documents.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -64,7 +64,7 @@ async function sweeps(bench: Bench, count: number) {
 
 describe("a ledger that was restored", () => {
   it("has nobody dialed while it is held or confirmed, and nothing decided that a client would see", async () => {
-    for (const state of ["held", "confirmed"] as const) {
+    for (const state of ["suspended", "confirmed"] as const) {
       const bench = createDialerBench({ startAt, plan: { ...asked, expireAfterHours: 1 } });
       const [old] = await putWaiting(bench, 1, -2 * hour, { acceptedAt: bench.now() - 3 * hour });
       await declare(bench, { state, at: null });
@@ -90,7 +90,7 @@ describe("a ledger that was restored", () => {
     bench.breakLedger({
       async write(changes) {
         if (changes.some(({ next }) => next.state === "DIALING")) {
-          await declare(bench, { state: "held", at: null });
+          await declare(bench, { state: "suspended", at: null });
           bench.advance(6_000); // documents are read again once they are 5 s old
         }
         return write(changes);
@@ -122,7 +122,7 @@ describe("a ledger that was restored", () => {
     expect(idsDialed(bench)).toEqual([]);
     expect(await stateOf(bench, call)).toBe("WAITING");
     await bench.sweep();
-    expect(await restoreOf(bench)).toMatchObject({ state: "held", epoch: 9, at: null });
+    expect(await restoreOf(bench)).toMatchObject({ state: "suspended", epoch: 9, at: null });
     expect(bench.eventsOf("ledger.restored")[0]).toMatchObject({ level: "alarm" });
     // The ledger's epoch stays behind, so that it is held without the document too.
     expect((await documentOf(bench, sweepKey.kind, sweepKey.key))?.value.epoch).toBe(7);
@@ -258,7 +258,7 @@ describe("a ledger that was restored", () => {
     await bench.deliver();
     const backlog = JSON.stringify(["crm", "agent_sales"]);
     expect(await documentOf(bench, "backlog", backlog)).toBeDefined();
-    await removeStanding(bench.documents, { kind: "backlog", key: backlog });
+    await removeCurrent(bench.documents, { kind: "backlog", key: backlog });
     await declare(bench, { state: "done", since: bench.now() - 2 * minute });
     bench.advance(1_000); // sooner than a process renews it anyway
     await sendEach(bench, aCallNow(bench));

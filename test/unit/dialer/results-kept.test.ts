@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CallResult, resultStatuses } from "../../../shared/calls/call-result.ts";
-import { resulted } from "../../../shared/calls/record-result.ts";
+import { recordResult } from "../../../shared/calls/record-result.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { aCallNow, type Bench, boom, putIn, rowOf, sendEach } from "../../support/dialer-calls.ts";
 
@@ -29,7 +29,7 @@ describe("a result that is told", () => {
     for (const before of resultStatuses) {
       for (const told of resultStatuses) {
         const row = { ...placed, backlog: null, result: { ...nothing, status: before } };
-        const next = resulted(row, { ...nothing, status: told }, 9, write);
+        const next = recordResult(row, { ...nothing, status: told }, 9, write);
         const isEnd = told !== "live";
         const mayChange =
           before === "live" || (before === "unknown" && isEnd && told !== "unknown");

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextAskAt } from "../../../functions/dialer/record/poll-times.ts";
+import { nextPollAt } from "../../../functions/dialer/record/poll-times.ts";
 import { parseRow, storedRow } from "../../../shared/calls/call-row.ts";
 import { aCallNow, boom, callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import {
-  askAfter,
+  pollAfter,
   busy,
   completed,
   createBench,
@@ -26,9 +26,9 @@ describe("the result of a placed call", () => {
       asked.push(providerCallId);
       return completed;
     };
-    await askAfter(bench, 1);
+    await pollAfter(bench, 1);
     expect(asked).toEqual([]);
-    await askAfter(bench, 1);
+    await pollAfter(bench, 1);
     expect(asked).toEqual([`CA_${call.id}`]);
     const row = await rowOf(bench, call);
     expect(row).toMatchObject({ state: "PLACED", backlog: null, dueAt: null, request: null });
@@ -37,7 +37,7 @@ describe("the result of a placed call", () => {
       { result: "completed", call_id: call.id },
     ]);
     bench.record = async () => busy;
-    await askAfter(bench, 10);
+    await pollAfter(bench, 10);
     expect(await resultOf(bench, call)).toMatchObject({ status: "completed" });
     expect(bench.dialed).toHaveLength(1);
   });
@@ -63,7 +63,7 @@ describe("the result of a placed call", () => {
       asked.push(Math.floor((bench.now() - placedAt) / minuteMs));
       return live;
     };
-    for (let minute = 0; minute < 45; minute++) await askAfter(bench, 1);
+    for (let minute = 0; minute < 45; minute++) await pollAfter(bench, 1);
     expect(asked).toEqual([2, 6, 14, 30, 40]);
     expect(await rowOf(bench, call)).toMatchObject({
       result: { status: "unknown" },
@@ -76,9 +76,9 @@ describe("the result of a placed call", () => {
     const bench = createBench({ waitMinutes: 5 });
     const [call] = await place(bench, 1);
     if (call === undefined) throw new Error("it was placed");
-    await askAfter(bench, 2);
+    await pollAfter(bench, 2);
     expect(await resultOf(bench, call)).toBeNull();
-    await askAfter(bench, 3);
+    await pollAfter(bench, 3);
     expect(await resultOf(bench, call)).toMatchObject({ status: "unknown" });
   });
 
@@ -90,21 +90,21 @@ describe("the result of a placed call", () => {
       bench.advance(40 * minuteMs);
       return live;
     };
-    await askAfter(bench, 30);
+    await pollAfter(bench, 30);
     expect(await rowOf(bench, call)).toMatchObject({
       result: { status: "live" },
       backlog: "results:twilio",
     });
     bench.record = async () => completed;
-    await askAfter(bench, 1);
+    await pollAfter(bench, 1);
     expect(await resultOf(bench, call)).toMatchObject({ status: "completed" });
   });
 
   it("is read from a list where many calls are due, and one by one where the list lacks it", async () => {
     const bench = createBench({}, { providers: { twilio: { callsPerSecond: 100 } } });
     const calls = await place(bench, 12);
-    const [unlisted] = calls;
-    if (unlisted === undefined) throw new Error("it was placed");
+    const [unmapped] = calls;
+    if (unmapped === undefined) throw new Error("it was placed");
     let lists = 0;
     bench.list = async (from) => {
       lists += 1;
@@ -116,9 +116,9 @@ describe("the result of a placed call", () => {
       asked.push(id);
       return completed;
     };
-    await askAfter(bench, 3);
+    await pollAfter(bench, 3);
     expect(lists).toBe(1);
-    expect(asked).toEqual([unlisted.id]);
+    expect(asked).toEqual([unmapped.id]);
     const statuses = await Promise.all(calls.map((call) => resultOf(bench, call)));
     expect(statuses.map((one) => one?.status)).toEqual([
       "completed",
@@ -131,16 +131,16 @@ describe("the result of a placed call", () => {
     const calls = await place(bench, 6);
     bench.list = boom;
     bench.record = async () => busy;
-    await askAfter(bench, 3);
+    await pollAfter(bench, 3);
     const results = await Promise.all(calls.map((call) => resultOf(bench, call)));
     expect(results.map((one) => one?.status)).toEqual(calls.map(() => "busy"));
     expect(bench.eventsOf("results.not_listed")).toHaveLength(1);
   });
 
-  it("is asked for no faster than asksPerSecond, and never past the next sweep", async () => {
+  it("is asked for no faster than pollsPerSecond, and never past the next sweep", async () => {
     const bench = createBench(
       {},
-      { providers: { twilio: { callsPerSecond: 100, asksPerSecond: 0.5 } } },
+      { providers: { twilio: { callsPerSecond: 100, pollsPerSecond: 0.5 } } },
     );
     await place(bench, 60);
     const times: number[] = [];
@@ -148,7 +148,7 @@ describe("the result of a placed call", () => {
       times.push(bench.now());
       return live;
     };
-    await askAfter(bench, 3);
+    await pollAfter(bench, 3);
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(2000);
     expect(times.length).toBeGreaterThanOrEqual(20);
@@ -165,11 +165,11 @@ describe("the result of a placed call", () => {
     await sendEach(bench, bad, good);
     await bench.simulate(5, { firstSweepSeconds: 1000 });
     bench.record = async ({ id }) => (id === bad.id ? boom() : completed);
-    await askAfter(bench, 2);
+    await pollAfter(bench, 2);
     expect(await resultOf(bench, good)).toMatchObject({ status: "completed" });
     expect(await resultOf(bench, bad)).toBeNull();
     bench.record = async () => busy;
-    await askAfter(bench, 5);
+    await pollAfter(bench, 5);
     expect(await resultOf(bench, bad)).toMatchObject({ status: "busy" });
   });
 
@@ -184,7 +184,7 @@ describe("the result of a placed call", () => {
     expect(await rowOf(bench, call)).toMatchObject({ result: null, backlog: "results:twilio" });
     bench.changePlan({ ...twilio, results: {} });
     bench.record = async () => busy;
-    await askAfter(bench, 1);
+    await pollAfter(bench, 1);
     expect(await resultOf(bench, call)).toMatchObject({ status: "busy" });
   });
 
@@ -193,11 +193,11 @@ describe("the result of a placed call", () => {
     const [bad, good] = await place(bench, 2);
     if (bad === undefined || good === undefined) throw new Error("they were placed");
     bench.record = async ({ id }) => (id === bad.id ? boom() : busy);
-    await askAfter(bench, 2);
+    await pollAfter(bench, 2);
     expect(await resultOf(bench, good)).toMatchObject({ status: "busy" });
-    await askAfter(bench, 60);
+    await pollAfter(bench, 60);
     expect(await resultOf(bench, bad)).toBeNull();
-    await askAfter(bench, 24 * 60);
+    await pollAfter(bench, 24 * 60);
     expect(await resultOf(bench, bad)).toMatchObject({ status: "unknown" });
     expect(await rowOf(bench, bad)).toMatchObject({ backlog: null, dueAt: null });
   });
@@ -210,9 +210,9 @@ describe("the result of a placed call", () => {
       asked += 1;
       return boom();
     };
-    await askAfter(bench, 2);
+    await pollAfter(bench, 2);
     expect(asked).toBe(3);
-    expect(bench.eventsOf("results.unanswered")).toHaveLength(1);
+    expect(bench.eventsOf("results.unreachable")).toHaveLength(1);
   });
 
   it("is asked for in one list of an account with many routes, and not past the time for asking", async () => {
@@ -225,7 +225,7 @@ describe("the result of a placed call", () => {
     );
     const bench = createBench(
       {},
-      { agents: plain, providers: { twilio: { callsPerSecond: 1000, asksPerSecond: 1 } } },
+      { agents: plain, providers: { twilio: { callsPerSecond: 1000, pollsPerSecond: 1 } } },
     );
     const calls = Object.keys(plain).flatMap((agent_id) => callsNow(bench, 5, { agent_id }));
     await sendEach(bench, ...calls);
@@ -236,7 +236,7 @@ describe("the result of a placed call", () => {
       lists += 1;
       return new Map(calls.map(({ id }) => [`CA_${id}`, busy]));
     };
-    await askAfter(bench, 3);
+    await pollAfter(bench, 3);
     expect(lists).toBe(1);
     expect((await Promise.all(calls.map((call) => resultOf(bench, call)))).every(Boolean)).toBe(
       true,
@@ -268,7 +268,7 @@ describe("the result of a placed call", () => {
       return live;
     };
     bench.advance(3 * minuteMs);
-    const ask = { kind: "ask", account: "twilio" } as const;
+    const ask = { kind: "poll", account: "twilio" } as const;
     await bench.eventsQueue.send({ ...ask, sentAt: bench.now() - 61_000 });
     expect(await bench.deliverEvents()).toEqual(["ack"]);
     expect(asked).toBe(0);
@@ -285,7 +285,7 @@ describe("the result of a placed call", () => {
       if (id === first.id) JSON.parse("{");
       return busy;
     };
-    await askAfter(bench, 2);
+    await pollAfter(bench, 2);
     expect(await resultOf(bench, first)).toBeNull();
     expect(await resultOf(bench, second)).toMatchObject({ status: "busy" });
   });
@@ -296,7 +296,7 @@ describe("the times at which results are asked for", () => {
     const minutes = fc.integer({ min: 0, max: 2000 });
     fc.assert(
       fc.property(fc.integer({ min: 5, max: 1440 }), minutes, (waitMinutes, age) => {
-        const at = nextAskAt(0, age * minuteMs, waitMinutes) / minuteMs;
+        const at = nextPollAt(0, age * minuteMs, waitMinutes) / minuteMs;
         expect(at).toBeLessThanOrEqual(waitMinutes);
         if (age < waitMinutes) expect(at).toBeGreaterThan(age);
         expect(at).toBeLessThanOrEqual(2 * age + 2);

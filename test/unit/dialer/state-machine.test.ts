@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import { backlogOf, callOf, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { type CallState, callStates } from "../../../shared/calls/states.ts";
 import {
-  acted,
+  applyAction,
   claimed,
   type Decided,
-  decided,
-  lapsed,
-  missed,
-  type OperatorAct,
-  reviewed,
-  settled,
+  applyDecision,
+  expireClaim,
+  recordLookupMiss,
+  type OperatorAction,
+  requireReview,
+  applySettlement,
   type Settlement,
   settlementSchema,
 } from "../../../shared/calls/transitions.ts";
@@ -70,7 +70,7 @@ describe("a settlement", () => {
   it.each(["last", "earlier"])(
     "PLACED is taken under the %s claim from any state, once resent or not",
     (claim) => {
-      const place = (row: CallRow) => settled(row, settlementIn("PLACED", claim), "fresh");
+      const place = (row: CallRow) => applySettlement(row, settlementIn("PLACED", claim), "fresh");
       const others = claimedStates.filter((state) => state !== "PLACED");
       for (const resent of [false, true]) {
         expect(allowedFrom(place, { resent })).toEqual(to("PLACED", ...others));
@@ -88,7 +88,7 @@ describe("a settlement", () => {
   ])(
     "%s is taken under the last claim from %j, and leaves what was resent UNKNOWN",
     (state, from) => {
-      const settle = (row: CallRow) => settled(row, settlementIn(state, "last"), "fresh");
+      const settle = (row: CallRow) => applySettlement(row, settlementIn(state, "last"), "fresh");
       expect(allowedFrom(settle)).toEqual(to(state, ...from));
       expect(allowedFrom(settle, { resent: true })).toEqual(to("UNKNOWN", "DIALING"));
     },
@@ -98,7 +98,9 @@ describe("a settlement", () => {
     for (const state of settlementStates) {
       for (const resent of [false, true]) {
         const under = (claim: string) =>
-          allowedFrom((row) => settled(row, settlementIn(state, claim), "fresh"), { resent });
+          allowedFrom((row) => applySettlement(row, settlementIn(state, claim), "fresh"), {
+            resent,
+          });
         expect(under("foreign")).toEqual({});
         if (state !== "PLACED") expect(under("earlier")).toEqual({});
       }
@@ -107,7 +109,7 @@ describe("a settlement", () => {
 
   it("PLACED erases the call and keeps the provider's id, also where it says none", () => {
     const settlement = { ...settlementIn("PLACED", "last"), providerCallId: "CA1" };
-    const placed = settled(rowOf("DIALING"), settlement, "fresh");
+    const placed = applySettlement(rowOf("DIALING"), settlement, "fresh");
     expect(placed).toMatchObject({
       request: null,
       providerCallId: "CA1",
@@ -115,13 +117,15 @@ describe("a settlement", () => {
       dueAt: null,
     });
     const known1 = rowOf("UNKNOWN", { providerCallId: "CA0" });
-    expect(settled(known1, settlementIn("PLACED", "last"), "fresh")?.providerCallId).toBe("CA0");
+    expect(applySettlement(known1, settlementIn("PLACED", "last"), "fresh")?.providerCallId).toBe(
+      "CA0",
+    );
   });
 });
 
 describe("a decision", () => {
   it.each(decisions)("of $state is allowed without a row, and of one that waits", (decision) => {
-    const decide = (row: CallRow | undefined) => decided(row, known, decision, write);
+    const decide = (row: CallRow | undefined) => applyDecision(row, known, decision, write);
     expect(decide(undefined)?.state).toBe(decision.state);
     expect(allowedFrom(decide)).toEqual(to(decision.state, "WAITING"));
     expect(allowedFrom(decide, { resent: true })).toEqual(to(decision.state, "WAITING"));
@@ -168,7 +172,7 @@ describe("a claim", () => {
 
 describe("the passing of time", () => {
   it("turns DIALING into UNKNOWN past its dueAt, and no state into one that dials", () => {
-    const lapse = (row: CallRow) => lapsed(row, now + 60_000, write);
+    const lapse = (row: CallRow) => expireClaim(row, now + 60_000, write);
     expect(allowedFrom(lapse)).toEqual(to("UNKNOWN", "DIALING"));
     expect(allowedFrom(lapse, { resent: true })).toEqual(to("UNKNOWN", "DIALING"));
     expect(lapse(rowOf("DIALING", { dueAt: now }))?.state).toBe("UNKNOWN");
@@ -176,7 +180,7 @@ describe("the passing of time", () => {
   });
 
   it("turns UNKNOWN into NEEDS_REVIEW after reviewAfterSeconds, and not before", () => {
-    const review = (row: CallRow) => reviewed(row, 400, write);
+    const review = (row: CallRow) => requireReview(row, 400, write);
     expect(allowedFrom(review)).toEqual(to("NEEDS_REVIEW", "UNKNOWN"));
     expect(allowedFrom(review, { unknownSince: now - 400_000 })).toEqual(
       to("NEEDS_REVIEW", "UNKNOWN"),
@@ -186,7 +190,7 @@ describe("the passing of time", () => {
   });
 
   it("counts an unsuccessful look-up of an UNKNOWN row, whose review time stays", () => {
-    const miss = (row: CallRow) => missed(row, now + 60_000, write);
+    const miss = (row: CallRow) => recordLookupMiss(row, now + 60_000, write);
     expect(allowedFrom(miss)).toEqual(to("UNKNOWN", "UNKNOWN"));
     const next = miss(rowOf("UNKNOWN", { misses: 2 }));
     expect(next).toMatchObject({ misses: 3, dueAt: now + 60_000, unknownSince: now - 400_000 });
@@ -195,18 +199,18 @@ describe("the passing of time", () => {
 
 describe("every state", () => {
   it("is entered by some change", () => {
-    const acts: OperatorAct[] = [
+    const acts: OperatorAction[] = [
       { to: "PLACED" },
       { to: "CANCELLED" },
       { to: "REDIALED", redialedAs: "call_2" },
     ];
     const changes: ((row: CallRow) => CallRow | undefined)[] = [
       (row) => claimed(row, known, { route, timeoutSeconds: 30 }, write),
-      ...decisions.map((one) => (row: CallRow) => decided(row, known, one, write)),
+      ...decisions.map((one) => (row: CallRow) => applyDecision(row, known, one, write)),
       ...settlementStates.map(
-        (one) => (row: CallRow) => settled(row, settlementIn(one, "last"), "fresh"),
+        (one) => (row: CallRow) => applySettlement(row, settlementIn(one, "last"), "fresh"),
       ),
-      ...acts.map((one) => (row: CallRow) => acted(row, one, "ops", write)),
+      ...acts.map((one) => (row: CallRow) => applyAction(row, one, "ops", write)),
     ];
     const entered = changes.flatMap((change) => Object.values(allowedFrom(change)));
     expect(new Set(entered)).toEqual(new Set(callStates));
@@ -214,12 +218,12 @@ describe("every state", () => {
 });
 
 describe("an operator's act", () => {
-  it.each<[OperatorAct, CallState[]]>([
+  it.each<[OperatorAction, CallState[]]>([
     [{ to: "PLACED" }, ["NEEDS_REVIEW"]],
     [{ to: "CANCELLED" }, ["WAITING", "NEEDS_REVIEW"]],
     [{ to: "REDIALED", redialedAs: "call_2" }, ["NEEDS_REVIEW", "REJECTED", "EXPIRED"]],
   ])("of %j is allowed from %j, and keeps the claims", (act, from) => {
-    const take = (row: CallRow) => acted(row, act, "ops", write);
+    const take = (row: CallRow) => applyAction(row, act, "ops", write);
     expect(allowedFrom(take)).toEqual(to(act.to, ...from));
     expect(allowedFrom(take, { resent: true })).toEqual(to(act.to, ...from));
     const next = take(rowOf("NEEDS_REVIEW"));
@@ -234,7 +238,7 @@ describe("a row", () => {
   it("that waits has no claim, its client's and agent's backlog, and the time it was given", () => {
     const waits = { ...settlementIn("WAITING", "last"), dueAt: now + 5 };
     const row = rowOf("UNKNOWN", { misses: 2 });
-    expect(settled(row, waits, "fresh")).toMatchObject({
+    expect(applySettlement(row, waits, "fresh")).toMatchObject({
       claims: [],
       resent: false,
       unknownSince: null,
@@ -249,7 +253,7 @@ describe("a row", () => {
     "that is %s keeps its claims and its call, and is in no backlog",
     (state) => {
       const row = rowOf("DIALING");
-      const next = settled(row, settlementIn(state, "last"), "fresh");
+      const next = applySettlement(row, settlementIn(state, "last"), "fresh");
       expect(next).toMatchObject({ claims: ["earlier", "last"], backlog: null, dueAt: null });
       expect(next && callOf(next)).toEqual(callOf(row));
     },
@@ -257,24 +261,28 @@ describe("a row", () => {
 
   it("that is UNKNOWN keeps its claims, is watched, and records since when", () => {
     const settlement = { ...settlementIn("UNKNOWN", "last"), dueAt: now + 60_000 };
-    const next = settled(rowOf("DIALING"), settlement, "fresh");
+    const next = applySettlement(rowOf("DIALING"), settlement, "fresh");
     const watched = { claims: ["earlier", "last"], backlog: watchBacklog };
     expect(next).toMatchObject({ ...watched, dueAt: now + 60_000, unknownSince: now });
     // The outcome has been unknown since before the resend.
-    const again = settled(rowOf("DIALING", { unknownSince: 7, resent: true }), settlement, "fresh");
+    const again = applySettlement(
+      rowOf("DIALING", { unknownSince: 7, resent: true }),
+      settlement,
+      "fresh",
+    );
     expect(again?.unknownSince).toBe(7);
   });
 
   it("keeps what this version does not know of it, whatever is written", () => {
     const later: Partial<CallRow> & { laterField: unknown } = { laterField: { deep: [1] } };
     const made = [
-      decided(rowOf("WAITING", later), known, { state: "EXPIRED", reason: "r" }, write),
+      applyDecision(rowOf("WAITING", later), known, { state: "EXPIRED", reason: "r" }, write),
       claimed(rowOf("WAITING", later), known, { route, timeoutSeconds: 30 }, write),
-      settled(rowOf("DIALING", later), settlementIn("PLACED", "last"), "fresh"),
-      lapsed(rowOf("DIALING", later), now, write),
-      missed(rowOf("UNKNOWN", later), now, write),
-      reviewed(rowOf("UNKNOWN", later), 1, write),
-      acted(rowOf("NEEDS_REVIEW", later), { to: "CANCELLED" }, "ops", write),
+      applySettlement(rowOf("DIALING", later), settlementIn("PLACED", "last"), "fresh"),
+      expireClaim(rowOf("DIALING", later), now, write),
+      recordLookupMiss(rowOf("UNKNOWN", later), now, write),
+      requireReview(rowOf("UNKNOWN", later), 1, write),
+      applyAction(rowOf("NEEDS_REVIEW", later), { to: "CANCELLED" }, "ops", write),
     ];
     for (const next of made) expect(next).toMatchObject({ ...later, version: "fresh" });
   });
@@ -282,11 +290,16 @@ describe("a row", () => {
   it("records sixty steps of its history, and after them only the end; no step twice in a row", () => {
     let row: CallRow | undefined;
     for (let step = 0; step < 200; step++) {
-      row = decided(row, known, { state: "WAITING", reason: `r${step >> 1}`, dueAt: now }, write);
+      row = applyDecision(
+        row,
+        known,
+        { state: "WAITING", reason: `r${step >> 1}`, dueAt: now },
+        write,
+      );
     }
     expect(row?.history).toHaveLength(60);
     expect(row?.history.map(({ reason }) => reason).slice(0, 2)).toEqual(["r0", "r1"]);
-    row = decided(row, known, { state: "EXPIRED", reason: "expired" }, write);
+    row = applyDecision(row, known, { state: "EXPIRED", reason: "expired" }, write);
     expect(row?.history).toHaveLength(61);
     expect(row?.history.at(-1)?.state).toBe("EXPIRED");
   });

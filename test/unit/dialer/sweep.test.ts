@@ -77,14 +77,14 @@ describe("a sweep", () => {
   it("removes the document of a backlog that is empty and was not used for two hours", async () => {
     const bench = createDialerBench({ startAt });
     const [call] = await putWaiting(bench, 1, 0);
-    const standing = async () => (await bench.documents.list("backlog", { limit: 9 })).length;
+    const current = async () => (await bench.documents.list("backlog", { limit: 9 })).length;
     bench.advance(3 * 60 * minute);
     await bench.sweep();
-    expect(await standing()).toBe(1); // its row waits
+    expect(await current()).toBe(1); // its row waits
     await putIn(bench, "PLACED", call ?? never);
     bench.advance(61 * minute);
     await bench.sweep();
-    expect(await standing()).toBe(0);
+    expect(await current()).toBe(0);
   });
 
   it("goes through any number of backlogs, and goes on where it had no time", async () => {
@@ -162,7 +162,7 @@ describe("sweeps", () => {
     bench.advance(minute);
     await bench.sweep();
     expect(await sweepOf(bench)).toMatchObject({ fullRoundAt: bench.now() });
-    expect(bench.eventsOf("sweep.full")).toHaveLength(2);
+    expect(bench.eventsOf("sweep.completed")).toHaveLength(2);
   });
 
   it("without a full round for five minutes raise an alarm in the next delivery", async () => {

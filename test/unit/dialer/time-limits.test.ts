@@ -344,7 +344,7 @@ describe("a sweep", () => {
     expect(await stateOf(bench, lapsed)).toBe("UNKNOWN");
     expect(bench.eventsOf("sweep.failed")).not.toEqual([]);
     for (const { level } of bench.eventsOf("sweep.failed")) expect(level).toBe("alarm");
-    expect(bench.eventsOf("sweep.full")).toHaveLength(1); // the watch over claims and unknown outcomes was whole
+    expect(bench.eventsOf("sweep.completed")).toHaveLength(1); // the watch over claims and unknown outcomes was whole
   });
 
   it("and a purge end where nothing answers at all", async () => {

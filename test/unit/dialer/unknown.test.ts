@@ -187,13 +187,13 @@ describe("a provider that is not idempotent", () => {
 describe("a sweep", () => {
   it("turns a claim past its time into UNKNOWN, and no other", async () => {
     const bench = createDialerBench();
-    const [over, running] = [aCallNow(bench), aCallNow(bench)];
-    await putIn(bench, "DIALING", over, { at: bench.now() - 55_000 });
+    const [finished, running] = [aCallNow(bench), aCallNow(bench)];
+    await putIn(bench, "DIALING", finished, { at: bench.now() - 55_000 });
     await putIn(bench, "DIALING", running, { at: bench.now() - 54_999 });
     await bench.sweep();
-    expect(await statesOf(bench, [over, running])).toEqual(["UNKNOWN", "DIALING"]);
+    expect(await statesOf(bench, [finished, running])).toEqual(["UNKNOWN", "DIALING"]);
     expect(bench.eventsOf("call.unknown")).toMatchObject([
-      { level: "warning", call_id: over.id, reason: "claim_lapsed" },
+      { level: "warning", call_id: finished.id, reason: "claim_lapsed" },
     ]);
   });
 

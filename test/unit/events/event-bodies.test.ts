@@ -8,8 +8,8 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callStates } from "../../../shared/calls/states.ts";
 import { eventBodySchemas } from "../../../shared/events/event-body.ts";
 import { bodyOf, withEvents } from "../../../shared/events/outbox-rows.ts";
-import { resulted } from "../../../shared/calls/record-result.ts";
-import { acted, type OperatorAct } from "../../../shared/calls/transitions.ts";
+import { recordResult } from "../../../shared/calls/record-result.ts";
+import { applyAction, type OperatorAction } from "../../../shared/calls/transitions.ts";
 import { echoOf, receiverOf, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn } from "../../support/rows.ts";
@@ -29,7 +29,7 @@ const result: fc.Arbitrary<CallResult> = fc.record({
   endedAt: orNull(time),
   seconds: orNull(fc.nat(90_000)),
 });
-const acts: OperatorAct[] = [
+const acts: OperatorAction[] = [
   { to: "PLACED" },
   { to: "CANCELLED" },
   { to: "REDIALED", redialedAs: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCE_00000" },
@@ -55,8 +55,8 @@ function rowAfter({ at, state, act, results, optedOut, context }: Story): CallRo
   const next = (changed: CallRow | undefined) => {
     row = withEvents(changed ?? row, receiver);
   };
-  if (act !== undefined) next(acted(row, act, "ops", write()));
-  for (const one of results) next(resulted(row, one, now, write()));
+  if (act !== undefined) next(applyAction(row, act, "ops", write()));
+  for (const one of results) next(recordResult(row, one, now, write()));
   next({ ...row, optedOut });
   return row;
 }
@@ -96,7 +96,7 @@ const eventOfFinished = (value: typeof finished extends fc.Arbitrary<infer One> 
     kind: "request",
     key: "01KAJ6Y5G0QZ3N4T7V8W9XABCD",
     version: "v",
-    value: { ...value, client: "crm", over: value.calls },
+    value: { ...value, client: "crm", finished: value.calls },
     expiresAt: null,
   });
 

@@ -213,7 +213,7 @@ describe("the webhook", () => {
     expect(await dial(`http://127.0.0.1:${port}/`)).toEqual({
       kind: "not_placed",
       code: "econnrefused",
-      unanswered: true,
+      unreachable: true,
     });
     const outcome = await dial("https://no-such-host.invalid/");
     expect(outcome).toMatchObject({ kind: "not_placed" });
@@ -248,7 +248,7 @@ describe("the webhook", () => {
     ),
   ])("is surely not placed after $code of $syscall", async (cause) => {
     const code = cause.code.toLowerCase();
-    expect(await dialFailing(cause)).toEqual({ kind: "not_placed", code, unanswered: true });
+    expect(await dialFailing(cause)).toEqual({ kind: "not_placed", code, unreachable: true });
   });
 
   it.each([

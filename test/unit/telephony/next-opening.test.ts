@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
-import moment from "moment-timezone";
+import permitAt from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
 import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
 import { dayMs, minuteMs, opening, searchedMs, type Written } from "../../support/calling-hours.ts";
 import { localTime } from "../../support/local-time.ts";
 
-moment.tz.load(packed);
+permitAt.tz.load(packed);
 
 const weekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const isIn = (range: string, day: number) => {
@@ -33,7 +33,7 @@ function isOpenAt({ hours, dates }: Written, local: string): boolean {
 
 /** Returns the local time of each source separately. */
 function sourcesOf(name: string): ((at: number) => string)[] {
-  const zone = moment.tz.zone(name);
+  const zone = permitAt.tz.zone(name);
   return [
     (at) => new Date(at - (zone?.utcOffset(at) ?? 0) * minuteMs).toISOString().slice(0, 16),
     localTime(name),
@@ -85,7 +85,7 @@ const marginMs = fc.constantFrom(0, 5 * minuteMs, 45 * minuteMs);
 
 const names = Object.values(table.names).flatMap((list) => list.split(" "));
 const changes = names.flatMap((name) =>
-  (moment.tz.zone(name)?.untils ?? [])
+  (permitAt.tz.zone(name)?.untils ?? [])
     .filter((at) => at > Date.UTC(2026, 0, 12) && at < Date.UTC(2029, 0, 1))
     .map((at) => ({ name, at })),
 );

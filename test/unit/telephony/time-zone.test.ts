@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
-import moment from "moment-timezone";
+import permitAt from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
 import { makeTables } from "../../../infra/generate/tables.ts";
@@ -9,7 +9,7 @@ import table from "../../../shared/telephony/time-zones.json" with { type: "json
 import { zonesOfNumber } from "../../../shared/telephony/zones-of-number.ts";
 import { localTime } from "../../support/local-time.ts";
 
-moment.tz.load(packed);
+permitAt.tz.load(packed);
 const names = Object.values(table.names).flatMap((list) => list.split(" "));
 const hours = (text: string, name: string, source: 0 | 1 = 0) => {
   const at = Date.parse(text);
@@ -47,7 +47,7 @@ describe("a time zone's table", () => {
     let changes = 0;
     for (const name of names) {
       const clock = zoneOf(name)?.clocks[0];
-      const zone = moment.tz.zone(name);
+      const zone = permitAt.tz.zone(name);
       for (const until of [start, ...(zone?.untils ?? []), end - 1]) {
         if (until < start || until >= end) continue;
         changes++;
@@ -85,7 +85,7 @@ describe("a time zone's Intl", () => {
     const zones = names.filter((name) => zoneOf(name) !== undefined);
     expect(zones.length).toBeGreaterThan(590);
     for (const name of zones) {
-      const changes = (moment.tz.zone(name)?.untils ?? []).filter(
+      const changes = (permitAt.tz.zone(name)?.untils ?? []).filter(
         (at) => at > Date.UTC(2026, 0, 2) && at < Date.UTC(2029, 0, 1),
       );
       const format = localTime(name);

@@ -5,7 +5,7 @@ import type { DialerDeps } from "../runtime/context.ts";
  * Sends a message for each account that has placed calls whose results are due to be asked for. Accounts that the
  * plan no longer names at all are not asked: their secrets may be gone.
  */
-export async function sendAsks(deps: DialerDeps): Promise<void> {
+export async function sendPolls(deps: DialerDeps): Promise<void> {
   const { ledger, eventsQueue, clock, settings } = deps;
   const { results, agents, providers } = settings.plan;
   if (results === undefined) return;
@@ -15,7 +15,7 @@ export async function sendAsks(deps: DialerDeps): Promise<void> {
   const backlogs = accounts.map((provider) => ({ key: resultsBacklogOf({ provider }) }));
   const due = await ledger.due({ backlogs, until: sentAt, each: 1 });
   const asks = accounts.flatMap((account, index) =>
-    due[index]?.length === 1 ? [{ message: { kind: "ask", account, sentAt } as const }] : [],
+    due[index]?.length === 1 ? [{ message: { kind: "poll", account, sentAt } as const }] : [],
   );
   if (asks.length > 0) await eventsQueue.sendMany(asks);
 }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { rowOf } from "../../support/dialer-calls.ts";
-import { createEventsBench, failed, taken, tellFor, toldTo } from "../../support/events-bench.ts";
+import {
+  createEventsBench,
+  failed,
+  taken,
+  deliverFor,
+  toldTo,
+} from "../../support/events-bench.ts";
 import { minuteMs, place, twilio } from "../../support/results-bench.ts";
 
 const dayMs = 86_400_000;
@@ -8,13 +14,13 @@ const withoutReceivers = { ...twilio, results: {} };
 const crmAlone = { ...withoutReceivers, events: { crm: { url: "http://127.0.0.1:9/crm" } } };
 
 /** Creates a bench with a call of which a receiver has been told nothing. */
-async function createUntold() {
+async function createPending() {
   const bench = createEventsBench({ types: ["call.placed"] });
   bench.receive = async () => failed;
   const [call] = await place(bench, 1);
   if (call === undefined) throw new Error("it was placed");
-  await tellFor(bench, 3);
-  const alarms = () => bench.eventsOf("events.stranded");
+  await deliverFor(bench, 3);
+  const alarms = () => bench.eventsOf("events.orphaned");
   /** Lets days pass, with a sweep every hour. */
   const passDays = async (days: number) => {
     for (let hour = 0; hour < days * 24; hour++) {
@@ -30,34 +36,34 @@ describe("events of a receiver that has left the plan", () => {
     ["no receiver", withoutReceivers],
     ["another receiver", crmAlone],
   ])("raise an alarm a day that names it, where the plan has %s", async (_, plan) => {
-    const { bench, alarms, passDays } = await createUntold();
+    const { bench, alarms, passDays } = await createPending();
     await passDays(2);
     expect(alarms()).toEqual([]);
     bench.changePlan(plan);
     await passDays(5);
     expect(alarms()).toHaveLength(5);
     expect(new Set(alarms().map((one) => JSON.stringify(one)))).toEqual(
-      new Set(['{"level":"alarm","event":"events.stranded","receiver":"*"}']),
+      new Set(['{"level":"alarm","event":"events.orphaned","receiver":"*"}']),
     );
   });
 
   it("raise none once it is back, and are told then", async () => {
-    const { bench, call, alarms, passDays } = await createUntold();
+    const { bench, call, alarms, passDays } = await createPending();
     bench.changePlan(withoutReceivers);
     await passDays(1);
     const before = alarms().length;
     expect(before).toBe(1);
     bench.receive = async () => taken;
     bench.changePlan({ ...withoutReceivers, ...toldTo({ types: ["call.placed"] }) });
-    await tellFor(bench, 30);
-    expect(await rowOf(bench, call)).toMatchObject({ tellTo: null });
+    await deliverFor(bench, 30);
+    expect(await rowOf(bench, call)).toMatchObject({ deliverTo: null });
     bench.changePlan(withoutReceivers);
     await passDays(3);
     expect(alarms()).toHaveLength(before);
   });
 
   it("raise the alarm also where the first look failed", async () => {
-    const { bench, alarms } = await createUntold();
+    const { bench, alarms } = await createPending();
     bench.changePlan(withoutReceivers);
     bench.breakLedger({ due: () => Promise.reject(new Error("unreachable")) });
     bench.advance(dayMs);

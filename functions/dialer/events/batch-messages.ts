@@ -1,4 +1,4 @@
-import { sendTells, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
+import { sendDeliverMessages, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Maximum time that an event which was written waits for others, to be told of by one message. */
@@ -8,13 +8,13 @@ const gatherMs = 1_000;
  * Gathers the rows of one delivery whose events are to be told. Callbacks come one by one, and each would send a message
  * of its own, which is paid for, and so is the permit that telling takes.
  */
-export function gatherTells(deps: Pick<DialerDeps, "eventsQueue" | "clock" | "log">) {
+export function batchDeliverMessages(deps: Pick<DialerDeps, "eventsQueue" | "clock" | "log">) {
   let gathered: WrittenRow[] = [];
   /** Sends what has been gathered. Never throws: what is not sent is told by a sweep. */
   async function flush(): Promise<void> {
     const some = gathered;
     gathered = [];
-    await sendTells(some, deps);
+    await sendDeliverMessages(some, deps);
   }
   return {
     flush,

@@ -31,22 +31,24 @@ async function createBench(count: number) {
       signed,
     },
   });
-  const takeTold = async () => {
+  const takeDelivered = async () => {
     const bodies = await Promise.all(bench.eventsQueue.take().map(({ open }) => open()));
     return bodies.map((body) => eventMessageSchema.parse(JSON.parse(body)));
   };
-  return { bench, rows, callback, takeTold };
+  return { bench, rows, callback, takeDelivered };
 }
 
 describe("the events of one delivery", () => {
   it("are told of by one message, once each is written", async () => {
-    const { bench, rows, callback, takeTold } = await createBench(8);
+    const { bench, rows, callback, takeDelivered } = await createBench(8);
     await bench.eventsQueue.sendMany(rows.map((row) => callback(row)));
     expect(await bench.deliverEvents()).toEqual(rows.map(() => "ack"));
-    const messages = await takeTold();
-    expect(messages).toMatchObject([{ kind: "tell", receiver: "*", requests: [], swept: false }]);
+    const messages = await takeDelivered();
+    expect(messages).toMatchObject([
+      { kind: "deliver", receiver: "*", requests: [], swept: false },
+    ]);
     const [message] = messages;
-    const calls = message?.kind === "tell" ? message.calls : [];
+    const calls = message?.kind === "deliver" ? message.calls : [];
     expect(calls.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
   });
 

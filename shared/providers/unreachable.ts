@@ -1,5 +1,5 @@
 /** A provider did not answer, or refused to. Its error is the cause. */
-export class UnansweredError extends Error {
+export class ProviderUnreachableError extends Error {
   constructor(cause: unknown) {
     super("the provider did not answer", { cause });
   }

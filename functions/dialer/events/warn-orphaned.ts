@@ -1,10 +1,10 @@
-import { untoldOf } from "../../../shared/events/outbox-rows.ts";
+import { pendingOf } from "../../../shared/events/outbox-rows.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Receivers that the plan has had, and the time of the last look at the events of those that have left it. */
-export type KnownReceivers = Pick<ValueOf<"sweep">, "receivers" | "strandedAt">;
+export type KnownReceivers = Pick<ValueOf<"sweep">, "receivers" | "orphanedAt">;
 
 const lookEveryMs = dayMs;
 
@@ -15,8 +15,8 @@ const lookEveryMs = dayMs;
  * @returns the receivers that the next sweep is to know, and the time of the last look
  * @throws if the ledger cannot be read
  */
-export async function sayStranded(
-  { receivers: known = [], strandedAt = 0 }: KnownReceivers,
+export async function warnOrphaned(
+  { receivers: known = [], orphanedAt = 0 }: KnownReceivers,
   deps: DialerDeps,
 ): Promise<KnownReceivers> {
   const { ledger, clock, settings, log } = deps;
@@ -24,11 +24,11 @@ export async function sayStranded(
   const present = Object.keys(settings.plan.events ?? {});
   const receivers = [...new Set([...known, ...present])].toSorted();
   const gone = receivers.filter((name) => !present.includes(name));
-  if (now - strandedAt < lookEveryMs || gone.length === 0) return { receivers, strandedAt };
-  const backlogs = gone.map((name) => ({ key: untoldOf(name) }));
+  if (now - orphanedAt < lookEveryMs || gone.length === 0) return { receivers, orphanedAt };
+  const backlogs = gone.map((name) => ({ key: pendingOf(name) }));
   const firsts = await ledger.due({ of: "events", backlogs, until: now, each: 1 });
   for (const [index, receiver] of gone.entries()) {
-    if (firsts[index]?.length === 1) log("alarm", "events.stranded", { receiver });
+    if (firsts[index]?.length === 1) log("alarm", "events.orphaned", { receiver });
   }
-  return { receivers, strandedAt: now };
+  return { receivers, orphanedAt: now };
 }

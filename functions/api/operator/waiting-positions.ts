@@ -1,5 +1,5 @@
 import type { Documents } from "../../../shared/ports/documents.ts";
-import type { CallLedger, DuePlace } from "../../../shared/ports/ledger.ts";
+import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
 import { endOfTime } from "../http/fields.ts";
 
 /** Backlogs whose waiting calls are read at once, and maximum backlogs that are read. */
@@ -7,20 +7,20 @@ const backlogsAtOnce = 20;
 const backlogsMost = 1000;
 
 /** Finds waiting calls, up to `most` of a backlog, until there are so many or 1,000 backlogs are read. */
-export async function waitingPlaces(
+export async function waitingPositions(
   ledger: CallLedger,
   documents: Documents,
   most: number,
-): Promise<DuePlace[]> {
-  const places: DuePlace[] = [];
+): Promise<DuePosition[]> {
+  const positions: DuePosition[] = [];
   let after: string | undefined;
-  for (let asked = 0; asked < backlogsMost && places.length < most; asked += backlogsAtOnce) {
+  for (let asked = 0; asked < backlogsMost && positions.length < most; asked += backlogsAtOnce) {
     const listed = await documents.list("backlog", { after, limit: backlogsAtOnce });
     if (listed.length === 0) break;
     const backlogs = listed.map(({ key }) => ({ key }));
     const found = await ledger.due({ backlogs, until: endOfTime, each: most });
-    places.push(...found.flat());
+    positions.push(...found.flat());
     after = listed.at(-1)?.key;
   }
-  return places;
+  return positions;
 }

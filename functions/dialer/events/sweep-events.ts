@@ -1,8 +1,8 @@
-import { untoldOf } from "../../../shared/events/outbox-rows.ts";
+import { pendingOf } from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, receiverNamed } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { Documents, DocumentsRead } from "../../../shared/ports/documents.ts";
-import { tellsOf } from "../../../shared/events/outbox-ledger.ts";
+import { deliverMessagesOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { receiverKeyOf } from "./receiver-lease.ts";
 import { dayMs, hourMs } from "../../../shared/lib/units.ts";
@@ -20,7 +20,7 @@ const lateMs = 3 * dayMs + 12 * hourMs;
  * Sends messages for the events that are due: for each receiver at most as many as it takes until the next sweep.
  * Behind an open circuit breaker a single event is the probe.
  */
-export async function sendTells(time: { isOver(): boolean }, deps: DialerDeps): Promise<void> {
+export async function sweepEvents(time: { isOver(): boolean }, deps: DialerDeps): Promise<void> {
   const { ledger, documents, clock, settings, sweepSeconds } = deps;
   const { plan } = settings;
   const receivers = Object.keys(plan.events ?? {}).flatMap(
@@ -28,7 +28,7 @@ export async function sendTells(time: { isOver(): boolean }, deps: DialerDeps): 
   );
   if (receivers.length === 0) return;
   const now = clock.now();
-  const backlogs = receivers.map(({ name }) => ({ key: untoldOf(name) }));
+  const backlogs = receivers.map(({ name }) => ({ key: pendingOf(name) }));
   const firsts = await ledger.due({ of: "events", backlogs, until: now - messageGraceMs, each: 1 });
   const waiting = receivers.filter((_, index) => firsts[index]?.length === 1);
   if (waiting.length === 0) return;
@@ -43,7 +43,7 @@ export async function sendTells(time: { isOver(): boolean }, deps: DialerDeps): 
     const breaker = breakers.get("breaker", receiverBreakerOf(receiver.name))?.value;
     // Each probe that fails puts its event behind the others, so that none of them need be old.
     const since = breaker?.state === "open" ? breaker.openedAt : first.dueAt;
-    sayLate(receiver, Math.min(first.dueAt, since), deps);
+    warnLate(receiver, Math.min(first.dueAt, since), deps);
     const most = mostFor(receiver, breakers, now, sweepSeconds);
     if (most > 0) await sendFor(receiver, most, deps);
   }
@@ -80,16 +80,16 @@ async function sendFor(receiver: Receiver, each: number, deps: DialerDeps): Prom
   const now = clock.now();
   const [due = []] = await ledger.due({
     of: "events",
-    backlogs: [{ key: untoldOf(receiver.name) }],
+    backlogs: [{ key: pendingOf(receiver.name) }],
     until: now - messageGraceMs,
     each,
   });
   const calls = due.map(({ id }) => id);
-  await eventsQueue.sendMany(tellsOf(receiver.name, { calls, swept: true }, now));
+  await eventsQueue.sendMany(deliverMessagesOf(receiver.name, { calls, swept: true }, now));
 }
 
 /** Raises an alarm where a receiver has not been told of an event for longer than its tries would take. */
-function sayLate({ name }: Receiver, dueAt: number, { clock, log }: DialerDeps): void {
+function warnLate({ name }: Receiver, dueAt: number, { clock, log }: DialerDeps): void {
   if (clock.now() - dueAt <= lateMs) return;
   log("alarm", "events.late", { receiver: name, due_at: new Date(dueAt).toISOString() });
 }
