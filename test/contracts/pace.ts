@@ -21,15 +21,23 @@ export function describePace(platform: PlatformUnderTest): void {
       slow = await startBench(platform, paced(2));
       fast = await startBench(platform, paced(20));
     });
-    afterAll(() => Promise.all([slow, fast].map((bench) => bench.end())));
+    afterAll(async () => {
+      await Promise.all([slow, fast].map((bench) => bench.end()));
+      // Other work on these cores may spoil a try at keeping time, but no try may dial a call twice.
+      for (const { received } of [slow, fast]) {
+        expect(received).toHaveLength(new Set(received.map(({ id }) => id)).size);
+      }
+    });
+    let tries = 0;
+    const agentOfTry = (name: string) => `${name}_${(tries += 1)}`;
 
     it("hands 60 calls at 2 a second over in half a minute", async () => {
       const bench = slow;
+      const agent = agentOfTry("agent");
       const postedAt = Date.now();
-      await bench.post(callsTo("agent", 60));
-      await until(() => bench.received.length >= 60, 60_000);
-      const times = bench.received.map(({ at }) => at);
-      expect(new Set(bench.received.map(({ id }) => id)).size).toBe(60);
+      await bench.post(callsTo(agent, 60));
+      await until(() => bench.receivedBy(agent).length >= 60, 60_000);
+      const times = bench.receivedBy(agent).map(({ at }) => at);
       expect(times).toHaveLength(60);
       expect(Math.max(...times) - postedAt).toBeGreaterThanOrEqual(28_000);
       expect(Math.max(...times) - postedAt).toBeLessThanOrEqual(42_000);
@@ -38,20 +46,21 @@ export function describePace(platform: PlatformUnderTest): void {
 
     it("keeps a backlog of 500 at 20 a second moving, and a later call behind it", async () => {
       const bench = fast;
-      await bench.post(callsTo("backlog", 500));
-      await until(() => bench.received.length >= 3 * 20, 30_000);
+      const agent = agentOfTry("backlog");
+      await bench.post(callsTo(agent, 500));
+      await until(() => bench.receivedBy(agent).length >= 3 * 20, 30_000);
       // The client and agent are the same: another backlog would have its share at once.
-      await bench.post(callsTo("backlog", 501).slice(500));
-      await until(() => bench.received.length >= 501, 90_000);
-      expect(new Set(bench.received.map(({ id }) => id)).size).toBe(501);
-      const times = bench.receivedBy("backlog").map(({ at }) => at);
+      await bench.post(callsTo(agent, 501).slice(500));
+      await until(() => bench.receivedBy(agent).length >= 501, 90_000);
+      expect(bench.receivedBy(agent)).toHaveLength(501);
+      const times = bench.receivedBy(agent).map(({ at }) => at);
       // Five calls of an agent that was never answered go first, and the others from the next look on.
       const later = times.toSorted((a, b) => a - b).slice(20);
       const seconds = (Math.max(...later) - Math.min(...later)) / 1000;
       expect(later.length / seconds).toBeGreaterThanOrEqual(20 * 0.9);
       expect(peakOf(times)).toBeLessThanOrEqual(21 + 6); // on busy cores a request arrives late
-      const number = callsTo("backlog", 501).at(500)?.phone_number ?? "";
-      const last = bench.received.find(({ text }) => text.includes(number));
+      const number = callsTo(agent, 501).at(500)?.phone_number ?? "";
+      const last = bench.receivedBy(agent).find(({ text }) => text.includes(number));
       const before = times.filter((at) => at < (last?.at ?? 0)).length;
       // A call is handed out some seconds ahead of its time, and takes the first free permit then.
       expect(before).toBeGreaterThanOrEqual(500 - 4 * 20);

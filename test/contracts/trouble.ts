@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createToken } from "../../shared/settings/tokens.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import {
@@ -29,6 +29,18 @@ const outageSeconds = 30;
 function startAfter(secondsToWait: number, { script }: PlatformUnderTest): Promise<void> {
   const turn = seconds(script === "start" ? secondsToWait : secondsToWait + 8);
   return new Promise((next) => setTimeout(next, turn));
+}
+
+/** Ids of calls that were sent again though an earlier request may have rung, in any try of any scenario. */
+const sentTwice: string[] = [];
+
+/** Notes the calls of which another request came after one that was not refused. */
+function noteSentTwice(received: readonly Received[], refused: ReadonlySet<Received>): void {
+  const rung = new Set<string>();
+  for (const one of received.filter(({ path, id }) => path === "/dial" && id !== "")) {
+    if (rung.has(one.id)) sentTwice.push(one.id);
+    if (!refused.has(one)) rung.add(one.id);
+  }
 }
 
 /** Starts a separate service with a receiver, under a plan. */
@@ -71,7 +83,9 @@ async function startBench(
       expect(response.status).toBe(201);
       return Date.now();
     },
-    async end() {
+    /** Ends the service. `refused`: requests that surely rang nobody. */
+    async end(refused: ReadonlySet<Received> = new Set()) {
+      noteSentTwice(receiver.received, refused);
       await service.end("SIGTERM");
       await receiver.close();
       await directory.remove();
@@ -103,6 +117,8 @@ export function describeTrouble(platform: PlatformUnderTest): void {
 
   // The tests run concurrently, each with a service of its own, as they mostly wait.
   describe.concurrent(`${platform.script} with trouble`, () => {
+    afterAll(() => expect(sentTwice).toEqual([]));
+
     it("dials 120 calls of one host in time, while another hangs on 2,000", async () => {
       await startAfter(4, platform);
       const bench = await startBench(
@@ -165,11 +181,13 @@ export function describeTrouble(platform: PlatformUnderTest): void {
       await startAfter(20, platform);
       let busy = 0;
       const taken = new Set<string>();
+      const refusedOnes = new Set<Received>();
       const bench = await startBench(
         platform,
         (url) => ({ agents: { "*": { provider: "webhook", url: `${url}/dial` } } }),
         (request, response) => {
           if (busy >= 5) {
+            refusedOnes.add(request);
             response.writeHead(429).end("{}");
             return;
           }
@@ -183,7 +201,7 @@ export function describeTrouble(platform: PlatformUnderTest): void {
       await until(() => taken.size === 60, seconds(120)).catch(() => {});
       const tookMs = Date.now() - postedAt;
       const refused = bench.received.length - taken.size;
-      await bench.end();
+      await bench.end(refusedOnes);
       expect(taken.size).toBe(60);
       expect(tookMs).toBeLessThan(seconds(90));
       expect(refused).toBeLessThan(90);
