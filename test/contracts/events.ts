@@ -213,47 +213,62 @@ export function describeEvents(platform: PlatformUnderTest): void {
       expect(service.output()).not.toMatch(/result\.contradicted|call\.placed_late/);
     }, 480_000);
 
-    it("tells a client within three seconds, beside one that hangs and another's backlog of hundreds", async () => {
-      const post = (client: Other, path: string, body?: unknown) =>
-        fetch(service.address + path, {
-          method: "POST",
-          headers: {
-            authorization: `Bearer ${others[client].token}`,
-            "content-type": "application/json",
-          },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    let tries = 0;
+    // Three seconds are a measure of time, on cores that other tests use: one spoiled try is repeated.
+    const options = { retry: 1, timeout: 120_000 };
+    it(
+      "tells a client within three seconds, beside one that hangs and another's backlog of hundreds",
+      options,
+      async () => {
+        const first = 1_000 * tries++;
+        const startedAt = Date.now();
+        const post = (client: Other, path: string, body?: unknown) =>
+          fetch(service.address + path, {
+            method: "POST",
+            headers: {
+              authorization: `Bearer ${others[client].token}`,
+              "content-type": "application/json",
+            },
+            ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          });
+        const aCall = (n: number, agent_id = "agent") => ({
+          phone_number: `+1303556${String(n).padStart(4, "0")}`,
+          agent_id,
         });
-      const aCall = (n: number, agent_id = "agent") => ({
-        phone_number: `+1303556${String(n).padStart(4, "0")}`,
-        agent_id,
-      });
-      const postedTo = (client: Other) => told[client]?.received ?? [];
-      for (let n = 0; n < 4; n++) await post("ill", "/v1/calls", aCall(9_000 + n));
-      const calls = Array.from({ length: backlog }, (_, n) => aCall(n, "later"));
-      const accepted = await post("big", "/v1/calls/batch", calls);
-      const requestId = accepted.headers.get("x-request-id") ?? "";
-      await until(() => postedTo("ill").length > 0, 30_000);
-      const cancelled = await post("big", `/v1/requests/${requestId}/cancel`);
-      expect(cancelled.status).toBe(200);
-      await until(() => postedTo("big").length > 0, 30_000);
-      const delays: number[] = [];
-      for (let n = 0; n < 8; n++) {
-        const response = await post("small", "/v1/calls", aCall(8_000 + n));
-        const id = callIdOf(response.headers.get("x-request-id") ?? "", 0);
-        const placed = () => dialed.received.find((one) => one.id === id);
-        const event = () =>
-          postedTo("small").find(({ text }) => text.includes("call.placed") && text.includes(id));
-        await until(() => event() !== undefined, 60_000, 20);
-        delays.push((event()?.at ?? Infinity) - (placed()?.at ?? 0));
-        await new Promise((next) => setTimeout(next, 1_000));
-      }
-      const ended = () => postedTo("small").filter(({ text }) => text.includes("call.ended"));
-      await until(() => ended().length === 8, 15_000);
-      // The others are still where they were.
-      expect(postedTo("big").length).toBeLessThan(backlog);
-      expect(Math.max(...delays), `delays of ${delays.join(", ")} ms`).toBeLessThanOrEqual(
-        delayMsMax,
-      );
-    }, 120_000);
+        const postedTo = (client: Other) =>
+          (told[client]?.received ?? []).filter(({ at }) => at >= startedAt);
+        for (let n = 0; n < 4; n++) await post("ill", "/v1/calls", aCall(first + 900 + n));
+        const calls = Array.from({ length: backlog }, (_, n) => aCall(first + n, "later"));
+        const accepted = await post("big", "/v1/calls/batch", calls);
+        const requestId = accepted.headers.get("x-request-id") ?? "";
+        await until(() => (told.ill?.received ?? []).length > 0, 30_000);
+        const cancelled = await post("big", `/v1/requests/${requestId}/cancel`);
+        expect(cancelled.status).toBe(200);
+        await until(() => postedTo("big").length > 0, 30_000);
+        const delays: number[] = [];
+        const ids: string[] = [];
+        for (let n = 0; n < 8; n++) {
+          const response = await post("small", "/v1/calls", aCall(first + 800 + n));
+          const id = callIdOf(response.headers.get("x-request-id") ?? "", 0);
+          ids.push(id);
+          const placed = () => dialed.received.find((one) => one.id === id);
+          const event = () =>
+            postedTo("small").find(({ text }) => text.includes("call.placed") && text.includes(id));
+          await until(() => event() !== undefined, 60_000, 20);
+          delays.push((event()?.at ?? Infinity) - (placed()?.at ?? 0));
+          await new Promise((next) => setTimeout(next, 1_000));
+        }
+        const ended = () =>
+          postedTo("small").filter(
+            ({ text }) => text.includes("call.ended") && ids.some((id) => text.includes(id)),
+          );
+        await until(() => ended().length === 8, 15_000);
+        // The others are still where they were.
+        expect(postedTo("big").length).toBeLessThan(backlog);
+        expect(Math.max(...delays), `delays of ${delays.join(", ")} ms`).toBeLessThanOrEqual(
+          delayMsMax,
+        );
+      },
+    );
   });
 }
