@@ -30,13 +30,11 @@ async function countTold(
   const stages = meter.take();
   const { all, table: ofTable } = platform.stored();
   const heard = bench.heard();
-  const expected = told === "results and an event" ? calls : 0;
-  if (heard !== expected) throw new Error(`${heard} of ${expected} events were told`);
   const { placed } = bench.standIn.calls;
-  if (placed.length !== calls) {
-    throw new Error(
-      `${placed.length} of ${calls} calls were placed: ${platform.name}, ${account}, ${told}`,
-    );
+  const expected = told === "results and an event" ? calls : 0;
+  if (heard !== expected || placed.length !== calls) {
+    const seen = `${placed.length} of ${calls} calls were placed, ${heard} of ${expected} events told`;
+    throw new Error(`${seen}: ${platform.name}, ${account}, ${told}`);
   }
   await bench.stop();
   await platform.stop();
