@@ -26,7 +26,10 @@ function wire(env: ApiWorkerEnv) {
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     eventsQueue: createCloudflareQueue<EventMessage>(env.EVENTS, env.ENVELOPES),
     ledger: createD1Ledger(env.LEDGER),
-    documents: createD1Documents(env.LEDGER, Date.now, () => randomVersion()),
+    documents: createD1Documents(env.LEDGER, {
+      now: Date.now,
+      freshVersion: () => randomVersion(),
+    }),
     settings: readApiSettings(environment, dialPlan, log),
     ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway

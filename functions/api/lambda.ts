@@ -28,13 +28,16 @@ const platform = createAwsPlatform(process.env, log);
 
 async function createLedger(retentionMs: number): Promise<CallLedger> {
   const { createDynamoLedger } = await import("../../shared/aws/dynamodb-ledger.ts");
-  return createDynamoLedger(await platform.dynamo(), platform.table, retentionMs);
+  return createDynamoLedger(await platform.dynamo(), platform.table, { retentionMs });
 }
 
 async function createDocuments(): Promise<Documents> {
   const { createDynamoDocuments } = await import("../../shared/aws/dynamodb-documents.ts");
   const client = await platform.dynamo();
-  return createDynamoDocuments(client, platform.table, Date.now, () => randomVersion());
+  return createDynamoDocuments(client, platform.table, {
+    now: Date.now,
+    freshVersion: () => randomVersion(),
+  });
 }
 
 const parts: Parts = {

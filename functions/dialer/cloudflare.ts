@@ -41,13 +41,15 @@ function wire(env: WorkerEnv): Handlers {
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     eventsQueue: createCloudflareQueue<EventMessage>(env.EVENTS, env.ENVELOPES),
     ledger: createD1Ledger(env.LEDGER),
-    documents: createD1Documents(env.LEDGER, now, randomVersion),
+    documents: createD1Documents(env.LEDGER, { now, freshVersion: randomVersion }),
     epochStore: createR2EpochStore(env.ENVELOPES),
     deadLetters: createCloudflareDeadLetters(env.ENVELOPES),
     settings: readDialerSettings(
       environment,
-      dialPlan,
-      (plan) => connect({ environment, fetch: send, now, print }, plan),
+      {
+        bundledPlan: dialPlan,
+        connect: (plan) => connect({ environment, fetch: send, now, print }, plan),
+      },
       log,
     ),
     clock: systemClock,

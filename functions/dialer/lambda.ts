@@ -49,8 +49,10 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
   const print = console.log;
   const settings = readDialerSettings(
     environment,
-    dialPlan,
-    (plan) => connect({ environment, fetch: sendByNode, now, print }, plan),
+    {
+      bundledPlan: dialPlan,
+      connect: (plan) => connect({ environment, fetch: sendByNode, now, print }, plan),
+    },
     log,
   );
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * dayMs : 0;
@@ -58,8 +60,8 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
   return createHandlers({
     queue: createSqsQueue(platform),
     eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),
-    ledger: createDynamoLedger(dynamo, platform.table, retentionMs),
-    documents: createDynamoDocuments(dynamo, platform.table, now, randomVersion),
+    ledger: createDynamoLedger(dynamo, platform.table, { retentionMs }),
+    documents: createDynamoDocuments(dynamo, platform.table, { now, freshVersion: randomVersion }),
     epochStore: createS3EpochStore(platform.s3, platform.bucket),
     deadLetters: createS3DeadLetters(platform.s3, platform.bucket),
     settings,

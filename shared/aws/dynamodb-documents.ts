@@ -22,14 +22,13 @@ const additionsMax = 3;
 /**
  * Creates the documents in DynamoDB; dynamodb-table.ts describes their table.
  *
- * @param now clock that decides expiry, in milliseconds since the epoch
- * @param freshVersion makes the versions of `add` and `takePermits`
+ * @param sources.now clock that decides expiry, in milliseconds since the epoch
+ * @param sources.freshVersion makes the versions of `add` and `takePermits`
  */
 export function createDynamoDocuments(
   client: DynamoDBClient,
   table: string,
-  now: () => number,
-  freshVersion: () => string,
+  { now, freshVersion }: { now: () => number; freshVersion: () => string },
 ): Documents {
   const items = createDynamoItems(client, table);
 
@@ -101,7 +100,7 @@ export function createDynamoDocuments(
       return found.slice(0, limit).map((item) => storedDocument(kind, storedText(kind, item)));
     },
     remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
-    takePermits: createDynamoPermits(items, now, freshVersion),
+    takePermits: createDynamoPermits(items, { now, freshVersion }),
     /** Nothing to do: DynamoDB deletes expired items by itself. */
     async purge() {},
   };

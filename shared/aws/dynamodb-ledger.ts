@@ -27,14 +27,13 @@ const graceMs = 7 * dayMs;
 /**
  * Creates the ledger in DynamoDB; dynamodb-table.ts describes its table.
  *
- * @param retentionMs time that the dial plan keeps a row after its call was accepted
- * @param now clock by which lists begin with the newest hour, in milliseconds since the epoch
+ * @param options.retentionMs time that the dial plan keeps a row after its call was accepted
+ * @param options.now clock by which lists begin with the newest hour, in milliseconds since the epoch
  */
 export function createDynamoLedger(
   client: DynamoDBClient,
   table: string,
-  retentionMs: number,
-  now: () => number = Date.now,
+  { retentionMs, now = Date.now }: { retentionMs: number; now?: () => number },
 ): CallLedger {
   const items = createDynamoItems(client, table);
   const rowsStandMs = retentionMs + graceMs;

@@ -1,6 +1,6 @@
 import { type DynamoItems, type ItemKey, number, text } from "./dynamodb-items.ts";
 import { isCurrent } from "./dynamodb-writes.ts";
-import { grantPermits, permitTimesOf, type Pace } from "../telephony/rate.ts";
+import { grantPermits, listPermitTimes, type Pace, type PermitRequest } from "../telephony/rate.ts";
 import type { Documents } from "../ports/documents.ts";
 import { keyOf, numberPrefix, ttlOf } from "./dynamodb-document-items.ts";
 import { paceExpiresAt } from "../ports/stored-document.ts";
@@ -11,7 +11,12 @@ const updatesMax = 3;
 const arrivalName = `${numberPrefix}arrivalUs`;
 
 type TakePermits = Documents["takePermits"];
-type Window = Parameters<TakePermits>[3];
+
+/** One update of the arrival time, by as many permits as are granted from the one that is known. */
+interface Take extends Omit<PermitRequest, "count"> {
+  known: number | undefined;
+  granted: number;
+}
 
 /**
  * Takes permits by additions. The arrival time only grows, so takers add to it side by side, each on
@@ -20,8 +25,7 @@ type Window = Parameters<TakePermits>[3];
  */
 export function createDynamoPermits(
   items: DynamoItems,
-  now: () => number,
-  freshVersion: () => string,
+  { now, freshVersion }: { now: () => number; freshVersion: () => string },
 ): TakePermits {
   /** Arrival times that this process wrote last. They only predict which update will be allowed. */
   const lastWritten = new Map<string, number>();
@@ -35,10 +39,8 @@ export function createDynamoPermits(
   /** Returns the arrival time after `granted` permits were taken, or undefined if it is no longer `known`. */
   async function take(
     key: ItemKey,
-    known: number | undefined,
-    granted: number,
     { intervalUs, burst }: Pace,
-    { notBefore, notAfter }: Window,
+    { known, granted, notBefore, notAfter }: Take,
   ): Promise<number | undefined> {
     const earliestUs = notBefore * 1000;
     const stepUs = granted * intervalUs;
@@ -77,24 +79,23 @@ export function createDynamoPermits(
     return item === undefined ? undefined : Number(item[arrivalName]?.N);
   }
 
-  return async (document, pace, count, window) => {
+  return async (document, pace, request) => {
     const key = keyOf(document);
     let known = lastWritten.get(key.pk);
     // A remembered arrival time is read again before the window counts as full.
-    const isFull = known !== undefined && grantPermits(known, pace, count, window).granted < count;
+    const isFull =
+      known !== undefined && grantPermits(known, pace, request).granted < request.count;
     if (isFull) known = await readArrival(key);
     for (let updates = 0; updates < updatesMax; updates++) {
-      const { granted } = grantPermits(known, pace, count, window);
+      const { granted } = grantPermits(known, pace, request);
       if (granted === 0) return [];
-      const arrivalUs = await take(key, known, granted, pace, window);
+      const arrivalUs = await take(key, pace, { ...request, known, granted });
       if (arrivalUs !== undefined) {
         lastWritten.set(key.pk, arrivalUs);
-        return permitTimesOf(
-          arrivalUs - granted * pace.intervalUs,
+        return listPermitTimes(arrivalUs - granted * pace.intervalUs, pace, {
           granted,
-          pace,
-          window.notBefore,
-        );
+          notBefore: request.notBefore,
+        });
       }
       known = await readArrival(key);
     }

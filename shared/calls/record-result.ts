@@ -14,13 +14,12 @@ export function hasEnded(result: CallResult | null | undefined): boolean {
  * Applies what the provider tells of a placed call. The first end that it tells stays; only `unknown`, set when the
  * time for asking was over, may be replaced. Another end, told later, is noted in the history.
  *
- * @param result undefined if there is no record yet
- * @param pollAt next time to ask, as long as the call has not ended
+ * @param known.result undefined if there is no record yet
+ * @param known.pollAt next time to ask, as long as the call has not ended
  */
 export function recordResult(
   row: CallRow,
-  result: CallResult | undefined,
-  pollAt: number,
+  { result, pollAt }: { result: CallResult | undefined; pollAt: number },
   { version, at }: Write,
 ): CallRow | undefined {
   if (row.state !== "PLACED") return undefined;

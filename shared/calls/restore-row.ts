@@ -42,8 +42,7 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
  */
 export function recoverRow(
   row: CallRow,
-  route: Route | undefined,
-  restore: Restored,
+  { route, restore }: { route: Route | undefined; restore: Restored },
   write: Write,
 ): CallRow | undefined {
   if (!mayHaveBeenDialed(row, restore)) return undefined;

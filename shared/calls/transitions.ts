@@ -47,8 +47,7 @@ const historyStepsMax = 60;
 /** Applies a decision made without a claim, to a call without a row or to a WAITING row. */
 export function applyDecision(
   row: CallRow | undefined,
-  newCall: NewCall,
-  decision: Decided,
+  { newCall, decision }: { newCall: NewCall; decision: Decided },
   write: Write,
 ): CallRow | undefined {
   if (row !== undefined && row.state !== "WAITING") return undefined;
@@ -59,10 +58,9 @@ export function applyDecision(
  * Claims a call, as a write-ahead intent to dial: a call without a row, a WAITING row that is due or, for a
  * resend, an UNKNOWN row whose provider deduplicates requests. The version of this write names the claim.
  */
-export function claimed(
+export function applyClaim(
   row: CallRow | undefined,
-  newCall: NewCall,
-  { route, timeoutSeconds }: { route: Route; timeoutSeconds: number },
+  { newCall, route, timeoutSeconds }: { newCall: NewCall; route: Route; timeoutSeconds: number },
   { version, at }: Write,
 ): CallRow | undefined {
   const isResend = row?.state === "UNKNOWN" && isIdempotent(row.route);
@@ -182,19 +180,22 @@ const actionsTo: Readonly<Record<OperatorAction["to"], readonly CallAction[]>> =
   REDIALED: ["redial"],
 };
 
-/** @param by id of the token of the operator, or of the client where that is the act's reason */
+/**
+ * Applies an operator's or a client's action to a row in whose state it is allowed.
+ *
+ * @param taken.by id of the token of the operator, or of the client where that is the action's reason
+ */
 export function applyAction(
   row: CallRow,
-  act: OperatorAction,
-  by: string,
+  { action, by }: { action: OperatorAction; by: string },
   write: Write,
 ): CallRow | undefined {
-  if (!states[row.state].actions.some((action) => actionsTo[act.to].includes(action))) {
+  if (!states[row.state].actions.some((allowed) => actionsTo[action.to].includes(allowed))) {
     return undefined;
   }
-  const reason = "reason" in act ? act.reason : "operator";
-  const next = enterState(row, { state: act.to, reason, by }, write);
-  return act.to === "REDIALED" ? { ...next, redialedAs: act.redialedAs } : next;
+  const reason = "reason" in action ? action.reason : "operator";
+  const next = enterState(row, { state: action.to, reason, by }, write);
+  return action.to === "REDIALED" ? { ...next, redialedAs: action.redialedAs } : next;
 }
 
 /**

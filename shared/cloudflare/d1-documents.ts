@@ -1,5 +1,5 @@
 import { queryOn, writeVersioned } from "./d1-writes.ts";
-import { permitTimesOf } from "../telephony/rate.ts";
+import { listPermitTimes } from "../telephony/rate.ts";
 import type { DocumentChange, DocumentKey, Documents } from "../ports/documents.ts";
 import {
   documentsRead,
@@ -90,13 +90,12 @@ RETURNING kind, key`;
 /**
  * Creates the documents in Cloudflare D1; infra/d1 has their table.
  *
- * @param now clock that decides expiry, in milliseconds since the epoch
- * @param freshVersion makes the versions of `add` and `takePermits`
+ * @param sources.now clock that decides expiry, in milliseconds since the epoch
+ * @param sources.freshVersion makes the versions of `add` and `takePermits`
  */
 export function createD1Documents(
   database: D1Database,
-  now: () => number,
-  freshVersion: () => string,
+  { now, freshVersion }: { now: () => number; freshVersion: () => string },
 ): Documents {
   const all = queryOn(database);
 
@@ -104,7 +103,8 @@ export function createD1Documents(
     async read(keys) {
       return documentsRead(await all<StoredText>(read, jsonOf(keys), now()));
     },
-    write: (changes) => writeVersioned(database, statements, changes.map(writeOf), [now()]),
+    write: (changes) =>
+      writeVersioned(database, statements, { writes: changes.map(writeOf), bound: [now()] }),
     async add({ kind, key }, counters, expiresAt) {
       const json = JSON.stringify(counters);
       const [sums] = await all<{ json: string }>(
@@ -131,7 +131,7 @@ export function createD1Documents(
       const removed = removals.map(({ kind, key, seen }) => ({ kind, key, seen }));
       await all(remove, JSON.stringify(removed));
     },
-    async takePermits({ kind, key }, pace, count, { notBefore, notAfter }) {
+    async takePermits({ kind, key }, pace, { count, notBefore, notAfter }) {
       const { intervalUs, burst } = pace;
       const latest = notAfter * 1000 + (burst - 1) * intervalUs;
       const document = [kind, key, freshVersion(), paceExpiresAt(notAfter), now()];
@@ -143,7 +143,7 @@ export function createD1Documents(
       );
       if (given === undefined) return [];
       const { arrivalUs, granted } = given;
-      return permitTimesOf(arrivalUs - granted * intervalUs, granted, pace, notBefore);
+      return listPermitTimes(arrivalUs - granted * intervalUs, pace, { granted, notBefore });
     },
     async purge() {
       let last: { kind: string; key: string } = { kind: "", key: "" };

@@ -105,7 +105,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
         ...parseDialingBacklog(backlog),
       }));
     },
-    write: (changes) => writeVersioned(database, statements, changes.map(writeOf)),
+    write: (changes) => writeVersioned(database, statements, { writes: changes.map(writeOf) }),
     async due({ of = "calls", backlogs, until, each }) {
       if (backlogs.length === 0) return [];
       const asked = backlogs.map(({ key, after }) => ({

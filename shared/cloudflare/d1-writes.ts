@@ -40,14 +40,13 @@ export interface VersionedStatements {
 /**
  * Writes the items in order.
  *
- * @param bound further parameters of both statements, from ?2 on
+ * @param values.bound further parameters of both statements, from ?2 on
  * @returns for each write, true if the item stands as requested
  */
 export async function writeVersioned(
   database: D1Database,
   statements: VersionedStatements,
-  writes: readonly VersionedWrite[],
-  bound: readonly unknown[] = [],
+  { writes, bound = [] }: { writes: readonly VersionedWrite[]; bound?: readonly unknown[] },
 ): Promise<boolean[]> {
   const current = new Set<VersionedWrite>();
   const chunks = inChunks(writes);

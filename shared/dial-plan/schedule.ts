@@ -33,7 +33,7 @@ export interface Schedule {
    * `no_time_zone` if neither the call nor its number nor the plan gives a zone; `no_clock` past the end of
    * the table of time zones.
    */
-  opening(request: CallRequest, route: Route, from: number, until: number): Opening;
+  opening(request: CallRequest, route: Route, time: { from: number; until: number }): Opening;
   /** Returns the rule by which a request sent now might ring outside the hours; undefined if it may leave. */
   closedBy(request: CallRequest, route: Route, now: number): string | undefined;
   /**
@@ -183,7 +183,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
   const timeoutMs = (route: Route) => timeoutSecondsOf(route, plan) * 1000;
 
   return {
-    opening: (request, route, from, until) =>
+    opening: (request, route, { from, until }) =>
       openingFor(request, route, { from, until, marginMs: timeoutMs(route) + closingMarginMs }),
     closedBy(request, route, now) {
       const window = { from: now, until: now + 1, marginMs: timeoutMs(route) };

@@ -22,9 +22,9 @@ export function wordsOf(issue: $ZodRawIssue): string {
       return values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(", ")}`;
     }
     case "too_big":
-      return `must ${boundOf(issue.origin, issue.inclusive, "at most", "less than")} ${issue.maximum}${unitOf(issue.origin)}`;
+      return `must ${boundOf(issue, ["at most", "less than"])} ${issue.maximum}${unitOf(issue.origin)}`;
     case "too_small":
-      return `must ${boundOf(issue.origin, issue.inclusive, "at least", "more than")} ${issue.minimum}${unitOf(issue.origin)}`;
+      return `must ${boundOf(issue, ["at least", "more than"])} ${issue.minimum}${unitOf(issue.origin)}`;
     case "invalid_format":
       return formatWords(issue.format, issue.pattern);
     case "unrecognized_keys":
@@ -45,10 +45,8 @@ const units: Record<string, string> = { string: " characters", array: " entries"
 const unitOf = (origin: string) => units[origin] ?? "";
 
 function boundOf(
-  origin: string,
-  isInclusive: boolean | undefined,
-  inclusive: string,
-  exclusive: string,
+  { origin, inclusive: isInclusive }: { origin: string; inclusive?: boolean | undefined },
+  [inclusive, exclusive]: readonly [string, string],
 ): string {
   const verb = origin === "string" || origin in units ? "have" : "be";
   return `${verb} ${isInclusive === false ? exclusive : inclusive}`;

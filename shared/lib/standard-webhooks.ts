@@ -25,13 +25,11 @@ export function signingKeysOf(secrets: string, what: string): KeyObject[] {
  * Returns the headers that sign a message, once by each key: while a secret is rotated there are two. Without a key the
  * message still carries its id and time.
  *
- * @param now milliseconds since the epoch
+ * @param signing.now milliseconds since the epoch
  */
 export function signatureHeaders(
-  id: string,
-  body: string,
-  keys: readonly KeyObject[],
-  now: number,
+  { id, body }: { id: string; body: string },
+  { keys, now }: { keys: readonly KeyObject[]; now: number },
 ): Record<string, string> {
   const timestamp = String(Math.floor(now / 1000));
   const headers = { "webhook-id": id, "webhook-timestamp": timestamp };

@@ -14,10 +14,8 @@ export function paceKeyOf(account: string): DocumentKey<"pace"> {
  */
 export function nextPermitAt(
   account: string,
-  pace: Pace,
-  documents: DocumentsRead,
-  now: number,
-  others = 0,
+  { pace, others = 0 }: { pace: Pace; others?: number | undefined },
+  { documents, now }: { documents: DocumentsRead; now: number },
 ): number {
   const arrivalUs = Math.max(now * 1000, documents.get("pace", account)?.value.arrivalUs ?? 0);
   return (arrivalUs + (others + 1 - pace.burst) * pace.intervalUs) / 1000;

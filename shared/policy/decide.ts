@@ -69,9 +69,9 @@ export function decideWaiting(
   if (end !== undefined) return { kind: "write", decided: end };
   const route = routeOf(call.request.agent_id, plan);
   if (route === undefined) return wait(row, "route_gone", now);
-  const closed = decideByClock(call, route, dialAt, known);
+  const closed = decideByClock(call, { route, at: dialAt }, known);
   if (closed !== undefined) return { kind: "write", decided: closed };
-  const because = waitsFor(call, row, route, known);
+  const because = findWaitReason(call, { row, route }, known);
   if (because !== undefined) return wait(row, because, now);
   // Behind an open breaker a call waits for the next probe's time, just as for its own due time.
   const of = { client: call.client, agentId: call.request.agent_id };
@@ -84,13 +84,12 @@ export function decideWaiting(
 /** Returns what keeps a call from being dialed at `at` by the clock alone: its lifetime, or its calling hours. */
 export function decideByClock(
   call: Call,
-  route: Route,
-  at: number,
+  { route, at }: { route: Route; at: number },
   { plan, schedule }: Pick<DecisionInputs, "plan" | "schedule">,
 ): ReturnType<typeof closedUntil> {
   const expiresAt = expiryOf(call, plan);
   if (at >= expiresAt) return { state: "EXPIRED", reason: "expired" };
-  return closedUntil(schedule.opening(call.request, route, at, expiresAt), at);
+  return closedUntil(schedule.opening(call.request, route, { from: at, until: expiresAt }), at);
 }
 
 /** Returns the final state of a call that must end now, whatever is paused, open or paced. */
@@ -115,10 +114,9 @@ export function endOf(call: Call, at: number, known: DecisionInputs): Decided | 
 }
 
 /** Returns why a call that is due must wait, or undefined. */
-export function waitsFor(
+export function findWaitReason(
   call: Call,
-  row: Waiting | undefined,
-  route: Route,
+  { row, route }: { row: Waiting | undefined; route: Route },
   known: DecisionInputs,
 ): string | undefined {
   const { plan, documents, now, ahead } = known;
@@ -126,8 +124,9 @@ export function waitsFor(
   if (isPaused(of.agentId, route, documents)) return "paused";
   const account = accountNameOf(route);
   const { pace } = accountOf(route, plan);
-  const permitAt = pace && nextPermitAt(account, pace, documents, now, ahead.get(account));
-  if (row === undefined) return freshWaitsFor(call, { account, route, permitAt }, known);
+  const permitAt =
+    pace && nextPermitAt(account, { pace, others: ahead.get(account) }, { documents, now });
+  if (row === undefined) return findFreshWaitReason(call, { account, route, permitAt }, known);
   const soon = now + claimAheadMsMax;
   if (openBreakers(of, route, documents).some((breaker) => !mayProbe(breaker, of, soon))) {
     return "breaker_open";
@@ -139,7 +138,7 @@ export function waitsFor(
  * Returns why a fresh call waits for its turn. It goes at once where its account answers quickly and has room, so that it
  * overtakes nobody.
  */
-function freshWaitsFor(
+function findFreshWaitReason(
   { client, request, acceptedAt }: Call,
   { account, route, permitAt }: { account: string; route: Route; permitAt: number | undefined },
   { plan, documents, now, ahead, requestsAtOnce }: DecisionInputs,

@@ -9,10 +9,9 @@ export function countsKeyOf(at: number): DocumentKey<"counts"> {
 
 /** Adds calls that reached these states at `at`, in one write. */
 export async function addCounts(
-  documents: Documents,
   reached: readonly CallState[],
-  at: number,
-  retentionMs: number,
+  { at, retentionMs }: { at: number; retentionMs: number },
+  documents: Documents,
 ): Promise<void> {
   const counters: Record<string, number> = {};
   for (const state of reached) {

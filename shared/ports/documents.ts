@@ -1,4 +1,4 @@
-import type { Pace } from "../telephony/rate.ts";
+import type { Pace, PermitRequest } from "../telephony/rate.ts";
 import type { Kind, ValueOf } from "./document-kinds.ts";
 
 /** Name of a document: its kind, and its key within the kind. */
@@ -64,12 +64,7 @@ export interface Documents {
    * Takes up to `count` permits of a pace. Resolves to their times, none before `notBefore` and none after
    * `notAfter`, in milliseconds since the epoch, earliest first. Each permit goes to one caller.
    */
-  takePermits(
-    document: DocumentKey<"pace">,
-    pace: Pace,
-    count: number,
-    window: { notBefore: number; notAfter: number },
-  ): Promise<number[]>;
+  takePermits(document: DocumentKey<"pace">, pace: Pace, request: PermitRequest): Promise<number[]>;
   /** Deletes some of the expired documents. Does nothing if the engine deletes them by itself. */
   purge(): Promise<void>;
 }

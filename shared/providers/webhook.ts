@@ -63,7 +63,10 @@ export const webhook = /* @__PURE__ */ defineProvider(
         const headers = {
           "content-type": "application/json",
           "user-agent": "outbound-calls",
-          ...signatureHeaders(call.id, body, key === undefined ? [] : [key], now()),
+          ...signatureHeaders(
+            { id: call.id, body },
+            { keys: key === undefined ? [] : [key], now: now() },
+          ),
         };
         const answer = await post(ring(fetch), route.url, { headers, body }, timeoutSeconds);
         return "kind" in answer ? answer : outcomeOf(answer, now());

@@ -57,12 +57,11 @@ function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): 
 /**
  * Reads the dialer's settings. If there is a problem, the dialer dials nobody and hands every delivery back.
  *
- * @param connect creates what reaches the plan's providers and receivers of events
+ * @param build.connect creates what reaches the plan's providers and receivers of events
  */
 export function readDialerSettings<Connected extends object>(
   environment: Environment,
-  bundledPlan: unknown,
-  connect: (plan: DialPlan) => Connected,
+  { bundledPlan, connect }: { bundledPlan: unknown; connect: (plan: DialPlan) => Connected },
   log: Log,
 ): Settings<ApiSettings & Connected> {
   return read(log, () => {
@@ -82,7 +81,7 @@ export function readDialerSettings<Connected extends object>(
  * tokens. If the variable is missing or unreadable, no token is valid: every request is answered 401.
  */
 export function readTokens({ API_TOKENS }: Environment, log: Log) {
-  const tokens = tokensIn("API_TOKENS", API_TOKENS, log);
+  const tokens = tokensIn("API_TOKENS", { json: API_TOKENS }, log);
   return {
     callerOf: callersOf(tokens),
     agentsOf: (client: string, now: number): string[] =>
@@ -96,7 +95,7 @@ export function readTokens({ API_TOKENS }: Environment, log: Log) {
  */
 export function readOperators({ OPERATOR_TOKENS, API_TOKENS }: Environment, log: Log) {
   if (!OPERATOR_TOKENS) return undefined;
-  return callersOf(tokensIn("OPERATOR_TOKENS", OPERATOR_TOKENS, log, API_TOKENS));
+  return callersOf(tokensIn("OPERATOR_TOKENS", { json: OPERATOR_TOKENS, others: API_TOKENS }, log));
 }
 
 /** Reads the rights that the deployment lets clients' tokens have. AWS grants each to the API's function. */
@@ -105,12 +104,11 @@ export function readClientRights({ CLIENT_RIGHTS = "" }: Environment): ClientRig
   return clientRights.filter((right) => names.includes(right));
 }
 
-/** @param others tokens that must not appear among these: no token serves both purposes */
+/** @param values.others tokens that must not appear among these: no token serves both purposes */
 function tokensIn(
   name: "API_TOKENS" | "OPERATOR_TOKENS",
-  json: string | undefined,
+  { json, others }: { json: string | undefined; others?: string | undefined },
   log: Log,
-  others?: string,
 ) {
   return read(log, () => {
     if (!json) throw new Error(`${name} is not set: every request is answered 401`);

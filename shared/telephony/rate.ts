@@ -9,19 +9,22 @@ export function paceOf(callsPerSecond: number, burst: number): Pace {
   return { intervalUs: Math.ceil(1_000_000 / callsPerSecond), burst };
 }
 
+/** Permits that are asked for: at most `count`, none outside of the window. Times are milliseconds since the epoch. */
+export interface PermitRequest {
+  count: number;
+  notBefore: number;
+  notAfter: number;
+}
+
 /**
  * The generic cell rate algorithm (ITU-T I.371). An account's whole past is one number, the theoretical
- * arrival time of its next request in microseconds. Returns how many of `count` permits fit into the window,
- * the time from which they count, and the next arrival time. Microseconds keep the arithmetic exact in whole
- * numbers.
- *
- * @param window no permit before `notBefore` and none after `notAfter`, in milliseconds since the epoch
+ * arrival time of its next request in microseconds. Returns how many permits are granted, the time
+ * from which they count, and the next arrival time. Microseconds keep the arithmetic exact in whole numbers.
  */
 export function grantPermits(
   arrivalUs: number | undefined,
   { intervalUs, burst }: Pace,
-  count: number,
-  { notBefore, notAfter }: { notBefore: number; notAfter: number },
+  { count, notBefore, notAfter }: PermitRequest,
 ): { granted: number; baseUs: number; arrivalUs: number } {
   const baseUs = Math.max(arrivalUs ?? 0, notBefore * 1000);
   const room = notAfter * 1000 + (burst - 1) * intervalUs - baseUs;
@@ -30,21 +33,21 @@ export function grantPermits(
 }
 
 /** Returns the times of granted permits, in milliseconds since the epoch, earliest first, none before `notBefore`. */
-export function permitTimesOf(
+export function listPermitTimes(
   baseUs: number,
-  granted: number,
   pace: Pace,
-  notBefore: number,
+  { granted, notBefore }: { granted: number; notBefore: number },
 ): number[] {
-  return Array.from({ length: granted }, (_, index) => momentOf(baseUs, index, pace, notBefore));
+  return Array.from({ length: granted }, (_, index) =>
+    toPermitTime(baseUs, pace, { index, notBefore }),
+  );
 }
 
-/** Returns the time of the granted permit at `index`, see `permitTimesOf`. */
-export function momentOf(
+/** Returns the time of the granted permit at `index`, see `listPermitTimes`. */
+export function toPermitTime(
   baseUs: number,
-  index: number,
   { intervalUs, burst }: Pace,
-  notBefore: number,
+  { index, notBefore }: { index: number; notBefore: number },
 ): number {
   const conforming = baseUs + (index - burst + 1) * intervalUs;
   return Math.max(notBefore, Math.ceil(conforming / 1000));

@@ -45,7 +45,7 @@ beforeAll(async () => {
     BUCKET: bucket,
     TABLE: "ledger",
   });
-  ledger = createDynamoLedger(engines.dynamo, "ledger", 60 * 86_400_000);
+  ledger = createDynamoLedger(engines.dynamo, "ledger", { retentionMs: 60 * 86_400_000 });
   ({ handler } = await import("../../functions/dialer/lambda.ts"));
 });
 afterAll(async () => {
@@ -80,7 +80,10 @@ const send = (message: Message) =>
 describe("the dialer's Lambda function", () => {
   it("dials what it can, reports the rest by id, and hides it for the retry delay", async () => {
     // Fresh calls of an account that has never answered wait for a dispatcher.
-    const documents = createDynamoDocuments(engines.dynamo, "ledger", Date.now, randomVersion);
+    const documents = createDynamoDocuments(engines.dynamo, "ledger", {
+      now: Date.now,
+      freshVersion: randomVersion,
+    });
     const account = {
       kind: "account" as const,
       key: `webhook:${new URL(receiver.url).origin}`,
@@ -155,7 +158,10 @@ describe("the dialer's Lambda function", () => {
 
   it("sweeps on a schedule's event, beside the queue", async () => {
     expect(await handler({ scheduled: "sweep" }, context)).toBeUndefined();
-    const documents = createDynamoDocuments(engines.dynamo, "ledger", Date.now, randomVersion);
+    const documents = createDynamoDocuments(engines.dynamo, "ledger", {
+      now: Date.now,
+      freshVersion: randomVersion,
+    });
     const [current] = await documents.list("sweep", { limit: 2 });
     expect(current?.value.leaseUntil).toBe(0);
     expect(Date.now() - (current?.value.fullRoundAt ?? 0)).toBeLessThan(5000);

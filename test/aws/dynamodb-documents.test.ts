@@ -27,7 +27,8 @@ async function createTable(): Promise<string> {
 
 describeDocuments(
   "DynamoDB",
-  async (now) => createDynamoDocuments(engines.dynamo, await createTable(), now, randomId),
+  async (now) =>
+    createDynamoDocuments(engines.dynamo, await createTable(), { now, freshVersion: randomId }),
   { runs: 60 },
 );
 
@@ -48,7 +49,13 @@ describe("DynamoDB as documents", () => {
         },
       { step: "initialize" },
     );
-    return { documents: createDynamoDocuments(client, table, () => suiteNow, randomId), sent };
+    return {
+      documents: createDynamoDocuments(client, table, {
+        now: () => suiteNow,
+        freshVersion: randomId,
+      }),
+      sent,
+    };
   }
   const account = { kind: "pace", key: "main" } as const;
   const pace = paceOf(10, 1);
@@ -58,21 +65,31 @@ describe("DynamoDB as documents", () => {
     const table = await createTable();
     const [one, other] = [aProcess(table), aProcess(table)];
     for (let takes = 0; takes < 3; takes++) {
-      expect(await one.documents.takePermits(account, pace, 2, window)).toHaveLength(2);
+      expect(await one.documents.takePermits(account, pace, { ...window, count: 2 })).toHaveLength(
+        2,
+      );
     }
     expect(one.sent).toEqual(["Update", "Update", "Update"]);
     // The other process first learns that there is a pace already.
-    expect(await other.documents.takePermits(account, pace, 2, window)).toHaveLength(2);
-    expect(await other.documents.takePermits(account, pace, 2, window)).toHaveLength(2);
+    expect(await other.documents.takePermits(account, pace, { ...window, count: 2 })).toHaveLength(
+      2,
+    );
+    expect(await other.documents.takePermits(account, pace, { ...window, count: 2 })).toHaveLength(
+      2,
+    );
     expect(other.sent).toEqual(["Update", "Get", "Update", "Update"]);
     // A read, not the remembered arrival time, shows that the window is full.
     one.sent.length = 0;
-    expect(await one.documents.takePermits(account, pace, 50, window)).toHaveLength(11);
-    expect(await one.documents.takePermits(account, pace, 50, window)).toEqual([]);
+    expect(await one.documents.takePermits(account, pace, { ...window, count: 50 })).toHaveLength(
+      11,
+    );
+    expect(await one.documents.takePermits(account, pace, { ...window, count: 50 })).toEqual([]);
     expect(one.sent).toEqual(["Get", "Update", "Get"]);
     const takers = Array.from({ length: 30 }, () => aProcess(table));
     const late = { notBefore: suiteNow + 60_000, notAfter: suiteNow + 62_000 };
-    await Promise.all(takers.map((taker) => taker.documents.takePermits(account, pace, 2, late)));
+    await Promise.all(
+      takers.map((taker) => taker.documents.takePermits(account, pace, { ...late, count: 2 })),
+    );
     for (const { sent } of takers) {
       expect(sent.filter((command) => command === "Update").length).toBeLessThanOrEqual(3);
       expect(sent.filter((command) => command === "Get").length).toBeLessThanOrEqual(3);

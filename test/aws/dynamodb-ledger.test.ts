@@ -13,7 +13,7 @@ import { withEvents, applyDeliveries } from "../../shared/events/outbox-rows.ts"
 import type { CallResult } from "../../shared/calls/call-result.ts";
 import { recordResult } from "../../shared/calls/record-result.ts";
 import {
-  claimed,
+  applyClaim,
   applyDecision,
   applySettlement,
   type Settlement,
@@ -39,7 +39,7 @@ afterAll(() => engines.stop());
 async function createLedger(client = engines.dynamo) {
   const table = `ledger-${++tables}`;
   await engines.createTable(table);
-  return createDynamoLedger(client, table, retentionMs, () => suiteNow);
+  return createDynamoLedger(client, table, { retentionMs, now: () => suiteNow });
 }
 
 describeCallLedger("DynamoDB", () => createLedger(), { told: attentionStates, runs: 8 });
@@ -189,7 +189,9 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     );
 
   it("is four units for a claim and two for a settlement", () => {
-    const claim = made(claimed(undefined, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
+    const claim = made(
+      applyClaim(undefined, { route, timeoutSeconds: 30, newCall: known }, write(suiteNow)),
+    );
     const placed = settledAs(claim, "PLACED");
     expect(unitsOf(undefined, claim)).toBe(4);
     expect(unitsOf(claim, placed)).toBe(2);
@@ -202,11 +204,15 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     const types: Receiver["types"] = ["call.ended"];
     const receiver = { name: "crm", types, url: "", echo: [], requestsPerSecond: 20 };
     const decision = { state: "WAITING", reason: "pace", dueAt: suiteNow } as const;
-    const waiting = made(applyDecision(undefined, { ...known, echo }, decision, write(suiteNow)));
-    const claim = made(claimed(waiting, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
+    const waiting = made(
+      applyDecision(undefined, { newCall: { ...known, echo }, decision }, write(suiteNow)),
+    );
+    const claim = made(
+      applyClaim(waiting, { route, timeoutSeconds: 30, newCall: known }, write(suiteNow)),
+    );
     const placed = settledAs(claim, "PLACED", { pollAt: suiteNow + 120_000 });
     expect(unitsOf(claim, placed)).toBe(1 + 2); // from the index `due` of claims to that of results
-    const ended = made(recordResult(placed, result, 0, write(suiteNow + 130_000)));
+    const ended = made(recordResult(placed, { result, pollAt: 0 }, write(suiteNow + 130_000)));
     const untold = withEvents(ended, receiver);
     expect(unitsOf(placed, untold)).toBe(1 + 1 + 1); // out of `due`, into `events`
     const [event] = untold.events;
@@ -217,8 +223,10 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
 
   it("is four units for a call that waits, and three for its claim", () => {
     const decision = { state: "WAITING", reason: "pace", dueAt: suiteNow } as const;
-    const waiting = made(applyDecision(undefined, known, decision, write(suiteNow)));
-    const claim = made(claimed(waiting, known, { route, timeoutSeconds: 30 }, write(suiteNow)));
+    const waiting = made(applyDecision(undefined, { newCall: known, decision }, write(suiteNow)));
+    const claim = made(
+      applyClaim(waiting, { route, timeoutSeconds: 30, newCall: known }, write(suiteNow)),
+    );
     expect(unitsOf(undefined, waiting)).toBe(4);
     expect(unitsOf(waiting, claim)).toBe(1 + 2);
     expect(unitsOf(claim, settledAs(claim, "PLACED"))).toBe(1 + 1);

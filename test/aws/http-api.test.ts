@@ -159,9 +159,12 @@ for (const [name, eventOf] of Object.entries(events)) {
       (await bodiesOn(queueUrl, count)).map((body) => messageSchema.parse(body)),
     queuedEvents: async (count: number) =>
       (await bodiesOn(eventsQueueUrl, count)).map((body) => eventMessageSchema.parse(body)),
-    ledger: () => createDynamoLedger(engines.dynamo, "ledger", 86_400_000),
+    ledger: () => createDynamoLedger(engines.dynamo, "ledger", { retentionMs: 86_400_000 }),
     documents: () =>
-      createDynamoDocuments(engines.dynamo, "ledger", Date.now, () => randomVersion()),
+      createDynamoDocuments(engines.dynamo, "ledger", {
+        now: Date.now,
+        freshVersion: () => randomVersion(),
+      }),
     async request(path: string, init?: RequestInit) {
       const event = eventOf(await partsOf(path, init));
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the event has the fields that AWS documents

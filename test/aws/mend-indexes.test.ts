@@ -43,7 +43,10 @@ it("repairs index entries that a SIGKILL separated from their items", async () =
   const start = async () => {
     const engines = await startAwsEngines(directory.path);
     await engines.createTable(table);
-    const ledger = createDynamoLedger(engines.dynamo, table, 0, () => suiteNow);
+    const ledger = createDynamoLedger(engines.dynamo, table, {
+      retentionMs: 0,
+      now: () => suiteNow,
+    });
     return { engines, ledger };
   };
   let { engines, ledger } = await start();

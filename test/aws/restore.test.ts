@@ -24,8 +24,8 @@ describeRestore("DynamoDB", async (now) => {
   await engines.createBucket(bucket);
   const scan = async () => (await dynamo.send(new ScanCommand({ TableName }))).Items ?? [];
   return {
-    ledger: createDynamoLedger(dynamo, TableName, 60 * 86_400_000),
-    documents: createDynamoDocuments(dynamo, TableName, now, randomVersion),
+    ledger: createDynamoLedger(dynamo, TableName, { retentionMs: 60 * 86_400_000 }),
+    documents: createDynamoDocuments(dynamo, TableName, { now, freshVersion: randomVersion }),
     epochStore: createS3EpochStore(async () => s3, bucket),
     async copy() {
       const items = await scan();

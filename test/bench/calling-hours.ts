@@ -48,7 +48,7 @@ const contenders: Record<string, (at: number) => unknown> = {
   "`nextOpening`": (at) =>
     nextOpening(hours, { from: at, until: at + 168 * hourMs, marginMs: 35_000 }),
   "the plan's opening for a number": (at) =>
-    schedule.opening(request, route, at, at + 168 * hourMs),
+    schedule.opening(request, route, { from: at, until: at + 168 * hourMs }),
 };
 
 let kept: unknown;

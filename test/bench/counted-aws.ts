@@ -75,8 +75,11 @@ export async function startAws(meter: Meter): Promise<CountedPlatform> {
     consumers: 20,
     dispatcher: { lifeMs: 780_000, queriesMax: Infinity, headsPerLook: 200, endsIdle: true },
     clock,
-    ledger: createDynamoLedger(client, table, retentionMs, clock.now),
-    documents: createDynamoDocuments(client, table, clock.now, randomVersion),
+    ledger: createDynamoLedger(client, table, { retentionMs, now: clock.now }),
+    documents: createDynamoDocuments(client, table, {
+      now: clock.now,
+      freshVersion: randomVersion,
+    }),
     ...(await queueOf<Message>("calls")),
     events: await queueOf<EventMessage>("events"),
     stored() {

@@ -135,7 +135,7 @@ export async function startCloudflare(meter: Meter): Promise<CountedCloudflare> 
     database,
     pid,
     ledger: createD1Ledger(database),
-    documents: createD1Documents(database, clock.now, randomVersion),
+    documents: createD1Documents(database, { now: clock.now, freshVersion: randomVersion }),
     stored: () => ({ all: sizeBytes, table: sizeBytes }),
     ...(await queueOf<CallMessage>("CALLS")),
     events: await queueOf<EventMessage>("EVENTS"),

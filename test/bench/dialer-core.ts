@@ -58,8 +58,8 @@ const newPorts = () =>
   client === undefined || TABLE === undefined
     ? { ledger: createMemoryLedger(), documents: createMemoryDocuments(now, randomVersion) }
     : {
-        ledger: createDynamoLedger(client, TABLE, 60 * 86_400_000),
-        documents: createDynamoDocuments(client, TABLE, now, randomVersion),
+        ledger: createDynamoLedger(client, TABLE, { retentionMs: 60 * 86_400_000 }),
+        documents: createDynamoDocuments(client, TABLE, { now, freshVersion: randomVersion }),
       };
 const deps: DialerDeps = {
   queue,
@@ -68,7 +68,11 @@ const deps: DialerDeps = {
   epochStore: createMemoryEpochStore(),
   deadLetters: { store: () => Promise.reject(new Error("a message was given up")) },
   settings: valueOf(
-    readDialerSettings(environment, undefined, (used) => connect(providerOptions, used), log),
+    readDialerSettings(
+      environment,
+      { bundledPlan: undefined, connect: (used) => connect(providerOptions, used) },
+      log,
+    ),
   ),
   clock: systemClock,
   random: { version: randomVersion, fraction: Math.random },

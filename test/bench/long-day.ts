@@ -68,7 +68,10 @@ const bench = createDialerBench({
   plan,
 });
 bench.deps.ledger = createD1Ledger(sqlite.database);
-bench.deps.documents = createD1Documents(sqlite.database, bench.now, bench.deps.random.version);
+bench.deps.documents = createD1Documents(sqlite.database, {
+  now: bench.now,
+  freshVersion: bench.deps.random.version,
+});
 bench.deps.log = () => undefined;
 /** Moments of placements, by account. */
 const placed = new Map<string, number[]>(accounts.map(({ name }) => [name, []]));

@@ -67,8 +67,8 @@ export function withStages(
       write: (changes) => trip("documents", () => documents.write(changes)),
       add: (document, counters, expiresAt) =>
         trip("documents", () => documents.add(document, counters, expiresAt)),
-      takePermits: (document, pace, count, window) =>
-        trip("documents", () => documents.takePermits(document, pace, count, window)),
+      takePermits: (document, pace, request) =>
+        trip("documents", () => documents.takePermits(document, pace, request)),
     },
   };
 }

@@ -5,7 +5,7 @@
 import { nextPollAt } from "../../functions/dialer/record/poll-times.ts";
 import { type CallRow, resultsBacklogOf } from "../../shared/calls/call-row.ts";
 import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
-import { claimed, applySettlement } from "../../shared/calls/transitions.ts";
+import { applyClaim, applySettlement } from "../../shared/calls/transitions.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import type { Route } from "../../shared/calls/route.ts";
@@ -34,7 +34,11 @@ function placedRow(n: number, at: number, route: Route): CallRow {
   const call = { id, requestId, batchCalls: 1, client: "crm", acceptedAt: at, request };
   const known = { call, ...hashNumber(request.phone_number, apiEnvironment.HASH_KEY) };
   const claim = randomVersion();
-  const row = claimed(undefined, known, { route, timeoutSeconds: 30 }, { version: claim, at });
+  const row = applyClaim(
+    undefined,
+    { route, timeoutSeconds: 30, newCall: known },
+    { version: claim, at },
+  );
   const pollAt = nextPollAt(at, at, waitMinutes);
   const settlement = { id, claim, state: "PLACED", reason: "placed", at, pollAt } as const;
   const placed =

@@ -99,7 +99,7 @@ export async function startTold(
     const key = signingKeyOf(webhook.secrets["SECRET"] ?? "", "the stand-in's secret");
     for (const { ourId = "", request } of standIn.calls.placed) {
       const body = JSON.stringify({ status: "completed", seconds: 60, human: true });
-      const headers = signatureHeaders(ourId, body, [key], clock.now());
+      const headers = signatureHeaders({ id: ourId, body }, { keys: [key], now: clock.now() });
       const { callback_url }: { callback_url?: string } = request;
       await service.callback(callback_url ?? "", body, headers);
     }

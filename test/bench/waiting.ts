@@ -84,7 +84,10 @@ async function place(platform: CountedCloudflare): Promise<number> {
   for (const [account, ids] of byAccount) {
     const pace = paceOf(callsPerSecond, 1);
     const window = { notBefore: now, notAfter: now + 60_000 };
-    await platform.documents.takePermits(paceKeyOf(account), pace, ids.length, window);
+    await platform.documents.takePermits(paceKeyOf(account), pace, {
+      ...window,
+      count: ids.length,
+    });
     await platform.database
       .prepare(
         "UPDATE calls SET row = json_set(row, '$.state', 'PLACED', '$.backlog', NULL, '$.dueAt', NULL) WHERE id IN (SELECT value FROM json_each(?1))",

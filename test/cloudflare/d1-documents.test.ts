@@ -12,7 +12,7 @@ const { LEDGER } = testEnv;
 
 async function createDocuments(now: () => number, database = LEDGER) {
   await LEDGER.prepare("DELETE FROM documents").run();
-  return createD1Documents(database, now, randomId);
+  return createD1Documents(database, { now, freshVersion: randomId });
 }
 
 describeDocuments("D1", (now) => createDocuments(now), { runs: 60 });
@@ -30,8 +30,16 @@ describe("D1 as documents: D1's bill", () => {
       () => documents.write([{ next: { ...key, version: randomId() }, seen: key.version }]),
       () => documents.add(failures, { answered: 1 }, suiteNow + 1000),
       () => documents.add(failures, { answered: 1, unreachable: 1 }, suiteNow + 1000),
-      () => documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), 7, window),
-      () => documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), 7, window),
+      () =>
+        documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), {
+          ...window,
+          count: 7,
+        }),
+      () =>
+        documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), {
+          ...window,
+          count: 7,
+        }),
     ];
     for (const work of works) {
       const { read, written, statements } = await cost(work);
@@ -53,7 +61,7 @@ describe("D1 as documents: D1's bill", () => {
         await cost(() => documents.read([pause, { kind: "cap", key: "none" }])),
         await cost(() => documents.list("pause", { limit: 10 })),
         await cost(() =>
-          documents.takePermits({ kind: "pace", key: "a" }, paceOf(9, 1), 1, window),
+          documents.takePermits({ kind: "pace", key: "a" }, paceOf(9, 1), { ...window, count: 1 }),
         ),
         await cost(() => documents.remove([{ kind: "cap", key: "none", seen: "none" }])),
       ];

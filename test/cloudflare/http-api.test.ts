@@ -35,7 +35,8 @@ const createApi = () => ({
   queuedEvents: async (count: number) =>
     (await bodiesOf(deliveredEvents, count)).map((body) => eventMessageSchema.parse(body)),
   ledger: () => createD1Ledger(testEnv.LEDGER),
-  documents: () => createD1Documents(testEnv.LEDGER, Date.now, () => randomVersion()),
+  documents: () =>
+    createD1Documents(testEnv.LEDGER, { now: Date.now, freshVersion: () => randomVersion() }),
 });
 
 describeHttpApi("Cloudflare Workers", createApi);

@@ -28,7 +28,7 @@ describeRestore("D1", async (now) => {
   await emptyEpochs();
   return {
     ledger: createD1Ledger(LEDGER),
-    documents: createD1Documents(LEDGER, now, randomVersion),
+    documents: createD1Documents(LEDGER, { now, freshVersion: randomVersion }),
     epochStore: createR2EpochStore(ENVELOPES),
     async copy() {
       const copies = await Promise.all(

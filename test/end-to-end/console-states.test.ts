@@ -135,7 +135,11 @@ describe("the operator's page", () => {
     const waiting = rows.filter(({ client }) => client === "research").slice(0, 11);
     const at = Date.now();
     for (const row of waiting) {
-      const next = applyAction(row, { to: "CANCELLED" }, "ops", { version: randomVersion(), at });
+      const next = applyAction(
+        row,
+        { action: { to: "CANCELLED" }, by: "ops" },
+        { version: randomVersion(), at },
+      );
       if (next === undefined) throw new Error("a waiting call cannot be cancelled");
       await ledger.write([{ next, seen: row.version }]);
     }

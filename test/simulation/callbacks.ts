@@ -52,7 +52,7 @@ export function createCallbacks(
     const isForged = world.chance(0.2);
     const keys = [isForged ? otherKey : ownKey].filter((key) => key !== undefined);
     const body = JSON.stringify({ status: "busy" });
-    const headers = signatureHeaders(callId, body, keys, world.now());
+    const headers = signatureHeaders({ id: callId, body }, { keys, now: world.now() });
     return { body, headers, ...(isForged ? { mustBe: 401 } : {}) };
   }
 

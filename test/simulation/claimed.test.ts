@@ -96,8 +96,8 @@ describe("a permit", () => {
     const permitTimes: number[] = [];
     let asked = 0;
     bench.breakDocuments({
-      takePermits: async (document, pace, most, window) => {
-        const granted = await bench.documents.takePermits(document, pace, most, window);
+      takePermits: async (document, pace, request) => {
+        const granted = await bench.documents.takePermits(document, pace, request);
         if (document.kind !== "pace") return granted;
         permitTimes.push(...granted);
         asked += 1;

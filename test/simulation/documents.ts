@@ -54,8 +54,8 @@ export function createSimulatedDocuments(world: World) {
             await memory.remove(keys);
             for (const { kind, key } of keys) keep(kind, key);
           }),
-        takePermits: (document, pace, count, window) =>
-          one(`permits ${document.kind}`, () => memory.takePermits(document, pace, count, window)),
+        takePermits: (document, pace, request) =>
+          one(`permits ${document.kind}`, () => memory.takePermits(document, pace, request)),
         purge: () => one("purge documents", () => memory.purge()),
       };
     },

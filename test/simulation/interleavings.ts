@@ -30,13 +30,15 @@ const calmRounds = 12;
 const settingsOf = (capped: boolean) => {
   const parsed = readDialerSettings(
     environment({ hours: false, capped, expireHours: 30, results: false, receivers: [] }),
-    undefined,
-    () => ({
-      providerOf: () => {
-        throw new Error("each order of things has a provider of its own");
-      },
-      postEvent: () => Promise.reject(new Error("the plan has no receiver")),
-    }),
+    {
+      bundledPlan: undefined,
+      connect: () => ({
+        providerOf: () => {
+          throw new Error("each order of things has a provider of its own");
+        },
+        postEvent: () => Promise.reject(new Error("the plan has no receiver")),
+      }),
+    },
     () => undefined,
   );
   if ("problem" in parsed) throw new Error(parsed.problem);

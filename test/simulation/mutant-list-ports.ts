@@ -65,7 +65,7 @@ export const portMutants: readonly Mutant[] = [
       ],
       [
         "each permitAt of a pace is given to one caller",
-        "put({ ...document, value: { arrivalUs }, expiresAt: paceExpiresAt(window.notAfter) });",
+        "put({ ...document, value: { arrivalUs }, expiresAt: paceExpiresAt(request.notAfter) });",
         "void arrivalUs;",
       ],
       [

@@ -101,8 +101,8 @@ export const waitingMutants: readonly Mutant[] = [
     ],
     [
       "permits that are asked for together are as many",
-      "takePermits(key, pace, all.length, window)",
-      "takePermits(key, pace, 1, window).then(([one]) => all.map(() => one ?? 0))",
+      "takePermits(key, pace, { ...window, count: all.length })",
+      "takePermits(key, pace, { ...window, count: 1 }).then(([one]) => all.map(() => one ?? 0))",
     ],
   ]),
   ...mutantsOf(rules, [

@@ -108,17 +108,17 @@ const ofRows = mutantsOf(unit("state-machine", "claims"), [
   ],
   [
     "an operator takes a call out of the states that are named",
-    "if (!states[row.state].actions.some((action) => actionsTo[act.to].includes(action))) { return undefined; }",
+    "if (!states[row.state].actions.some((allowed) => actionsTo[action.to].includes(allowed))) { return undefined; }",
     "",
   ],
   [
     "an operator's act keeps the claims",
-    "const next = enterState(row, { state: act.to, reason, by }, write);",
-    "const next = { ...enterState(row, { state: act.to, reason, by }, write), claims: [] };",
+    "const next = enterState(row, { state: action.to, reason, by }, write);",
+    "const next = { ...enterState(row, { state: action.to, reason, by }, write), claims: [] };",
   ],
   [
     "a redial is known by its id",
-    'return act.to === "REDIALED" ? { ...next, redialedAs: act.redialedAs } : next;',
+    'return action.to === "REDIALED" ? { ...next, redialedAs: action.redialedAs } : next;',
     "return next;",
   ],
   [

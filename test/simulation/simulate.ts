@@ -128,11 +128,13 @@ export async function simulate(
     valueOf(
       readDialerSettings(
         environment(scenario, isOld),
-        undefined,
-        () => ({
-          providerOf: provider.providerOf,
-          postEvent: receivers.postEvent,
-        }),
+        {
+          bundledPlan: undefined,
+          connect: () => ({
+            providerOf: provider.providerOf,
+            postEvent: receivers.postEvent,
+          }),
+        },
         log,
       ),
     );

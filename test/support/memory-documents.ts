@@ -1,4 +1,4 @@
-import { grantPermits, permitTimesOf } from "../../shared/telephony/rate.ts";
+import { grantPermits, listPermitTimes } from "../../shared/telephony/rate.ts";
 import type { Documents, DocumentKey, StoredDocument } from "../../shared/ports/documents.ts";
 import { parseValue } from "../../shared/ports/document-kinds.ts";
 import {
@@ -75,14 +75,14 @@ export function createMemoryDocuments(
         if (stored.get(nameOf(key))?.version === seen) stored.delete(nameOf(key));
       }
     },
-    async takePermits(document, pace, count, window) {
+    async takePermits(document, pace, request) {
       const found = current(document);
       const before = found && parseValue(document.kind, JSON.parse(found.json)).arrivalUs;
-      const { granted, baseUs, arrivalUs } = grantPermits(before, pace, count, window);
+      const { granted, baseUs, arrivalUs } = grantPermits(before, pace, request);
       if (granted > 0) {
-        put({ ...document, value: { arrivalUs }, expiresAt: paceExpiresAt(window.notAfter) });
+        put({ ...document, value: { arrivalUs }, expiresAt: paceExpiresAt(request.notAfter) });
       }
-      return permitTimesOf(baseUs, granted, pace, window.notBefore);
+      return listPermitTimes(baseUs, pace, { granted, notBefore: request.notBefore });
     },
     async purge() {
       for (const one of stored.values()) {

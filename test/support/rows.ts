@@ -3,7 +3,7 @@ import { backlogOf, type CallRow } from "../../shared/calls/call-row.ts";
 import type { CallState } from "../../shared/calls/states.ts";
 import {
   applyAction,
-  claimed,
+  applyClaim,
   applyDecision,
   applySettlement,
 } from "../../shared/calls/transitions.ts";
@@ -35,12 +35,14 @@ export function rowIn(
     return row;
   };
   if (state === "WAITING") {
-    return made(applyDecision(undefined, known, { state, reason, dueAt }, write()));
+    return made(
+      applyDecision(undefined, { newCall: known, decision: { state, reason, dueAt } }, write()),
+    );
   }
   if (state === "EXPIRED" || state === "CANCELLED") {
-    return made(applyDecision(undefined, known, { state, reason }, write()));
+    return made(applyDecision(undefined, { newCall: known, decision: { state, reason } }, write()));
   }
-  const claim = made(claimed(undefined, known, { route, timeoutSeconds: 30 }, write()));
+  const claim = made(applyClaim(undefined, { route, timeoutSeconds: 30, newCall: known }, write()));
   if (state === "DIALING") return claim;
   const isRedialed = state === "REDIALED";
   const settlement = {
@@ -54,7 +56,9 @@ export function rowIn(
   const row = made(applySettlement(claim, settlement, randomVersion()));
   if (!isRedialed) return row;
   const redialedAs = call.id.replace(/\d{5}$/, "99999");
-  return made(applyAction(row, { to: "REDIALED", redialedAs }, "operator", write()));
+  return made(
+    applyAction(row, { action: { to: "REDIALED", redialedAs }, by: "operator" }, write()),
+  );
 }
 
 /** Writes new rows, and the documents of the backlogs in which some of them wait. */

@@ -174,7 +174,7 @@ export async function cancelRows(
       : ({ to: "CANCELLED", reason: "client" } as const);
   const changes = rows.flatMap((row) => {
     if (row.state !== "WAITING" || !isCovered(row, given)) return [];
-    const next = applyAction(row, action, by, { version: random.version(), at });
+    const next = applyAction(row, { action, by }, { version: random.version(), at });
     return next === undefined ? [] : [{ next, seen: row.version }];
   });
   if (changes.length === 0) return 0;

@@ -22,7 +22,7 @@ export async function changeCall(
 ): Promise<CallRow> {
   const { clock, random } = deps;
   const write = { version: random.version(), at: clock.now() };
-  const next = applyAction(row, decision, c.get("caller").tokenId, write);
+  const next = applyAction(row, { action: decision, by: c.get("caller").tokenId }, write);
   if (next === undefined) return row;
   await record(c, deps, name, row.id);
   const { ledger } = deps;
@@ -50,7 +50,11 @@ async function isWritten(change: Change, ledger: CallLedger): Promise<boolean> {
 export async function countActions(rows: readonly CallRow[], deps: RouteDeps): Promise<void> {
   const reached = rows.map(({ state }) => state);
   try {
-    await addCounts(deps.documents, reached, deps.clock.now(), deps.retentionMs);
+    await addCounts(
+      reached,
+      { at: deps.clock.now(), retentionMs: deps.retentionMs },
+      deps.documents,
+    );
   } catch (error) {
     deps.log("warning", "counts.update_failed", {
       count: reached.length,

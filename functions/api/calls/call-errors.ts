@@ -59,7 +59,7 @@ export function planErrors(
   if (route === undefined || errors.length > 0) return errors;
 
   const expiresAt = expiryOf({ acceptedAt }, plan);
-  const { at, closedBy } = schedule.opening(request, route, acceptedAt, expiresAt);
+  const { at, closedBy } = schedule.opening(request, route, { from: acceptedAt, until: expiresAt });
   if (at !== undefined) return errors;
   if (closedBy === "no_time_zone") {
     const detail = "is required: the number tells no time zone, and the plan has no default";

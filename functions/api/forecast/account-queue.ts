@@ -3,7 +3,7 @@ import { servedAt } from "../../../shared/policy/dispatcher.ts";
 import { comparePositions } from "../../../shared/ports/ledger.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { DecisionInputs } from "../../../shared/policy/decide.ts";
-import { momentOf, type Pace } from "../../../shared/telephony/rate.ts";
+import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
 import { copyOfServed, createTurns } from "../../../shared/policy/turns.ts";
 import type { Queued } from "./queued.ts";
 
@@ -50,7 +50,10 @@ export function createAccountQueue(
     if (dueAt === undefined) return undefined;
     const notBefore = Math.max(served.at, dueAt);
     const baseUs = Math.max(served.arrivalUs, notBefore * 1000);
-    return { at: momentOf(baseUs, 0, pace, notBefore), arrivalUs: baseUs + pace.intervalUs };
+    return {
+      at: toPermitTime(baseUs, pace, { index: 0, notBefore }),
+      arrivalUs: baseUs + pace.intervalUs,
+    };
   };
   return {
     add(item) {

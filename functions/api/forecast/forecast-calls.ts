@@ -185,7 +185,7 @@ function freshCall(
   if (hash !== undefined && isOnDoNotCallList(hash, documents, hashKey)) {
     return ended({ kind: "rejected", reason: "do_not_call" });
   }
-  const closed = decideByClock(call, route, now, known);
+  const closed = decideByClock(call, { route, at: now }, known);
   if (closed !== undefined && closed.state !== "WAITING") return ended(endAs(closed, none));
   const because = blockedBy({ client: call.client, agentId }, route);
   if (because !== undefined) return ended({ kind: "blocked", reason: because });

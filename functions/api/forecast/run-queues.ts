@@ -75,7 +75,7 @@ function stepByClock(item: Queued, known: DecisionInputs): Step | undefined {
   const { now } = known;
   const { route, dueAt, decidedAt, delays } = item;
   if (decidedAt === now && dueAt === now) return undefined;
-  const closed = decideByClock(item, route, now, known);
+  const closed = decideByClock(item, { route, at: now }, known);
   if (closed?.state !== "WAITING") return closed && endAs(closed, delays);
   const rule = ruleIn(closed.reason);
   return { kind: "wait", limit: "hours", rule, dueAt: closed.dueAt, reason: closed.reason };

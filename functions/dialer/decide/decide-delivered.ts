@@ -12,7 +12,7 @@ import {
   type DecisionInputs,
   decideWaiting,
   endOf,
-  waitsFor,
+  findWaitReason,
   type WaitingDecision,
 } from "../../../shared/policy/decide.ts";
 
@@ -107,11 +107,11 @@ function decideUnknown(row: CallRow, call: Call, known: Known): Decision {
   }
   if (isOver) return { kind: "review", row };
   // A resend may ring now, so it needs everything that a first request needs.
-  const opening = schedule.opening(call.request, route, now, expiryOf(call, plan));
+  const opening = schedule.opening(call.request, route, { from: now, until: expiryOf(call, plan) });
   const mayRing =
     isIdempotent(route) &&
     endOf(call, now, known) === undefined &&
-    waitsFor(call, row, route, known) === undefined &&
+    findWaitReason(call, { row, route }, known) === undefined &&
     opening.at !== undefined &&
     opening.at <= now;
   if (!mayRing) return { kind: "leave", because: "not_now" };

@@ -1,6 +1,6 @@
 import {
   claimAgeMsMax,
-  claimed,
+  applyClaim,
   type Decided,
   type Settlement,
 } from "../../../shared/calls/transitions.ts";
@@ -94,7 +94,10 @@ function obstacleTo(
   if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
     return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
   }
-  const closed = closedUntil(settings.schedule.opening(call.request, route, now, expiresAt), now);
+  const closed = closedUntil(
+    settings.schedule.opening(call.request, route, { from: now, until: expiresAt }),
+    now,
+  );
   return closed;
 }
 
@@ -120,7 +123,11 @@ async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim | Result
   const { timeoutSeconds } = accountOf(route, settings.plan);
   const version = random.version();
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
-  const next = claimed(row, newCallOf(call, deps), { route, timeoutSeconds }, { version, at });
+  const next = applyClaim(
+    row,
+    { route, timeoutSeconds, newCall: newCallOf(call, deps) },
+    { version, at },
+  );
   if (next === undefined) return { kind: "done" }; // the row is authoritative
   const claim: Claim = { dial, row: next, version };
   try {

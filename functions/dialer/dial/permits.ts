@@ -46,7 +46,7 @@ export function createPermits(deps: DialerDeps) {
     const window = { notBefore: askedAt + lead, notAfter: askedAt + waitMsMax };
     try {
       const key = paceKeyOf(account);
-      const permitTimes = await documents.takePermits(key, pace, all.length, window);
+      const permitTimes = await documents.takePermits(key, pace, { ...window, count: all.length });
       for (const [index, { resolve }] of all.entries()) resolve(permitTimes[index]);
     } catch (error) {
       for (const { reject } of all) reject(error);

@@ -3,7 +3,7 @@ import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { type BacklogOf, type BreakerDocument, mayProbe } from "../../../shared/policy/breakers.ts";
 import type { Route } from "../../../shared/calls/route.ts";
-import { grantPermits, permitTimesOf, type Pace } from "../../../shared/telephony/rate.ts";
+import { grantPermits, listPermitTimes, type Pace } from "../../../shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/round-trips.ts";
 import type { AccountNotes } from "./account-notes.ts";
@@ -56,8 +56,8 @@ function allowanceOfAccount(
     return { count: Math.max(0, Math.min(most - inFlight, room)), most, why: "in_flight" };
   }
   const window = { notBefore: Math.ceil(now), notAfter: now + paceAheadMs };
-  const { granted, baseUs } = grantPermits(arrivalUs, pace, pacedMax, window);
-  const all = permitTimesOf(baseUs, granted, pace, window.notBefore);
+  const { granted, baseUs } = grantPermits(arrivalUs, pace, { ...window, count: pacedMax });
+  const all = listPermitTimes(baseUs, pace, { granted, notBefore: window.notBefore });
   const permitTimes = all.slice(sent);
   const count = Math.max(0, Math.min(permitTimes.length, room, lagMax));
   const most = Math.min(all.length, lagMax);

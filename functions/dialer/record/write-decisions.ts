@@ -82,10 +82,14 @@ async function tell(made: readonly ToWrite[], deps: DialerDeps): Promise<void> {
 }
 
 function changeOf({ call, row, decided: to }: ToWrite, at: number, deps: DialerDeps) {
-  const next = applyDecision(row, newCallOf(call, deps), to, {
-    version: deps.random.version(),
-    at,
-  });
+  const next = applyDecision(
+    row,
+    { newCall: newCallOf(call, deps), decision: to },
+    {
+      version: deps.random.version(),
+      at,
+    },
+  );
   return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
 }
 
@@ -105,7 +109,7 @@ function raiseRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
 export async function countStates(reached: readonly CallState[], deps: DialerDeps): Promise<void> {
   const { documents, clock, settings, log } = deps;
   const retentionMs = settings.plan.retentionDays * dayMs;
-  await addCounts(documents, reached, clock.now(), retentionMs).catch((error: unknown) => {
+  await addCounts(reached, { at: clock.now(), retentionMs }, documents).catch((error: unknown) => {
     log("warning", "counts.update_failed", { count: reached.length, error: errorForLog(error) });
   });
 }

@@ -37,7 +37,7 @@ export async function writeResults(
     const isOver = isOpen && isPolledLast(row.claimedAt, askedAt, waitMinutes);
     const known = isOver ? untold(result) : result && { ...result, readAt: askedAt };
     const pollAt = pollAtOf(row, at, deps) ?? at;
-    const next = recordResult(row, known, pollAt, { version: random.version(), at });
+    const next = recordResult(row, { result: known, pollAt }, { version: random.version(), at });
     return next === undefined ? [] : [{ next, seen: row.version }];
   });
   const written = changes.length === 0 ? [] : await ledger.write(changes);
@@ -70,7 +70,11 @@ export async function postpone(
   const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
   const isLost = isPolledLast(row.claimedAt, at - lostMs, waitMinutes);
   const result = isLost ? untold(row.result ?? undefined) : undefined;
-  const next = recordResult(row, result, at + postponedMs, { version: random.version(), at });
+  const next = recordResult(
+    row,
+    { result, pollAt: at + postponedMs },
+    { version: random.version(), at },
+  );
   if (next !== undefined) await ledger.write([{ next, seen: row.version }]);
 }
 

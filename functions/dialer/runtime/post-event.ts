@@ -41,7 +41,7 @@ export function createPostEvent(
     const headers = {
       "content-type": "application/json",
       "user-agent": "outbound-calls",
-      ...signatureHeaders(id, body, keys.get(name) ?? [], now()),
+      ...signatureHeaders({ id, body }, { keys: keys.get(name) ?? [], now: now() }),
     };
     const signal = AbortSignal.timeout(answerSecondsMax * 1000);
     try {

@@ -147,7 +147,7 @@ async function changeRows(
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   const changes = [...rows.values()].flatMap((row) => {
     const write = { version: random.version(), at: clock.now() };
-    const next = recoverRow(row, routeToPoll(row, deps), restore, write);
+    const next = recoverRow(row, { route: routeToPoll(row, deps), restore }, write);
     return next === undefined ? [] : { next, seen: row.version };
   });
   if (changes.length === 0) return nothing;

@@ -1,7 +1,12 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Documents } from "../../../shared/ports/documents.ts";
-import { grantPermits, permitTimesOf, type Pace, paceOf } from "../../../shared/telephony/rate.ts";
+import {
+  grantPermits,
+  listPermitTimes,
+  type Pace,
+  paceOf,
+} from "../../../shared/telephony/rate.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import type { CreateDocuments } from "../../support/documents.ts";
 
@@ -29,10 +34,10 @@ export function describePermits(
           for (const { pauseMs, aheadMs, lengthMs, count } of sequence) {
             now += pauseMs;
             const window = { notBefore: now + aheadMs, notAfter: now + aheadMs + lengthMs };
-            const expected = grantPermits(arrivalUs, pace, count, window);
+            const expected = grantPermits(arrivalUs, pace, { ...window, count });
             const { granted, baseUs } = expected;
-            expect(await documents.takePermits(account, pace, count, window)).toEqual(
-              permitTimesOf(baseUs, granted, pace, window.notBefore),
+            expect(await documents.takePermits(account, pace, { ...window, count })).toEqual(
+              listPermitTimes(baseUs, pace, { granted, notBefore: window.notBefore }),
             );
             if (granted > 0) arrivalUs = expected.arrivalUs;
           }
@@ -53,13 +58,14 @@ export function describePermits(
           const account = anAccount();
           const window = { notBefore: now, notAfter: now + lengthMs };
           // Permits were taken before: recently, or long ago.
-          await documents.takePermits(account, pace, 1, {
+          await documents.takePermits(account, pace, {
             notBefore: now - idleMs,
             notAfter: now - idleMs,
+            count: 1,
           });
           const taken = await Promise.all(
             Array.from({ length: 50 }, (_, taker) =>
-              documents.takePermits(account, pace, 1 + (taker % 3), window),
+              documents.takePermits(account, pace, { ...window, count: 1 + (taker % 3) }),
             ),
           );
           const permitTimes = taken.flat().toSorted((a, b) => a - b);
@@ -68,13 +74,13 @@ export function describePermits(
           if (pace.burst === 1) expect(new Set(permitTimes).size).toBe(permitTimes.length);
           if (lengthMs === 5000) expect(permitTimes).toHaveLength(99);
           // Permits that were not granted remain for later takers.
-          const rest = await documents.takePermits(account, pace, 1000, window);
+          const rest = await documents.takePermits(account, pace, { ...window, count: 1000 });
           expectWithin(
             [...permitTimes, ...rest].toSorted((a, b) => a - b),
             pace,
             window,
           );
-          const last = await documents.takePermits(account, pace, 1, window);
+          const last = await documents.takePermits(account, pace, { ...window, count: 1 });
           expect(last).toEqual([]);
         }
       }
@@ -84,13 +90,15 @@ export function describePermits(
       const account = anAccount();
       const pace = paceOf(1, 1);
       const window = { notBefore: now, notAfter: now };
-      expect(await documents.takePermits(account, pace, 1, window)).toEqual([now]);
+      expect(await documents.takePermits(account, pace, { ...window, count: 1 })).toEqual([now]);
       const before = (await documents.read([account])).get("pace", account.key);
-      expect(await documents.takePermits(account, pace, 1, window)).toEqual([]);
-      expect(await documents.takePermits(account, pace, 0, window)).toEqual([]);
+      expect(await documents.takePermits(account, pace, { ...window, count: 1 })).toEqual([]);
+      expect(await documents.takePermits(account, pace, { ...window, count: 0 })).toEqual([]);
       const later = { notBefore: now, notAfter: now + 1000 };
       expect((await documents.read([account])).get("pace", account.key)).toEqual(before);
-      expect(await documents.takePermits(account, pace, 5, later)).toEqual([now + 1000]);
+      expect(await documents.takePermits(account, pace, { ...later, count: 5 })).toEqual([
+        now + 1000,
+      ]);
       const after = (await documents.read([account])).get("pace", account.key);
       expect(after?.version).not.toBe(before?.version);
     });
@@ -100,7 +108,7 @@ export function describePermits(
       const pace = paceOf(1, 1);
       const window = { notBefore: now, notAfter: now };
       for (const document of [one, other]) {
-        expect(await documents.takePermits(document, pace, 1, window)).toEqual([now]);
+        expect(await documents.takePermits(document, pace, { ...window, count: 1 })).toEqual([now]);
       }
     });
 
@@ -108,7 +116,7 @@ export function describePermits(
       const account = anAccount();
       const slow = { intervalUs: 10 * 86_400_000_000, burst: 1 };
       const take = () =>
-        documents.takePermits(account, slow, 1, { notBefore: now, notAfter: now + 1000 });
+        documents.takePermits(account, slow, { notBefore: now, notAfter: now + 1000, count: 1 });
       expect(await take()).toEqual([now]);
       expect(await take()).toEqual([]);
       now += 3 * 86_400_000;

@@ -57,7 +57,7 @@ function signing(
   { secret = webhookSecret, id = call.id, now = Date.now() } = {},
 ): Record<string, string> {
   const text = typeof body === "string" ? body : "";
-  return signatureHeaders(id, text, [signingKeyOf(secret, "the secret")], now);
+  return signatureHeaders({ id, body: text }, { keys: [signingKeyOf(secret, "the secret")], now });
 }
 
 /** Describes the callback door on any platform, under `apiEnvironment`. @param runs number of random requests */

@@ -204,7 +204,10 @@ describe("a webhook's callback", () => {
         headers,
       });
     const sign = (body: string) =>
-      signatureHeaders(call.id, body, [signingKeyOf(webhookSecret, "the secret")], now());
+      signatureHeaders(
+        { id: call.id, body },
+        { keys: [signingKeyOf(webhookSecret, "the secret")], now: now() },
+      );
     return { ...api, tell, sign };
   }
   const busy = '{"status":"busy"}';

@@ -205,7 +205,7 @@ describe("npm run calls", () => {
 
   it("counts by state and hour", async () => {
     const bench = createBench();
-    await addCounts(bench.documents, ["EXPIRED"], Date.now(), 3_600_000);
+    await addCounts(["EXPIRED"], { at: Date.now(), retentionMs: 3_600_000 }, bench.documents);
     await bench.callsIn("WAITING", 2);
     const { out } = await bench.calls("stats --hours 2");
     expect(out).toMatch(/hour .* EXPIRED/);

@@ -34,7 +34,10 @@ function scheduleOf(more: object, events: LogFields[] = []) {
     /** Returns the first open time within a week of `from`, to the second. */
     opensAt(request: CallRequest, from: string): string | undefined {
       const start = Date.parse(from);
-      const { at } = schedule.opening(request, routeFor(request), start, start + 7 * dayMs);
+      const { at } = schedule.opening(request, routeFor(request), {
+        from: start,
+        until: start + 7 * dayMs,
+      });
       return at === undefined ? undefined : new Date(at).toISOString().slice(0, 19);
     },
     closedBy: (request: CallRequest, at: string) =>
@@ -43,7 +46,10 @@ function scheduleOf(more: object, events: LogFields[] = []) {
     opening(request: CallRequest, from: string, days = 7): [string | undefined, string?] {
       const start = Date.parse(from);
       const route = routeFor(request);
-      const { at, closedBy } = schedule.opening(request, route, start, start + days * dayMs);
+      const { at, closedBy } = schedule.opening(request, route, {
+        from: start,
+        until: start + days * dayMs,
+      });
       const text = at === undefined ? undefined : new Date(at).toISOString().slice(0, 16);
       return closedBy === undefined ? [text] : [text, closedBy];
     },
@@ -199,7 +205,9 @@ describe("a call's schedule", () => {
     const route = { ...webhook, type: "webhook", callingHours: "lost" } as const;
     const now = Date.parse("2026-06-01T12:00Z");
     expect(schedule.closedBy(call("+12125550100"), route, now)).toBe("callingHours.lost");
-    expect(schedule.opening(call("+12125550100"), route, now, now + 7 * dayMs)).toEqual({
+    expect(
+      schedule.opening(call("+12125550100"), route, { from: now, until: now + 7 * dayMs }),
+    ).toEqual({
       at: undefined,
       closedBy: "callingHours.lost",
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { claimed } from "../../../shared/calls/transitions.ts";
+import { applyClaim } from "../../../shared/calls/transitions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { aCall } from "../../support/calls.ts";
@@ -163,7 +163,7 @@ describe("a claim", () => {
       const { route, version: seen } = row;
       const known = { call, ...hashNumber(call.request.phone_number, hashKey) };
       const write = { version: "the-resend", at: bench.now() };
-      const next = route && claimed(row, known, { route, timeoutSeconds: 30 }, write);
+      const next = route && applyClaim(row, { route, timeoutSeconds: 30, newCall: known }, write);
       if (next === undefined || next === null) throw new Error("it may be resent");
       return { next, seen };
     }

@@ -90,7 +90,11 @@ describe("what an event says", () => {
   it("is of the state that an operator has decided, and of it alone", async () => {
     const bench = createEventsBench();
     const row = await putIn(bench, "NEEDS_REVIEW", aCallNow(bench), { route });
-    const decided = applyAction(row, { to: "PLACED" }, "ops", { version: "o1", at: bench.now() });
+    const decided = applyAction(
+      row,
+      { action: { to: "PLACED" }, by: "ops" },
+      { version: "o1", at: bench.now() },
+    );
     if (decided === undefined) throw new Error("an operator may decide it");
     await write(bench, decided);
     await deliverNow(bench);
@@ -106,10 +110,14 @@ describe("what an event says", () => {
   it("is of the state in which a call ends after a review, if its provider has it after all", async () => {
     const bench = createEventsBench();
     const row = await putIn(bench, "NEEDS_REVIEW", aCallNow(bench), { route });
-    const cancelled = applyAction(row, { to: "CANCELLED" }, "ops", {
-      version: "o1",
-      at: bench.now(),
-    });
+    const cancelled = applyAction(
+      row,
+      { action: { to: "CANCELLED" }, by: "ops" },
+      {
+        version: "o1",
+        at: bench.now(),
+      },
+    );
     if (cancelled === undefined) throw new Error("an operator may decide it");
     await write(bench, cancelled);
     const found = { at: bench.now(), state: "PLACED", reason: "found" } as const;

@@ -311,9 +311,9 @@ describe("a paced account", () => {
     await warmUp(bench);
     const counts: number[] = [];
     bench.breakDocuments({
-      takePermits(key, pace, count, window) {
-        if (key.kind === "pace") counts.push(count);
-        return bench.documents.takePermits(key, pace, count, window);
+      takePermits(key, pace, request) {
+        if (key.kind === "pace") counts.push(request.count);
+        return bench.documents.takePermits(key, pace, request);
       },
     });
     await sendCalls(bench, 20);

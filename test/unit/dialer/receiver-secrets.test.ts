@@ -17,8 +17,7 @@ function read(secrets: Environment, events: object = told) {
   const ports = { environment, fetch, now: Date.now, print: () => undefined };
   const settings = readDialerSettings(
     environment,
-    { ...testPlan, events },
-    (plan) => connect(ports, plan),
+    { bundledPlan: { ...testPlan, events }, connect: (plan) => connect(ports, plan) },
     (level, event, fields) => alarms.push({ level, event, ...fields }),
   );
   return { settings, alarms };

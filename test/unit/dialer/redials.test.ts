@@ -23,7 +23,7 @@ async function redialed(bench: Bench, call: Call): Promise<Call> {
   const redial = aCallNow(bench, {}, { ancestors: [...row.ancestors, call.id] });
   const act = { to: "REDIALED", redialedAs: redial.id } as const;
   const write = { version: bench.deps.random.version(), at: bench.now() };
-  const next = applyAction(row, act, "ops", write);
+  const next = applyAction(row, { action: act, by: "ops" }, write);
   if (next === undefined) throw new Error(`${row.state} cannot be redialed`);
   await put(bench, next);
   return redial;

@@ -29,7 +29,7 @@ describe("a result that is told", () => {
     for (const before of resultStatuses) {
       for (const told of resultStatuses) {
         const row = { ...placed, backlog: null, result: { ...nothing, status: before } };
-        const next = recordResult(row, { ...nothing, status: told }, 9, write);
+        const next = recordResult(row, { result: { ...nothing, status: told }, pollAt: 9 }, write);
         const isEnd = told !== "live";
         const mayChange =
           before === "live" || (before === "unknown" && isEnd && told !== "unknown");

@@ -3,7 +3,7 @@ import { backlogOf, callOf, type CallRow, watchBacklog } from "../../../shared/c
 import { type CallState, callStates } from "../../../shared/calls/states.ts";
 import {
   applyAction,
-  claimed,
+  applyClaim,
   type Decided,
   applyDecision,
   expireClaim,
@@ -125,7 +125,8 @@ describe("a settlement", () => {
 
 describe("a decision", () => {
   it.each(decisions)("of $state is allowed without a row, and of one that waits", (decision) => {
-    const decide = (row: CallRow | undefined) => applyDecision(row, known, decision, write);
+    const decide = (row: CallRow | undefined) =>
+      applyDecision(row, { newCall: known, decision }, write);
     expect(decide(undefined)?.state).toBe(decision.state);
     expect(allowedFrom(decide)).toEqual(to(decision.state, "WAITING"));
     expect(allowedFrom(decide, { resent: true })).toEqual(to(decision.state, "WAITING"));
@@ -134,7 +135,7 @@ describe("a decision", () => {
 
 describe("a claim", () => {
   const claim = (row: CallRow | undefined) =>
-    claimed(row, known, { route, timeoutSeconds: 30 }, write);
+    applyClaim(row, { route, timeoutSeconds: 30, newCall: known }, write);
 
   it("is allowed without a row, and of a row that waits and is due", () => {
     expect(claim(undefined)?.state).toBe("DIALING");
@@ -205,12 +206,14 @@ describe("every state", () => {
       { to: "REDIALED", redialedAs: "call_2" },
     ];
     const changes: ((row: CallRow) => CallRow | undefined)[] = [
-      (row) => claimed(row, known, { route, timeoutSeconds: 30 }, write),
-      ...decisions.map((one) => (row: CallRow) => applyDecision(row, known, one, write)),
+      (row) => applyClaim(row, { route, timeoutSeconds: 30, newCall: known }, write),
+      ...decisions.map(
+        (one) => (row: CallRow) => applyDecision(row, { newCall: known, decision: one }, write),
+      ),
       ...settlementStates.map(
         (one) => (row: CallRow) => applySettlement(row, settlementIn(one, "last"), "fresh"),
       ),
-      ...acts.map((one) => (row: CallRow) => applyAction(row, one, "ops", write)),
+      ...acts.map((one) => (row: CallRow) => applyAction(row, { action: one, by: "ops" }, write)),
     ];
     const entered = changes.flatMap((change) => Object.values(allowedFrom(change)));
     expect(new Set(entered)).toEqual(new Set(callStates));
@@ -223,7 +226,7 @@ describe("an operator's act", () => {
     [{ to: "CANCELLED" }, ["WAITING", "NEEDS_REVIEW"]],
     [{ to: "REDIALED", redialedAs: "call_2" }, ["NEEDS_REVIEW", "REJECTED", "EXPIRED"]],
   ])("of %j is allowed from %j, and keeps the claims", (act, from) => {
-    const take = (row: CallRow) => applyAction(row, act, "ops", write);
+    const take = (row: CallRow) => applyAction(row, { action: act, by: "ops" }, write);
     expect(allowedFrom(take)).toEqual(to(act.to, ...from));
     expect(allowedFrom(take, { resent: true })).toEqual(to(act.to, ...from));
     const next = take(rowOf("NEEDS_REVIEW"));
@@ -276,13 +279,17 @@ describe("a row", () => {
   it("keeps what this version does not know of it, whatever is written", () => {
     const later: Partial<CallRow> & { laterField: unknown } = { laterField: { deep: [1] } };
     const made = [
-      applyDecision(rowOf("WAITING", later), known, { state: "EXPIRED", reason: "r" }, write),
-      claimed(rowOf("WAITING", later), known, { route, timeoutSeconds: 30 }, write),
+      applyDecision(
+        rowOf("WAITING", later),
+        { newCall: known, decision: { state: "EXPIRED", reason: "r" } },
+        write,
+      ),
+      applyClaim(rowOf("WAITING", later), { route, timeoutSeconds: 30, newCall: known }, write),
       applySettlement(rowOf("DIALING", later), settlementIn("PLACED", "last"), "fresh"),
       expireClaim(rowOf("DIALING", later), now, write),
       recordLookupMiss(rowOf("UNKNOWN", later), now, write),
       requireReview(rowOf("UNKNOWN", later), 1, write),
-      applyAction(rowOf("NEEDS_REVIEW", later), { to: "CANCELLED" }, "ops", write),
+      applyAction(rowOf("NEEDS_REVIEW", later), { action: { to: "CANCELLED" }, by: "ops" }, write),
     ];
     for (const next of made) expect(next).toMatchObject({ ...later, version: "fresh" });
   });
@@ -292,14 +299,17 @@ describe("a row", () => {
     for (let step = 0; step < 200; step++) {
       row = applyDecision(
         row,
-        known,
-        { state: "WAITING", reason: `r${step >> 1}`, dueAt: now },
+        { newCall: known, decision: { state: "WAITING", reason: `r${step >> 1}`, dueAt: now } },
         write,
       );
     }
     expect(row?.history).toHaveLength(60);
     expect(row?.history.map(({ reason }) => reason).slice(0, 2)).toEqual(["r0", "r1"]);
-    row = applyDecision(row, known, { state: "EXPIRED", reason: "expired" }, write);
+    row = applyDecision(
+      row,
+      { newCall: known, decision: { state: "EXPIRED", reason: "expired" } },
+      write,
+    );
     expect(row?.history).toHaveLength(61);
     expect(row?.history.at(-1)?.state).toBe("EXPIRED");
   });

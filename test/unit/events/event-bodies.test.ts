@@ -55,8 +55,8 @@ function rowAfter({ at, state, act, results, optedOut, context }: Story): CallRo
   const next = (changed: CallRow | undefined) => {
     row = withEvents(changed ?? row, receiver);
   };
-  if (act !== undefined) next(applyAction(row, act, "ops", write()));
-  for (const one of results) next(recordResult(row, one, now, write()));
+  if (act !== undefined) next(applyAction(row, { action: act, by: "ops" }, write()));
+  for (const one of results) next(recordResult(row, { result: one, pollAt: now }, write()));
   next({ ...row, optedOut });
   return row;
 }

@@ -33,7 +33,10 @@ describe("signing by Standard Webhooks", () => {
     fc.assert(
       fc.property(twoSecrets, secret, id, body, (own, other, name, text) => {
         fc.pre(!own.includes(other));
-        const headers = signatureHeaders(name, text, own.map(keyOf), Date.now());
+        const headers = signatureHeaders(
+          { id: name, body: text },
+          { keys: own.map(keyOf), now: Date.now() },
+        );
         for (const one of own) {
           expect(isVerified(one, text, headers)).toBe(true);
           expect(isSignedBy(keyOf(one), { body: text, headers, receivedAt: Date.now() })).toBe(
@@ -77,7 +80,7 @@ describe("signing by Standard Webhooks", () => {
     fc.assert(
       fc.property(secret, id, body, part, fc.nat(63), (own, name, text, changed, place) => {
         const now = Date.now();
-        const headers = signatureHeaders(name, text, [keyOf(own)], now);
+        const headers = signatureHeaders({ id: name, body: text }, { keys: [keyOf(own)], now });
         const signature = headers["webhook-signature"] ?? "";
         // A character of the signature, behind `v1,`, whose bits all count.
         const at = 3 + (place % 42);
@@ -101,7 +104,10 @@ describe("signing by Standard Webhooks", () => {
     fc.assert(
       fc.property(secret, id, body, fc.integer({ min: -600, max: 600 }), (own, name, text, age) => {
         const receivedAt = Math.floor(Date.now() / 1000) * 1000;
-        const headers = signatureHeaders(name, text, [keyOf(own)], receivedAt - age * 1000);
+        const headers = signatureHeaders(
+          { id: name, body: text },
+          { keys: [keyOf(own)], now: receivedAt - age * 1000 },
+        );
         expect(isSignedBy(keyOf(own), { body: text, headers, receivedAt })).toBe(
           Math.abs(age) <= 300,
         );
@@ -121,7 +127,7 @@ describe("signing by Standard Webhooks", () => {
   ])("verifies nothing with the headers %j", (changed) => {
     const key = keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
     const now = Date.now();
-    const right = signatureHeaders("event.1", "{}", [key], now);
+    const right = signatureHeaders({ id: "event.1", body: "{}" }, { keys: [key], now });
     const none = Object.keys(changed).length === 0;
     const headers = none ? {} : { ...right, ...changed };
     expect(isSignedBy(key, { body: "{}", headers, receivedAt: now })).toBe(false);
@@ -131,7 +137,7 @@ describe("signing by Standard Webhooks", () => {
   it("verifies no signature of another version", () => {
     const key = keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
     const now = Date.now();
-    const right = signatureHeaders("event.1", "{}", [key], now);
+    const right = signatureHeaders({ id: "event.1", body: "{}" }, { keys: [key], now });
     for (const version of ["v2", "v1a", ""]) {
       const signature = (right["webhook-signature"] ?? "").replace("v1", version);
       const headers = { ...right, "webhook-signature": signature };
@@ -140,7 +146,9 @@ describe("signing by Standard Webhooks", () => {
   });
 
   it("sends the id and the time alone where there is no secret", () => {
-    expect(signatureHeaders("event.1", "{}", [], 1_795_251_601_999)).toEqual({
+    expect(
+      signatureHeaders({ id: "event.1", body: "{}" }, { keys: [], now: 1_795_251_601_999 }),
+    ).toEqual({
       "webhook-id": "event.1",
       "webhook-timestamp": "1795251601",
     });
