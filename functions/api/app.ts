@@ -6,7 +6,7 @@ import { unknownField } from "./calls/call-errors.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { type Endpoint, endpoints } from "./calls/endpoints.ts";
 import type { ApiDeps, ApiEnv, PlatformDeps, UncheckedApiDeps } from "./http/context.ts";
-import { callerIn } from "./http/authenticate.ts";
+import { readCaller } from "./http/authenticate.ts";
 import { readBody } from "./http/read-json.ts";
 import { withPortLimits } from "./http/port-limits.ts";
 import { errorsOf, problem, unprocessable } from "./http/problem.ts";
@@ -60,7 +60,7 @@ async function acceptCalls(
   others: PlatformDeps,
 ): Promise<Response> {
   const id = identify(c, others);
-  const caller = callerIn(c, (token) => {
+  const caller = readCaller(c, (token) => {
     const known = others.callerOf(token, others.clock.now());
     return known?.rights.includes("call") === true ? known : undefined;
   });

@@ -8,7 +8,7 @@ import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { readApiSettings, readOperators, readTokens } from "../../shared/settings/settings.ts";
 import { clientRights } from "../../shared/settings/tokens.ts";
 import { withGatheredTokens } from "../../shared/cloudflare/token-secrets.ts";
-import { stringsOf, type WorkerEnv } from "../../shared/cloudflare/environment.ts";
+import { toStrings, type WorkerEnv } from "../../shared/cloudflare/environment.ts";
 import { createApp } from "./app.ts";
 import { bundledParts } from "./parts.ts";
 
@@ -21,7 +21,7 @@ export interface ApiWorkerEnv extends WorkerEnv {
 let app: ReturnType<typeof createApp> | undefined;
 
 function wire(env: ApiWorkerEnv) {
-  const environment = withGatheredTokens(stringsOf(env));
+  const environment = withGatheredTokens(toStrings(env));
   return createApp({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     eventsQueue: createCloudflareQueue<EventMessage>(env.EVENTS, env.ENVELOPES),

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { meaningOf } from "../../shared/calls/reasons.ts";
+import { findMeaning } from "../../shared/calls/reasons.ts";
 import { type CallState, statesWhere } from "../../shared/calls/states.ts";
 import type { Backlogs } from "../api/operator/backlogs.ts";
 import type { Counts } from "../api/operator/counts.ts";
@@ -191,7 +191,7 @@ function Reasons({ waiting: { found, read, reasons } }: { waiting: WaitingByReas
       <ul class="bars">
         {reasons.map(({ reason, count }) => (
           <li key={reason}>
-            <a href={addressOf("calls", { state: "WAITING", reason })} title={meaningOf(reason)}>
+            <a href={addressOf("calls", { state: "WAITING", reason })} title={findMeaning(reason)}>
               {reason}
             </a>
             <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">

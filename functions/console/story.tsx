@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { meaningOf } from "../../shared/calls/reasons.ts";
+import { findMeaning } from "../../shared/calls/reasons.ts";
 import type { CallDetail } from "../api/operator/call-view.ts";
 import type { CallsPage, Revealed } from "../api/operator/calls.ts";
 import { addressOf } from "./address.ts";
@@ -24,7 +24,7 @@ function recordText(call: CallDetail): string {
 
 /** All facts about a call. Its number and context are shown only on request, which is recorded. */
 export function CallFacts({ call }: { call: CallDetail }) {
-  const meaning = meaningOf(call.reason);
+  const meaning = findMeaning(call.reason);
   const link = (label: string, id: string | null) =>
     id === null ? null : (
       <Fact name={label}>

@@ -6,13 +6,13 @@ import { workerLog as log } from "../../shared/lib/log.ts";
 import {
   createCloudflareDeadLetters,
   createCloudflareQueue,
-  deliveredByCloudflare,
+  toCloudflareDelivery,
 } from "../../shared/cloudflare/queue.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { readDialerSettings } from "../../shared/settings/settings.ts";
 import type { Send } from "../../shared/lib/http-client.ts";
-import { stringsOf, type WorkerEnv } from "../../shared/cloudflare/environment.ts";
+import { toStrings, type WorkerEnv } from "../../shared/cloudflare/environment.ts";
 import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
 import { minuteMs } from "../../shared/lib/units.ts";
@@ -33,7 +33,7 @@ const runs: ReadonlyMap<string, "dispatch" | "purge"> = new Map([
 let handlers: Handlers | undefined;
 
 function wire(env: WorkerEnv): Handlers {
-  const environment = stringsOf(env);
+  const environment = toStrings(env);
   const now = Date.now;
   const print = console.log;
   const send: Send = (url, request) => fetch(url, request);
@@ -67,9 +67,7 @@ function wire(env: WorkerEnv): Handlers {
 export default {
   async queue(batch, env) {
     handlers ??= wire(env);
-    const delivered = batch.messages.map((message) =>
-      deliveredByCloudflare(message, env.ENVELOPES),
-    );
+    const delivered = batch.messages.map((message) => toCloudflareDelivery(message, env.ENVELOPES));
     const deadline = Date.now() + invocationMsMax;
     const answers = await handlers[handlerFor(batch.queue)](delivered, deadline);
     for (const [index, message] of batch.messages.entries()) {

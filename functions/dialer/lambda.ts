@@ -12,7 +12,7 @@ import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { createWake } from "../../shared/aws/lambda-invoke.ts";
 import { lambdaLog as log } from "../../shared/aws/log.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { createS3DeadLetters, createSqsQueue, deliveredBySqs } from "../../shared/aws/sqs-queue.ts";
+import { createS3DeadLetters, createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { sendByNode } from "../../shared/aws/node-client.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { readDialerSettings } from "../../shared/settings/settings.ts";
@@ -97,7 +97,7 @@ async function deliver(
   deadline: number,
 ): Promise<SQSBatchResponse> {
   const delivered = event.Records.map((record) =>
-    deliveredBySqs(record, platform.s3, platform.bucket),
+    toSqsDelivery(record, platform.s3, platform.bucket),
   );
   const queue = handlerFor(event.Records[0]?.eventSourceARN ?? "");
   const answers = await handlers[queue](delivered, deadline);

@@ -7,9 +7,9 @@ import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { mayBeCalled } from "../../shared/dial-plan/destinations.ts";
-import { timeoutSecondsOf, typeOfAccount } from "../../shared/dial-plan/routes.ts";
-import { callbackAddress, publicUrlIn } from "../../shared/settings/callback-url.ts";
-import { hashKeyIn } from "../../shared/settings/settings.ts";
+import { findTimeoutSeconds, findAccountType } from "../../shared/dial-plan/routes.ts";
+import { callbackAddress, readPublicUrl } from "../../shared/settings/callback-url.ts";
+import { readHashKey } from "../../shared/settings/settings.ts";
 import { isE164 } from "../../shared/telephony/phone-number.ts";
 import { maskedNumber } from "../stand-ins/describe-exchange.ts";
 import { Failure } from "./calls/failures.ts";
@@ -78,7 +78,7 @@ async function printCallbackAddress(
   { environment, print }: Surroundings,
 ): Promise<number> {
   const plan = await readPlan(values.plan, environment);
-  const type = typeOfAccount(account, plan);
+  const type = findAccountType(account, plan);
   if (type === undefined) throw new Failure(`The dial plan has no account ${account}.`);
   if (type === "webhook") {
     throw new Failure(
@@ -89,9 +89,9 @@ async function printCallbackAddress(
     throw new Failure("The dial plan has no results, so that no callback is taken.");
   }
   try {
-    const publicUrl = publicUrlIn(environment);
+    const publicUrl = readPublicUrl(environment);
     if (publicUrl === undefined) throw new Error("PUBLIC_URL is not set");
-    print(callbackAddress(publicUrl, { account, hashKey: hashKeyIn(environment) }));
+    print(callbackAddress(publicUrl, { account, hashKey: readHashKey(environment) }));
     return 0;
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : "wrong settings", { cause: error });
@@ -123,7 +123,7 @@ async function check(
     if (isWanted === undefined) throw new Failure("Nobody is here to be asked: add --yes.");
     if (!isWanted) throw new Failure("Nothing was sent.");
   }
-  const timeoutSeconds = timeoutSecondsOf(route, plan);
+  const timeoutSeconds = findTimeoutSeconds(route, plan);
   const wanted = { agentId, route, phoneNumber, timeoutSeconds };
   const isGood = await checkAccount(provider, wanted, surroundings);
   return isGood ? 0 : 2;

@@ -1,6 +1,6 @@
 /** Makes the description of the address at which a webhook tells what became of a call (docs/results.md). */
 import { toldSchema } from "../../shared/providers/webhook.ts";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import { requestIdExample } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 import { signatureParameter } from "./webhooks.ts";
@@ -16,7 +16,7 @@ curl -i "$CALLBACK_URL" -H "webhook-id: $CALL_ID" -H "webhook-timestamp: $TIME" 
 
 export const callbackPath = "/callbacks/{account}/{call}/{claim}/{code}";
 
-const callId = callIdOf(requestIdExample, 0);
+const callId = toCallId(requestIdExample, 0);
 const pathParts = {
   account: ["The account of the dial plan", "webhook"],
   call: ["The call's id", callId],

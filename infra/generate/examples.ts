@@ -1,7 +1,7 @@
 /** Examples of the OpenAPI document. The bodies of events stand in docs/events.md too. */
 import type { CallEventType } from "../../shared/calls/call-event.ts";
 import type { CallState } from "../../shared/calls/states.ts";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import type { ResultView } from "../../shared/calls/result-view.ts";
 
 export const requestIdExample = "01KAJ6Y5G0QZ3N4T7V8W9XABCD";
@@ -23,7 +23,7 @@ function bodyOf(type: CallEventType, example: CallExample) {
     type,
     timestamp: `2026-11-21T${at}Z`,
     data: {
-      id: callIdOf(requestIdExample, index),
+      id: toCallId(requestIdExample, index),
       request_id: requestIdExample,
       index,
       sequence,

@@ -6,7 +6,7 @@ import { callbackSecrets, createCallbackKeys } from "../../shared/dial-plan/call
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
 import { receiverKeys, receiverSecret } from "../../shared/dial-plan/receivers.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "../../shared/dial-plan/secrets.ts";
-import { publicUrlIn } from "../../shared/settings/callback-url.ts";
+import { readPublicUrl } from "../../shared/settings/callback-url.ts";
 import { createToken, parseTokens, tokenRights } from "../../shared/settings/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 import { type PlanOnStandIns, startStandIns } from "./provider-stand-ins.ts";
@@ -65,7 +65,7 @@ export async function readLocalSettings(defaults: {
   try {
     parseTokens(environment["API_TOKENS"]);
     parseTokens(environment["OPERATOR_TOKENS"], "OPERATOR_TOKENS");
-    publicUrlIn(environment);
+    readPublicUrl(environment);
     standIns = await standInsOf(given["PROVIDER_STANDINS"], environment["DIAL_PLAN"] ?? "");
     if (standIns !== undefined) environment["DIAL_PLAN"] = standIns.plan;
     // The made-up credentials come last, so that no real one is sent to a stand-in.

@@ -21,7 +21,7 @@ export function labelOf({ pk, sk }: ItemKey): string {
   return JSON.stringify([pk, sk]);
 }
 
-export function itemOf({ kind, key, version, json, expiresAt }: StoredText): Item {
+export function toItem({ kind, key, version, json, expiresAt }: StoredText): Item {
   const { pk, sk } = keyOf({ kind, key });
   const item: Item = { pk: text(pk), sk: text(sk), version: text(version) };
   if (expiresAt !== null) {
@@ -36,19 +36,19 @@ export function itemOf({ kind, key, version, json, expiresAt }: StoredText): Ite
   return item;
 }
 
-export function storedText(kind: Kind, item: Item): StoredText {
+export function toStoredText(kind: Kind, item: Item): StoredText {
   const expiresAt = item["expiresAt"]?.N;
   return {
     kind,
     key: textIn(item, "sk"),
     version: textIn(item, "version"),
-    json: numberKinds.has(kind) ? JSON.stringify(numbersIn(item)) : textIn(item, "value"),
+    json: numberKinds.has(kind) ? JSON.stringify(toNumbers(item)) : textIn(item, "value"),
     expiresAt: expiresAt === undefined ? null : Number(expiresAt),
   };
 }
 
 /** Returns the numbers of an item by their names. */
-export function numbersIn(item: Item): Record<string, number> {
+export function toNumbers(item: Item): Record<string, number> {
   return Object.fromEntries(
     Object.entries(item)
       .filter(([name]) => name.startsWith(numberPrefix))

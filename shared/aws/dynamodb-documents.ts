@@ -2,19 +2,19 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { createDynamoItems, type Item, number, text, textIn } from "./dynamodb-items.ts";
 import { isAbsent, isExpired, isCurrent, writeVersioned } from "./dynamodb-writes.ts";
 import {
-  itemOf,
+  toItem,
   keyOf,
   labelOf,
   numberPrefix,
-  numbersIn,
+  toNumbers,
   partitionOf,
-  storedText,
+  toStoredText,
   ttlOf,
 } from "./dynamodb-document-items.ts";
 import { createDynamoPermits } from "./dynamodb-permits.ts";
 import type { DocumentKey, Documents } from "../ports/documents.ts";
 import { listedKinds } from "../ports/document-kinds.ts";
-import { documentsRead, storedDocument } from "../ports/stored-document.ts";
+import { toDocumentsRead, toDocument } from "../ports/stored-document.ts";
 
 /** Maximum tries of an addition while other writers replace the same expired document. */
 const additionsMax = 3;
@@ -50,25 +50,25 @@ export function createDynamoDocuments(
     const expression = `SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl${added}`;
     const condition = { expression: isCurrent, values };
     const item = await items.update(keyOf(document), { expression, names }, condition);
-    return item === undefined ? undefined : numbersIn(item);
+    return item === undefined ? undefined : toNumbers(item);
   }
 
   return {
     async read(keys) {
       const asked = new Map(keys.map((key) => [labelOf(keyOf(key)), key]));
       const found = await items.getAll(keys.map(keyOf));
-      return documentsRead(
+      return toDocumentsRead(
         found
           .filter((item) => !isExpired(item, now()))
           .flatMap((item) => {
             const key = asked.get(labelOf({ pk: textIn(item, "pk"), sk: textIn(item, "sk") }));
-            return key === undefined ? [] : [storedText(key.kind, item)];
+            return key === undefined ? [] : [toStoredText(key.kind, item)];
           }),
       );
     },
     write(changes) {
       const writes = changes.map(({ next, seen }) => ({
-        item: itemOf({ ...next, json: JSON.stringify(next.value) }),
+        item: toItem({ ...next, json: JSON.stringify(next.value) }),
         seen,
       }));
       return writeVersioned(items, writes, now);
@@ -80,7 +80,7 @@ export function createDynamoDocuments(
         const sums = await addTo(document, counters, expiresAt);
         if (sums !== undefined) return sums;
         const json = JSON.stringify(counters);
-        const anew = itemOf({ kind, key, version: freshVersion(), json, expiresAt });
+        const anew = toItem({ kind, key, version: freshVersion(), json, expiresAt });
         const condition = { expression: isAbsent, values: { ":now": number(now()) } };
         if (await items.put(anew, condition)) return counters;
       }
@@ -97,7 +97,7 @@ export function createDynamoDocuments(
         last = textIn(page.at(-1) ?? {}, "sk");
         isEnd = page.length < limit;
       }
-      return found.slice(0, limit).map((item) => storedDocument(kind, storedText(kind, item)));
+      return found.slice(0, limit).map((item) => toDocument(kind, toStoredText(kind, item)));
     },
     remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
     takePermits: createDynamoPermits(items, { now, freshVersion }),

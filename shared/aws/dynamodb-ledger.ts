@@ -6,13 +6,13 @@ import { createDynamoLists } from "./dynamodb-lists.ts";
 import { dynamoTable } from "./dynamodb-table.ts";
 import {
   dialingHashes,
-  dialingIn,
+  toDialing,
   dueHashesOf,
   dueKeyOf,
-  itemOf,
+  toItem,
   keyOfCall,
-  positionOf,
-  rowOf,
+  toPosition,
+  toRow,
   deliverHashesOf,
 } from "./dynamodb-rows.ts";
 import { writeVersioned } from "./dynamodb-writes.ts";
@@ -42,7 +42,7 @@ export function createDynamoLedger(
     const rows = new Map<string, CallRow>();
     const unreadable = new Set<string>();
     for (const item of await items.getAll(ids.map(keyOfCall))) {
-      const row = rowOf(item);
+      const row = toRow(item);
       if (row === undefined) unreadable.add(textIn(item, "sk"));
       else rows.set(row.id, row);
     }
@@ -62,11 +62,11 @@ export function createDynamoLedger(
       return { rows: new Map(withoutContext), unreadable };
     },
     async dialing(limit) {
-      return (await items.queryAll("due", dialingHashes(), { limit })).map(dialingIn);
+      return (await items.queryAll("due", dialingHashes(), { limit })).map(toDialing);
     },
     write(changes) {
       const writes = changes.map(({ next, seen }) => ({
-        item: itemOf(next, next.acceptedAt + rowsStandMs),
+        item: toItem(next, next.acceptedAt + rowsStandMs),
         seen,
       }));
       return writeVersioned(items, writes, now);
@@ -82,7 +82,7 @@ export function createDynamoLedger(
         };
         const hashes = of === "calls" ? dueHashesOf(key) : deliverHashesOf(key);
         const found = await items.queryAll(index, hashes, range);
-        return found.map((item) => positionOf(item, rangeKey));
+        return found.map((item) => toPosition(item, rangeKey));
       });
     },
     ...createDynamoLists({ items, read, now, rowsStandMs }),

@@ -5,7 +5,7 @@ import {
   dialingPrefix,
   parseDialingBacklog,
   parseRow,
-  storedRow,
+  toStoredRow,
   watchBacklog,
 } from "../calls/call-row.ts";
 import { attentionStates, type CallState } from "../calls/states.ts";
@@ -36,10 +36,10 @@ export function keyOfCall(id: string): ItemKey {
  *
  * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
  */
-export function itemOf(row: CallRow, endsAt: number): Item {
+export function toItem(row: CallRow, endsAt: number): Item {
   const { id, version, state, backlog, dueAt, numberHash, deliverTo, deliverAt } = row;
   const { pk, sk } = keyOfCall(id);
-  const rest: Record<string, unknown> = storedRow(row);
+  const rest: Record<string, unknown> = toStoredRow(row);
   delete rest["numberHash"];
   const item: Item = {
     pk: text(pk),
@@ -79,18 +79,18 @@ export function itemOf(row: CallRow, endsAt: number): Item {
  * Parses the row of an item. Undefined if only a later version of this code can read it, or none: an error would take
  * the other rows of the same read along.
  */
-export function rowOf(item: Item): CallRow | undefined {
+export function toRow(item: Item): CallRow | undefined {
   const stored = storedIn(item);
   if (stored === undefined) return undefined;
   const keys =
     item["due"] === undefined
       ? {}
-      : { backlog: backlogIn(item), dueAt: positionOf(item, "dueKey").dueAt };
+      : { backlog: backlogIn(item), dueAt: toPosition(item, "dueKey").dueAt };
   const tell = item["deliver"]?.S;
   const list =
     tell === undefined
       ? {}
-      : { deliverTo: tell.replace(/#\d+$/, ""), deliverAt: positionOf(item, "deliverKey").dueAt };
+      : { deliverTo: tell.replace(/#\d+$/, ""), deliverAt: toPosition(item, "deliverKey").dueAt };
   const numberHash = textIn(item, "numberHash");
   return parseRow(textIn(item, "sk"), textIn(item, "version"), {
     ...keys,
@@ -121,9 +121,9 @@ function shortName(backlog: string): string {
 }
 
 /** Returns a call under way from its entry in the index `due`. */
-export function dialingIn(entry: Item): DialingCall {
+export function toDialing(entry: Item): DialingCall {
   return {
-    ...positionOf(entry, "dueKey"),
+    ...toPosition(entry, "dueKey"),
     ...parseDialingBacklog(nameIn(textIn(entry, "dueKey"))),
   };
 }
@@ -179,7 +179,7 @@ export function dueKeyOf({ dueAt, id }: { dueAt: number; id: string }): string {
 }
 
 /** Returns the position of an item, or of its entry, in the index with this range key. */
-export function positionOf(
+export function toPosition(
   item: Item,
   rangeKey: "dueKey" | "deliverKey",
 ): { dueAt: number; id: string } {

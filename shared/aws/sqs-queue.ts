@@ -4,7 +4,7 @@ import { SendMessageBatchCommand, SendMessageCommand, type SQSClient } from "@aw
 import { withTimeLimit } from "../lib/time-limit.ts";
 import * as z from "../lib/zod.ts";
 import type { CallQueue, Delivered } from "../ports/queue.ts";
-import { jsonOf } from "../ports/request-message.ts";
+import { toJson } from "../ports/request-message.ts";
 import type { Message } from "../ports/call-messages.ts";
 
 /**
@@ -113,7 +113,7 @@ export function createSqsQueue<Sent = Message>({
 }
 
 /** Wraps a record of a Lambda's SQS event. Its body is fetched from S3 on `open`. */
-export function deliveredBySqs(
+export function toSqsDelivery(
   record: { messageId: string; body: string; attributes: { ApproximateReceiveCount: string } },
   s3: () => Promise<S3Client>,
   bucket: string,
@@ -154,7 +154,7 @@ export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string)
  * stay: a client's body may have them between its values, where an escape would be no JSON.
  */
 function asciiJson(message: unknown): string {
-  return jsonOf(message).replaceAll(
+  return toJson(message).replaceAll(
     /[\u007f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

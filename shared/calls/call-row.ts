@@ -198,7 +198,7 @@ export function parseRow(id: string, version: string, stored: unknown): CallRow 
 const counters: ReadonlySet<string> = new Set(["attempt", "misses"] satisfies (keyof CallRow)[]);
 
 /** Returns a row as stored beside its id and version, without fields whose absence reads the same. */
-export function storedRow(row: CallRow): Record<string, unknown> {
+export function toStoredRow(row: CallRow): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(row).filter(([name, value]) => {
       if (name === "id" || name === "version" || value === null || value === false) return false;
@@ -210,7 +210,7 @@ export function storedRow(row: CallRow): Record<string, unknown> {
 }
 
 /** Returns the call of a row, or undefined once its number is erased. */
-export function callOf(row: CallRow): Call | undefined {
+export function toCall(row: CallRow): Call | undefined {
   const { id, batchCalls, client, acceptedAt, request, ancestors } = row;
   if (request === null) return undefined;
   const call = { id, requestId: requestIdOf(id), batchCalls, client, acceptedAt, request };

@@ -10,7 +10,7 @@ export interface NewCall {
 }
 
 /** Returns the row of a call before its first change. */
-export function firstRow({ call, echo = null, ...traces }: NewCall): CallRow {
+export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallRow {
   return {
     id: call.id,
     version: "",

@@ -64,7 +64,7 @@ export function readCallId(text: string): string | undefined {
  * Returns the id of the call at `index` of a request. A client that knows the `X-Request-Id` of a 201 knows
  * the ids of all its calls.
  */
-export function callIdOf(requestId: string, index: number): string {
+export function toCallId(requestId: string, index: number): string {
   return `call_${requestId}_${String(index).padStart(indexDigits, "0")}`;
 }
 

@@ -2,7 +2,7 @@
  * A set of indexes of a request's calls, as text: one bit an index, in base64. The ten thousand indexes of the largest
  * request take 1.7 kB, so an order that names them is one small document.
  */
-export function indexSetOf(indexes: readonly number[], earlier = ""): string {
+export function toIndexSet(indexes: readonly number[], earlier = ""): string {
   const before = Buffer.from(earlier, "base64");
   const bits = Buffer.alloc(Math.max(before.length, byteOf(Math.max(0, ...indexes)) + 1));
   before.copy(bits);

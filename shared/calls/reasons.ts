@@ -45,7 +45,7 @@ export const reasons = {
  * Returns the meaning of a row's reason; undefined for a provider's own code. `hours:countries.FR` has the
  * reason `hours`.
  */
-export function meaningOf(reason: string): string | undefined {
+export function findMeaning(reason: string): string | undefined {
   const [name = ""] = reason.split(":", 1);
   return Object.entries(reasons).find(([known]) => known === name)?.[1];
 }

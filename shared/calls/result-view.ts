@@ -20,7 +20,7 @@ export const resultViewSchema = z
   .check(z.meta({ id: "Result" }));
 export type ResultView = z.infer<typeof resultViewSchema>;
 
-export function resultViewOf(result: CallResult): ResultView {
+export function toResultView(result: CallResult): ResultView {
   const { status, human, word, answeredAt, endedAt, seconds } = result;
   return {
     status,

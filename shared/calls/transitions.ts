@@ -9,7 +9,7 @@ import {
   watchBacklog,
 } from "./call-row.ts";
 import { type CallAction, type CallState, states } from "./states.ts";
-import { firstRow, type NewCall } from "./first-row.ts";
+import { createFirstRow, type NewCall } from "./first-row.ts";
 
 /**
  * Conditions under which a row may change. Each function takes the row as read and returns the row to write,
@@ -51,7 +51,7 @@ export function applyDecision(
   write: Write,
 ): CallRow | undefined {
   if (row !== undefined && row.state !== "WAITING") return undefined;
-  return enterState(row ?? firstRow(newCall), decision, write);
+  return enterState(row ?? createFirstRow(newCall), decision, write);
 }
 
 /**
@@ -66,7 +66,7 @@ export function applyClaim(
   const isResend = row?.state === "UNKNOWN" && isIdempotent(row.route);
   const isDue = row?.state === "WAITING" && row.dueAt !== null && row.dueAt <= at;
   if (row !== undefined && !isResend && !isDue) return undefined;
-  const before = row ?? firstRow(newCall);
+  const before = row ?? createFirstRow(newCall);
   const reason = isResend ? "resent" : "claimed";
   // A resend goes to the account and address of the first request, even if the plan has changed since.
   const along = (isResend ? before.route : null) ?? route;

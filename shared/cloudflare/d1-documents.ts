@@ -2,9 +2,9 @@ import { queryOn, writeVersioned } from "./d1-writes.ts";
 import { listPermitTimes } from "../telephony/rate.ts";
 import type { DocumentChange, DocumentKey, Documents } from "../ports/documents.ts";
 import {
-  documentsRead,
+  toDocumentsRead,
   paceExpiresAt,
-  storedDocument,
+  toDocument,
   type StoredText,
 } from "../ports/stored-document.ts";
 
@@ -101,7 +101,7 @@ export function createD1Documents(
 
   return {
     async read(keys) {
-      return documentsRead(await all<StoredText>(read, jsonOf(keys), now()));
+      return toDocumentsRead(await all<StoredText>(read, jsonOf(keys), now()));
     },
     write: (changes) =>
       writeVersioned(database, statements, { writes: changes.map(writeOf), bound: [now()] }),
@@ -125,7 +125,7 @@ export function createD1Documents(
         ${after === undefined ? "" : `AND key ${below} ?4`} ORDER BY key ${order} LIMIT ?3`;
       const bound = after === undefined ? [] : [after];
       const found = await all<StoredText>(sql, kind, now(), limit, ...bound);
-      return found.map((one) => storedDocument(kind, one));
+      return found.map((one) => toDocument(kind, one));
     },
     async remove(removals) {
       const removed = removals.map(({ kind, key, seen }) => ({ kind, key, seen }));

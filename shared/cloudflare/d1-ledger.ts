@@ -3,7 +3,7 @@ import {
   dialingPrefix,
   parseDialingBacklog,
   parseRow,
-  storedRow,
+  toStoredRow,
 } from "../calls/call-row.ts";
 import { attentionStates, type CallState, statesWhere } from "../calls/states.ts";
 import { pendingKeptMs, pendingOf } from "../events/outbox-rows.ts";
@@ -166,7 +166,7 @@ function placesOf({ places }: Due): DuePosition[] {
 
 function writeOf({ next, seen }: Change) {
   const { id, version, numberHash } = next;
-  const { numberHash: _, ...row } = storedRow(next);
+  const { numberHash: _, ...row } = toStoredRow(next);
   return { name: id, version, seen, json: JSON.stringify({ id, version, seen, numberHash, row }) };
 }
 

@@ -9,6 +9,6 @@ export interface WorkerEnv {
 }
 
 /** Returns the variables and secrets of a Worker. */
-export function stringsOf(env: WorkerEnv): Environment {
+export function toStrings(env: WorkerEnv): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => typeof value === "string"));
 }

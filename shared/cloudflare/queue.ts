@@ -1,7 +1,7 @@
 import { withTimeLimit } from "../lib/time-limit.ts";
 import * as z from "../lib/zod.ts";
 import type { CallQueue, Delivered } from "../ports/queue.ts";
-import { jsonOf } from "../ports/request-message.ts";
+import { toJson } from "../ports/request-message.ts";
 import type { Message as CallMessage } from "../ports/call-messages.ts";
 
 /**
@@ -28,7 +28,7 @@ export function createCloudflareQueue<Sent = CallMessage>(
   bucket: R2Bucket,
 ): CallQueue<Sent> {
   async function bodyOf(message: unknown): Promise<{ body: string; bytes: number }> {
-    const json = jsonOf(message);
+    const json = toJson(message);
     const bytes = Buffer.byteLength(json);
     if (bytes <= bodyBytesMax) return { body: json, bytes };
     const key = `messages/${crypto.randomUUID()}`;
@@ -70,7 +70,7 @@ export function createCloudflareQueue<Sent = CallMessage>(
 }
 
 /** Wraps a message of a Worker's batch. Its body is fetched from R2 on `open`. */
-export function deliveredByCloudflare(message: Message, bucket: R2Bucket): Delivered {
+export function toCloudflareDelivery(message: Message, bucket: R2Bucket): Delivered {
   return {
     attempt: message.attempts,
     id: message.id,

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
-import { signingKeyOf } from "../lib/standard-webhooks.ts";
-import { secretName, secretsOf } from "../providers/routes.ts";
+import { parseSigningKey } from "../lib/standard-webhooks.ts";
+import { secretName, listSecrets } from "../providers/routes.ts";
 import type { DialPlan } from "./plan-schema.ts";
 
 type Environment = Record<string, string | undefined>;
@@ -31,11 +31,11 @@ export function createCallbackKeys(
     if (!secret) {
       const routes = Object.values(agents).filter(({ provider }) => provider === account);
       const isLocal =
-        routes.length > 0 && routes.every((one) => secretsOf(one, false).length === 0);
+        routes.length > 0 && routes.every((one) => listSecrets(one, false).length === 0);
       if (isLocal) return undefined;
       throw new Error(`${variable} is not set`);
     }
-    const key = keys.get(account) ?? signingKeyOf(secret, variable);
+    const key = keys.get(account) ?? parseSigningKey(secret, variable);
     keys.set(account, key);
     return key;
   };

@@ -54,7 +54,7 @@ export function readDialPlan(
 }
 
 /** Returns the hours of a plan, written out or by name; undefined for `always`. */
-export function hoursOf(
+export function findHours(
   hours: DialPlan["callingHours"][string],
   { callingHours }: DialPlan,
 ): HoursPreset | undefined {

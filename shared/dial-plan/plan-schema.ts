@@ -3,7 +3,7 @@ import * as z from "../lib/zod.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import { type Route, providerTypes } from "../calls/route.ts";
 import { parseRoute } from "../providers/routes.ts";
-import { dayOf, weeklyHoursSchema } from "../telephony/calling-hours.ts";
+import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";
 import { isTimeZone } from "../telephony/time-zone.ts";
@@ -75,7 +75,7 @@ const saysSomething = ({
 const mustSaySomething = "must have callingHours, maxCalls or both";
 
 const isDate = (text: string) =>
-  /^\d{4}-\d\d-\d\d$/.test(text) && new Date(dayOf(text) * dayMs).toJSON()?.startsWith(text);
+  /^\d{4}-\d\d-\d\d$/.test(text) && new Date(parseDay(text) * dayMs).toJSON()?.startsWith(text);
 
 const mustBeCountry = "must be a country's two capital letters (ISO 3166-1)";
 const countryCode = z.string().check(z.refine(hasNumbers, mustBeCountry));

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { eventTypes } from "../calls/call-event.ts";
-import { signingKeysOf } from "../lib/standard-webhooks.ts";
+import { parseSigningKeys } from "../lib/standard-webhooks.ts";
 import * as z from "../lib/zod.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 
@@ -23,12 +23,12 @@ interface PlanOfReceivers {
 }
 
 /** Returns the receiver of a client's events; undefined if nobody is told of them. */
-export function receiverOf(client: string, plan: PlanOfReceivers): Receiver | undefined {
-  return receiverNamed(client, plan) ?? receiverNamed("*", plan);
+export function findReceiver(client: string, plan: PlanOfReceivers): Receiver | undefined {
+  return findReceiverNamed(client, plan) ?? findReceiverNamed("*", plan);
 }
 
 /** Returns the receiver of an entry of the plan. */
-export function receiverNamed(
+export function findReceiverNamed(
   name: string,
   { events = {} }: PlanOfReceivers,
 ): Receiver | undefined {
@@ -67,7 +67,7 @@ export function receiverKeys(
     Object.keys(events).map((name) => {
       const variable = receiverSecret(name);
       const secrets = environment[variable];
-      return [name, secrets ? signingKeysOf(secrets, variable) : []];
+      return [name, secrets ? parseSigningKeys(secrets, variable) : []];
     }),
   );
 }

@@ -1,10 +1,10 @@
 import { type Route } from "../calls/route.ts";
 import { defaultCallsPerSecond } from "../providers/routes.ts";
-import { type Pace, paceOf } from "../telephony/rate.ts";
+import { type Pace, toPace } from "../telephony/rate.ts";
 import { accountSchema, type DialPlan } from "./plan-schema.ts";
 
 /** Returns the route of an agent: its own, or that of `*`. */
-export function routeOf(agentId: string, { agents }: DialPlan): Route | undefined {
+export function findRoute(agentId: string, { agents }: DialPlan): Route | undefined {
   if (last?.agents !== agents || last.agentId !== agentId) {
     const route = Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
     last = { agents, agentId, route };
@@ -36,11 +36,11 @@ export function accountOf(
   const account = { timeoutSeconds, pollsPerSecond, ...limited };
   return callsPerSecond === undefined
     ? account
-    : { ...account, pace: paceOf(callsPerSecond, burst) };
+    : { ...account, pace: toPace(callsPerSecond, burst) };
 }
 
 /** Returns the type of an account by its name in routes; undefined if the plan knows no such account. */
-export function typeOfAccount(
+export function findAccountType(
   account: string,
   { agents, providers }: DialPlan,
 ): string | undefined {
@@ -50,6 +50,6 @@ export function typeOfAccount(
 }
 
 /** Returns the time limit for an answer of the route's provider, in seconds. */
-export function timeoutSecondsOf(route: Route, { providers }: DialPlan): number {
+export function findTimeoutSeconds(route: Route, { providers }: DialPlan): number {
   return (providers[route.provider] ?? defaultAccount).timeoutSeconds;
 }

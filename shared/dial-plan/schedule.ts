@@ -1,20 +1,20 @@
 import type { CallRequest } from "../calls/call-request.ts";
-import { hoursOf } from "./dial-plan.ts";
+import { findHours } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
-import { timeoutSecondsOf } from "./routes.ts";
+import { findTimeoutSeconds } from "./routes.ts";
 import type { Log } from "../lib/log.ts";
 import { countryOf } from "../telephony/phone-number.ts";
 import type { Route } from "../calls/route.ts";
 import {
   allWeek,
   type CallHours,
-  dayOf,
+  parseDay,
   type HoursRule,
   nextOpening,
   type Opening,
 } from "../telephony/calling-hours.ts";
 import type { FrequencyCap } from "../telephony/frequency-cap.ts";
-import { type Zone, zoneOf } from "../telephony/time-zone.ts";
+import { type Zone, findZone } from "../telephony/time-zone.ts";
 import { zonesOfNumber } from "../telephony/zones-of-number.ts";
 
 /**
@@ -69,10 +69,10 @@ interface Rules {
 export function createSchedule(plan: DialPlan, log: Log): Schedule {
   const ruleOf = (
     name: string,
-    hours: Parameters<typeof hoursOf>[0] | undefined,
+    hours: Parameters<typeof findHours>[0] | undefined,
     maxCalls?: FrequencyCap,
   ): Rule => {
-    const set = hours === undefined ? undefined : hoursOf(hours, plan);
+    const set = hours === undefined ? undefined : findHours(hours, plan);
     return {
       ...(set === undefined ? {} : { hours: { name, ...set } }),
       caps: [maxCalls, set?.maxCalls].flatMap((cap) => cap ?? []).map((cap) => ({ ...cap, name })),
@@ -92,7 +92,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
   );
   const regions = Object.entries(plan.regions).map(([name, region]) => {
     const { callingHours, maxCalls } = region;
-    const preset = callingHours === undefined ? undefined : hoursOf(callingHours, plan);
+    const preset = callingHours === undefined ? undefined : findHours(callingHours, plan);
     const prefixes = new Set(region.prefixes ?? preset?.prefixes);
     const lengths = [...new Set([...prefixes].map(({ length }) => length))];
     const has = (number: string) => lengths.some((length) => prefixes.has(number.slice(0, length)));
@@ -100,7 +100,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
   });
   const everywhere = ruleOf("maxCalls", undefined, plan.maxCalls);
   if (plan.blackoutDates.length > 0) {
-    const days = new Set(plan.blackoutDates.map(dayOf));
+    const days = new Set(plan.blackoutDates.map(parseDay));
     const closedOn = (day: number) => days.has(day);
     everywhere.hours = { name: "blackoutDates", weekly: allWeek, closedOn };
   }
@@ -142,7 +142,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
 
   const reported = new Set<string>();
   const zonesNamed = (names: readonly string[], at: number): Zone[] => {
-    const zones = names.map(zoneOf).filter((zone) => zone !== undefined);
+    const zones = names.map(findZone).filter((zone) => zone !== undefined);
     if (zones.length < names.length) return []; // a zone unknown to this runtime is never open
     for (const { name, clocks } of zones) {
       const [first, second = first] = clocks;
@@ -180,7 +180,7 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     }
     return opening;
   };
-  const timeoutMs = (route: Route) => timeoutSecondsOf(route, plan) * 1000;
+  const timeoutMs = (route: Route) => findTimeoutSeconds(route, plan) * 1000;
 
   return {
     opening: (request, route, { from, until }) =>

@@ -1,4 +1,4 @@
-import { roleIn, secretsOf } from "../providers/routes.ts";
+import { findRole, listSecrets } from "../providers/routes.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import { receiverSecrets } from "./receivers.ts";
 
@@ -11,7 +11,7 @@ type Environment = Record<string, string | undefined>;
  */
 export function neededSecrets(plan: DialPlan, hasRole: boolean): string[] {
   const routes = Object.values(plan.agents);
-  const ofProviders = routes.flatMap((route) => secretsOf(route, hasRole));
+  const ofProviders = routes.flatMap((route) => listSecrets(route, hasRole));
   return [...new Set([...ofProviders, ...receiverSecrets(plan)])];
 }
 
@@ -27,5 +27,5 @@ export function malformedSecrets(plan: DialPlan, environment: Environment): stri
 }
 
 function neededIn(plan: DialPlan, environment: Environment): string[] {
-  return neededSecrets(plan, roleIn(environment) !== undefined);
+  return neededSecrets(plan, findRole(environment) !== undefined);
 }

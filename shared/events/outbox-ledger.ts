@@ -2,7 +2,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import { pendingOf, withEvents } from "./outbox-rows.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
-import { receiverOf } from "../dial-plan/receivers.ts";
+import { findReceiver } from "../dial-plan/receivers.ts";
 import type { DocumentKey, Documents, StoredDocument } from "../ports/documents.ts";
 import { errorForLog, type Log } from "../lib/log.ts";
 import { withTimeLimit } from "../lib/time-limit.ts";
@@ -48,7 +48,7 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
     purge: (ids) => ledger.purge(ids),
     async write(changes) {
       const telling = changes.map(({ next, seen }) => ({
-        next: withEvents(next, receiverOf(next.client, plan)),
+        next: withEvents(next, findReceiver(next.client, plan)),
         seen,
       }));
       await noteRequests(telling, deps);
@@ -71,7 +71,7 @@ async function noteRequests(changes: readonly Change[], deps: OutboxDeps): Promi
   const { plan, documents, random } = deps;
   const notes = changes.flatMap(({ next, seen }) => {
     const isFirst = seen === null && indexOf(next.id) === 0;
-    if (!isFirst || receiverOf(next.client, plan)?.types.includes("request.finished") !== true)
+    if (!isFirst || findReceiver(next.client, plan)?.types.includes("request.finished") !== true)
       return [];
     return { next: followedRequest(next, plan, random.version()), seen: null };
   });

@@ -12,7 +12,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { hasEnded } from "../calls/record-result.ts";
-import { type ResultView, resultViewOf } from "../calls/result-view.ts";
+import { type ResultView, toResultView } from "../calls/result-view.ts";
 import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -217,9 +217,9 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
 function resultOf({ result }: EventSubject, event: CallEvent): ResultView | null {
   const { type, status = "live", answeredAt = null } = event;
   if (result === null || !aboutResults.has(type)) return null;
-  if (hasEnded(result) && status === result.status) return resultViewOf(result);
+  if (hasEnded(result) && status === result.status) return toResultView(result);
   const nothing = { human: null, word: null, endedAt: null, seconds: null };
-  return resultViewOf({ ...nothing, status, answeredAt });
+  return toResultView({ ...nothing, status, answeredAt });
 }
 
 const aboutResults: ReadonlySet<string> = new Set<CallEventType>(["call.answered", "call.ended"]);

@@ -12,7 +12,7 @@ const types: Record<string, string> = {
 };
 
 /** Returns a schema's finding as a sentence of this project, which begins behind the name of the field. */
-export function wordsOf(issue: $ZodRawIssue): string {
+export function describeIssue(issue: $ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return "is required";

@@ -8,7 +8,7 @@ const ageSecondsMax = 300;
  *
  * @param what names the secret in the error, which never quotes it
  */
-export function signingKeyOf(secret: string, what: string): KeyObject {
+export function parseSigningKey(secret: string, what: string): KeyObject {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   if (!secret.startsWith("whsec_") || key.length < 24 || key.length > 64) {
     throw new Error(`${what} must be whsec_ and 24 to 64 bytes in base64`);
@@ -16,9 +16,9 @@ export function signingKeyOf(secret: string, what: string): KeyObject {
   return createSecretKey(key); // parsed once: a Buffer would be parsed for each signature
 }
 
-/** Decodes one secret, or the two with a comma between them while it is rotated. @throws as `signingKeyOf` does */
-export function signingKeysOf(secrets: string, what: string): KeyObject[] {
-  return secrets.split(",").map((secret) => signingKeyOf(secret, what));
+/** Decodes one secret, or the two with a comma between them while it is rotated. @throws as `parseSigningKey` does */
+export function parseSigningKeys(secrets: string, what: string): KeyObject[] {
+  return secrets.split(",").map((secret) => parseSigningKey(secret, what));
 }
 
 /**
@@ -27,7 +27,7 @@ export function signingKeysOf(secrets: string, what: string): KeyObject[] {
  *
  * @param signing.now milliseconds since the epoch
  */
-export function signatureHeaders(
+export function createSignatureHeaders(
   { id, body }: { id: string; body: string },
   { keys, now }: { keys: readonly KeyObject[]; now: number },
 ): Record<string, string> {
@@ -47,7 +47,7 @@ export interface SignatureProblem {
 }
 
 /** Returns what is wrong unless one of a message's signatures is by this key, and within five minutes of its receipt. */
-export function signatureProblem(
+export function findSignatureProblem(
   key: KeyObject,
   {
     body,

@@ -3,9 +3,9 @@
  * by `import * as z` from here: `zod/mini` itself calls every fault "Invalid input".
  */
 import { config, type ZodMiniType } from "zod/mini";
-import { wordsOf } from "./issue-words.ts";
+import { describeIssue } from "./issue-words.ts";
 
-config({ localeError: wordsOf });
+config({ localeError: describeIssue });
 
 export * from "zod/mini";
 // As `z.core.$ZodError` it would bring all of zod into the bundle.

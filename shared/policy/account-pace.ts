@@ -12,7 +12,7 @@ export function paceKeyOf(account: string): DocumentKey<"pace"> {
  * Earliest time at which a request of the account may leave after `others` that leave from now on, by the pace as
  * read; in milliseconds since the epoch.
  */
-export function nextPermitAt(
+export function findNextPermitAt(
   account: string,
   { pace, others = 0 }: { pace: Pace; others?: number | undefined },
   { documents, now }: { documents: DocumentsRead; now: number },

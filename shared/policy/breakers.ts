@@ -41,16 +41,16 @@ export function breakerKeysOf(of: BacklogOf, route: Route): DocumentKey[] {
 }
 
 /** Returns the open breakers among those that a call must pass. */
-export function openBreakers(
+export function listOpenBreakers(
   of: BacklogOf,
   route: Route,
   documents: DocumentsRead,
 ): BreakerDocument[] {
-  return notClosedBreakers(of, route, documents).filter(({ value }) => value.state === "open");
+  return listNotClosedBreakers(of, route, documents).filter(({ value }) => value.state === "open");
 }
 
 /** Returns the breakers that are open or half-open among those that a call must pass. */
-export function notClosedBreakers(
+export function listNotClosedBreakers(
   of: BacklogOf,
   route: Route,
   documents: DocumentsRead,

@@ -69,7 +69,7 @@ export function isCovered(
  * Returns who has cancelled a call, by its agent or a request; undefined if nobody has. A redial is cancelled with the
  * calls that it replaces.
  */
-export function cancelledBy(
+export function findCancellation(
   call: Call,
   documents: DocumentsRead,
 ): "operator" | "client" | undefined {

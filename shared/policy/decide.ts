@@ -3,13 +3,13 @@ import type { Decided } from "../calls/transitions.ts";
 import { mayBeCalled } from "../dial-plan/destinations.ts";
 import { expiryOf } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
-import { accountOf, routeOf } from "../dial-plan/routes.ts";
-import { mayProbe, openBreakers, notClosedBreakers } from "./breakers.ts";
+import { accountOf, findRoute } from "../dial-plan/routes.ts";
+import { mayProbe, listOpenBreakers, listNotClosedBreakers } from "./breakers.ts";
 import type { DocumentsRead } from "../ports/documents.ts";
-import { cancelledBy, isOnDoNotCallList, isPaused } from "./controls.ts";
+import { findCancellation, isOnDoNotCallList, isPaused } from "./controls.ts";
 import { accountNameOf, type Route } from "../calls/route.ts";
 import { contextProblem } from "../providers/routes.ts";
-import { claimAheadMsMax, nextPermitAt } from "./account-pace.ts";
+import { claimAheadMsMax, findNextPermitAt } from "./account-pace.ts";
 import type { Opening } from "../telephony/calling-hours.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 
@@ -62,12 +62,12 @@ export function decideWaiting(
 ): WaitingDecision {
   const { plan, now } = known;
   const dialAt = Math.max(now, row?.dueAt ?? 0);
-  const end = endOf(call, dialAt, known);
+  const end = decideEnd(call, dialAt, known);
   if (end?.state === "EXPIRED") {
-    return { kind: "write", decided: { ...end, reason: expiryReason(row) } };
+    return { kind: "write", decided: { ...end, reason: findExpiryReason(row) } };
   }
   if (end !== undefined) return { kind: "write", decided: end };
-  const route = routeOf(call.request.agent_id, plan);
+  const route = findRoute(call.request.agent_id, plan);
   if (route === undefined) return wait(row, "route_gone", now);
   const closed = decideByClock(call, { route, at: dialAt }, known);
   if (closed !== undefined) return { kind: "write", decided: closed };
@@ -75,7 +75,7 @@ export function decideWaiting(
   if (because !== undefined) return wait(row, because, now);
   // Behind an open breaker a call waits for the next probe's time, just as for its own due time.
   const of = { client: call.client, agentId: call.request.agent_id };
-  const probeAt = openBreakers(of, route, known.documents).map((breaker) =>
+  const probeAt = listOpenBreakers(of, route, known.documents).map((breaker) =>
     mayProbe(breaker, of, now) ? 0 : breaker.value.probeAt,
   );
   return { kind: "dial", route, dialAt: Math.max(dialAt, ...probeAt) };
@@ -86,16 +86,16 @@ export function decideByClock(
   call: Call,
   { route, at }: { route: Route; at: number },
   { plan, schedule }: Pick<DecisionInputs, "plan" | "schedule">,
-): ReturnType<typeof closedUntil> {
+): ReturnType<typeof decideByHours> {
   const expiresAt = expiryOf(call, plan);
   if (at >= expiresAt) return { state: "EXPIRED", reason: "expired" };
-  return closedUntil(schedule.opening(call.request, route, { from: at, until: expiresAt }), at);
+  return decideByHours(schedule.opening(call.request, route, { from: at, until: expiresAt }), at);
 }
 
 /** Returns the final state of a call that must end now, whatever is paused, open or paced. */
-export function endOf(call: Call, at: number, known: DecisionInputs): Decided | undefined {
+export function decideEnd(call: Call, at: number, known: DecisionInputs): Decided | undefined {
   const { plan, documents, hashKey, hashOf } = known;
-  const cancelled = cancelledBy(call, documents);
+  const cancelled = findCancellation(call, documents);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   if (at >= expiryOf(call, plan)) return { state: "EXPIRED", reason: "expired" };
   if (!mayBeCalled(call.request, plan)) {
@@ -105,7 +105,7 @@ export function endOf(call: Call, at: number, known: DecisionInputs): Decided | 
   if (numberHash !== undefined && isOnDoNotCallList(numberHash, documents, hashKey)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
-  const route = routeOf(call.request.agent_id, plan);
+  const route = findRoute(call.request.agent_id, plan);
   // The context was checked when the call was accepted, but the agent may have another route since.
   if (route !== undefined && contextProblem(call.request, route) !== undefined) {
     return { state: "REJECTED", reason: "context_not_carried" };
@@ -125,10 +125,10 @@ export function findWaitReason(
   const account = accountNameOf(route);
   const { pace } = accountOf(route, plan);
   const permitAt =
-    pace && nextPermitAt(account, { pace, others: ahead.get(account) }, { documents, now });
+    pace && findNextPermitAt(account, { pace, others: ahead.get(account) }, { documents, now });
   if (row === undefined) return findFreshWaitReason(call, { account, route, permitAt }, known);
   const soon = now + claimAheadMsMax;
-  if (openBreakers(of, route, documents).some((breaker) => !mayProbe(breaker, of, soon))) {
+  if (listOpenBreakers(of, route, documents).some((breaker) => !mayProbe(breaker, of, soon))) {
     return "breaker_open";
   }
   return permitAt !== undefined && permitAt > soon ? "pace" : undefined;
@@ -144,7 +144,7 @@ function findFreshWaitReason(
   { plan, documents, now, ahead, requestsAtOnce }: DecisionInputs,
 ): string | undefined {
   const of = { client, agentId: request.agent_id };
-  if (notClosedBreakers(of, route, documents).length > 0) return "breaker_open";
+  if (listNotClosedBreakers(of, route, documents).length > 0) return "breaker_open";
   const { quick = false, busy = false } = documents.get("account", account)?.value ?? {};
   if (!quick || busy || now - acceptedAt > freshMsMax) return "turn";
   if (permitAt !== undefined && permitAt > now + freshPermitMsMax) return "pace";
@@ -163,7 +163,7 @@ function wait(row: Waiting | undefined, reason: string, now: number): WaitingDec
  * Decides a call outside its calling hours: it waits until they open, or ends where they never open in its
  * lifetime.
  */
-export function closedUntil(
+export function decideByHours(
   opening: Opening,
   now: number,
 ): Extract<Decided, { state: "WAITING" }> | { state: "EXPIRED"; reason: string } | undefined {
@@ -178,7 +178,7 @@ export function closedUntil(
  *
  * @param row as read; undefined: the call has none
  */
-export function expiryReason(row: { reason: string } | undefined): "max_calls" | "expired" {
+export function findExpiryReason(row: { reason: string } | undefined): "max_calls" | "expired" {
   return row?.reason === "max_calls" ? "max_calls" : "expired";
 }
 
@@ -189,7 +189,7 @@ export function expiryReason(row: { reason: string } | undefined): "max_calls" |
  * @param free time at which the number is free, in milliseconds since the epoch
  * @param reason that of the row, as read
  */
-export function overCap(
+export function decideOverCap(
   free: number,
   { now, expiresAt, reason }: { now: number; expiresAt: number; reason: string | undefined },
 ): Extract<Decided, { state: "WAITING" }> | { state: "EXPIRED"; reason: string } {

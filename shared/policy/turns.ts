@@ -12,7 +12,7 @@ export interface Served {
   agents: Map<string, string>;
 }
 
-export function copyOfServed({ client, agents }: Served): Served {
+export function copyServed({ client, agents }: Served): Served {
   return { client, agents: new Map(agents) };
 }
 

@@ -1,5 +1,5 @@
 import { type Call, storedCallRequestSchema } from "../calls/call-request.ts";
-import { callIdOf, indexOf } from "../calls/ids.ts";
+import { toCallId, indexOf } from "../calls/ids.ts";
 import { settlementSchema } from "../calls/transitions.ts";
 import * as z from "../lib/zod.ts";
 
@@ -62,10 +62,10 @@ export const messageSchema = z.discriminatedUnion("kind", [
 export type Message = z.infer<typeof messageSchema>;
 
 /** Returns the calls of a message, each with its id. */
-export function callsOf({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
+export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
   const { ancestors, calls, batchCalls = calls.length } = message;
   return calls.map(({ index, request }) => ({
-    id: callIdOf(requestId, index),
+    id: toCallId(requestId, index),
     requestId,
     batchCalls,
     client,
@@ -76,7 +76,7 @@ export function callsOf({ requestId, client, acceptedAt, ...message }: CallsMess
 }
 
 /** Composes the message that carries these calls of one request. */
-export function messageOf(calls: readonly [Call, ...Call[]]): CallsMessage {
+export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage {
   const [{ requestId, batchCalls, client, acceptedAt, ancestors }] = calls;
   return {
     kind: "calls",

@@ -9,7 +9,7 @@ export class MessageText {
 }
 
 /** Returns the JSON of a message. */
-export function jsonOf(message: unknown): string {
+export function toJson(message: unknown): string {
   return message instanceof MessageText ? message.json : JSON.stringify(message);
 }
 

@@ -20,18 +20,18 @@ export function paceExpiresAt(permitAt: number): number {
 }
 
 /** Parses a stored document of this kind. @throws if its value does not fit the kind */
-export function storedDocument<K extends Kind>(kind: K, stored: StoredText): StoredDocument<K> {
+export function toDocument<K extends Kind>(kind: K, stored: StoredText): StoredDocument<K> {
   const { key, version, json, expiresAt } = stored;
   return { kind, key, version, value: parseValue(kind, JSON.parse(json)), expiresAt };
 }
 
 /** Wraps the documents that an adapter has read, and parses each value by its kind. */
-export function documentsRead(found: readonly StoredText[]): DocumentsRead {
+export function toDocumentsRead(found: readonly StoredText[]): DocumentsRead {
   const byName = new Map(found.map((one) => [`${one.kind} ${one.key}`, one]));
   return {
     get(kind, key) {
       const one = byName.get(`${kind} ${key}`);
-      return one === undefined ? undefined : storedDocument(kind, one);
+      return one === undefined ? undefined : toDocument(kind, one);
     },
   };
 }

@@ -27,8 +27,14 @@ import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { signAwsRequest } from "./aws-signature.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
-import { type Answer, outcomeOfJson, post, type Refusal, tableOf } from "./provider-http.ts";
-import { answerersOf, readRecord, type RecordType, resultOf, wordsOf } from "./provider-records.ts";
+import { type Answer, outcomeOfJson, post, type Refusal, createTable } from "./provider-http.ts";
+import {
+  createAnswerers,
+  readRecord,
+  type RecordType,
+  resultOf,
+  createWords,
+} from "./provider-records.ts";
 import type { DialOutcome, ReadResult } from "./provider.ts";
 
 export function isConnectRoute(route: Route): route is ConnectRoute {
@@ -172,7 +178,7 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
  * `OutboundContactNotPermitted` the reference says only that the contact is not permitted: a person decides.
  * `RequestAborted` is a 400 too, and leaves open what was done before.
  */
-const refusedBy = /* @__PURE__ */ tableOf<Refusal>(
+const refusedBy = /* @__PURE__ */ createTable<Refusal>(
   [{ kind: "not_placed" }, "LimitExceeded Throttling TooManyRequests"],
   [{ kind: "rejected", blamesNumber: true }, "DestinationNotAllowed"],
   [{ kind: "rejected" }, "InvalidParameter InvalidRequest"],
@@ -192,7 +198,7 @@ const refusedBy = /* @__PURE__ */ tableOf<Refusal>(
  * hung up does not tell that anybody had answered: `ConnectedToSystemTimestamp`, the time of the callee's
  * answer, does.
  */
-const words = /* @__PURE__ */ wordsOf(
+const words = /* @__PURE__ */ createWords(
   ["live", "live"],
   ["no_answer", "TELECOM_UNANSWERED TELECOM_TIMEOUT TELECOM_ORIGINATOR_CANCEL"],
   ["busy", "TELECOM_BUSY"],
@@ -211,7 +217,7 @@ const words = /* @__PURE__ */ wordsOf(
 );
 
 /** Values of `AnsweringMachineDetectionStatus`, which campaigns have alone. The others tell nothing. */
-const answeredBy = /* @__PURE__ */ answerersOf(
+const answeredBy = /* @__PURE__ */ createAnswerers(
   "HUMAN_ANSWERED",
   "VOICEMAIL_BEEP VOICEMAIL_NO_BEEP FAX_MACHINE_DETECTED",
 );

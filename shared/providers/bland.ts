@@ -21,13 +21,13 @@ import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
 import { ask, outcomeOfJson, postJson } from "./provider-http.ts";
 import {
-  answerersOf,
+  createAnswerers,
   optionalNumber,
   optionalText,
   recordReader,
   type RecordType,
   resultOf,
-  wordsOf,
+  createWords,
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, ReadResult } from "./provider.ts";
 import { dayMs } from "../lib/units.ts";
@@ -187,7 +187,7 @@ function hasNeverStarted(state: string | null | undefined): boolean {
  * Values of `status`, `queue_status` and `answered_by` (https://docs.bland.ai/api-v1/get/calls-id). What
  * `failed` and `canceled` say of an answer is not told.
  */
-const words = /* @__PURE__ */ wordsOf(
+const words = /* @__PURE__ */ createWords(
   ["live", "new queued allocated started"],
   ["completed", "completed"],
   ["no_answer", "no-answer"],
@@ -197,7 +197,7 @@ const words = /* @__PURE__ */ wordsOf(
 );
 
 /** Values of `answered_by`. The others tell nothing. */
-const answeredBy = /* @__PURE__ */ answerersOf("human", "voicemail");
+const answeredBy = /* @__PURE__ */ createAnswerers("human", "voicemail");
 
 /** The details of a call. */
 const detailsSchema = () =>

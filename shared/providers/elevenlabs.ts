@@ -31,10 +31,10 @@ import {
   recordReader,
   type RecordType,
   resultOf,
-  wordsOf,
+  createWords,
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, NotPlaced, ReadResult } from "./provider.ts";
-import { outcomeOfSip } from "./sip-status.ts";
+import { toSipOutcome } from "./sip-status.ts";
 
 /** Routes of ElevenLabs, as a dial plan has them. */
 export const elevenlabsRoutes = defineRoute(
@@ -174,7 +174,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
 function outcomeOfText(text: string): DialOutcome | undefined {
   const word = sipWordIn(text);
   if (word === "sip_request_timed_out") return { kind: "placed" };
-  return word === undefined ? undefined : outcomeOfSip(word.slice("sip_".length));
+  return word === undefined ? undefined : toSipOutcome(word.slice("sip_".length));
 }
 
 /** Reads the SIP status in a text of ElevenLabs, as in `INVITE failed: sip status: 486: Busy here (SIP 486)`. */
@@ -241,7 +241,7 @@ function outcomeOfConversation(one: Conversation): "placed" | NotPlaced | undefi
  * side in the error of a conversation that failed (RFC 3261, section 21; 607: RFC 8197; 608: RFC 8688). While a
  * conversation is processed, its record is not whole. An exchange answers a 5xx after the phone has rung, too.
  */
-const words = /* @__PURE__ */ wordsOf(
+const words = /* @__PURE__ */ createWords(
   ["live", "initiated in-progress processing"],
   ["completed", "done"],
   ["no_answer", "sip_408 sip_480 sip_487 sip_request_timed_out"],

@@ -40,10 +40,10 @@ import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
 import { agentAbsent, roomSchema } from "./livekit-agent.ts";
-import { type Answer, ask, outcomeOfJson, postJson, tableOf } from "./provider-http.ts";
-import { resultOf, wordsOf } from "./provider-records.ts";
+import { type Answer, ask, outcomeOfJson, postJson, createTable } from "./provider-http.ts";
+import { resultOf, createWords } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, SignedCallback, ToldResult } from "./provider.ts";
-import { outcomeOfSip } from "./sip-status.ts";
+import { toSipOutcome } from "./sip-status.ts";
 
 /** Routes of LiveKit, as a dial plan has them. */
 export const livekitRoutes = defineRoute(
@@ -125,7 +125,8 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
       return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
     },
 
-    readCallback: (signed, { provider }) => toldByLiveKit(signed, keysOf(provider), calleeIdentity),
+    readCallback: (signed, { provider }) =>
+      readLiveKitCallback(signed, keysOf(provider), calleeIdentity),
 
     async lookUp({ call, attempt }, { provider, baseUrl }): Promise<FoundCall | undefined> {
       const room = roomOf(call.id, attempt);
@@ -205,7 +206,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   if (error === undefined) return undefined;
   const sipStatus = error.meta?.sip_status_code;
   if (sipStatus !== undefined) {
-    const outcome = outcomeOfSip(sipStatus);
+    const outcome = toSipOutcome(sipStatus);
     return outcome.kind === "placed" || status <= 404 ? outcome : { ...outcome, kind: "unknown" };
   }
   if (/\bsip status\b/i.test(error.msg)) return { kind: "unknown", code: "sip" };
@@ -218,7 +219,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
  * errors.go). An unknown trunk is `not_found`. A code under another status was not written by LiveKit. So is a
  * SIP status that means a refusal: sip.go gives those 400 to 404.
  */
-const refusals = /* @__PURE__ */ tableOf<
+const refusals = /* @__PURE__ */ createTable<
   "not_placed" | "account_refused" | "rejected" | "route_refused"
 >(
   ["not_placed", "resource_exhausted:429"],
@@ -231,7 +232,7 @@ const refusals = /* @__PURE__ */ tableOf<
  * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto). A callee who was never connected has one of
  * the `USER_` reasons, so that one who left was on the phone. The others tell nothing of an answer.
  */
-const words = /* @__PURE__ */ wordsOf(
+const words = /* @__PURE__ */ createWords(
   ["completed", "CLIENT_INITIATED"],
   ["no_answer", "USER_UNAVAILABLE"],
   ["declined", "USER_REJECTED"],
@@ -267,7 +268,7 @@ const eventSchema = () =>
  *
  * @param identity identity of the callee in a room
  */
-export async function toldByLiveKit(
+export async function readLiveKitCallback(
   { body, headers, receivedAt }: SignedCallback,
   { apiKey, apiSecret }: { apiKey: string; apiSecret: Uint8Array },
   identity: string,

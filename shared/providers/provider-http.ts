@@ -100,7 +100,7 @@ export async function ask(
  * Returns the outcome of a status code for which the provider's own reference says nothing else. The caller
  * handles 2xx. Unlisted codes are unknown: a redirect may lead to the page after a placed call.
  */
-export function outcomeOfStatus({ status, headers }: Answer, now: number): DialOutcome {
+export function toStatusOutcome({ status, headers }: Answer, now: number): DialOutcome {
   const code = `http_${status}`;
   switch (status) {
     case 400:
@@ -138,7 +138,7 @@ export function outcomeOfJson(
     return { ...meant, retryAfterSeconds: retryAfterSeconds(answer.headers, now) };
   }
   if (meant !== undefined) return meant;
-  if (answer.status < 200 || answer.status > 299) return outcomeOfStatus(answer, now);
+  if (answer.status < 200 || answer.status > 299) return toStatusOutcome(answer, now);
   const providerCallId = callIdIn(body);
   return providerCallId === undefined || providerCallId === ""
     ? { kind: "unknown", code: "answer_unreadable" }
@@ -243,7 +243,7 @@ async function readAtMost(response: Response, bytesMax: number): Promise<string 
 }
 
 /** Makes a table of what a provider's words mean: each row is a meaning and the words that have it, parted by spaces. */
-export function tableOf<Meaning>(...rows: [Meaning, string][]): ReadonlyMap<string, Meaning> {
+export function createTable<Meaning>(...rows: [Meaning, string][]): ReadonlyMap<string, Meaning> {
   return new Map(
     rows.flatMap(([meaning, words]) => words.split(" ").map((word) => [word, meaning] as const)),
   );

@@ -1,7 +1,7 @@
 import type { ResultStatus } from "../calls/call-result.ts";
 import * as z from "../lib/zod.ts";
 import type { PlacedCall, ReadResult } from "./provider.ts";
-import { AnswerTooLong, ask, tableOf } from "./provider-http.ts";
+import { AnswerTooLong, ask, createTable } from "./provider-http.ts";
 import type { Send } from "../lib/http-client.ts";
 
 /**
@@ -19,13 +19,13 @@ export type Words = ReadonlyMap<string, ResultStatus>;
  * `unknown` do not tell whether anybody answered: the record's answer or length does. Words that a provider
  * does not list as never answered may not stand under `failed`.
  */
-export function wordsOf(...rows: [ResultStatus, string][]): Words {
-  return tableOf(...rows);
+export function createWords(...rows: [ResultStatus, string][]): Words {
+  return createTable(...rows);
 }
 
 /** Makes a type's table of answerers: its words for a person, and those for a machine, parted by spaces. */
-export function answerersOf(people: string, machines: string): ReadonlyMap<string, boolean> {
-  return tableOf([true, people], [false, machines]);
+export function createAnswerers(people: string, machines: string): ReadonlyMap<string, boolean> {
+  return createTable([true, people], [false, machines]);
 }
 
 /** A time in milliseconds since the epoch, or in the form of ISO 8601 or RFC 2822. */

@@ -3,7 +3,7 @@ import { bland } from "./bland.ts";
 import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";
 import { elevenlabs } from "./elevenlabs.ts";
 import type { Route } from "../calls/route.ts";
-import { type ProviderRoute, roleIn, secretName } from "./routes.ts";
+import { type ProviderRoute, findRole, secretName } from "./routes.ts";
 import { livekit } from "./livekit.ts";
 import { retell } from "./retell.ts";
 import { simulator } from "./simulator.ts";
@@ -44,7 +44,7 @@ export function createProviders(
   routes: Route[],
 ): (route: Route) => DialingProvider<Route> {
   const secret = (account: string, name: string) => environment[secretName(account, name)];
-  const role = roleIn(environment);
+  const role = findRole(environment);
   const created = new Map(
     Object.entries<ProviderAdapter<Route>>(adapters).map(([type, adapter]) => [
       type,

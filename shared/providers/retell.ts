@@ -23,7 +23,7 @@ import {
   recordReader,
   type RecordType,
   resultOf,
-  wordsOf,
+  createWords,
 } from "./provider-records.ts";
 import type { FoundCall, ReadResult } from "./provider.ts";
 
@@ -134,7 +134,7 @@ const callSchema = () =>
   });
 
 /** Values of `disconnection_reason` (https://docs.retellai.com/reliability/debug-call-disconnect). */
-const words = /* @__PURE__ */ wordsOf(
+const words = /* @__PURE__ */ createWords(
   ["live", "registered ongoing"],
   [
     "completed",

@@ -58,7 +58,7 @@ export function parseRoute(
  *
  * @param hasRole true for a Lambda function, whose role may replace secrets
  */
-export function secretsOf(route: Route, hasRole: boolean): string[] {
+export function listSecrets(route: Route, hasRole: boolean): string[] {
   return typeOf(route)
     .secretsOf(route, hasRole)
     .map((name) => secretName(route.provider, name));
@@ -68,7 +68,7 @@ export function secretsOf(route: Route, hasRole: boolean): string[] {
  * Returns the credentials of the function's role, if this is the environment of a Lambda function. Elsewhere
  * the same variables may be those of the person who has started the process, and sign nothing.
  */
-export function roleIn(environment: Record<string, string | undefined>): AwsRole | undefined {
+export function findRole(environment: Record<string, string | undefined>): AwsRole | undefined {
   const accessKeyId = environment["AWS_ACCESS_KEY_ID"];
   const secretAccessKey = environment["AWS_SECRET_ACCESS_KEY"];
   const sessionToken = environment["AWS_SESSION_TOKEN"];

@@ -5,7 +5,7 @@
  */
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute } from "./define-provider.ts";
-import { resultOf, wordsOf } from "./provider-records.ts";
+import { resultOf, createWords } from "./provider-records.ts";
 
 /** Routes of the simulator, as a dial plan has them. */
 export const simulatorRoutes = defineRoute("simulator", (fields) => z.strictObject(fields), {
@@ -48,7 +48,7 @@ export const simulator = /* @__PURE__ */ defineProvider(simulatorRoutes, ({ prin
   },
 }));
 
-const words = /* @__PURE__ */ wordsOf(
+const words = /* @__PURE__ */ createWords(
   ["live", "live"],
   ["completed", "completed"],
   ["voicemail", "voicemail"],

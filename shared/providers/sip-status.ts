@@ -1,8 +1,10 @@
 import type { DialOutcome } from "./provider.ts";
-import { tableOf } from "./provider-http.ts";
+import { createTable } from "./provider-http.ts";
 
 /** Outcomes by the SIP status of the callee's side. */
-const outcomes = /* @__PURE__ */ tableOf<"placed" | "rejected" | "account_refused" | "forbidden">(
+const outcomes = /* @__PURE__ */ createTable<
+  "placed" | "rejected" | "account_refused" | "forbidden"
+>(
   // The phone has rung, or may have: nobody answered (408, 480), hung up (487), busy or declined.
   ["placed", "408 480 486 487 600 603 607 608"],
   // No such number.
@@ -15,7 +17,7 @@ const outcomes = /* @__PURE__ */ tableOf<"placed" | "rejected" | "account_refuse
  * Returns the outcome of a SIP status of the callee's side (RFC 3261, section 21). An unlisted status is
  * unknown: an exchange answers many of them after the phone has rung.
  */
-export function outcomeOfSip(status: string): DialOutcome {
+export function toSipOutcome(status: string): DialOutcome {
   const code = /^\d{3}$/.test(status) ? `sip_${status}` : "sip";
   const kind = outcomes.get(status) ?? "unknown";
   return kind === "placed" ? { kind } : { kind, code };

@@ -1,6 +1,6 @@
 import * as z from "../lib/zod.ts";
 import { idText } from "./define-provider.ts";
-import { answerersOf, isOfAnother, resultOf, wordsOf } from "./provider-records.ts";
+import { createAnswerers, isOfAnother, resultOf, createWords } from "./provider-records.ts";
 import type { PlacedCall, ReadResult } from "./provider.ts";
 
 const payloadSchema = () =>
@@ -73,7 +73,7 @@ const eventSchema = () =>
  * Values of `hangup_cause` (https://developers.telnyx.com/api-reference/callbacks/call-hangup; telnyx-node adds
  * `no_answer`). The others come after an answer, and without one.
  */
-const words = /* @__PURE__ */ wordsOf(
+const words = /* @__PURE__ */ createWords(
   ["live", "live"],
   ["no_answer", "timeout no_answer"],
   ["busy", "user_busy"],
@@ -84,7 +84,7 @@ const words = /* @__PURE__ */ wordsOf(
 );
 
 /** Values of `result` of `call.machine.detection.ended` and its premium form. The others tell nothing. */
-const answeredBy = /* @__PURE__ */ answerersOf(
+const answeredBy = /* @__PURE__ */ createAnswerers(
   "human human_residence human_business",
   "machine fax_detected",
 );

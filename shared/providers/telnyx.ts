@@ -27,7 +27,7 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
-import { ask, outcomeOfJson, postJson, type Refusal, tableOf } from "./provider-http.ts";
+import { ask, outcomeOfJson, postJson, type Refusal, createTable } from "./provider-http.ts";
 import type { DialOutcome, FoundCall } from "./provider.ts";
 import { callIdOfEvent, resultOfEvents, resultOfStatus } from "./telnyx-events.ts";
 
@@ -181,7 +181,7 @@ const channelCodes = new Set(["90041", "90042", "90043"]);
  * Subject that each D-code refuses, by Telnyx's runbook of SIP response codes: nothing yet, the number, the
  * route, the account. By D1 to D3 too many calls are under way at once.
  */
-const dCodes = /* @__PURE__ */ tableOf<Refusal>(
+const dCodes = /* @__PURE__ */ createTable<Refusal>(
   [{ kind: "not_placed", isFull: true }, "D1 D2 D3"],
   [{ kind: "not_placed" }, "D10 D22"],
   [{ kind: "rejected", blamesNumber: true }, "D11 D12 D13 D14 D24 D37 D41 D50 D53 D58 D59 D60"],

@@ -22,15 +22,15 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
-import { ask, outcomeOfJson, post, tableOf } from "./provider-http.ts";
+import { ask, outcomeOfJson, post, createTable } from "./provider-http.ts";
 import {
-  answerersOf,
+  createAnswerers,
   listReader,
   optionalText,
   readRecord,
   type RecordType,
   resultOf,
-  wordsOf,
+  createWords,
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, ReadResult } from "./provider.ts";
 import { contextProblem, instructions } from "./twilio-twiml.ts";
@@ -208,7 +208,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
 }
 
 /** Error codes that say more than their status (https://www.twilio.com/docs/api/errors). */
-const codes = /* @__PURE__ */ tableOf<Exclude<DialOutcome["kind"], "placed">>(
+const codes = /* @__PURE__ */ createTable<Exclude<DialOutcome["kind"], "placed">>(
   // Too many requests at once (20429), or calls (10004).
   ["not_placed", "10004 20429 86008"],
   // Authentication (20003), test credentials (20008), a key without this permission (70051), access denied (20006), an
@@ -256,7 +256,7 @@ const callSchema = () =>
   });
 
 /** Values of `status` (https://www.twilio.com/docs/voice/api/call-resource#call-status-values). */
-const words = /* @__PURE__ */ wordsOf(
+const words = /* @__PURE__ */ createWords(
   ["live", "queued initiated ringing in-progress"],
   ["completed", "completed"],
   ["busy", "busy"],
@@ -270,7 +270,7 @@ const words = /* @__PURE__ */ wordsOf(
  * the detection the others (https://www.twilio.com/docs/voice/answering-machine-detection). `unknown` tells
  * nothing.
  */
-const answeredBy = /* @__PURE__ */ answerersOf(
+const answeredBy = /* @__PURE__ */ createAnswerers(
   "human",
   "machine machine_start machine_end_beep machine_end_silence machine_end_other fax",
 );

@@ -28,7 +28,7 @@ import {
   recordReader,
   type RecordType,
   resultOf,
-  wordsOf,
+  createWords,
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, ReadResult } from "./provider.ts";
 
@@ -186,7 +186,7 @@ function hasFailedEarly({ joined, endReason }: UltravoxCall): boolean {
  * (https://docs.ultravox.ai/api-reference/schema/call-definition). Through another carrier, a line that was
  * busy has not been joined either, and counts as not answered.
  */
-const words = /* @__PURE__ */ wordsOf(
+const words = /* @__PURE__ */ createWords(
   ["live", "live"],
   ["completed", "hangup agent_hangup"],
   ["no_answer", "unjoined SIP_TERMINATION_TIMEOUT SIP_TERMINATION_CANCELED"],

@@ -29,7 +29,7 @@ import {
   recordReader,
   type RecordType,
   resultOf,
-  wordsOf,
+  createWords,
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, NotPlaced, ReadResult } from "./provider.ts";
 
@@ -244,7 +244,7 @@ function notStartedFor(reason: string): NotPlaced | undefined {
  * transcriber: they are known by their beginnings alone, which is all that a result repeats of them.
  */
 const words = /* @__PURE__ */ (() =>
-  wordsOf(
+  createWords(
     ["live", "scheduled queued ringing in-progress forwarding"],
     [
       "completed",

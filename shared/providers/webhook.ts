@@ -12,21 +12,21 @@
  * With callbacks the body has `callback_url` too, at which the receiver may tell what became of the call.
  *
  * 2xx: placed, and a JSON `id` of the answer is kept as the provider's id of the call. 503 with
- * `Retry-After`: surely not placed, sent again later. Other answers are handled by `outcomeOfStatus`.
+ * `Retry-After`: surely not placed, sent again later. Other answers are handled by `toStatusOutcome`.
  */
 import type { KeyObject } from "node:crypto";
 import type { Call } from "../calls/call-request.ts";
 import { resultStatuses } from "../calls/call-result.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 import {
-  signatureHeaders,
-  signatureProblem,
+  createSignatureHeaders,
+  findSignatureProblem,
   type SignatureProblem,
-  signingKeyOf,
+  parseSigningKey,
 } from "../lib/standard-webhooks.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
-import { type Answer, outcomeOfStatus, post, retryAfterSeconds } from "./provider-http.ts";
+import { type Answer, toStatusOutcome, post, retryAfterSeconds } from "./provider-http.ts";
 import type { DialOutcome, SignedCallback, ToldResult } from "./provider.ts";
 
 /** Routes of a webhook, as a dial plan has them. */
@@ -53,7 +53,7 @@ export const webhook = /* @__PURE__ */ defineProvider(
       const text = secret(account, "SECRET");
       return text === undefined || text === ""
         ? undefined
-        : signingKeyOf(text, `the secret of ${account}`);
+        : parseSigningKey(text, `the secret of ${account}`);
     };
     const keys = new Map(routes.map(({ provider }) => [provider, keyFor(provider)]));
     return {
@@ -63,7 +63,7 @@ export const webhook = /* @__PURE__ */ defineProvider(
         const headers = {
           "content-type": "application/json",
           "user-agent": "outbound-calls",
-          ...signatureHeaders(
+          ...createSignatureHeaders(
             { id: call.id, body },
             { keys: key === undefined ? [] : [key], now: now() },
           ),
@@ -76,7 +76,7 @@ export const webhook = /* @__PURE__ */ defineProvider(
         const key = keys.get(provider) ?? keyFor(provider);
         // The account may have left the plan and its secret the environment: then nothing proves who has sent it.
         if (key === undefined && !isLoopback(url)) return { kind: "unverified" };
-        return toldByWebhook(signed, key, callId);
+        return readWebhookCallback(signed, key, callId);
       },
     };
   },
@@ -103,7 +103,7 @@ function outcomeOf(answer: Answer, now: number): DialOutcome {
     const wait = { retryAfterSeconds: retryAfterSeconds(answer.headers, now) };
     return { kind: "not_placed", code: "http_503", ...wait };
   }
-  return outcomeOfStatus(answer, now);
+  return toStatusOutcome(answer, now);
 }
 
 const answerSchema = () => z.object({ id: idText });
@@ -163,7 +163,7 @@ interface BodyProblem {
  *
  * @param key undefined for a loopback host without a secret, whose callbacks need no signature
  */
-export function toldByWebhook(
+export function readWebhookCallback(
   signed: SignedCallback,
   key: KeyObject | undefined,
   callId: string | undefined,
@@ -171,7 +171,7 @@ export function toldByWebhook(
   const { body, headers, receivedAt } = signed;
   if (key !== undefined) {
     const isOfCall = callId !== undefined && headers["webhook-id"]?.startsWith(callId) === true;
-    const error = isOfCall ? signatureProblem(key, signed) : ofAnotherCall;
+    const error = isOfCall ? findSignatureProblem(key, signed) : ofAnotherCall;
     if (error !== undefined) return { kind: "unverified", error };
   }
   const json = parsed(body);

@@ -56,7 +56,7 @@ function partsOf({ account, call }: CallbackSubject): string[] {
  *
  * @throws an Error that says what is wrong with it
  */
-export function publicUrlIn({
+export function readPublicUrl({
   PUBLIC_URL,
 }: Record<string, string | undefined>): string | undefined {
   if (!PUBLIC_URL) return undefined;

@@ -2,14 +2,14 @@ import type { KeyObject } from "node:crypto";
 import { createCallbackKeys } from "../dial-plan/callback-keys.ts";
 import { parseDialPlan } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
-import { publicUrlIn } from "./callback-url.ts";
+import { readPublicUrl } from "./callback-url.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import type { Log } from "../lib/log.ts";
 import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
 import {
   agentsOfClient,
   type Caller,
-  callerOf,
+  findCaller,
   type ClientRight,
   clientRights,
   parseTokens,
@@ -48,8 +48,8 @@ export function readApiSettings(environment: Environment, bundledPlan: unknown, 
 
 function apiSettings(environment: Environment, bundledPlan: unknown, log: Log): ApiSettings {
   const plan = parseDialPlan(bundledPlan, environment);
-  const hashKey = hashKeyIn(environment);
-  const publicUrl = publicUrlIn(environment);
+  const hashKey = readHashKey(environment);
+  const publicUrl = readPublicUrl(environment);
   const callbackKeyOf = createCallbackKeys(plan, environment);
   return { plan, schedule: createSchedule(plan, log), hashKey, publicUrl, callbackKeyOf };
 }
@@ -121,7 +121,7 @@ function tokensIn(
 
 function callersOf(tokens: ReturnType<typeof tokensIn>) {
   return (token: string, now: number): Caller | undefined =>
-    "value" in tokens ? callerOf(token, tokens.value, now) : undefined;
+    "value" in tokens ? findCaller(token, tokens.value, now) : undefined;
 }
 
 function read<Value>(log: Log, parse: () => Value): Settings<Value> {
@@ -135,7 +135,7 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
 }
 
 /** Returns the key for the hashes of numbers, the fingerprints of requests and the addresses of callbacks. */
-export function hashKeyIn({ HASH_KEY }: Environment): string {
+export function readHashKey({ HASH_KEY }: Environment): string {
   if (!HASH_KEY) throw new Error("HASH_KEY is not set: 32 random bytes in hex");
   if (!/^[0-9a-f]{64}$/i.test(HASH_KEY)) throw new Error("HASH_KEY must be 32 bytes in hex");
   return HASH_KEY;

@@ -71,7 +71,7 @@ export function parseTokens(
 }
 
 /** Returns the caller to whom `token` belongs, or undefined. Every entry is compared, in constant time. */
-export function callerOf(
+export function findCaller(
   token: string,
   tokens: z.infer<typeof tokensSchema>,
   now: number,

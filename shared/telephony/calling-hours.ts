@@ -113,7 +113,7 @@ function merged(intervals: WeeklyInterval[]): WeeklyInterval[] {
 export const allWeek: readonly WeeklyInterval[] = [{ start: 0, end: weekMs }];
 
 /** Converts a local date `YYYY-MM-DD` to days since 1970-01-01. */
-export function dayOf(date: string): number {
+export function parseDay(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) / dayMs;
 }
 

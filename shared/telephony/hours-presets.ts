@@ -1,4 +1,4 @@
-import { type HoursRule, dayOf, weeklyHoursSchema } from "./calling-hours.ts";
+import { type HoursRule, parseDay, weeklyHoursSchema } from "./calling-hours.ts";
 import type { FrequencyCap } from "./frequency-cap.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -44,7 +44,7 @@ function holidays(
     const easter = easterOf(year);
     const days = new Set(fromEaster.map((offset) => easter + offset));
     for (const date of dates) {
-      const day = dayOf(`${year}-${date}`);
+      const day = parseDay(`${year}-${date}`);
       days.add(day).add(substitute(day, date));
     }
     return days;

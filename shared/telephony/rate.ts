@@ -5,7 +5,7 @@ export interface Pace {
 }
 
 /** @param callsPerSecond may be a fraction; the interval is rounded up, so that the rate is never exceeded */
-export function paceOf(callsPerSecond: number, burst: number): Pace {
+export function toPace(callsPerSecond: number, burst: number): Pace {
   return { intervalUs: Math.ceil(1_000_000 / callsPerSecond), burst };
 }
 

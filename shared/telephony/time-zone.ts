@@ -37,7 +37,7 @@ const spellingsMax = 1_000;
  * `±HH:MM` between -12:00 and +14:00, the offsets in civil use. Undefined for any other text, or for a name
  * that the table or the runtime does not know: then one of the two could never say "open".
  */
-export function zoneOf(text: string): Zone | undefined {
+export function findZone(text: string): Zone | undefined {
   const known = zonesAsSpelled.get(text);
   if (known !== undefined) return known;
   const found = zoneBy(text);
@@ -61,7 +61,7 @@ function zoneBy(text: string): Zone | undefined {
 }
 
 export function isTimeZone(text: string): boolean {
-  return zoneOf(text) !== undefined;
+  return findZone(text) !== undefined;
 }
 
 function fixedOffset(text: string): Zone | undefined {

@@ -6,7 +6,7 @@ import { type AwsEngines, localRegion, startAwsEngines } from "../../infra/local
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import type { CallLedger } from "../../shared/ports/ledger.ts";
-import { type Message, messageOf } from "../../shared/ports/call-messages.ts";
+import { type Message, toCallsMessage } from "../../shared/ports/call-messages.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { createSqsQueue } from "../../shared/aws/sqs-queue.ts";
 import { aCall } from "../support/calls.ts";
@@ -93,7 +93,7 @@ describe("the dialer's Lambda function", () => {
     };
     await documents.write([{ next: account, seen: null }]);
     const call = aCall({ acceptedAt: Date.now() });
-    await send(messageOf([call]));
+    await send(toCallsMessage([call]));
     await engines.sqs.send(
       new SendMessageCommand({
         QueueUrl: queueUrl,
@@ -115,7 +115,7 @@ describe("the dialer's Lambda function", () => {
 
   it("moves dead letters to review, and dials none of them", async () => {
     const call = aCall({ acceptedAt: Date.now() });
-    await send(messageOf([call]));
+    await send(toCallsMessage([call]));
     const received = (await receive()).filter(({ body }) => body.includes(call.requestId));
     const records = received.map((record) => ({
       ...record,

@@ -8,7 +8,7 @@ import {
 } from "../../infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { randomId } from "../../shared/lib/random.ts";
-import { paceOf } from "../../shared/telephony/rate.ts";
+import { toPace } from "../../shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";
 
@@ -58,7 +58,7 @@ describe("DynamoDB as documents", () => {
     };
   }
   const account = { kind: "pace", key: "main" } as const;
-  const pace = paceOf(10, 1);
+  const pace = toPace(10, 1);
   const window = { notBefore: suiteNow, notAfter: suiteNow + 2000 };
 
   it("takes permits by one update where nobody comes between, and by three at most", async () => {

@@ -8,7 +8,7 @@ import {
   startAwsEngines,
 } from "../../infra/local/aws-engines.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
-import { callIdOf, createRequestId, firstCallIdAt } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId, firstCallIdAt } from "../../shared/calls/ids.ts";
 import { withEvents, applyDeliveries } from "../../shared/events/outbox-rows.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
 import { recordResult } from "../../shared/calls/record-result.ts";
@@ -21,7 +21,7 @@ import {
 import type { Receiver } from "../../shared/dial-plan/receivers.ts";
 import { attentionStates } from "../../shared/calls/states.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
-import { itemOf } from "../../shared/aws/dynamodb-rows.ts";
+import { toItem } from "../../shared/aws/dynamodb-rows.ts";
 import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
@@ -145,7 +145,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     },
   };
   const known = {
-    call: { ...call, id: callIdOf(call.requestId, 0) },
+    call: { ...call, id: toCallId(call.requestId, 0) },
     numberHash: aNumberHash(),
     numberTail: "23",
   };
@@ -234,7 +234,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
 
   it("spreads a batch over a hundred partitions, and every index but the backlog's over its shards", () => {
     const keys = rowsOfOneRequest(10_000, { state: "UNKNOWN", backlog: "watch" }).map((row) =>
-      itemOf(row, 0),
+      toItem(row, 0),
     );
     const counts = (name: string) =>
       [...Map.groupBy(keys, (item) => item[name]?.S).values()].map(({ length }) => length);
@@ -298,7 +298,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
  * number, and one more.
  */
 function bytesOf(row: CallRow): number {
-  return Object.entries(itemOf(row, suiteNow)).reduce((sum, [name, { S, N, B }]) => {
+  return Object.entries(toItem(row, suiteNow)).reduce((sum, [name, { S, N, B }]) => {
     const bytes =
       B?.byteLength ??
       (S === undefined ? Math.ceil((N?.length ?? 0) / 2) + 1 : Buffer.byteLength(S));
@@ -312,7 +312,7 @@ function bytesOf(row: CallRow): number {
  */
 function unitsOf(before: CallRow | undefined, after: CallRow): number {
   const sizes = [before, after].map((row) => (row === undefined ? 0 : bytesOf(row)));
-  const [from, to] = [before, after].map((row) => (row === undefined ? {} : itemOf(row, 0)));
+  const [from, to] = [before, after].map((row) => (row === undefined ? {} : toItem(row, 0)));
   const entries = Object.values(dynamoTable.indexes).map(({ hashKey, rangeKey }) => {
     const [old, fresh] = [from, to].map((item) => {
       const keys = [item?.[hashKey]?.S, item?.[rangeKey]?.S];

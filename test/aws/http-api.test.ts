@@ -5,7 +5,7 @@ import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.
 import type { handler as lambdaHandler } from "../../functions/api/lambda.ts";
 import { eventMessageSchema } from "../../shared/ports/event-messages.ts";
 import { messageSchema } from "../../shared/ports/call-messages.ts";
-import { deliveredBySqs } from "../../shared/aws/sqs-queue.ts";
+import { toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
@@ -51,7 +51,7 @@ async function bodiesOn(url: string, count: number): Promise<unknown[]> {
     empty = Messages.length === 0 ? empty + 1 : 0;
     for (const { MessageId: messageId = "", Body = "", ReceiptHandle } of Messages) {
       const record = { messageId, body: Body, attributes: { ApproximateReceiveCount: "1" } };
-      const body = await deliveredBySqs(record, async () => engines.s3, bucket).open();
+      const body = await toSqsDelivery(record, async () => engines.s3, bucket).open();
       found.push(JSON.parse(body) as unknown);
       await engines.sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
     }

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AwsEngines, startAwsEngines } from "../../infra/local/aws-engines.ts";
 import type { Delivered } from "../../shared/ports/queue.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { type Message, messageOf } from "../../shared/ports/call-messages.ts";
-import { createS3DeadLetters, createSqsQueue, deliveredBySqs } from "../../shared/aws/sqs-queue.ts";
+import { type Message, toCallsMessage } from "../../shared/ports/call-messages.ts";
+import { createS3DeadLetters, createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { aCall } from "../support/calls.ts";
 
@@ -32,7 +32,7 @@ async function createQueueUnderTest<Sent>() {
       }
       return Messages.map(({ MessageId: messageId = "", Body: body = "" }): Delivered => {
         const attributes = { ApproximateReceiveCount: "1" };
-        return deliveredBySqs({ messageId, body, attributes }, s3, bucket);
+        return toSqsDelivery({ messageId, body, attributes }, s3, bucket);
       });
     },
   };
@@ -47,7 +47,7 @@ describe("SQS with S3, where a part of a batch fails", () => {
     const { sqs } = engines;
     const queue = createSqsQueue({ sqs, queueUrl, s3: async () => engines.s3, bucket });
     const messages = Array.from({ length: 25 }, (_, n) => {
-      return { message: messageOf([aCall({ client: "c".repeat(n === 13 ? 3000 : 10) })]) };
+      return { message: toCallsMessage([aCall({ client: "c".repeat(n === 13 ? 3000 : 10) })]) };
     });
     expect(await queue.sendMany(messages)).toBe(13);
     expect(await queue.sendMany(messages.slice(14))).toBe(11);
@@ -57,7 +57,7 @@ describe("SQS with S3, where a part of a batch fails", () => {
     const queueUrl = `${engines.endpoint}/000000000000/none`;
     const { sqs } = engines;
     const queue = createSqsQueue({ sqs, queueUrl, s3: async () => engines.s3, bucket });
-    const message = messageOf([aCall()]);
+    const message = toCallsMessage([aCall()]);
     expect(await queue.sendMany([{ message }])).toBe(0);
     await expect(queue.send(message)).rejects.toThrow();
   });

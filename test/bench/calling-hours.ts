@@ -6,11 +6,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { routeOf } from "../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../shared/dial-plan/routes.ts";
 import { type CallHours, isOpen, nextOpening } from "../../shared/telephony/calling-hours.ts";
 import { presets } from "../../shared/telephony/hours-presets.ts";
 import { createSchedule } from "../../shared/dial-plan/schedule.ts";
-import { zoneOf } from "../../shared/telephony/time-zone.ts";
+import { findZone } from "../../shared/telephony/time-zone.ts";
 import { cpuOf, inTurns } from "./measure.ts";
 import { report, table, times } from "./report.ts";
 
@@ -18,7 +18,7 @@ const decisionsPerRound = 20_000;
 const hourMs = 3_600_000;
 const start = Date.UTC(2026, 5, 1);
 
-const zone = zoneOf("America/New_York");
+const zone = findZone("America/New_York");
 const rule = presets["us-federal"];
 if (zone === undefined || rule === undefined) throw new Error("no zone or no preset");
 const hours: CallHours = { rules: [{ name: "us-federal", ...rule }], zones: [zone] };
@@ -35,7 +35,7 @@ const plan = parseDialPlan(
 );
 const schedule = createSchedule(plan, () => undefined);
 const request = { phone_number: "+12125550100", agent_id: "agent" };
-const route = routeOf("agent", plan);
+const route = findRoute("agent", plan);
 if (route === undefined) throw new Error("no route");
 
 /**

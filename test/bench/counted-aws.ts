@@ -5,7 +5,7 @@ import { createDynamoLedger } from "../../shared/aws/dynamodb-ledger.ts";
 import { dynamoTable } from "../../shared/aws/dynamodb-table.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import type { Message } from "../../shared/ports/call-messages.ts";
-import { createSqsQueue, deliveredBySqs } from "../../shared/aws/sqs-queue.ts";
+import { createSqsQueue, toSqsDelivery } from "../../shared/aws/sqs-queue.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import {
   type AwsEngines,
@@ -62,7 +62,7 @@ export async function startAws(meter: Meter): Promise<CountedPlatform> {
         }
         const attributes = { ApproximateReceiveCount: "1" };
         return taken.map(({ body }, index) =>
-          deliveredBySqs({ messageId: `message-${index}`, body, attributes }, s3, bucket),
+          toSqsDelivery({ messageId: `message-${index}`, body, attributes }, s3, bucket),
         );
       },
     };

@@ -4,7 +4,7 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
 import { unstable_splitSqlQuery as splitSqlQuery } from "wrangler";
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
-import { createCloudflareQueue, deliveredByCloudflare } from "../../shared/cloudflare/queue.ts";
+import { createCloudflareQueue, toCloudflareDelivery } from "../../shared/cloudflare/queue.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import type { Message as CallMessage } from "../../shared/ports/call-messages.ts";
@@ -186,7 +186,7 @@ function countedQueue<Body>(
       return taken.map(({ body }) => {
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has the fields that are read
         const message = { body, attempts: 1, id: `message-${++delivered}` } as Message;
-        return deliveredByCloudflare(message, envelopes);
+        return toCloudflareDelivery(message, envelopes);
       });
     },
   };

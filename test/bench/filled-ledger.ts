@@ -1,7 +1,7 @@
 /** Ledgers with any number of rows, for the bench of their growth. */
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
 import { rowIn } from "../support/rows.ts";
 import type { CountedCloudflare } from "./counted-cloudflare.ts";
@@ -24,7 +24,7 @@ const backlog = backlogOf({ client, agentId });
 export function callOf(n: number, at: number) {
   const requestId = createRequestId(at, randomId());
   return {
-    id: callIdOf(requestId, 0),
+    id: toCallId(requestId, 0),
     requestId,
     batchCalls: 1,
     client,

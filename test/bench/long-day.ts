@@ -4,7 +4,7 @@
  * share of the pace that is used while calls are due, and the pauses after openings and the outage.
  */
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "../../shared/cloudflare/d1-ledger.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
@@ -101,7 +101,7 @@ for (const account of accounts) {
     const of = Array.from({ length: Math.min(requestCalls, account.calls - from) }, (_, index) => {
       const { zone = "", area = "" } = zoneOf(index) ?? {};
       return aCall({
-        id: callIdOf(requestId, index),
+        id: toCallId(requestId, index),
         requestId,
         acceptedAt: bench.now(),
         request: {

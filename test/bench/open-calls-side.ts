@@ -4,7 +4,7 @@
  */
 import { nextPollAt } from "../../functions/dialer/record/poll-times.ts";
 import { type CallRow, resultsBacklogOf } from "../../shared/calls/call-row.ts";
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { applyClaim, applySettlement } from "../../shared/calls/transitions.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import { randomId, randomVersion } from "../../shared/lib/random.ts";
@@ -30,7 +30,7 @@ interface Question {
 function placedRow(n: number, at: number, route: Route): CallRow {
   const requestId = createRequestId(at, randomId());
   const request = requestOf(n);
-  const id = callIdOf(requestId, 0);
+  const id = toCallId(requestId, 0);
   const call = { id, requestId, batchCalls: 1, client: "crm", acceptedAt: at, request };
   const known = { call, ...hashNumber(request.phone_number, apiEnvironment.HASH_KEY) };
   const claim = randomVersion();

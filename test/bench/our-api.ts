@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createApp } from "../../functions/api/app.ts";
 import type { Log } from "../../shared/lib/log.ts";
 import type { CallQueue } from "../../shared/ports/queue.ts";
-import { jsonOf } from "../../shared/ports/request-message.ts";
+import { toJson } from "../../shared/ports/request-message.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
 import type { Message } from "../../shared/ports/call-messages.ts";
 import { createTestApi } from "../support/api.ts";
@@ -45,7 +45,7 @@ export function createNullQueue<Sent = Message>(): CallQueue<Sent> & { bytes(): 
   let bytes = 0;
   return {
     async send(message) {
-      bytes += jsonOf(message).length;
+      bytes += toJson(message).length;
     },
     async sendMany(messages) {
       for (const { message } of messages) bytes += JSON.stringify(message).length;

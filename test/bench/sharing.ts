@@ -2,7 +2,7 @@
  * Measures the effect of writes that wait for others to share their round trips. Time is simulated: however
  * busy this machine is, a round trip takes its set duration.
  */
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import type * as support from "../support/dialer.ts";
 import { dispatchOf, putIn } from "../support/dialer-calls.ts";
 import { createAnswerTimes, makespan } from "./answers.ts";
@@ -34,7 +34,7 @@ type Bench = ReturnType<typeof support.createDialerBench>;
 /** Puts a hundred rows into the ledger, and hands them out. */
 async function send(bench: Bench, requestId: string): Promise<void> {
   const calls = Array.from({ length: count }, (_, n) => ({
-    id: callIdOf(requestId, n),
+    id: toCallId(requestId, n),
     requestId,
     batchCalls: count,
     client: "crm",

@@ -5,7 +5,7 @@ import { startStandIn } from "../../infra/stand-ins/stand-in.ts";
 import { twilio } from "../../infra/stand-ins/twilio.ts";
 import { webhook } from "../../infra/stand-ins/webhook.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { signatureHeaders, signingKeyOf } from "../../shared/lib/standard-webhooks.ts";
+import { createSignatureHeaders, parseSigningKey } from "../../shared/lib/standard-webhooks.ts";
 import { createProviders } from "../../shared/providers/providers.ts";
 import { messageCallsMax } from "../../shared/ports/call-messages.ts";
 import { apiEnvironment, testPlan } from "../support/environment.ts";
@@ -96,10 +96,13 @@ export async function startTold(
 
   /** Has the receiver of calls tell the end of each, as docs/results.md says. */
   async function tellEnds(): Promise<void> {
-    const key = signingKeyOf(webhook.secrets["SECRET"] ?? "", "the stand-in's secret");
+    const key = parseSigningKey(webhook.secrets["SECRET"] ?? "", "the stand-in's secret");
     for (const { ourId = "", request } of standIn.calls.placed) {
       const body = JSON.stringify({ status: "completed", seconds: 60, human: true });
-      const headers = signatureHeaders({ id: ourId, body }, { keys: [key], now: clock.now() });
+      const headers = createSignatureHeaders(
+        { id: ourId, body },
+        { keys: [key], now: clock.now() },
+      );
       const { callback_url }: { callback_url?: string } = request;
       await service.callback(callback_url ?? "", body, headers);
     }

@@ -4,7 +4,7 @@
  */
 import { backlogOf } from "../../shared/calls/call-row.ts";
 import { paceKeyOf } from "../../shared/policy/account-pace.ts";
-import { paceOf } from "../../shared/telephony/rate.ts";
+import { toPace } from "../../shared/telephony/rate.ts";
 import { messageSchema } from "../../shared/ports/call-messages.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
 import { type CountedCloudflare, startCloudflare } from "./counted-cloudflare.ts";
@@ -82,7 +82,7 @@ async function place(platform: CountedCloudflare): Promise<number> {
   }
   const now = platform.clock.now();
   for (const [account, ids] of byAccount) {
-    const pace = paceOf(callsPerSecond, 1);
+    const pace = toPace(callsPerSecond, 1);
     const window = { notBefore: now, notAfter: now + 60_000 };
     await platform.documents.takePermits(paceKeyOf(account), pace, {
       ...window,

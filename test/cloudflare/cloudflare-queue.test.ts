@@ -4,7 +4,7 @@ import {
   createCloudflareQueue,
 } from "../../shared/cloudflare/queue.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { messageOf } from "../../shared/ports/call-messages.ts";
+import { toCallsMessage } from "../../shared/ports/call-messages.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { aCall } from "../support/calls.ts";
 import { testEnv } from "./env.ts";
@@ -32,7 +32,7 @@ describe("Cloudflare Queues with R2, throttled", () => {
       },
     };
     const queue = createCloudflareQueue(throttled, testEnv.ENVELOPES);
-    const message = messageOf([aCall()]);
+    const message = toCallsMessage([aCall()]);
     const messages = Array.from({ length: 350 }, () => ({ message }));
     expect(await queue.sendMany(messages)).toBe(200);
   });

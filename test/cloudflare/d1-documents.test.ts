@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createD1Documents } from "../../shared/cloudflare/d1-documents.ts";
 import { randomId } from "../../shared/lib/random.ts";
-import { paceOf } from "../../shared/telephony/rate.ts";
+import { toPace } from "../../shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { suiteNow } from "../support/call-rows.ts";
 import { aDocument, anew } from "../support/documents.ts";
@@ -31,12 +31,12 @@ describe("D1 as documents: D1's bill", () => {
       () => documents.add(failures, { answered: 1 }, suiteNow + 1000),
       () => documents.add(failures, { answered: 1, unreachable: 1 }, suiteNow + 1000),
       () =>
-        documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), {
+        documents.takePermits({ kind: "pace", key: "main" }, toPace(10, 1), {
           ...window,
           count: 7,
         }),
       () =>
-        documents.takePermits({ kind: "pace", key: "main" }, paceOf(10, 1), {
+        documents.takePermits({ kind: "pace", key: "main" }, toPace(10, 1), {
           ...window,
           count: 7,
         }),
@@ -61,7 +61,7 @@ describe("D1 as documents: D1's bill", () => {
         await cost(() => documents.read([pause, { kind: "cap", key: "none" }])),
         await cost(() => documents.list("pause", { limit: 10 })),
         await cost(() =>
-          documents.takePermits({ kind: "pace", key: "a" }, paceOf(9, 1), { ...window, count: 1 }),
+          documents.takePermits({ kind: "pace", key: "a" }, toPace(9, 1), { ...window, count: 1 }),
         ),
         await cost(() => documents.remove([{ kind: "cap", key: "none", seen: "none" }])),
       ];

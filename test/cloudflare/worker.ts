@@ -1,5 +1,5 @@
 import api, { type ApiWorkerEnv } from "../../functions/api/cloudflare.ts";
-import { deliveredByCloudflare } from "../../shared/cloudflare/queue.ts";
+import { toCloudflareDelivery } from "../../shared/cloudflare/queue.ts";
 import type { Delivered } from "../../shared/ports/queue.ts";
 
 /** Messages that the queue has delivered and no test has taken. */
@@ -13,7 +13,7 @@ export default {
   queue(batch, env) {
     const kept = batch.queue.endsWith("-events") ? deliveredEvents : delivered;
     for (const message of batch.messages) {
-      kept.push(deliveredByCloudflare(message, env.ENVELOPES));
+      kept.push(toCloudflareDelivery(message, env.ENVELOPES));
     }
   },
 } satisfies ExportedHandler<ApiWorkerEnv>;

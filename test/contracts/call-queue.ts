@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type EventMessage, eventMessageSchema } from "../../shared/ports/event-messages.ts";
-import { type Message, messageOf, messageSchema } from "../../shared/ports/call-messages.ts";
+import { type Message, toCallsMessage, messageSchema } from "../../shared/ports/call-messages.ts";
 import { requestMessage } from "../../shared/ports/request-message.ts";
 import type { CallQueue, Delivered } from "../../shared/ports/queue.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
@@ -27,7 +27,7 @@ export function describeCallQueue(
 
     it("delivers a message whole, whatever is in its context", async () => {
       const under = await create();
-      const message = messageOf([aCall()]);
+      const message = toCallsMessage([aCall()]);
       await under.queue.send(message);
       expect(await receive(under, 1)).toEqual([message]);
     });
@@ -68,7 +68,7 @@ export function describeCallQueue(
     it("delivers messages just below and above any limit of the platform", async () => {
       const under = await create();
       for (const size of [110_000, 119_990, 120_000, 130_000, 300_000]) {
-        const message = messageOf([aCall({ client: "c".repeat(size) })]);
+        const message = toCallsMessage([aCall({ client: "c".repeat(size) })]);
         await under.queue.send(message);
         expect(await receive(under, 1)).toEqual([message]);
       }
@@ -77,7 +77,9 @@ export function describeCallQueue(
     it("delivers every one of many, however large they are together", async () => {
       const under = await create();
       const messages = Array.from({ length: 250 }, (_, n) => {
-        return { message: messageOf([aCall({ client: "x".repeat(n % 3 === 0 ? 20_000 : 10) })]) };
+        return {
+          message: toCallsMessage([aCall({ client: "x".repeat(n % 3 === 0 ? 20_000 : 10) })]),
+        };
       });
       expect(await under.queue.sendMany(messages)).toBe(250);
       const received = await receive(under, 250);

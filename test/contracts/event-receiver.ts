@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPostEvent } from "../../functions/dialer/runtime/post-event.ts";
-import { receiverOf, receiverSchema } from "../../shared/dial-plan/receivers.ts";
+import { findReceiver, receiverSchema } from "../../shared/dial-plan/receivers.ts";
 import { freePort } from "../support/service.ts";
 
 const aSecret = () => `whsec_${randomBytes(32).toString("base64")}`;
@@ -61,7 +61,7 @@ export function describeEventReceiver(command: string, file: string): void {
     /** Posts an event as the dialer does. */
     async function post({ id, secrets, now = Date.now, send = fetch }: Posting) {
       const events = { "*": receiverSchema.parse({ url: url() }) };
-      const receiver = receiverOf("crm", { events });
+      const receiver = findReceiver("crm", { events });
       if (receiver === undefined) throw new Error("there is one for all clients");
       const postEvent = createPostEvent({ EVENTS_SECRET: secrets }, send, now, { events });
       return postEvent(receiver, {

@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import { createToken } from "../../shared/settings/tokens.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
@@ -183,7 +183,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
       const finished = `${requestId}.finished`;
       await until(() => noted().some(({ id }) => id === finished), 100_000, 250);
       const expected = Array.from({ length: count }, (_, n) =>
-        [1, 2].map((sequence) => `${callIdOf(requestId, n)}.${sequence}`),
+        [1, 2].map((sequence) => `${toCallId(requestId, n)}.${sequence}`),
       ).flat();
       const ids = () => new Set(noted().map(({ id }) => id));
       await until(() => ids().size === expected.length + 1, 100_000, 250);
@@ -249,7 +249,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
         const ids: string[] = [];
         for (let n = 0; n < 8; n++) {
           const response = await post("small", "/v1/calls", aCall(first + 800 + n));
-          const id = callIdOf(response.headers.get("x-request-id") ?? "", 0);
+          const id = toCallId(response.headers.get("x-request-id") ?? "", 0);
           ids.push(id);
           const placed = () => dialed.received.find((one) => one.id === id);
           const event = () =>

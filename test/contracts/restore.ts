@@ -5,7 +5,7 @@ import { slowMs } from "../../functions/dialer/dial/answer-times.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { Call } from "../../shared/calls/call-request.ts";
-import { routeOf } from "../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../shared/dial-plan/routes.ts";
 import { accountNameOf } from "../../shared/calls/route.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
@@ -236,7 +236,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     /** Delivers a dispatch of these calls, as often as it is called. */
     async dispatch(waiting: readonly { id: string; request: { agent_id: string } }[]) {
       for (const { id, request } of waiting) {
-        const route = routeOf(request.agent_id, plan);
+        const route = findRoute(request.agent_id, plan);
         const account = route === undefined ? "" : accountNameOf(route);
         await deliverText(JSON.stringify({ kind: "dispatch", rows: [{ id, account }] }));
       }

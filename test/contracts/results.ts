@@ -3,7 +3,7 @@ import { startStandIn, type StandIn } from "../../infra/stand-ins/stand-in.ts";
 import { twilio } from "../../infra/stand-ins/twilio.ts";
 import { ultravox } from "../../infra/stand-ins/ultravox.ts";
 import type { ResultStatus } from "../../shared/calls/call-result.ts";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import { createToken } from "../../shared/settings/tokens.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
@@ -175,7 +175,7 @@ export function describeResults(platform: PlatformUnderTest): void {
         one.id,
         one.result.status,
       ]);
-      expect(statuses).toEqual(calls.map((call, index) => [callIdOf(id, index), toldOf(call)]));
+      expect(statuses).toEqual(calls.map((call, index) => [toCallId(id, index), toldOf(call)]));
       expect(standIns.map((one) => one.calls.placed.length)).toEqual([4, 4]);
       expect(receiver.received).toHaveLength(4);
       expect(standIns.flatMap(({ problems }) => problems)).toEqual([]);

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
-import { paceOf } from "../../shared/telephony/rate.ts";
+import { toPace } from "../../shared/telephony/rate.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -204,7 +204,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
   it("reads the plan in words, pauses and resumes an account, and closes a breaker", async () => {
     const window = { notBefore: Date.now(), notAfter: Date.now() + 300_000 };
     const pace = { kind: "pace", key: "vapi" } as const;
-    await server.api.documents.takePermits(pace, paceOf(2, 1), { ...window, count: 400 });
+    await server.api.documents.takePermits(pace, toPace(2, 1), { ...window, count: 400 });
     const since = { openedAt: window.notBefore, probeAt: window.notAfter, intervalMs: 60_000 };
     const of = { state: "open", cause: "receiver", code: "http_410", room: 0 } as const;
     const value = { ...since, ...of, blamed: [] };

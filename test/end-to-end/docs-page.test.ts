@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import document from "../../functions/api/generated/served/openapi.json" with { type: "json" };
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import { callbackAddress } from "../../shared/settings/callback-url.ts";
 import { createTestApi } from "../support/api.ts";
 import { axeFindings } from "../support/axe.ts";
@@ -61,7 +61,7 @@ describe("the page for readers", () => {
 
   it("has a command for each operation that works where the reader is", async () => {
     const requestId = aRequestId(Date.now());
-    const call = { ...aCall({ requestId, acceptedAt: Date.now() }), id: callIdOf(requestId, 0) };
+    const call = { ...aCall({ requestId, acceptedAt: Date.now() }), id: toCallId(requestId, 0) };
     await writeRows([rowIn("WAITING", call)], api.ledger, api.documents);
     const statuses: Record<string, string> = {};
     for (const [id, TOKEN] of [

@@ -1,4 +1,4 @@
-import { backlogOf, storedRow } from "../../shared/calls/call-row.ts";
+import { backlogOf, toStoredRow } from "../../shared/calls/call-row.ts";
 import { callStates } from "../../shared/calls/states.ts";
 import { countsKeyOf } from "../../shared/policy/state-counts.ts";
 import { randomVersion } from "../../shared/lib/random.ts";
@@ -64,7 +64,7 @@ export function seeds(): string {
         id: row.id,
         version: row.version,
         number_hash: row.numberHash,
-        row: JSON.stringify(storedRow(row)),
+        row: JSON.stringify(toStoredRow(row)),
       }),
     ),
     document("breaker", refusedBacklog, {

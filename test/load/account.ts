@@ -1,5 +1,5 @@
 import { type CallState, callStates, statesWhere } from "../../shared/calls/states.ts";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import type { LedgerReader, RowView } from "./ledger.ts";
 import type { Receipts } from "./provider.ts";
 import type { AcceptedRequest } from "./stream.ts";
@@ -9,7 +9,7 @@ const openStates = statesWhere(({ open }) => open);
 /** Returns the ids of the accepted calls of the stream. */
 function idsOf(accepted: readonly AcceptedRequest[]): string[] {
   return accepted.flatMap(({ requestId, count }) =>
-    Array.from({ length: count }, (_, index) => callIdOf(requestId, index)),
+    Array.from({ length: count }, (_, index) => toCallId(requestId, index)),
   );
 }
 

@@ -1,4 +1,4 @@
-import { signatureHeaders, signingKeyOf } from "../../shared/lib/standard-webhooks.ts";
+import { createSignatureHeaders, parseSigningKey } from "../../shared/lib/standard-webhooks.ts";
 import type { Requesting } from "./clients.ts";
 import type { CallingBack, Placement } from "./placement.ts";
 import { webhookSecret } from "./plan.ts";
@@ -19,7 +19,7 @@ export interface CalledBack {
 
 /** The webhook's key, and that of somebody who has seen an address. */
 const [ownKey, otherKey] = [webhookSecret, `whsec_${Buffer.alloc(32, 11).toString("base64")}`].map(
-  (secret) => signingKeyOf(secret, "the secret of the simulation"),
+  (secret) => parseSigningKey(secret, "the secret of the simulation"),
 );
 
 const hourMs = 3_600_000;
@@ -52,7 +52,7 @@ export function createCallbacks(
     const isForged = world.chance(0.2);
     const keys = [isForged ? otherKey : ownKey].filter((key) => key !== undefined);
     const body = JSON.stringify({ status: "busy" });
-    const headers = signatureHeaders({ id: callId, body }, { keys, now: world.now() });
+    const headers = createSignatureHeaders({ id: callId, body }, { keys, now: world.now() });
     return { body, headers, ...(isForged ? { mustBe: 401 } : {}) };
   }
 

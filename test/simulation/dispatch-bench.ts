@@ -1,6 +1,6 @@
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { Call } from "../../shared/calls/call-request.ts";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";
@@ -86,7 +86,7 @@ export function createSimulation({
       const calls = Array.from({ length: count }, (_, index): Call => {
         numbers += 1;
         return {
-          id: callIdOf(requestId, index),
+          id: toCallId(requestId, index),
           requestId,
           batchCalls: count,
           client,

@@ -3,16 +3,16 @@ import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { routeOf } from "../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../shared/dial-plan/routes.ts";
 import { accountNameOf, type Route } from "../../shared/calls/route.ts";
 import { rowIn } from "../support/rows.ts";
 import type { MessageText } from "../../shared/ports/request-message.ts";
-import { type CallsMessage, callsOf, type Message } from "../../shared/ports/call-messages.ts";
+import { type CallsMessage, toCalls, type Message } from "../../shared/ports/call-messages.ts";
 import { readDialerSettings } from "../../shared/settings/settings.ts";
 import { OutsideError } from "./outside.ts";
 import { environment } from "./plan.ts";
@@ -127,7 +127,7 @@ async function play(
     const calls = [{ index, request }];
     return { kind: "calls", requestId, client: "crm", acceptedAt: startAt, calls };
   };
-  const routed = routeOf(agent, settings.plan);
+  const routed = findRoute(agent, settings.plan);
   if (routed === undefined) throw new Error("the agent has no route");
   const account = accountNameOf(routed);
   const dispatchOf = (rows: readonly string[]): Message => ({
@@ -138,7 +138,7 @@ async function play(
   const quick = { kind: "account" as const, key: account, value: { quick: true, busy: false } };
   await kept.write([{ next: { ...quick, version: version(), expiresAt: null }, seen: null }]);
   if (isRow) {
-    const rows = callsOf(requestOf(0)).map((call) => ({
+    const rows = toCalls(requestOf(0)).map((call) => ({
       ...rowIn("WAITING", call, { at: startAt, dueAt: startAt, reason: "turn" }),
       version: version(),
       numberHash,
@@ -151,7 +151,7 @@ async function play(
   const requests: string[] = [];
   const keys = new Set<string>();
   const messages = [0, 1].map((n) => ({ index: capped ? n : 0, acknowledged: false }));
-  const ids = [...new Set(messages.map(({ index }) => callIdOf(requestId, index)))];
+  const ids = [...new Set(messages.map(({ index }) => toCallId(requestId, index)))];
 
   /** Chooses one of the options. In a situation that was seen before, the run ends instead. */
   const choose = (options: number, situation: () => string): number => {

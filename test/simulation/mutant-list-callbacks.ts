@@ -127,8 +127,8 @@ export const callbackMutants = [
       ],
       [
         "the door verifies for the call of the address",
-        "toldByWebhook(signed, key, call?.id)",
-        'toldByWebhook(signed, key, signed.headers["webhook-id"])',
+        "readWebhookCallback(signed, key, call?.id)",
+        'readWebhookCallback(signed, key, signed.headers["webhook-id"])',
       ],
     ],
   ),
@@ -147,8 +147,8 @@ export const callbackMutants = [
       ],
       [
         "a callback need not be signed where all routes of its account lead to this machine alone",
-        "routes.every((one) => secretsOf(one, false).length === 0)",
-        "routes.some((one) => secretsOf(one, false).length === 0)",
+        "routes.every((one) => listSecrets(one, false).length === 0)",
+        "routes.some((one) => listSecrets(one, false).length === 0)",
       ],
       [
         "a callback of an account without routes is signed",

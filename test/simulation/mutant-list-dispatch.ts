@@ -121,7 +121,7 @@ export const dispatchMutants: readonly Mutant[] = [
   ...mutantsOf(unit("fresh-calls", "breakers", "pace", "orders", "split"), [
     [
       "a fresh call waits behind a breaker that is not closed",
-      'if (notClosedBreakers(of, route, documents).length > 0) return "breaker_open";',
+      'if (listNotClosedBreakers(of, route, documents).length > 0) return "breaker_open";',
       "",
     ],
     [

@@ -74,8 +74,8 @@ export const eventMutants = [
     ],
     [
       "an end that was unknown says nothing of the end that replaced it",
-      "if (hasEnded(result) && status === result.status) return resultViewOf(result);",
-      "return resultViewOf(result);",
+      "if (hasEnded(result) && status === result.status) return toResultView(result);",
+      "return toResultView(result);",
     ],
     [
       "a row is listed by its next due event",
@@ -262,8 +262,8 @@ export const eventMutants = [
     ],
     [
       "a receiver is told of its own clients alone",
-      "receiverOf(client, settings.plan)?.name === receiver.name;",
-      "receiverOf(client, settings.plan) !== undefined;",
+      "findReceiver(client, settings.plan)?.name === receiver.name;",
+      "findReceiver(client, settings.plan) !== undefined;",
     ],
     [
       "what stands in another receiver's list is put into its own",

@@ -148,8 +148,8 @@ const ofDialing = [
       ],
       [
         "a row's own call is dialed, and not what a message says",
-        "const call = row === undefined ? delivered : callOf(row);\nif (call === undefined ||",
-        "const call = delivered ?? (row && callOf(row));\nif (call === undefined ||",
+        "const call = row === undefined ? delivered : toCall(row);\nif (call === undefined ||",
+        "const call = delivered ?? (row && toCall(row));\nif (call === undefined ||",
       ],
       [
         "a call whose time is over is not dialed",
@@ -158,9 +158,9 @@ const ofDialing = [
       ],
       [
         "a cancelled call is not dialed",
-        "const cancelled = cancelledBy(call, documents);",
+        "const cancelled = findCancellation(call, documents);",
         "const cancelled = undefined;",
-        ["const cancelled = cancelledBy(call, read);", "const cancelled = undefined;"],
+        ["const cancelled = findCancellation(call, read);", "const cancelled = undefined;"],
       ],
       [
         "who is on the do-not-call list is never claimed",

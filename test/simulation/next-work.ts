@@ -1,5 +1,5 @@
-import { callIdOf } from "../../shared/calls/ids.ts";
-import { type StoredText, storedDocument } from "../../shared/ports/stored-document.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
+import { type StoredText, toDocument } from "../../shared/ports/stored-document.ts";
 import { openStates } from "./event-rules.ts";
 
 /**
@@ -12,7 +12,7 @@ export function nextWorkAt(
 ): number {
   const probeAtOf = (receiver: string): number => {
     const found = documents.get(`breaker receiver:${receiver}`);
-    const { state, probeAt } = found ? storedDocument("breaker", found).value : {};
+    const { state, probeAt } = found ? toDocument("breaker", found).value : {};
     return state === "open" && probeAt !== undefined ? probeAt : 0;
   };
   const times = [...rows.values()].flatMap(({ json }) => {
@@ -22,12 +22,12 @@ export function nextWorkAt(
   });
   const ofRequests = [...documents.values()].flatMap((stored) => {
     if (stored.kind !== "request") return [];
-    const { value, key } = storedDocument("request", stored);
+    const { value, key } = toDocument("request", stored);
     if (value.finishedAt !== null) {
       const probes = ["*", "second"].map(probeAtOf);
       return value.dueAt === undefined ? [] : [Math.max(value.dueAt, ...probes)];
     }
-    const next = rows.get(callIdOf(key, value.finished));
+    const next = rows.get(toCallId(key, value.finished));
     const { state = "WAITING", dueAt }: RowText = next ? JSON.parse(next.json) : {};
     return openStates.has(state) || dueAt !== undefined ? [] : [0];
   });

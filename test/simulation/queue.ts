@@ -6,7 +6,7 @@ import { handleEvents } from "../../functions/dialer/consume/consume-events.ts";
 import type * as z from "../../shared/lib/zod.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
 import { type EventMessage, eventMessageSchema } from "../../shared/ports/event-messages.ts";
-import { jsonOf, type MessageText } from "../../shared/ports/request-message.ts";
+import { toJson, type MessageText } from "../../shared/ports/request-message.ts";
 import { type Message, messageSchema } from "../../shared/ports/call-messages.ts";
 import { ask, type Faults } from "./outside.ts";
 import type { Processes } from "./processes.ts";
@@ -86,7 +86,7 @@ export function createSimulatedQueue<Sent>(
   const thrown: string[] = [];
 
   const put = (message: Sent | MessageText, delaySeconds: number) => {
-    const json = jsonOf(message);
+    const json = toJson(message);
     seen.push(schema.parse(JSON.parse(json)));
     seenAt.push(world.now());
     const copies = world.chance(traits().double) ? 2 : 1;

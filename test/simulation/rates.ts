@@ -4,7 +4,7 @@
  */
 import { argv } from "node:process";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import { aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { slowDown } from "./dispatch-bench.ts";
@@ -59,7 +59,7 @@ export async function measureRates({ callsPerSecond, ledgerMs, calls }: RateCase
   const all = callsNow(bench, calls, { timezone: "UTC" }).map((call, index) => ({
     ...call,
     requestId,
-    id: callIdOf(requestId, index),
+    id: toCallId(requestId, index),
   }));
   await bench.send(request(all));
   const processes = Array.from({ length: consumers }, () => ({ memory: createDialerMemory() }));

@@ -1,4 +1,4 @@
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { pauseKeyOf } from "../../shared/policy/controls.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
@@ -36,7 +36,7 @@ export async function post(
     const phone_number = number ?? `+1202555${String(people % 10_000).padStart(4, "0")}`;
     const calls = [{ index: 0, request: { phone_number, agent_id: agent } }];
     await bench.send({ kind: "calls", requestId, client, acceptedAt: bench.now(), calls });
-    ids.push(callIdOf(requestId, 0));
+    ids.push(toCallId(requestId, 0));
   }
   return ids;
 }

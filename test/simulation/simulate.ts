@@ -1,7 +1,7 @@
 import { createApp } from "../../functions/api/app.ts";
 import { bundledParts } from "../../functions/api/parts.ts";
 import type { Log, LogFields } from "../../shared/lib/log.ts";
-import { callsOf } from "../../shared/ports/call-messages.ts";
+import { toCalls } from "../../shared/ports/call-messages.ts";
 import {
   readApiSettings,
   readDialerSettings,
@@ -273,7 +273,7 @@ export async function simulate(
     endAt,
   };
   const seen = await operator.everything();
-  const calls = queue.seen.flatMap((message) => (message.kind === "calls" ? callsOf(message) : []));
+  const calls = queue.seen.flatMap((message) => (message.kind === "calls" ? toCalls(message) : []));
   const repeated = queue.stats.again + queue.stats.doubled + clients.repeats();
   const unknown = new Set(
     logged.filter(({ event }) => event === "call.unknown").map(({ call_id }) => call_id),

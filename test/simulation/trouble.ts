@@ -1,7 +1,7 @@
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import type { Call } from "../../shared/calls/call-request.ts";
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { type Bench, numberOf, pause, request } from "../support/dialer-calls.ts";
@@ -152,7 +152,7 @@ function arrivalsOf(bench: Bench, random: () => number, callsPerSecond: number):
     const client = clients[Math.floor(random() * clients.length)] ?? "crm";
     const batchCalls = 1 + Math.floor(random() * count);
     const calls = Array.from({ length: batchCalls }, (_, index) => ({
-      id: callIdOf(requestId, index),
+      id: toCallId(requestId, index),
       requestId,
       batchCalls,
       client,

@@ -1,5 +1,5 @@
 import type { DialPlan } from "../../shared/dial-plan/plan-schema.ts";
-import { accountOf, routeOf } from "../../shared/dial-plan/routes.ts";
+import { accountOf, findRoute } from "../../shared/dial-plan/routes.ts";
 import { breakerNamesOf } from "../../shared/policy/breakers.ts";
 import { pauseKeysOf } from "../../shared/policy/controls.ts";
 import { accountNameOf, type Route } from "../../shared/calls/route.ts";
@@ -84,7 +84,7 @@ function waitingOf({ plan, rows, endAt }: Turned): WaitingSpan[] {
   return [...Map.groupBy(rows, ({ id }) => id)].flatMap(([id, versions]) =>
     versions.flatMap(({ at, json }, index) => {
       const { state, dueAt, client, agentId }: RowText = JSON.parse(json);
-      const route = routeOf(agentId, plan);
+      const route = findRoute(agentId, plan);
       const from = Math.max(at, dueAt ?? Infinity);
       const until = versions[index + 1]?.at ?? endAt;
       if (state !== "WAITING" || route === undefined || from >= until) return [];

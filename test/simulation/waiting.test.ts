@@ -3,7 +3,7 @@ import { purge } from "../../functions/dialer/sweep/purge.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { backlogOf } from "../../shared/calls/call-row.ts";
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { cancellationKeyOf } from "../../shared/policy/controls.ts";
 import { randomId } from "../../shared/lib/random.ts";
 import { agents, benchOf, dayMs, hostAccount, placed, post, waitingRows } from "./rules-bench.ts";
@@ -216,7 +216,7 @@ describe("a purge", () => {
     await bench.send({ ...message, calls: [...calls] });
     await bench.deliver();
     expect(bench.dialed).toHaveLength(1);
-    expect(await bench.row(callIdOf(requestId, 0))).toBeUndefined();
+    expect(await bench.row(toCallId(requestId, 0))).toBeUndefined();
   });
 });
 

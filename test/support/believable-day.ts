@@ -2,9 +2,9 @@ import type { Call } from "../../shared/calls/call-request.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { CallState } from "../../shared/calls/states.ts";
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { parseDialPlan } from "../../shared/dial-plan/dial-plan.ts";
-import { routeOf } from "../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../shared/dial-plan/routes.ts";
 import { countsKeyOf } from "../../shared/policy/state-counts.ts";
 import type { Documents } from "../../shared/ports/documents.ts";
 import type { Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
@@ -129,7 +129,7 @@ function rowsOf(batch: Batch, now: number, place: number): CallRow[] {
     .toSorted((one, other) => one.at - other.at);
   return placed.map(({ part, n }, index) => {
     const call: Call = {
-      id: callIdOf(requestId, index),
+      id: toCallId(requestId, index),
       requestId,
       batchCalls,
       client: batch.client,
@@ -148,7 +148,7 @@ function rowOf(call: Call, part: Part, n: number, now: number): CallRow {
   const { state, count, reason, minutesAgo: [from, to] = [1, 1], dueInMinutes = 1, result } = part;
   const at = now - (from - ((from - to) * (n + 1)) / count) * minuteMs;
   const dueAt = now + dueInMinutes * minuteMs + n * 500;
-  const route = routeOf(call.request.agent_id, plan);
+  const route = findRoute(call.request.agent_id, plan);
   const row = rowIn(state, call, { at, reason, dueAt, ...(route && { route }) });
   if (state === "NEEDS_REVIEW") return asked(row, at);
   if (result === undefined) return row;

@@ -1,6 +1,6 @@
 import { type CallRow, dialingBacklogOf, watchBacklog } from "../../shared/calls/call-row.ts";
 import type { CallState } from "../../shared/calls/states.ts";
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { randomId } from "../../shared/lib/random.ts";
 
 /** Time of the suites whose adapters have a clock, in milliseconds since the epoch. */
@@ -13,7 +13,7 @@ export const aNumberHash = () => `${randomId()}${randomId()}`;
 export function aRow(more: Partial<CallRow> = {}): CallRow {
   const acceptedAt = more.acceptedAt ?? suiteNow - 60_000;
   return {
-    id: callIdOf(createRequestId(acceptedAt, randomId()), 0),
+    id: toCallId(createRequestId(acceptedAt, randomId()), 0),
     version: randomId(),
     state: "WAITING",
     reason: "outside_calling_hours",
@@ -69,7 +69,7 @@ export function aRowIn(state: CallState, more: Partial<CallRow> = {}): CallRow {
 export function rowsOfOneRequest(count: number, more: Partial<CallRow> = {}): CallRow[] {
   const requestId = createRequestId(more.acceptedAt ?? suiteNow - 60_000, randomId());
   return Array.from({ length: count }, (_, index) =>
-    aRow({ id: callIdOf(requestId, index), ...more }),
+    aRow({ id: toCallId(requestId, index), ...more }),
   );
 }
 

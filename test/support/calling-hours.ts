@@ -1,10 +1,10 @@
 import {
-  dayOf,
+  parseDay,
   type HoursRule,
   nextOpening,
   weeklyHoursSchema,
 } from "../../shared/telephony/calling-hours.ts";
-import { zoneOf } from "../../shared/telephony/time-zone.ts";
+import { findZone } from "../../shared/telephony/time-zone.ts";
 
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;
@@ -17,12 +17,12 @@ export interface Written {
 }
 
 export const ruleOf = ({ hours, dates }: Written, name = "rule"): HoursRule => {
-  const days = new Set(dates.map(dayOf));
+  const days = new Set(dates.map(parseDay));
   const weekly = weeklyHoursSchema.parse(hours);
   return { name, weekly, ...(dates.length > 0 ? { closedOn: (day) => days.has(day) } : {}) };
 };
 export const zones = (...names: string[]) =>
-  names.map(zoneOf).filter((zone): zone is NonNullable<typeof zone> => zone !== undefined);
+  names.map(findZone).filter((zone): zone is NonNullable<typeof zone> => zone !== undefined);
 export const opening = (
   written: Written[],
   names: string[],

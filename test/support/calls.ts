@@ -1,5 +1,5 @@
 import type { Call } from "../../shared/calls/call-request.ts";
-import { callIdOf, createRequestId } from "../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { randomId } from "../../shared/lib/random.ts";
 
 let madeOfGivenRequests = 0;
@@ -14,7 +14,7 @@ export function aCall(more: Partial<Call> = {}): Call {
   const { acceptedAt = 1_000_000, requestId = aRequestId(acceptedAt) } = more;
   const index = more.requestId === undefined ? 0 : madeOfGivenRequests++ % 100_000;
   return {
-    id: callIdOf(requestId, index),
+    id: toCallId(requestId, index),
     requestId,
     batchCalls: 1,
     client: "crm",

@@ -3,7 +3,7 @@ import { withPortLimits } from "../../functions/dialer/runtime/time-limits.ts";
 import type { Call } from "../../shared/calls/call-request.ts";
 import type { CallRow } from "../../shared/calls/call-row.ts";
 import type { CallState } from "../../shared/calls/states.ts";
-import { callIdOf } from "../../shared/calls/ids.ts";
+import { toCallId } from "../../shared/calls/ids.ts";
 import type { DocumentKey, StoredDocument } from "../../shared/ports/documents.ts";
 import type { CancellationOrder, Kind, ValueOf } from "../../shared/ports/document-kinds.ts";
 import {
@@ -16,10 +16,14 @@ import {
 } from "../../shared/policy/controls.ts";
 import { hashNumber } from "../../shared/telephony/phone-number.ts";
 import type { DialOutcome } from "../../shared/providers/provider.ts";
-import { routeOf } from "../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../shared/dial-plan/routes.ts";
 import { accountNameOf, type Route } from "../../shared/calls/route.ts";
 import type { CallQueue } from "../../shared/ports/queue.ts";
-import { type CallsMessage, type Message, messageOf } from "../../shared/ports/call-messages.ts";
+import {
+  type CallsMessage,
+  type Message,
+  toCallsMessage,
+} from "../../shared/ports/call-messages.ts";
 import { aCall, aRequestId } from "./calls.ts";
 import type { createDialerBench } from "./dialer.ts";
 import { rowIn } from "./rows.ts";
@@ -45,13 +49,13 @@ export const boom = async (): Promise<never> => {
 export const silent = (): Promise<never> => new Promise(() => undefined);
 
 /** Composes the message with one call. */
-export const message = (call: Call): CallsMessage => messageOf([call]);
+export const message = (call: Call): CallsMessage => toCallsMessage([call]);
 
 /** Composes the message with all these calls of one request. */
 export function request(calls: readonly Call[]): CallsMessage {
   const [first, ...rest] = calls;
   if (first === undefined) throw new Error("no call was given");
-  return { ...messageOf([first, ...rest]), batchCalls: calls.length };
+  return { ...toCallsMessage([first, ...rest]), batchCalls: calls.length };
 }
 
 /** Composes a dispatch of rows of an account, that of `agent_sales` unless another one is named. */
@@ -71,7 +75,7 @@ export async function sendRequest(
   const calls = callsNow(bench, count, fields).map((call, index) => ({
     ...call,
     requestId,
-    id: callIdOf(requestId, index),
+    id: toCallId(requestId, index),
   }));
   await bench.send(request(calls));
   return calls;
@@ -89,7 +93,7 @@ export async function sendEach(bench: Bench, ...calls: Call[]): Promise<void> {
   for (const call of calls)
     await putIn(bench, "WAITING", call, { reason: "turn", dueAt: bench.now() });
   for (const call of calls) {
-    const route = routeOf(call.request.agent_id, bench.deps.settings.plan);
+    const route = findRoute(call.request.agent_id, bench.deps.settings.plan);
     await bench.send(dispatchOf([call], route === undefined ? ownAccount : accountNameOf(route)));
   }
 }

@@ -18,7 +18,7 @@ import { createMemoryLedger } from "./memory-ledger.ts";
 import type { Log, LogFields } from "../../shared/lib/log.ts";
 import { type Send, Withheld } from "../../shared/lib/http-client.ts";
 import type { EventMessage } from "../../shared/ports/event-messages.ts";
-import { jsonOf } from "../../shared/ports/request-message.ts";
+import { toJson } from "../../shared/ports/request-message.ts";
 import { type Message, messageSchema } from "../../shared/ports/call-messages.ts";
 import type {
   DialOutcome,
@@ -425,7 +425,7 @@ export function createDialerBench(
   const queue: CallQueue = {
     async send(message, delaySeconds = 0) {
       const visibleAt = now + delaySeconds * 1000 + delayOf();
-      waiting.push({ json: jsonOf(message), attempt: 1, visibleAt });
+      waiting.push({ json: toJson(message), attempt: 1, visibleAt });
       sent += 1;
     },
     async sendMany(messages) {

@@ -2,7 +2,7 @@ import { grantPermits, listPermitTimes } from "../../shared/telephony/rate.ts";
 import type { Documents, DocumentKey, StoredDocument } from "../../shared/ports/documents.ts";
 import { parseValue } from "../../shared/ports/document-kinds.ts";
 import {
-  documentsRead,
+  toDocumentsRead,
   paceExpiresAt,
   type StoredText,
 } from "../../shared/ports/stored-document.ts";
@@ -31,7 +31,7 @@ export function createMemoryDocuments(
 
   return {
     async read(keys) {
-      return documentsRead(keys.flatMap((key) => current(key) ?? []));
+      return toDocumentsRead(keys.flatMap((key) => current(key) ?? []));
     },
     async write(changes) {
       return changes.map(({ next, seen }) => {

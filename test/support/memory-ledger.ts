@@ -3,7 +3,7 @@ import {
   dialingPrefix,
   parseDialingBacklog,
   parseRow,
-  storedRow,
+  toStoredRow,
 } from "../../shared/calls/call-row.ts";
 import { isPending, pendingKeptMs } from "../../shared/events/outbox-rows.ts";
 import { states } from "../../shared/calls/states.ts";
@@ -86,7 +86,7 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
         const current = stored.get(id)?.version ?? null;
         if (current === version) return true;
         if (current !== seen) return false;
-        stored.set(id, { id, version, json: JSON.stringify(storedRow(next)) });
+        stored.set(id, { id, version, json: JSON.stringify(toStoredRow(next)) });
         return true;
       });
     },

@@ -1,5 +1,5 @@
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
-import { jsonOf } from "../../shared/ports/request-message.ts";
+import { toJson } from "../../shared/ports/request-message.ts";
 import type { Message } from "../../shared/ports/call-messages.ts";
 
 /** A queue in this process's memory, from which the test takes the sent messages. */
@@ -19,7 +19,7 @@ export function createMemoryQueue<Sent = Message>(now: () => number): MemoryQueu
   const bodies = new WeakMap<Delivered, string>();
   const queue: MemoryQueue<Sent> = {
     async send(message, delaySeconds = 0) {
-      waiting.push({ json: jsonOf(message), attempt: 1, visibleAt: now() + delaySeconds * 1000 });
+      waiting.push({ json: toJson(message), attempt: 1, visibleAt: now() + delaySeconds * 1000 });
     },
     async sendMany(messages) {
       for (const { message, delaySeconds } of messages) await queue.send(message, delaySeconds);

@@ -1,7 +1,7 @@
 import { DynamoDBClient, paginateScan } from "@aws-sdk/client-dynamodb";
 import { localCredentials, localRegion } from "../../infra/local/aws-engines.ts";
 import { type CallRow, parseRow } from "../../shared/calls/call-row.ts";
-import { rowOf } from "../../shared/aws/dynamodb-rows.ts";
+import { toRow } from "../../shared/aws/dynamodb-rows.ts";
 import { openLocalD1 } from "./local-d1.ts";
 import type { PlatformUnderTest } from "./service.ts";
 
@@ -37,7 +37,7 @@ export const aws: PlatformUnderTest = {
     // server many seconds.
     for await (const { Items = [] } of paginateScan({ client }, { TableName: "outbound-calls" })) {
       const items = Items.filter(({ pk }) => pk?.S?.startsWith("call#"));
-      rows.push(...items.flatMap((item) => rowOf(item) ?? []));
+      rows.push(...items.flatMap((item) => toRow(item) ?? []));
     }
     client.destroy();
     return rows;

@@ -3,7 +3,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { foreignCursor } from "../http/cursors.ts";
-import { limit, nextCursor, time, timeOf } from "../http/fields.ts";
+import { limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
 const auditSchema = z.strictObject({
@@ -39,7 +39,7 @@ const listAudit = declareRoute({
       descending: true,
     });
     const entries = found.map(({ value: { at, by, action, target, count = null } }) => ({
-      at: timeOf(at),
+      at: toIsoTime(at),
       by,
       action,
       target,

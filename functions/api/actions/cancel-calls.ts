@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { batchCallsMax } from "../../../shared/calls/call-request.ts";
-import { callIdOf, callsIn } from "../../../shared/calls/ids.ts";
-import { indexSetOf } from "../../../shared/calls/index-set.ts";
+import { toCallId, callsIn } from "../../../shared/calls/ids.ts";
+import { toIndexSet } from "../../../shared/calls/index-set.ts";
 import { applyAction } from "../../../shared/calls/transitions.ts";
 import type { CancellationOrder } from "../../../shared/ports/document-kinds.ts";
 import {
@@ -73,7 +73,7 @@ export async function giveOrder(
           client,
           at: Math.max(at, earlier?.at ?? 0),
           by,
-          indexes: indexes === undefined ? null : indexSetOf(indexes, earlier?.indexes ?? ""),
+          indexes: indexes === undefined ? null : toIndexSet(indexes, earlier?.indexes ?? ""),
         };
         const others = orders.filter((one) => one !== earlier);
         return { value: { of: what, orders: [...others, order] }, expiresAt: at + retentionMs };
@@ -85,7 +85,7 @@ export async function giveOrder(
 }
 
 /** Resolves to the order that an earlier request has given; undefined if there is none. */
-export async function currentControl(
+export async function findControl(
   { documents }: Pick<RouteDeps, "documents">,
   what: Cancellable,
   scope: OrderScope,
@@ -149,7 +149,7 @@ export async function countOrdered(
   const ids =
     indexes === undefined
       ? callIdsOf(requestId, 0, total)
-      : [...new Set(indexes)].flatMap((n) => (n < total ? callIdOf(requestId, n) : []));
+      : [...new Set(indexes)].flatMap((n) => (n < total ? toCallId(requestId, n) : []));
   if (row === undefined) return ids.length;
   let others = 0;
   for await (const one of rowsOf(ids, ledger)) {

@@ -27,7 +27,7 @@ export function createRequestProgress({
       const now = clock.now();
       const current = remembered.get(requestId);
       if (current !== undefined && now < current.until) return shared(current.progress);
-      const progress = progressIn(rowsOf(callIdsOf(requestId, 0, total), ledger), total, now);
+      const progress = countProgress(rowsOf(callIdsOf(requestId, 0, total), ledger), total, now);
       const entry = { until: now + total * rememberedMsPerCall, progress };
       remembered.delete(requestId); // Map.set alone would leave it at its place
       remembered.set(requestId, entry);
@@ -56,7 +56,7 @@ function shared(progress: Promise<Progress>): Promise<Progress> {
  * @param total its calls, with a row or without
  * @param now milliseconds since the epoch
  */
-export async function progressIn(
+export async function countProgress(
   rows: Iterable<CallRow> | AsyncIterable<CallRow>,
   total: number,
   now: number,

@@ -1,5 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 
 /** Rows that are read at once. A whole request is up to ten times as many. */
@@ -17,5 +17,5 @@ export async function* rowsOf(
 
 /** Returns the ids of a request's calls from an index on, up to another. */
 export function callIdsOf(requestId: string, from: number, end: number): string[] {
-  return Array.from({ length: Math.max(0, end - from) }, (_, n) => callIdOf(requestId, from + n));
+  return Array.from({ length: Math.max(0, end - from) }, (_, n) => toCallId(requestId, from + n));
 }

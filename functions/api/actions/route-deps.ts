@@ -5,7 +5,7 @@ import { createRequestProgress } from "./count-request.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Returns what routes need: what they write to the ledger has its events told. */
-export function routeDepsOf(deps: ApiDeps): RouteDeps {
+export function toRouteDeps(deps: ApiDeps): RouteDeps {
   const { settings, documents, eventsQueue, clock, randomId, log } = deps;
   const { plan, hashKey } = settings;
   const retentionMs = Math.ceil(plan.retentionDays * dayMs);

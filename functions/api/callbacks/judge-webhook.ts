@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import type { Context } from "hono";
 import type { LogFields } from "../../../shared/lib/log.ts";
 import type { SignedCallback } from "../../../shared/providers/provider.ts";
-import { toldByWebhook } from "../../../shared/providers/webhook.ts";
+import { readWebhookCallback } from "../../../shared/providers/webhook.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { problem, unprocessable } from "../http/problem.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
@@ -36,7 +36,7 @@ export function createJudge({ settings, clock, log }: ApiDeps): Judge {
       const detail = "The secret of this account is missing or wrong here. Send it again.";
       return problem(c, 503, detail, { headers: { "retry-after": "60" } });
     }
-    const told = toldByWebhook(signed, key, call?.id);
+    const told = readWebhookCallback(signed, key, call?.id);
     if (told.kind === "told") return undefined;
     if (told.kind === "unverified") {
       log(levelNow(), "callback.unverified", { ...fields, problem: told.error.header });

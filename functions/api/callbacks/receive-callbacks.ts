@@ -1,5 +1,5 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
-import { typeOfAccount } from "../../../shared/dial-plan/routes.ts";
+import { findAccountType } from "../../../shared/dial-plan/routes.ts";
 import { callbackCheck, type CallbackSubject } from "../../../shared/settings/callback-url.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
@@ -42,7 +42,7 @@ function refuseForged({ settings: { plan, hashKey } }: ApiDeps): MiddlewareHandl
   return async (c, next) => {
     const address = addressOf(c.req.path);
     if (address === undefined || !isRight(address)) return c.body(null, 404);
-    const type = typeOfAccount(address.subject.account, plan);
+    const type = findAccountType(address.subject.account, plan);
     if (type === undefined) return c.body(null, 404); // the plan has had this account
     c.set("callback", { ...address.subject, type });
     return next();

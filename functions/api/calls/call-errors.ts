@@ -6,7 +6,7 @@ import {
 } from "../../../shared/calls/call-request.ts";
 import { mayBeCalled } from "../../../shared/dial-plan/destinations.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 import { contextProblem } from "../../../shared/providers/routes.ts";
@@ -44,7 +44,7 @@ export function planErrors(
   acceptedAt: number,
 ): { field: string; detail: string }[] {
   const errors: { field: string; detail: string }[] = [];
-  const route = routeOf(request.agent_id, plan);
+  const route = findRoute(request.agent_id, plan);
   if (route === undefined) {
     errors.push({ field: "/agent_id", detail: "is no agent of the dial plan" });
   } else if (!agents.includes("*") && !agents.includes(request.agent_id)) {

@@ -1,10 +1,10 @@
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
-import { servedAt } from "../../../shared/policy/dispatcher.ts";
+import { findServedAt } from "../../../shared/policy/dispatcher.ts";
 import { comparePositions } from "../../../shared/ports/ledger.ts";
 import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
 import type { DecisionInputs } from "../../../shared/policy/decide.ts";
 import { toPermitTime, type Pace } from "../../../shared/telephony/rate.ts";
-import { copyOfServed, createTurns } from "../../../shared/policy/turns.ts";
+import { copyServed, createTurns } from "../../../shared/policy/turns.ts";
 import type { Queued } from "./queued.ts";
 
 /** The calls of a forecast that wait for one account, in the order in which they are served. */
@@ -34,7 +34,7 @@ export function createAccountQueue(
 ): AccountQueue {
   const pace = (items[0] && accountOf(items[0].route, plan).pace) ?? unpaced;
   const { kind, key } = paceKeyOf(account);
-  const turn = servedAt(account, documents);
+  const turn = findServedAt(account, documents);
   const turns = createTurns<Queued>(turn);
   const atOnce = items.filter(({ isAtOnce }) => isAtOnce);
   /** The calls that are not due yet, behind those that were taken out. */
@@ -43,7 +43,7 @@ export function createAccountQueue(
   /** Number of calls that are due. */
   let due = atOnce.length;
   let served = { at: from, arrivalUs: documents.get(kind, key)?.value.arrivalUs ?? 0 };
-  let before = { arrivalUs: served.arrivalUs, turn: copyOfServed(turn) };
+  let before = { arrivalUs: served.arrivalUs, turn: copyServed(turn) };
 
   const nextServed = (): typeof served | undefined => {
     const dueAt = due > 0 ? served.at : later[taken]?.dueAt;
@@ -61,7 +61,7 @@ export function createAccountQueue(
     },
     nextAt: () => nextServed()?.at,
     take() {
-      before = { arrivalUs: served.arrivalUs, turn: copyOfServed(turn) };
+      before = { arrivalUs: served.arrivalUs, turn: copyServed(turn) };
       served = nextServed() ?? served;
       for (let item = later[taken]; item !== undefined; item = later[taken]) {
         if (item.dueAt > served.at) break;

@@ -1,9 +1,9 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { callIdOf, createRequestId } from "../../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
-import { type BacklogOf, openBreakers } from "../../../shared/policy/breakers.ts";
+import { findRoute } from "../../../shared/dial-plan/routes.ts";
+import { type BacklogOf, listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { DocumentsRead } from "../../../shared/ports/documents.ts";
 import { isOnDoNotCallList, isPaused } from "../../../shared/policy/controls.ts";
 import { isLedgerSuspended } from "../../../shared/policy/restore.ts";
@@ -13,14 +13,14 @@ import {
   type DecisionInputs,
   decideByClock,
   decideWaiting,
-  endOf,
+  decideEnd,
 } from "../../../shared/policy/decide.ts";
 import { planErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { ControlsRead, PlanWithSchedule } from "./read-bearing.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
-import { delay, endAs, notForecast, ruleIn, runQueues } from "./run-queues.ts";
+import { delay, toEnd, notForecast, ruleIn, runQueues } from "./run-queues.ts";
 
 /** The calls as posted, and by whom. */
 export interface Posted {
@@ -115,7 +115,7 @@ function holdsIn(documents: DocumentsRead): BlockedBy {
   const known = new Map<string, string | undefined>();
   const look = (of: BacklogOf, route: Route) => {
     if (isPaused(of.agentId, route, documents)) return "paused";
-    return openBreakers(of, route, documents).length > 0 ? "breaker_open" : undefined;
+    return listOpenBreakers(of, route, documents).length > 0 ? "breaker_open" : undefined;
   };
   return (of, route) => {
     if (isRestored) return "restored";
@@ -136,7 +136,7 @@ function waysIn(plan: DialPlan): (agentId: string) => Way | undefined {
   const known = new Map<string, Way | undefined>();
   return (agentId) => {
     if (!known.has(agentId)) {
-      const route = routeOf(agentId, plan);
+      const route = findRoute(agentId, plan);
       known.set(agentId, route && { route, account: accountNameOf(route) });
     }
     return known.get(agentId);
@@ -161,7 +161,7 @@ function postedCalls(
     }
     const backlog = backlogs.get(agentId) ?? backlogOf({ client, agentId });
     backlogs.set(agentId, backlog);
-    const id = callIdOf(requestId, index);
+    const id = toCallId(requestId, index);
     const call = { id, requestId, batchCalls: calls.length, client, acceptedAt: at, request };
     return freshCall(call, index, { ...way, backlog }, known);
   });
@@ -186,7 +186,7 @@ function freshCall(
     return ended({ kind: "rejected", reason: "do_not_call" });
   }
   const closed = decideByClock(call, { route, at: now }, known);
-  if (closed !== undefined && closed.state !== "WAITING") return ended(endAs(closed, none));
+  if (closed !== undefined && closed.state !== "WAITING") return ended(toEnd(closed, none));
   const because = blockedBy({ client: call.client, agentId }, route);
   if (because !== undefined) return ended({ kind: "blocked", reason: because });
   const queued: Queued = {
@@ -224,8 +224,8 @@ function waitingCall(
   const { route, account = null } = known.wayOf(agentId) ?? {};
   const isUnread = false;
   const ended = (end: End): Forecasted => ({ end, account, delays: none, isUnread });
-  const over = endOf(call, known.now, known);
-  if (over !== undefined && over.state !== "WAITING") return ended(endAs(over, none));
+  const over = decideEnd(call, known.now, known);
+  if (over !== undefined && over.state !== "WAITING") return ended(toEnd(over, none));
   if (route === undefined || account === null)
     return ended({ kind: "blocked", reason: "route_gone" });
   const because = known.blockedBy({ client: call.client, agentId }, route);

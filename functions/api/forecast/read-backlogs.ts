@@ -1,5 +1,5 @@
 import { type Call } from "../../../shared/calls/call-request.ts";
-import { callOf } from "../../../shared/calls/call-row.ts";
+import { toCall } from "../../../shared/calls/call-row.ts";
 import { requestIdOf, timeOfId } from "../../../shared/calls/ids.ts";
 import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
 import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
@@ -137,7 +137,7 @@ async function readCalls(
   return new Map(
     read.flatMap(({ rows }) =>
       [...rows.values()].flatMap((row): [string, { call: Call; reason: string }][] => {
-        const call = row.state === "WAITING" ? callOf(row) : undefined;
+        const call = row.state === "WAITING" ? toCall(row) : undefined;
         return call === undefined ? [] : [[row.id, { call, reason: row.reason }]];
       }),
     ),

@@ -1,6 +1,6 @@
 import type { CallRequest } from "../../../shared/calls/call-request.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import { type BacklogOf, breakerNamesOf } from "../../../shared/policy/breakers.ts";
 import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
@@ -51,7 +51,7 @@ export async function readControls(
 ): Promise<ControlsRead> {
   const accountsOf = (agentId: string) =>
     plans.flatMap(({ plan }) => {
-      const route = routeOf(agentId, plan);
+      const route = findRoute(agentId, plan);
       return route === undefined ? [] : accountNameOf(route);
     });
   const posted = firstOf(
@@ -109,7 +109,7 @@ function firstOf(values: readonly string[], most: number): Set<string> {
 /** Names the documents of backlogs and of the accounts that a plan routes their agents to. */
 function keysOfBacklogs(backlogs: Iterable<BacklogOf>, { plan }: PlanWithSchedule): DocumentKey[] {
   return [...backlogs].flatMap((of): DocumentKey[] => {
-    const route = routeOf(of.agentId, plan);
+    const route = findRoute(of.agentId, plan);
     if (route === undefined) return pauseKeysOf(of.agentId, route);
     const account = accountNameOf(route);
     return [
@@ -129,7 +129,7 @@ function capKeysOf(
 ): DocumentKey[] {
   const isCapped = (request: CallRequest) =>
     plans.some(({ plan, schedule }) => {
-      const route = routeOf(request.agent_id, plan);
+      const route = findRoute(request.agent_id, plan);
       return route !== undefined && schedule.capsOf(request, route).caps.length > 0;
     });
   const keys = new Set<string>();

@@ -1,6 +1,10 @@
 import type { CallState } from "../../../shared/calls/states.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
-import { type DecisionInputs, decideByClock, overCap } from "../../../shared/policy/decide.ts";
+import {
+  type DecisionInputs,
+  decideByClock,
+  decideOverCap,
+} from "../../../shared/policy/decide.ts";
 import { freeAt } from "../../../shared/telephony/frequency-cap.ts";
 import { type AccountQueue, createAccountQueue } from "./account-queue.ts";
 import type { Limit } from "./forecast-schema.ts";
@@ -76,7 +80,7 @@ function stepByClock(item: Queued, known: DecisionInputs): Step | undefined {
   const { route, dueAt, decidedAt, delays } = item;
   if (decidedAt === now && dueAt === now) return undefined;
   const closed = decideByClock(item, { route, at: now }, known);
-  if (closed?.state !== "WAITING") return closed && endAs(closed, delays);
+  if (closed?.state !== "WAITING") return closed && toEnd(closed, delays);
   const rule = ruleIn(closed.reason);
   return { kind: "wait", limit: "hours", rule, dueAt: closed.dueAt, reason: closed.reason };
 }
@@ -94,10 +98,10 @@ function stepUnderCaps(
   const free = freeAt(times, caps, now);
   if (free <= now) return { kind: "dialed", at: now };
   const rule = caps.find((cap) => freeAt(times, [cap], now) === free)?.name ?? "";
-  const full = overCap(free, { now, expiresAt: expiryOf(item, plan), reason });
+  const full = decideOverCap(free, { now, expiresAt: expiryOf(item, plan), reason });
   return full.state === "WAITING"
     ? { kind: "wait", limit: "caps", rule, dueAt: full.dueAt, reason: full.reason }
-    : endAs(full, delays);
+    : toEnd(full, delays);
 }
 
 /** Notes a dialed call for the caps of its number. */
@@ -112,7 +116,7 @@ function noteCall(
 }
 
 /** Returns the end of a call that is written so. A lifetime that is over is blamed on what delayed the call longest. */
-export function endAs(
+export function toEnd(
   { state, reason }: { state: Exclude<CallState, "WAITING">; reason: string },
   delays: readonly Delay[],
 ): End {

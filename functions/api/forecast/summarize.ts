@@ -1,8 +1,8 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
+import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
 import type { ProblemError } from "../http/problem.ts";
-import { timeOf } from "../http/fields.ts";
+import { toIsoTime } from "../http/fields.ts";
 import type { Forecasted, ForecastedCalls } from "./forecast-calls.ts";
 import {
   type AccountForecast,
@@ -50,7 +50,7 @@ export function itemsOf(posted: readonly Forecasted[], which: "problems" | "all"
     if (which === "problems" && (outcome === "wait" || outcome === "now")) continue;
     const { end, account, isUnread } = one;
     const item: ForecastItem = { index, outcome };
-    if (end.kind === "dialed") item.at = timeOf(end.at);
+    if (end.kind === "dialed") item.at = toIsoTime(end.at);
     if (account !== null) item.account = account;
     const reason = reasonOfCall(one);
     if (reason !== undefined) item.reason = reason;
@@ -85,7 +85,7 @@ function timesOf(dialed: readonly Dialed[]): { first_at: string | null; last_at:
     if (end.at < first) first = end.at;
     if (end.at > last) last = end.at;
   }
-  return { first_at: timeOf(first), last_at: timeOf(last) };
+  return { first_at: toIsoTime(first), last_at: toIsoTime(last) };
 }
 
 /** Returns the errors of a body. Those of headers cannot be among a call's. */
@@ -125,7 +125,7 @@ function accountsOf(
 ): AccountForecast[] {
   const named = (agents: Iterable<string>) =>
     [...agents].map((agent) => {
-      const route = routeOf(agent, plan);
+      const route = findRoute(agent, plan);
       return route === undefined ? null : accountNameOf(route);
     });
   const cut = new Set(named(agentsCut));
@@ -210,5 +210,5 @@ function hoursOf(dialed: readonly Dialed[]): ForecastSummary["hours"] {
   return [...hours.values()]
     .flat()
     .toSorted((a, b) => a.at - b.at || (a.account < b.account ? -1 : 1))
-    .map(({ at, account, calls }) => ({ hour: timeOf(at), account, calls }));
+    .map(({ at, account, calls }) => ({ hour: toIsoTime(at), account, calls }));
 }

@@ -11,7 +11,7 @@ import { problem } from "./problem.ts";
  */
 export function authenticate(callerOf: (token: string) => Caller | undefined) {
   return createMiddleware<ApiEnv>(async (c, next) => {
-    const caller = callerIn(c, callerOf);
+    const caller = readCaller(c, callerOf);
     if (caller instanceof Response) return caller;
     c.set("caller", caller);
     return next();
@@ -19,7 +19,7 @@ export function authenticate(callerOf: (token: string) => Caller | undefined) {
 }
 
 /** Returns the caller of a request, or the answer 401. */
-export function callerIn(
+export function readCaller(
   c: Context<ApiEnv>,
   callerOf: (token: string) => Caller | undefined,
 ): Caller | Response {

@@ -11,12 +11,12 @@ export const callCursor = z.string().check(z.regex(/^call_\w{1,60}$/, foreignCur
 export const duePositionSchema = z.strictObject({ dueAt: z.number(), id: z.string() });
 
 /** Encodes a position as a cursor, opaque to clients. */
-export function opaqueCursorOf(position: object): string {
+export function toCursor(position: object): string {
   return Buffer.from(JSON.stringify(position)).toString("base64url");
 }
 
-/** Returns a schema that decodes the cursors of `opaqueCursorOf` for positions of the given schema. */
-export function opaqueCursorTo<Position>(schema: z.ZodMiniType<Position>) {
+/** Returns a schema that decodes the cursors of `toCursor` for positions of the given schema. */
+export function createCursorSchema<Position>(schema: z.ZodMiniType<Position>) {
   return z.pipe(
     z.string().check(z.maxLength(cursorCharactersMax)),
     z.transform((text, { issues }): Position => {

@@ -39,7 +39,7 @@ export const agentId = anyName.check(
 );
 
 /** True if exactly one of the fields has a value. */
-export function oneOf(fields: Record<string, unknown>): boolean {
+export function hasExactlyOne(fields: Record<string, unknown>): boolean {
   return Object.values(fields).filter(Boolean).length === 1;
 }
 
@@ -62,9 +62,9 @@ export const nextCursor = z
   .check(z.describe("Where to go on from; absent where there is no more"));
 
 /** Converts milliseconds since the epoch to the ISO 8601 of answers. */
-export function timeOf(milliseconds: number): string;
-export function timeOf(milliseconds: number | null): string | null;
-export function timeOf(milliseconds: number | null): string | null {
+export function toIsoTime(milliseconds: number): string;
+export function toIsoTime(milliseconds: number | null): string | null;
+export function toIsoTime(milliseconds: number | null): string | null {
   return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }
 

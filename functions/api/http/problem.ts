@@ -68,11 +68,11 @@ export function errorsOf(
 ): ProblemError[] {
   const errors = issues.slice(0, errorsMax).flatMap((issue): ProblemError[] => {
     if (issue.code !== "unrecognized_keys") {
-      return [{ pointer: pointerOf(issue.path), detail: issue.message }];
+      return [{ pointer: toPointer(issue.path), detail: issue.message }];
     }
     // The name of an unknown field is told where it looks like one: it may be a value, in the place of its name.
     return issue.keys.slice(0, errorsMax).map((key) => ({
-      pointer: pointerOf(isFieldName(key) ? [...issue.path, key] : issue.path),
+      pointer: toPointer(isFieldName(key) ? [...issue.path, key] : issue.path),
       detail: unknownField,
     }));
   });
@@ -85,7 +85,7 @@ function isFieldName(key: string): boolean {
 }
 
 /** Returns a JSON Pointer (RFC 6901). */
-export function pointerOf(path: readonly PropertyKey[]): string {
+export function toPointer(path: readonly PropertyKey[]): string {
   return path
     .map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`)
     .join("");

@@ -1,5 +1,5 @@
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import type {
   DocumentKey,
   Documents,
@@ -14,13 +14,17 @@ import {
 import { pauseKeyOf, pauseKeysOf } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
-import { type BacklogOf, breakerNamesOf, openBreakers } from "../../../shared/policy/breakers.ts";
-import { dispatcherKey, whyStill } from "../../../shared/policy/dispatcher.ts";
+import {
+  type BacklogOf,
+  breakerNamesOf,
+  listOpenBreakers,
+} from "../../../shared/policy/breakers.ts";
+import { dispatcherKey, findStillReason } from "../../../shared/policy/dispatcher.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { sweepKey } from "../../../shared/policy/restore.ts";
-import { lastSweepAt, lastSweepAtIn } from "./counts.ts";
-import { duePositionSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
-import { endOfTime, limit, nextCursor, time, timeOf, why } from "../http/fields.ts";
+import { lastSweepAt, findLastSweepAt } from "./counts.ts";
+import { duePositionSchema, toCursor, createCursorSchema } from "../http/cursors.ts";
+import { endOfTime, limit, nextCursor, time, toIsoTime, why } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
 /** Backlogs of one page, and pages of one window. */
@@ -97,7 +101,7 @@ const listBacklogs = declareRoute({
   summary: "Whose calls wait, since when, and what holds them; those due first come first",
   method: "get",
   path: "/backlogs",
-  query: z.strictObject({ cursor: z.optional(opaqueCursorTo(placeSchema)), limit }),
+  query: z.strictObject({ cursor: z.optional(createCursorSchema(placeSchema)), limit }),
   answer: backlogsSchema,
   async handle({ deps, query }) {
     const { from, after } = query.cursor ?? {};
@@ -117,9 +121,9 @@ const listBacklogs = declareRoute({
     return {
       backlogs: page.map((one, index) => viewOf(one, counts[index] ?? 0, read)),
       waiting_max: waitingMax,
-      oldest_due_at: timeOf(oldest),
-      last_sweep_at: lastSweepAtIn(read),
-      ...(next === undefined ? {} : { cursor: opaqueCursorOf(next) }),
+      oldest_due_at: toIsoTime(oldest),
+      last_sweep_at: findLastSweepAt(read),
+      ...(next === undefined ? {} : { cursor: toCursor(next) }),
     };
   },
 });
@@ -154,7 +158,7 @@ async function waitingIn(
     const heads = await ledger.due({ backlogs: asked, until: endOfTime, each: 1 });
     for (const [index, document] of some.entries()) {
       const head = heads[index]?.[0];
-      const route = routeOf(document.value.agentId, plan);
+      const route = findRoute(document.value.agentId, plan);
       if (head !== undefined) waiting.push({ document, head, route });
     }
   }
@@ -207,12 +211,12 @@ function viewOf(
     account,
     head: {
       call_id: head.id,
-      due_at: timeOf(head.dueAt),
-      accepted_at: timeOf(timeOfId(head.id)),
+      due_at: toIsoTime(head.dueAt),
+      accepted_at: toIsoTime(timeOfId(head.id)),
     },
     // The head was read before the count: it counts even if its call has gone meanwhile.
     waiting: Math.max(1, waiting),
-    why: account === null ? null : whyStill(account, read),
+    why: account === null ? null : findStillReason(account, read),
     blocked_by: blockedBy(value, route, read),
   };
 }
@@ -223,5 +227,5 @@ function blockedBy(of: BacklogOf, route: Route | undefined, read: DocumentsRead)
   const pauses = stands(pauseKeyOf({ agent: of.agentId })) ? ["agent_paused"] : [];
   if (route === undefined) return [...pauses, "route_gone"];
   if (stands(pauseKeyOf({ account: route.provider }))) pauses.push("account_paused");
-  return [...pauses, ...openBreakers(of, route, read).map(({ key }) => key)];
+  return [...pauses, ...listOpenBreakers(of, route, read).map(({ key }) => key)];
 }

@@ -3,7 +3,7 @@ import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { breakerCauses } from "../../../shared/ports/document-kinds.ts";
 import { refusalsOf } from "../../../shared/policy/breakers.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { time, timeOf } from "../http/fields.ts";
+import { time, toIsoTime } from "../http/fields.ts";
 
 /** Subjects of circuit breakers. */
 const breakerKinds = ["account", "backlog", "receiver"] as const;
@@ -39,7 +39,7 @@ export const breakerViewSchema = z.strictObject({
 export type BreakerView = z.infer<typeof breakerViewSchema>;
 
 /** Returns the views of the circuit breakers among these that are open or half-open. */
-export async function viewsOfOpen(
+export async function viewOpenBreakers(
   breakers: readonly StoredDocument<"breaker">[],
   documents: Documents,
 ): Promise<BreakerView[]> {
@@ -60,8 +60,8 @@ export async function viewsOfOpen(
         cause,
         state,
         code,
-        opened_at: timeOf(openedAt),
-        probe_at: timeOf(probeAt),
+        opened_at: toIsoTime(openedAt),
+        probe_at: toIsoTime(probeAt),
         failures:
           failuresView(counted.get("failures", key)?.value) ??
           refusalsView(counted.get("failures", `${key} ${refusals}`)?.value),

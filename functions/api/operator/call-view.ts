@@ -1,9 +1,9 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callStates, states } from "../../../shared/calls/states.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
-import { resultViewOf, resultViewSchema } from "../../../shared/calls/result-view.ts";
+import { toResultView, resultViewSchema } from "../../../shared/calls/result-view.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { state, time, timeOf } from "../http/fields.ts";
+import { state, time, toIsoTime } from "../http/fields.ts";
 
 /** A call as answers show it: the last two digits of its number, and nothing of its context. */
 export const callViewSchema = z
@@ -53,7 +53,7 @@ export const callDetailSchema = z
   .check(z.meta({ id: "CallWithHistory" }));
 export type CallDetail = z.infer<typeof callDetailSchema>;
 
-export function viewOf(row: CallRow): CallView {
+export function toCallView(row: CallRow): CallView {
   return {
     id: row.id,
     state: row.state,
@@ -65,30 +65,34 @@ export function viewOf(row: CallRow): CallView {
     number_tail: row.numberTail,
     attempt: row.attempt,
     // The due time of a placed call is that of the next question about its result.
-    due_at: timeOf(states[row.state].index === "results" ? null : row.dueAt),
-    accepted_at: timeOf(row.acceptedAt),
-    updated_at: timeOf(row.updatedAt),
+    due_at: toIsoTime(states[row.state].index === "results" ? null : row.dueAt),
+    accepted_at: toIsoTime(row.acceptedAt),
+    updated_at: toIsoTime(row.updatedAt),
     provider_call_id: row.providerCallId,
-    result: row.result && resultViewOf(row.result),
+    result: row.result && toResultView(row.result),
     redial_of: row.ancestors.at(-1) ?? null,
     redialed_as: row.redialedAs,
     can_be_revealed: row.request !== null,
   };
 }
 
-export function detailOf(row: CallRow): CallDetail {
+export function toCallDetail(row: CallRow): CallDetail {
   const steps = row.history.map(({ at, state: reached, reason, dueAt = null, by = null }) => ({
-    at: timeOf(at),
+    at: toIsoTime(at),
     state: reached,
     reason,
-    due_at: timeOf(dueAt),
+    due_at: toIsoTime(dueAt),
     by,
   }));
-  const accepted = { at: timeOf(row.acceptedAt), state: "ACCEPTED", reason: "accepted" } as const;
+  const accepted = {
+    at: toIsoTime(row.acceptedAt),
+    state: "ACCEPTED",
+    reason: "accepted",
+  } as const;
   return {
-    ...viewOf(row),
-    claimed_at: timeOf(row.claimedAt),
-    unknown_since: timeOf(row.unknownSince),
+    ...toCallView(row),
+    claimed_at: toIsoTime(row.claimedAt),
+    unknown_since: toIsoTime(row.unknownSince),
     lookup_misses: row.misses,
     history: [{ ...accepted, due_at: null, by: null }, ...steps],
   };

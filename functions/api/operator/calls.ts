@@ -6,7 +6,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
 import { problem } from "../http/problem.ts";
 import { record } from "../actions/audit-log.ts";
-import { callDetailSchema, callViewSchema, detailOf, viewOf } from "./call-view.ts";
+import { callDetailSchema, callViewSchema, toCallDetail, toCallView } from "./call-view.ts";
 import { callCursor } from "../http/cursors.ts";
 import {
   instant,
@@ -92,7 +92,7 @@ const showCall = declareRoute({
   problems: [404],
   async handle({ c, deps }) {
     const row = await findCall(c, deps);
-    return row instanceof Response ? row : detailOf(row);
+    return row instanceof Response ? row : toCallDetail(row);
   },
 });
 
@@ -112,7 +112,7 @@ const listSameNumber = declareRoute({
     const { numberHash } = row;
     const { rows } = await deps.ledger.list({ numberHash, limit: sameNumberMax + 1 });
     const others = rows.filter(({ id }) => id !== row.id).slice(0, sameNumberMax);
-    return { calls: others.map(viewOf) };
+    return { calls: others.map(toCallView) };
   },
 });
 
@@ -161,7 +161,7 @@ async function pageOf(ledger: CallLedger, of: ListOf, query: Filters): Promise<C
   const scanned = await scan(ledger, of, { before, from, fits, limit: query.limit });
   const { rows, next, unreadable } = scanned;
   return {
-    calls: rows.map(viewOf),
+    calls: rows.map(toCallView),
     ...(next === undefined ? {} : { cursor: next }),
     ...(unreadable === 0 ? {} : { unreadable }),
   };

@@ -14,10 +14,10 @@ import {
   countOrdered,
   giveOrder,
   pageRows,
-  currentControl,
+  findControl,
 } from "../actions/cancel-calls.ts";
-import { callCursor, duePositionSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
-import { agentId, endOfTime, oneOf, requestId } from "../http/fields.ts";
+import { callCursor, duePositionSchema, toCursor, createCursorSchema } from "../http/cursors.ts";
+import { agentId, endOfTime, hasExactlyOne, requestId } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
 /** Backlogs of one page, and maximum pages of one answer: each backlog must be read to know its agent. */
@@ -42,7 +42,7 @@ type CancelCursor = z.infer<typeof cursorSchema>;
 
 /** Encodes the position at which a cancellation goes on. */
 export function cancelCursorOf(cursor: CancelCursor): string {
-  return opaqueCursorOf(cursor);
+  return toCursor(cursor);
 }
 
 /** Operators' orders are for all calls of every client. */
@@ -57,10 +57,10 @@ const cancelCalls = declareRoute({
     .strictObject({
       request_id: z.optional(requestId),
       agent_id: z.optional(agentId),
-      cursor: z.optional(opaqueCursorTo(cursorSchema)),
+      cursor: z.optional(createCursorSchema(cursorSchema)),
     })
     .check(
-      z.refine(({ request_id, agent_id }) => oneOf({ request_id, agent_id }), {
+      z.refine(({ request_id, agent_id }) => hasExactlyOne({ request_id, agent_id }), {
         error: "must have either request_id or agent_id",
       }),
     ),
@@ -75,7 +75,7 @@ const cancelCalls = declareRoute({
     if (cursor === undefined) await record(c, deps, "cancel", target);
     const given = await (cursor === undefined
       ? giveOrder(c, deps, what, scope)
-      : currentControl(deps, what, scope));
+      : findControl(deps, what, scope));
     if (given === undefined) return refuse("must be of an answer to this very order");
     const { cancelled, next } =
       "request" in what

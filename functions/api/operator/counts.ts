@@ -4,7 +4,7 @@ import type { Documents, DocumentsRead } from "../../../shared/ports/documents.t
 import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { state, time, timeOf } from "../http/fields.ts";
+import { state, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 import { waitingPositions } from "./waiting-positions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
@@ -61,7 +61,7 @@ async function countsOf(hours: number, now: number, documents: Documents) {
   const read = await documents.read([...keys, sweepKey, restoreKey]);
   const counts = keys.flatMap(({ kind, key }) => {
     const counted = read.get(kind, key)?.value ?? {};
-    const hour = timeOf(Number(key) * hourMs);
+    const hour = toIsoTime(Number(key) * hourMs);
     return callStates.flatMap((reached) => {
       const count = counted[reached] ?? 0;
       return count === 0 ? [] : [{ hour, state: reached, count }];
@@ -69,13 +69,17 @@ async function countsOf(hours: number, now: number, documents: Documents) {
   });
   const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
   const suspendedSince = restore === undefined || restore.state === "done" ? null : restore.since;
-  return { counts, last_sweep_at: lastSweepAtIn(read), suspended_since: timeOf(suspendedSince) };
+  return {
+    counts,
+    last_sweep_at: findLastSweepAt(read),
+    suspended_since: toIsoTime(suspendedSince),
+  };
 }
 
 /** Returns the time at which the last full round of the sweep began; null before the first one. */
-export function lastSweepAtIn(read: DocumentsRead): string | null {
+export function findLastSweepAt(read: DocumentsRead): string | null {
   const { fullRoundAt = 0 } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
-  return fullRoundAt === 0 ? null : timeOf(fullRoundAt);
+  return fullRoundAt === 0 ? null : toIsoTime(fullRoundAt);
 }
 
 /** Counts the calls in each state that is not final, up to 500 each. */

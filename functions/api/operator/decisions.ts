@@ -4,7 +4,7 @@ import { type CallAction, states } from "../../../shared/calls/states.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { changeCall, conflict } from "../actions/change-call.ts";
-import { type CallView, callViewSchema, viewOf } from "./call-view.ts";
+import { type CallView, callViewSchema, toCallView } from "./call-view.ts";
 import { findCall } from "../actions/find-call.ts";
 import { declareRoute } from "../http/route.ts";
 
@@ -50,8 +50,8 @@ async function decide(
   row: CallRow,
   { to, action, name }: { to: "PLACED" | "CANCELLED"; action: CallAction; name: string },
 ): Promise<CallView | Response> {
-  if (row.state === to) return viewOf(row);
+  if (row.state === to) return toCallView(row);
   if (!states[row.state].actions.includes(action)) return conflict(c, row, action);
   const now = await changeCall(c, deps, row, { to }, name);
-  return now.state === to ? viewOf(now) : conflict(c, now, action);
+  return now.state === to ? toCallView(now) : conflict(c, now, action);
 }

@@ -10,15 +10,19 @@ import {
   pendingOf,
   exhaustedOf,
 } from "../../../shared/events/outbox-rows.ts";
-import { type Receiver, receiverNamed, receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import {
+  type Receiver,
+  findReceiverNamed,
+  findReceiver,
+} from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { problem } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
-import { duePositionSchema, opaqueCursorOf, opaqueCursorTo } from "../http/cursors.ts";
-import { anyName, endOfTime, limit, nextCursor, time, timeOf } from "../http/fields.ts";
+import { duePositionSchema, toCursor, createCursorSchema } from "../http/cursors.ts";
+import { anyName, endOfTime, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 
 /** Maximum calls of a receiver that are counted. */
 const exhaustedMax = 100;
@@ -98,7 +102,7 @@ const listEvents = declareRoute({
   query: z
     .strictObject({
       receiver: z.optional(anyName).check(z.describe("A name: lists its exhausted events")),
-      cursor: z.optional(opaqueCursorTo(placeSchema)),
+      cursor: z.optional(createCursorSchema(placeSchema)),
       limit,
     })
     .check(
@@ -112,7 +116,7 @@ const listEvents = declareRoute({
   async handle({ c, deps, query }) {
     const { plan } = deps;
     const names = query.receiver === undefined ? Object.keys(plan.events ?? {}) : [query.receiver];
-    const receivers = names.flatMap((name) => receiverNamed(name, plan) ?? []);
+    const receivers = names.flatMap((name) => findReceiverNamed(name, plan) ?? []);
     const views = { receivers: await viewsOf(receivers, deps), exhausted_max: exhaustedMax };
     if (query.receiver === undefined) return views;
     const [receiver] = receivers;
@@ -121,7 +125,7 @@ const listEvents = declareRoute({
     return {
       ...views,
       exhausted: exhausted,
-      ...(next === undefined ? {} : { cursor: opaqueCursorOf(next) }),
+      ...(next === undefined ? {} : { cursor: toCursor(next) }),
     };
   },
 });
@@ -158,11 +162,11 @@ async function viewsOf(
         breaker?.state === "open"
           ? {
               code: breaker.code,
-              opened_at: timeOf(breaker.openedAt),
-              probe_at: timeOf(breaker.probeAt),
+              opened_at: toIsoTime(breaker.openedAt),
+              probe_at: toIsoTime(breaker.probeAt),
             }
           : null,
-      oldest_due_at: timeOf(due[index]?.[0]?.dueAt ?? null),
+      oldest_due_at: toIsoTime(due[index]?.[0]?.dueAt ?? null),
       exhausted_calls: exhausted[index]?.length ?? 0,
     };
   });
@@ -213,7 +217,7 @@ async function exhaustedRequests(
   const exhausted: Exhausted[] = [];
   for (const request of listed) {
     const { client, exhausted: isExhausted } = request.value;
-    if (isExhausted !== true || receiverOf(client, plan)?.name !== receiver.name) continue;
+    if (isExhausted !== true || findReceiver(client, plan)?.name !== receiver.name) continue;
     exhausted.push(exhaustedOfRequest(request));
     if (exhausted.length === most) return { exhausted, next: { request: request.key } };
   }
@@ -245,5 +249,5 @@ function triedView(
   type: string,
   { at, tries = 0 }: { at: number } & Pick<DeliveryState, "tries">,
 ): Exhausted["events"][number] {
-  return { id, type, at: timeOf(at), tries };
+  return { id, type, at: toIsoTime(at), tries };
 }

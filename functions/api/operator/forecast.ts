@@ -7,9 +7,9 @@ import { forecastCalls, type Posted } from "../forecast/forecast-calls.ts";
 import { forecastRequestSchema, forecastSchema } from "../forecast/forecast-schema.ts";
 import { type PlanWithSchedule, readControls } from "../forecast/read-bearing.ts";
 import { itemsOf, summarize } from "../forecast/summarize.ts";
-import { pointerOf, problem, type ProblemError, unprocessable } from "../http/problem.ts";
+import { toPointer, problem, type ProblemError, unprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
-import { timeOf } from "../http/fields.ts";
+import { toIsoTime } from "../http/fields.ts";
 
 /** Maximum body: a batch of 4 MiB, and a plan. */
 const bytesMax = 5 * 1024 * 1024;
@@ -55,7 +55,7 @@ const forecastRoute = declareRoute({
     const under = (one: PlanWithSchedule) => forecastCalls(posted, one, read, { hashKey, now });
     const forecast = under(plan);
     return {
-      at: timeOf(at),
+      at: toIsoTime(at),
       calls: posted.calls.length,
       ...summarize(forecast, read),
       ...(plan === deployed ? {} : { deployed: summarize(under(deployed), read) }),
@@ -80,7 +80,7 @@ function planIn(
     return { plan: { plan: read.plan, schedule: createSchedule(read.plan, log) } };
   }
   const errors = read.problems.slice(0, planErrorsMax).map(({ path, message }) => ({
-    pointer: pointerOf(["plan", ...path]),
+    pointer: toPointer(["plan", ...path]),
     detail: message,
   }));
   return { errors };

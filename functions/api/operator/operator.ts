@@ -3,7 +3,7 @@ import { authenticate } from "../http/authenticate.ts";
 import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
 import { createBaseApp, identifyRequests } from "../http/base-app.ts";
 import { problem } from "../http/problem.ts";
-import { routeDepsOf } from "../actions/route-deps.ts";
+import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes } from "../http/route.ts";
 import { serveConsole, serveOperatorDocument } from "../http/serve-files.ts";
 import { operatorRoutes } from "./routes.ts";
@@ -33,7 +33,7 @@ export function createOperator(
       await next();
       c.header("cache-control", "no-store");
     });
-    addRoutes(operator, operatorRoutes, routeDepsOf(deps));
+    addRoutes(operator, operatorRoutes, toRouteDeps(deps));
     serveOperatorDocument(operator, deps.readServed);
     operator.all("*", (c) => problem(c, 404, "There is nothing of this name for operators."));
   }

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
 import { type Pausable, pauseKeyOf } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
@@ -7,10 +7,10 @@ import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { problem, unprocessable } from "../http/problem.ts";
 import { record } from "../actions/audit-log.ts";
-import { breakerViewSchema, viewsOfOpen } from "./breaker-views.ts";
+import { breakerViewSchema, viewOpenBreakers } from "./breaker-views.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
-import { agentId, anyName, oneOf, time, timeOf } from "../http/fields.ts";
+import { agentId, anyName, hasExactlyOne, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
 /** Pauses, or breakers, of one page, and maximum pages of one answer. */
@@ -54,10 +54,10 @@ const listPauses = declareRoute({
     return {
       pauses: pauses.map(({ value: { of, at, by } }) => ({
         ...fieldsOf(of),
-        at: timeOf(at),
+        at: toIsoTime(at),
         by,
       })),
-      breakers: await viewsOfOpen(breakers, documents),
+      breakers: await viewOpenBreakers(breakers, documents),
       agents: Object.keys(agents).filter((name) => name !== "*"),
       other_agents: Object.hasOwn(agents, "*"),
       accounts: [...new Set(Object.values(agents).map(({ provider }) => provider))].toSorted(),
@@ -76,13 +76,13 @@ const pause = declareRoute({
       account: z.optional(anyName).check(z.describe("A provider of the dial plan")),
     })
     .check(
-      z.refine(({ agent_id, account }) => oneOf({ agent_id, account }), {
+      z.refine(({ agent_id, account }) => hasExactlyOne({ agent_id, account }), {
         error: "must have either agent_id or account",
       }),
     ),
   answer: pauseViewSchema,
   async handle({ c, deps, body: { agent_id, account } }) {
-    if (agent_id !== undefined && routeOf(agent_id, deps.plan) === undefined) {
+    if (agent_id !== undefined && findRoute(agent_id, deps.plan) === undefined) {
       return unprocessable(c, [{ pointer: "/agent_id", detail: "is no agent of the dial plan" }]);
     }
     const accounts = Object.values(deps.plan.agents).map(({ provider }) => provider);
@@ -98,7 +98,7 @@ const pause = declareRoute({
     const change = (paused = order) => ({ value: paused, expiresAt: null });
     const { after } = await changeDocument({ name: pauseKeyOf(what), change }, deps);
     const { at, by } = after ?? order;
-    return { ...fieldsOf(what), at: timeOf(at), by };
+    return { ...fieldsOf(what), at: toIsoTime(at), by };
   },
 });
 
@@ -117,7 +117,7 @@ const resume = declareRoute({
       breaker: z.optional(anyName).check(z.describe("The key of an open circuit breaker")),
     })
     .check(
-      z.refine(({ agent_id, account, breaker }) => oneOf({ agent_id, account, breaker }), {
+      z.refine(({ agent_id, account, breaker }) => hasExactlyOne({ agent_id, account, breaker }), {
         error: "must have one of agent_id, account and breaker",
       }),
     ),

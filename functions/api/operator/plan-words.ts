@@ -1,5 +1,5 @@
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { hoursOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { findHours } from "../../../shared/dial-plan/dial-plan.ts";
 import type { HoursRule } from "../../../shared/telephony/calling-hours.ts";
 import type { FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
 import type { HoursPreset } from "../../../shared/telephony/hours-presets.ts";
@@ -11,7 +11,7 @@ const decimals = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 
 /** Describes hours by their name in the plan or written out: `Mon–Fri 9:00–21:00 in the callee's zone`. */
 export function hoursText(hours: DialPlan["callingHours"][string], plan: DialPlan): string {
-  const set = hoursOf(hours, plan);
+  const set = findHours(hours, plan);
   if (set === undefined) return "at any time";
   const weekly = weeklyText(set.weekly);
   const holidays = set.closedOn === undefined ? "" : ", not on public holidays";
@@ -24,7 +24,7 @@ export function capsText(
   maxCalls: FrequencyCap | undefined,
   plan: DialPlan,
 ): string | undefined {
-  const set: HoursPreset | undefined = hours === undefined ? undefined : hoursOf(hours, plan);
+  const set: HoursPreset | undefined = hours === undefined ? undefined : findHours(hours, plan);
   const caps = [maxCalls, set?.maxCalls].filter((cap) => cap !== undefined);
   return caps.length === 0 ? undefined : caps.map(capText).join(", and ");
 }

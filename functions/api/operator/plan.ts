@@ -1,12 +1,16 @@
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { dispatchedOf, dispatcherKey, whyStill } from "../../../shared/policy/dispatcher.ts";
+import {
+  findDispatched,
+  dispatcherKey,
+  findStillReason,
+} from "../../../shared/policy/dispatcher.ts";
 import type { DocumentsRead } from "../../../shared/ports/documents.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
 import { declareRoute } from "../http/route.ts";
-import { time, timeOf, why } from "../http/fields.ts";
+import { time, toIsoTime, why } from "../http/fields.ts";
 import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
 import { tally } from "./request-progress.ts";
 
@@ -117,7 +121,7 @@ function accountView(
   now: number,
 ): AccountInUse {
   const { timeoutSeconds, pace } = accountOf(route, plan);
-  const { allowance = null } = dispatchedOf(name, read) ?? {};
+  const { allowance = null } = findDispatched(name, read) ?? {};
   const burst = pace?.burst ?? 1;
   const untilUs =
     (read.get("pace", name)?.value.arrivalUs ?? 0) - (burst - 1) * (pace?.intervalUs ?? 0);
@@ -129,9 +133,9 @@ function accountView(
     timeout_seconds: timeoutSeconds,
     dialing: dialing[name] ?? 0,
     taken_until:
-      pace === undefined || untilUs / 1000 <= now ? null : timeOf(Math.round(untilUs / 1000)),
+      pace === undefined || untilUs / 1000 <= now ? null : toIsoTime(Math.round(untilUs / 1000)),
     allowance,
-    why: whyStill(name, read),
+    why: findStillReason(name, read),
   };
 }
 

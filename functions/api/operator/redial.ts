@@ -1,5 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { callIdOf, requestIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { CallsMessage } from "../../../shared/ports/call-messages.ts";
 import { causeForLog, enqueue } from "../http/port-limits.ts";
@@ -40,7 +40,7 @@ const redialCall = declareRoute({
       return unprocessable(c, [{ pointer: "/not_placed", detail }]);
     }
     // The new call belongs to this request: whoever has the X-Request-Id of the 201 knows the id of its call.
-    const redialedAs = callIdOf(c.get("requestId"), 0);
+    const redialedAs = toCallId(c.get("requestId"), 0);
     const redialed =
       row.state === "REDIALED"
         ? row
@@ -59,7 +59,7 @@ const redialCall = declareRoute({
       c.header("x-request-id", message.requestId);
       c.header("idempotency-replayed", "true");
     }
-    return { id: callIdOf(message.requestId, 0), redial_of: row.id };
+    return { id: toCallId(message.requestId, 0), redial_of: row.id };
   },
 });
 

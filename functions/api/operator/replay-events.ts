@@ -2,7 +2,7 @@ import { type CallEvent, eventTypes } from "../../../shared/calls/call-event.ts"
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { replayRow } from "../../../shared/events/outbox-rows.ts";
 import { firstCallIdAt, indexOf, requestIdOf } from "../../../shared/calls/ids.ts";
-import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { type Receiver, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import {
   followedRequest,
   sendDeliverMessages,
@@ -16,7 +16,7 @@ import { declareRoute } from "../http/route.ts";
 import { record } from "../actions/audit-log.ts";
 import { scan } from "./calls.ts";
 import { callCursor } from "../http/cursors.ts";
-import { anyName, instant, nextCursor, timeOf } from "../http/fields.ts";
+import { anyName, instant, nextCursor, toIsoTime } from "../http/fields.ts";
 
 /** Maximum calls of one answer, and calls that are written at once. */
 const answerCallsMax = 200;
@@ -63,7 +63,7 @@ const replayEvents = declareRoute({
   answer: replayedSchema,
   async handle({ c, deps, body }) {
     const { client, from, until, cursor } = body;
-    const receiver = receiverOf(client, deps.plan);
+    const receiver = findReceiver(client, deps.plan);
     if (receiver === undefined) {
       const detail = "has no receiver of events in the dial plan";
       return unprocessable(c, [{ pointer: "/client", detail }]);
@@ -79,7 +79,7 @@ const replayEvents = declareRoute({
       },
     );
     if (cursor === undefined || rows.length > 0) {
-      const target = `client ${client}, ${timeOf(from)} to ${timeOf(until)}`;
+      const target = `client ${client}, ${toIsoTime(from)} to ${toIsoTime(until)}`;
       await record(c, deps, "replay", target, rows.length);
     }
     let count = 0;

@@ -3,7 +3,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { callStates, states } from "../../../shared/calls/states.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { time, timeOf } from "../http/fields.ts";
+import { time, toIsoTime } from "../http/fields.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 
 /** Time up to now over which the rate of a request is measured. */
@@ -51,7 +51,7 @@ export const requestViewSchema = z
 export type RequestView = z.infer<typeof requestViewSchema>;
 
 /** Returns `most` indexes that lie evenly over a request, or all of its indexes if it has no more calls. */
-export function indexesOver(total: number, most: number): number[] {
+export function listFinishedIndexes(total: number, most: number): number[] {
   if (total <= most) return Array.from({ length: total }, (_, index) => index);
   return Array.from({ length: most }, (_, n) => Math.floor(((n + 0.5) * total) / most));
 }
@@ -77,7 +77,7 @@ export function requestViewOf(
   return {
     id: requestIdOf(one.id),
     client: one.client,
-    accepted_at: timeOf(one.acceptedAt),
+    accepted_at: toIsoTime(one.acceptedAt),
     total,
     agents: [...new Set(rows.map(({ agentId }) => agentId))].toSorted().slice(0, namesMax),
     counted,
@@ -85,8 +85,8 @@ export function requestViewOf(
     by_state: tally(rows.map(({ state }) => state)),
     by_result: tally(rows.flatMap(({ result }) => result?.status ?? [])),
     calls_per_minute: Math.round(perMinute * 100) / 100,
-    last_due_at: timeOf(lastDueAt),
-    expected_end_at: timeOf(expectedEnd(left, perMinute, lastDueAt, now)),
+    last_due_at: toIsoTime(lastDueAt),
+    expected_end_at: toIsoTime(expectedEnd(left, perMinute, lastDueAt, now)),
   };
 }
 

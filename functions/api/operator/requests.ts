@@ -1,14 +1,14 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { callIdOf, readRequestId, requestIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId, readRequestId, requestIdOf } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { problem } from "../http/problem.ts";
 import { callIdsOf, rowsOf } from "../actions/request-rows.ts";
 import { declareRoute } from "../http/route.ts";
 import { callCursor } from "../http/cursors.ts";
-import { nextCursor, time, timeOf } from "../http/fields.ts";
+import { nextCursor, time, toIsoTime } from "../http/fields.ts";
 import {
-  indexesOver,
+  listFinishedIndexes,
   reasonsOf,
   requestViewOf,
   requestViewSchema,
@@ -101,7 +101,7 @@ export const requestRoutes = [listRequests, showRequest];
 
 function sampleOf(row: CallRow, most: number): string[] {
   const id = requestIdOf(row.id);
-  return indexesOver(row.batchCalls, most).map((index) => callIdOf(id, index));
+  return listFinishedIndexes(row.batchCalls, most).map((index) => toCallId(id, index));
 }
 
 /** Finds requests below an id, newest first: one row of each. More may follow below `next`. */
@@ -116,7 +116,7 @@ async function requestsBelow(
     const { rows, next } = await ledger.list({ all: true, before, limit: pageRows });
     for (const row of rows) {
       const id = requestIdOf(row.id);
-      const first = callIdOf(id, 0);
+      const first = toCallId(id, 0);
       if (before !== undefined && first >= before) continue; // a call of the request before
       before = first;
       if (row.batchCalls >= callsMin) found.push(row);
@@ -140,5 +140,5 @@ function hoursOf(rows: readonly CallRow[]) {
   }
   return [...hours]
     .toSorted(([one], [other]) => one - other)
-    .map(([hour, counted]) => ({ hour: timeOf(hour), ...counted }));
+    .map(([hour, counted]) => ({ hour: toIsoTime(hour), ...counted }));
 }

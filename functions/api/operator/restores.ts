@@ -4,7 +4,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import { problem, unprocessable } from "../http/problem.ts";
 import { record } from "../actions/audit-log.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
-import { instant, time, timeOf } from "../http/fields.ts";
+import { instant, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
 type Restore = StoredDocument<"restore">["value"];
@@ -70,10 +70,10 @@ const confirmRestore = declareRoute({
     }
     const since = current?.state === "suspended" ? current.since : now;
     if (at > since) {
-      const detail = `must not be after ${timeOf(since)}, when the restore was noticed`;
+      const detail = `must not be after ${toIsoTime(since)}, when the restore was noticed`;
       return unprocessable(c, [{ pointer: "/at", detail }]);
     }
-    await record(c, deps, "restored", `ledger ${timeOf(at)}`);
+    await record(c, deps, "restored", `ledger ${toIsoTime(at)}`);
     const by = c.get("caller").tokenId;
     const epoch = read.get("sweep", sweepKey.key)?.value.epoch ?? 0;
     const declared = { epoch, since, isWatchDone: false, lookedUp: 0, toReview: 0 };
@@ -94,8 +94,8 @@ function viewOf(restore: Restore | undefined): RestoreView {
   const { state = "none", since = null, at = null, by = null, lookedUp, toReview } = restore ?? {};
   return {
     state,
-    since: timeOf(since),
-    restored_to: timeOf(at),
+    since: toIsoTime(since),
+    restored_to: toIsoTime(at),
     by,
     looked_up: lookedUp ?? 0,
     to_review: toReview ?? 0,

@@ -1,6 +1,6 @@
 import * as z from "../../../shared/lib/zod.ts";
 import { declareRoute } from "../http/route.ts";
-import { indexesOver, reasonsOf } from "./request-progress.ts";
+import { listFinishedIndexes, reasonsOf } from "./request-progress.ts";
 import { waitingPositions } from "./waiting-positions.ts";
 
 /** Waiting calls of a backlog that are found, and maximum calls of all these whose reasons are read. */
@@ -28,7 +28,7 @@ const countWaiting = declareRoute({
   answer: waitingSchema,
   async handle({ deps: { ledger, documents } }) {
     const positions = await waitingPositions(ledger, documents, foundMax);
-    const ids = indexesOver(positions.length, readMax).flatMap(
+    const ids = listFinishedIndexes(positions.length, readMax).flatMap(
       (index) => positions[index]?.id ?? [],
     );
     const { rows } = await ledger.read(ids);

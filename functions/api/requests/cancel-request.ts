@@ -1,5 +1,5 @@
 import { batchCallsMax } from "../../../shared/calls/call-request.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { record } from "../actions/audit-log.ts";
@@ -9,7 +9,7 @@ import {
   countOrdered,
   giveOrder,
   pageRows,
-  currentControl,
+  findControl,
 } from "../actions/cancel-calls.ts";
 import { callCursor } from "../http/cursors.ts";
 import { unprocessable } from "../http/problem.ts";
@@ -56,7 +56,7 @@ export const cancelRequest = declareRoute({
     if (cursor === undefined) await record(c, deps, "client_cancel", target, indexes?.length);
     const given = await (cursor === undefined
       ? giveOrder(c, deps, what, scope)
-      : currentControl(deps, what, scope));
+      : findControl(deps, what, scope));
     if (given === undefined) {
       const detail = "must be of an answer to this very order";
       return unprocessable(c, [{ pointer: "/cursor", detail }]);
@@ -89,7 +89,7 @@ async function pageOf(
   ledger: CallLedger,
 ) {
   const ids = [...new Set(indexes)]
-    .map((index) => callIdOf(requestId, index))
+    .map((index) => toCallId(requestId, index))
     .filter((id) => before === undefined || id < before)
     .toSorted()
     .toReversed();

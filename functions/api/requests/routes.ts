@@ -6,7 +6,7 @@ import { requireRight } from "../http/require-right.ts";
 import { createBaseApp, identifyRequests } from "../http/base-app.ts";
 import { problem } from "../http/problem.ts";
 import { refuseOtherMethods } from "../http/refuse-other-methods.ts";
-import { routeDepsOf } from "../actions/route-deps.ts";
+import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes, type Route } from "../http/route.ts";
 import { cancelRequest } from "./cancel-request.ts";
 import { showRequest } from "./show-request.ts";
@@ -43,7 +43,7 @@ export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps):
     const detail = "The service is not configured; its log says what is missing.";
     requests.on(method, path, (c) => problem(c, 503, detail, { headers: { "retry-after": "60" } }));
   }
-  if (deps !== undefined) addRoutes(requests, requestRoutes, routeDepsOf(deps));
+  if (deps !== undefined) addRoutes(requests, requestRoutes, toRouteDeps(deps));
   for (const { path, method } of requestRoutes) refuseOtherMethods(requests, path, [method]);
   return app.route("/v1/requests", requests);
 }

@@ -1,15 +1,15 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { countsViewSchema } from "../../../shared/calls/counts-view.ts";
-import { resultViewOf, resultViewSchema } from "../../../shared/calls/result-view.ts";
-import { callIdOf, indexOf, readCallId, requestIdOf } from "../../../shared/calls/ids.ts";
+import { toResultView, resultViewSchema } from "../../../shared/calls/result-view.ts";
+import { toCallId, indexOf, readCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import { states } from "../../../shared/calls/states.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { foreignCursor } from "../http/cursors.ts";
-import { limit, nextCursor, state, time, timeOf } from "../http/fields.ts";
+import { limit, nextCursor, state, time, toIsoTime } from "../http/fields.ts";
 import { unprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import { findRequest, noRequest } from "./find-request.ts";
-import { progressIn } from "../actions/count-request.ts";
+import { countProgress } from "../actions/count-request.ts";
 import { callIdsOf } from "../actions/request-rows.ts";
 
 const clientCallSchema = z
@@ -82,21 +82,21 @@ export const showRequest = declareRoute({
     const { rows } = await deps.ledger.read(ids);
     const progress = () =>
       end === total
-        ? progressIn(rows.values(), total, deps.clock.now())
+        ? countProgress(rows.values(), total, deps.clock.now())
         : deps.progress.of(id, total);
     return {
       id,
-      accepted_at: timeOf(row.acceptedAt),
+      accepted_at: toIsoTime(row.acceptedAt),
       total,
       ...(cursor === undefined ? await progress() : {}),
       calls: ids.flatMap((one) => rows.get(one) ?? []).map(viewOf),
-      ...(end < total ? { cursor: callIdOf(id, end - 1) } : {}),
+      ...(end < total ? { cursor: toCallId(id, end - 1) } : {}),
     };
   },
 });
 
 function viewOf({ id, state: now, reason, dueAt, result }: CallRow) {
-  const due_at = timeOf(states[now].index === "results" ? null : dueAt);
-  const told = result && resultViewOf(result);
+  const due_at = toIsoTime(states[now].index === "results" ? null : dueAt);
+  const told = result && toResultView(result);
   return { id, index: indexOf(id), state: now, reason, due_at, result: told };
 }

@@ -1,7 +1,7 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
 import {
   type CallsMessage,
-  callsOf,
+  toCalls,
   type Message,
   messageCallsMax,
   messageSchema,
@@ -77,7 +77,7 @@ function classify(message: Message): Work {
     case "calls":
       return message.calls.length > messageCallsMax
         ? { kind: "split", request: message }
-        : { kind: "dial", calls: callsOf(message).map((call) => ({ id: call.id, call })) };
+        : { kind: "dial", calls: toCalls(message).map((call) => ({ id: call.id, call })) };
   }
 }
 

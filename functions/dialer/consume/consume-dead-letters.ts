@@ -3,7 +3,7 @@ import { applyDecision } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { AckOrRetry, Delivered } from "../../../shared/ports/queue.ts";
-import { callsOf, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
+import { toCalls, type Message, messageSchema } from "../../../shared/ports/call-messages.ts";
 import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -74,7 +74,7 @@ async function storeWhole(
 async function settleDeadLetter(message: Message, deps: DialerDeps): Promise<void> {
   if (message.kind === "outcome") return settleOutcome(message.settlement, deps);
   if (message.kind === "dispatch") return; // a hint: its rows are dispatched again
-  const calls = callsOf(message);
+  const calls = toCalls(message);
   for (let start = 0; start < calls.length; start += rowsPerWrite) {
     await writeDead(calls.slice(start, start + rowsPerWrite), deps);
   }

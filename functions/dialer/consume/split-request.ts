@@ -1,5 +1,5 @@
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { type CallsMessage, callsOf } from "../../../shared/ports/call-messages.ts";
+import { type CallsMessage, toCalls } from "../../../shared/ports/call-messages.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { decide } from "../decide/decide-delivered.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
@@ -24,7 +24,7 @@ export async function splitRequest(
   const { log, clock } = deps;
   const request_id = message.requestId;
   try {
-    const calls = callsOf(message);
+    const calls = toCalls(message);
     if (message.acceptedAt < oldestAccepted(clock.now(), deps)) {
       // The rows may have been purged, and a duplicate must not outlive them.
       log("alarm", "call.too_old", { request_id, count: calls.length });

@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { mayHaveBeenDialed, mayHaveHadRow } from "../../../shared/calls/restore-row.ts";
 import { states } from "../../../shared/calls/states.ts";
 import { isIdempotent } from "../../../shared/calls/transitions.ts";
@@ -11,7 +11,7 @@ import { claimAheadMsMax } from "../../../shared/policy/account-pace.ts";
 import {
   type DecisionInputs,
   decideWaiting,
-  endOf,
+  decideEnd,
   findWaitReason,
   type WaitingDecision,
 } from "../../../shared/policy/decide.ts";
@@ -55,7 +55,7 @@ export function decide(
   row: CallRow | undefined,
   known: Known,
 ): Decision {
-  const call = row === undefined ? delivered : callOf(row);
+  const call = row === undefined ? delivered : toCall(row);
   if (call === undefined || (row !== undefined && !isDue(row, known.now))) {
     return { kind: "leave", because: "not_due" };
   }
@@ -110,7 +110,7 @@ function decideUnknown(row: CallRow, call: Call, known: Known): Decision {
   const opening = schedule.opening(call.request, route, { from: now, until: expiryOf(call, plan) });
   const mayRing =
     isIdempotent(route) &&
-    endOf(call, now, known) === undefined &&
+    decideEnd(call, now, known) === undefined &&
     findWaitReason(call, { row, route }, known) === undefined &&
     opening.at !== undefined &&
     opening.at <= now;

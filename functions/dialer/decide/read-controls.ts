@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
+import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
 import type { DocumentKey } from "../../../shared/ports/documents.ts";
 import {
   cancellationKeysOf,
@@ -45,7 +45,7 @@ export async function documentsFor(
     backlogs.set(backlogOf(of), of);
   }
   for (const [key, of] of backlogs) {
-    const route = routeOf(of.agentId, plan);
+    const route = findRoute(of.agentId, plan);
     want(pauseKeysOf(of.agentId, route));
     if (route === undefined) continue;
     want([...breakerKeysOf(of, route), { kind: "backlog", key }]);

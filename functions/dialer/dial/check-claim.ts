@@ -3,10 +3,10 @@ import { states } from "../../../shared/calls/states.ts";
 import type { Decided } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
-import { cancelledBy, isOnDoNotCallList, isPaused } from "../../../shared/policy/controls.ts";
+import { findCancellation, isOnDoNotCallList, isPaused } from "../../../shared/policy/controls.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { type Delivery, type Claim, type Refusal, waiting } from "./delivery.ts";
-import { overCap } from "../../../shared/policy/decide.ts";
+import { decideOverCap } from "../../../shared/policy/decide.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Permit } from "./permits.ts";
 
@@ -42,7 +42,7 @@ export function refusedByControls(
 ): Decided | undefined {
   const { call, route } = claim.dial;
   if (read.isSuspended) return waiting("restored", claim);
-  const cancelled = cancelledBy(call, read);
+  const cancelled = findCancellation(call, read);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   // The row's own hash may be of a HASH_KEY from before a rotation.
   const { hashKey } = deps.settings;
@@ -61,7 +61,7 @@ function refusedByCap(
   const { call, row } = claim.dial;
   if (freeAt === undefined) return waiting("max_calls", claim);
   const expiresAt = expiryOf(call, settings.plan);
-  return overCap(freeAt, { now: clock.now(), expiresAt, reason: row?.reason });
+  return decideOverCap(freeAt, { now: clock.now(), expiresAt, reason: row?.reason });
 }
 
 /**

@@ -10,12 +10,12 @@ import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { mayProbe, openBreakers } from "../../../shared/policy/breakers.ts";
+import { mayProbe, listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
 import { recordAnswerTime } from "./answer-times.ts";
 import { checkClaimed } from "./check-claim.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
-import { closedUntil, expiryReason } from "../../../shared/policy/decide.ts";
+import { decideByHours, findExpiryReason } from "../../../shared/policy/decide.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import {
   type Delivery,
@@ -89,12 +89,12 @@ function obstacleTo(
 ): NotDialed | undefined {
   const { clock, settings } = deps;
   const now = clock.now();
-  if (now >= expiresAt) return { state: "EXPIRED", reason: expiryReason(row) };
+  if (now >= expiresAt) return { state: "EXPIRED", reason: findExpiryReason(row) };
   const { timeoutSeconds } = accountOf(route, settings.plan);
   if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
     return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
   }
-  const closed = closedUntil(
+  const closed = decideByHours(
     settings.schedule.opening(call.request, route, { from: now, until: expiresAt }),
     now,
   );
@@ -110,7 +110,7 @@ async function troubleBefore(
   const dueAt = row?.dueAt ?? dialAt;
   if (stopped.has(backlogOf(of))) return { state: "WAITING", reason: "turn", dueAt };
   const read = await documents(deps.clock.now()).catch(() => undefined); // unreadable documents are read again under the claim
-  const open = read === undefined ? [] : openBreakers(of, route, read);
+  const open = read === undefined ? [] : listOpenBreakers(of, route, read);
   if (open.every((breaker) => mayProbe(breaker, of, dialAt))) return undefined;
   return { state: "WAITING", reason: "breaker_open", dueAt };
 }

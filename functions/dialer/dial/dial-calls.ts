@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import { requireReview } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
@@ -111,7 +111,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
   // The agent and number of calls that were only named are read from their rows.
   const named = wanted.flatMap(({ id, call }) => {
     const row = rows.get(id);
-    return call === undefined && row !== undefined ? (callOf(row) ?? []) : [];
+    return call === undefined && row !== undefined ? (toCall(row) ?? []) : [];
   });
   const read =
     named.length === 0
@@ -134,7 +134,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
   const oldest = oldestAccepted(clock.now(), deps);
   for (const { id, call: delivered, account: dispatchedFor } of wanted) {
     const row = rows.get(id);
-    const call = row === undefined ? delivered : callOf(row);
+    const call = row === undefined ? delivered : toCall(row);
     if (unreadable.has(id) || call === undefined) continue;
     if (row === undefined && call.acceptedAt < oldest) {
       // The row may have been purged, and a duplicate must not outlive it.
@@ -225,7 +225,7 @@ async function review(rows: readonly CallRow[], deps: DialerDeps): Promise<void>
   const written = await ledger.write(changes);
   const made = changes.filter((_, index) => written[index] === true);
   for (const { row, next } of made) {
-    const call = callOf(row);
+    const call = toCall(row);
     if (call !== undefined) logDecision(deps, call, next.state, { reason: next.reason });
   }
   await countStates(

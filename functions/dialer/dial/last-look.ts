@@ -4,7 +4,7 @@ import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
-import { closedUntil } from "../../../shared/policy/decide.ts";
+import { decideByHours } from "../../../shared/policy/decide.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { refusedByControls } from "./check-claim.ts";
 import { type Delivery, type Claim, waiting } from "./delivery.ts";
@@ -82,5 +82,5 @@ export function refusedByClock(
   if (now >= expiresAt) return ended;
   if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
   const opening = settings.schedule.opening(call.request, route, { from: now, until: expiresAt });
-  return closedUntil(opening, now) ?? waiting("claim_too_old", claim);
+  return decideByHours(opening, now) ?? waiting("claim_too_old", claim);
 }

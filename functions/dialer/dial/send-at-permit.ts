@@ -1,5 +1,5 @@
 import type { Decided } from "../../../shared/calls/transitions.ts";
-import { receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import type { DocumentsRead } from "../../../shared/ports/documents.ts";
@@ -8,7 +8,7 @@ import { Withheld } from "../../../shared/lib/http-client.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { refusedByControls } from "./check-claim.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { openBreakers } from "../../../shared/policy/breakers.ts";
+import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import { type Probe, takeProbe } from "../breakers/circuit-breaker.ts";
 import { slowMs, recordSlow } from "./answer-times.ts";
 import { type Delivery, type Claim, type Slot, type Refusal, waiting } from "./delivery.ts";
@@ -60,7 +60,7 @@ export async function sendInTime(
       const ordered = refusedByControls(claim, read, deps);
       if (ordered !== undefined) return refuse(ordered);
       if (delivery.stopped.has(backlogOf(claim.row))) return refuse(waiting("turn", claim));
-      const open = openBreakers(claim.row, route, read);
+      const open = listOpenBreakers(claim.row, route, read);
       if (open.length > 0 && probe === undefined) {
         probe = await takeProbe(open, claim.row, deps);
         if (probe === undefined) return refuse(waiting("breaker_open", claim));
@@ -131,7 +131,7 @@ async function request(
         timeoutSeconds,
         ring,
         callbackUrl: callbackUrlOf(claim, route, settings),
-        tellsAnswer: receiverOf(row.client, settings.plan)?.types.includes("call.answered"),
+        tellsAnswer: findReceiver(row.client, settings.plan)?.types.includes("call.answered"),
       },
       route,
     )

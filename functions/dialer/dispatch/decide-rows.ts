@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import { requestIdOf } from "../../../shared/calls/ids.ts";
 import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -46,7 +46,7 @@ export async function decideRows(
   const known = knownBy(read, clock.now(), deps);
   for (const [id, brief] of rows) {
     const row: CallRow = { ...brief, version: "" };
-    const call = row.state === "WAITING" ? callOf(row) : undefined;
+    const call = row.state === "WAITING" ? toCall(row) : undefined;
     if (call === undefined) continue;
     const isClosed = decide(call, row, known).kind === "write";
     (isClosed ? decided.closed : decided.open).add(id);
@@ -68,7 +68,7 @@ export async function writeOff(
   const now = deps.clock.now();
   const { rows } = await deps.ledger.read(ids);
   const calls = [...rows.values()].flatMap((row) => {
-    const call = row.state === "WAITING" ? callOf(row) : undefined;
+    const call = row.state === "WAITING" ? toCall(row) : undefined;
     return call === undefined ? [] : [{ call, row: endsOnly ? { ...row, dueAt: now } : row }];
   });
   const read = await documentsFor(

@@ -1,6 +1,6 @@
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/route.ts";
-import { copyOfServed, createTurns, type Served } from "../../../shared/policy/turns.ts";
+import { copyServed, createTurns, type Served } from "../../../shared/policy/turns.ts";
 import type { StandsBy } from "../../../shared/calls/stands-by.ts";
 
 /** The number of calls that may be dispatched now. */
@@ -66,7 +66,7 @@ export function createShares(shareable: Shareable) {
     if (known !== undefined) return known;
     const made: Account = {
       allowance: shareable.allowanceOfAccount(account, route),
-      served: copyOfServed(shareable.servedBefore(account)),
+      served: copyServed(shareable.servedBefore(account)),
       taken: 0,
       slowLeft: shareable.slowRoom.of(account),
     };
@@ -89,7 +89,7 @@ export function createShares(shareable: Shareable) {
         const account = accountOf(first);
         const left = leftOf(account);
         if (left <= 0) continue;
-        const turns = createTurns<Servable>(copyOfServed(account.served));
+        const turns = createTurns<Servable>(copyServed(account.served));
         for (const one of own) if (leftIn(one) > 0) turns.add(one.key, [one]);
         const chosen = new Map<string, Servable[]>();
         for (let count = 0; count < left; count++) {

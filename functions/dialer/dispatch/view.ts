@@ -1,4 +1,4 @@
-import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
+import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
 import {
   accountBreakerOf,
   backlogBreakerOf,
@@ -65,7 +65,7 @@ export function createView(deps: DialerDeps): View {
     waiting = new Map();
     for (const backlog of list.all()) {
       const { key, value } = backlog;
-      const route = routeOf(value.agentId, plan);
+      const route = findRoute(value.agentId, plan);
       if (route === undefined) continue;
       const account = accountNames.get(route) ?? accountNameOf(route);
       accountNames.set(route, account);

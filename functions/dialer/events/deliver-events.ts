@@ -1,6 +1,6 @@
 import type { DeliveryOutcome } from "../../../shared/calls/call-event.ts";
 import { pendingOf } from "../../../shared/events/outbox-rows.ts";
-import { type Receiver, receiverNamed } from "../../../shared/dial-plan/receivers.ts";
+import { type Receiver, findReceiverNamed } from "../../../shared/dial-plan/receivers.ts";
 import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -61,7 +61,7 @@ export async function deliverToReceiver(
 ): Promise<AckOrRetry[]> {
   const { clock, documents, settings, sweepSeconds } = deps;
   const [first] = delivered;
-  const receiver = first && receiverNamed(first.message.receiver, settings.plan);
+  const receiver = first && findReceiverNamed(first.message.receiver, settings.plan);
   // The next sweep has sent others.
   const isOld = ({ sentAt }: DeliverMessage) => clock.now() - sentAt > sweepSeconds * 1000;
   const fresh = delivered.filter(({ message }) => !isOld(message));

@@ -6,7 +6,7 @@ import {
   indexEvents,
   applyDeliveries,
 } from "../../../shared/events/outbox-rows.ts";
-import { type Receiver, receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { type Receiver, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { deliverMessagesOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
@@ -36,7 +36,7 @@ export async function readPending(
   const { ledger, documents, clock, settings } = deps;
   const now = clock.now();
   const isTold = ({ client }: { client: string }) =>
-    receiverOf(client, settings.plan)?.name === receiver.name;
+    findReceiver(client, settings.plan)?.name === receiver.name;
   const { rows } = await ledger.read(calls);
   await moveStrays(
     [...rows.values()].filter((row) => !isTold(row)),
@@ -69,7 +69,7 @@ async function moveStrays(
   { ledger, random, settings }: DialerDeps,
 ): Promise<void> {
   const changes = rows.flatMap((row) => {
-    const own = receiverOf(row.client, settings.plan);
+    const own = findReceiver(row.client, settings.plan);
     if (own === undefined || row.deliverTo === null) return [];
     return {
       next: { ...indexEvents(row, own.name), version: random.version() },
@@ -146,7 +146,7 @@ async function writeCalls(
       const next = applyDeliveries(
         row,
         tried,
-        receiverOf(row.client, settings.plan)?.name ?? receiver.name,
+        findReceiver(row.client, settings.plan)?.name ?? receiver.name,
         { version: random.version(), at },
       );
       return next === undefined ? [] : { next, seen: row.version };

@@ -1,5 +1,5 @@
 import { pendingOf } from "../../../shared/events/outbox-rows.ts";
-import { type Receiver, receiverNamed } from "../../../shared/dial-plan/receivers.ts";
+import { type Receiver, findReceiverNamed } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { Documents, DocumentsRead } from "../../../shared/ports/documents.ts";
 import { deliverMessagesOf } from "../../../shared/events/outbox-ledger.ts";
@@ -24,7 +24,7 @@ export async function sweepEvents(time: { isOver(): boolean }, deps: DialerDeps)
   const { ledger, documents, clock, settings, sweepSeconds } = deps;
   const { plan } = settings;
   const receivers = Object.keys(plan.events ?? {}).flatMap(
-    (name) => receiverNamed(name, plan) ?? [],
+    (name) => findReceiverNamed(name, plan) ?? [],
   );
   if (receivers.length === 0) return;
   const now = clock.now();

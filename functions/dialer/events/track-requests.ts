@@ -1,7 +1,7 @@
 import { pendingKeptMs } from "../../../shared/events/outbox-rows.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { isFinished } from "../../../shared/calls/states.ts";
-import { receiverNamed, receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { findReceiverNamed, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { deliverMessagesOf, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -60,10 +60,10 @@ async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps):
   );
   if (due.length === 0) return;
   const { plan } = settings;
-  const byReceiver = Map.groupBy(due, ({ value }) => receiverOf(value.client, plan)?.name ?? "");
+  const byReceiver = Map.groupBy(due, ({ value }) => findReceiver(value.client, plan)?.name ?? "");
   const breakers = await readBreakers([...byReceiver.keys()], documents);
   for (const [name, some] of byReceiver) {
-    const receiver = receiverNamed(name, plan);
+    const receiver = findReceiverNamed(name, plan);
     if (receiver === undefined) continue;
     const most = mostFor(receiver, breakers, now, sweepSeconds);
     const requests = some.slice(0, most).map(({ key }) => key);
@@ -78,7 +78,7 @@ async function withFirstFinished(
 ): Promise<RequestDocument[]> {
   const now = clock.now();
   const open = page.filter(({ value }) => value.finishedAt === null);
-  const idOf = ({ key, value }: RequestDocument) => callIdOf(key, value.finished);
+  const idOf = ({ key, value }: RequestDocument) => toCallId(key, value.finished);
   const { rows } = await ledger.read(open.map(idOf));
   return open.filter((request) => {
     const row = rows.get(idOf(request));
@@ -118,7 +118,7 @@ async function carryOn(request: RequestDocument, deps: DialerDeps): Promise<numb
     expiresAt: isComplete ? (expiresAt ?? now) + pendingKeptMs : expiresAt,
   };
   const [isWritten] = await documents.write([{ next, seen: version }]);
-  const receiver = receiverOf(value.client, settings.plan);
+  const receiver = findReceiver(value.client, settings.plan);
   if (isWritten !== true || !isComplete || receiver === undefined) return read;
   await eventsQueue.sendMany(deliverMessagesOf(receiver.name, { requests: [key] }, now));
   return read;
@@ -150,7 +150,7 @@ async function countFinished(
   while (counted.finished < calls) {
     const start = counted.finished;
     const ids = Array.from({ length: Math.min(calls - start, pageCalls) }, (_, n) =>
-      callIdOf(key, start + n),
+      toCallId(key, start + n),
     );
     const { rows } = await ledger.readWithoutContext(ids);
     for (const id of ids) {

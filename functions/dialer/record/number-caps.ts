@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
@@ -70,7 +70,7 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
       route: Route,
       permit: Promise<{ permitAt: number } | undefined>,
     ): Promise<CountedOrNot> {
-      const call = callOf(row);
+      const call = toCall(row);
       if (call === undefined) return { isCounted: false, freeAt: undefined };
       const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
       if (!isCounted) return { isCounted: true };
@@ -106,7 +106,7 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
      * longer than needed.
      */
     async release({ row, version }: Counted, route: Route): Promise<void> {
-      const call = callOf(row);
+      const call = toCall(row);
       if (call === undefined || row.resent) return;
       if (!settings.schedule.capsOf(call.request, route).isCounted) return;
       const key = keyOf(call);

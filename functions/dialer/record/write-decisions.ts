@@ -3,7 +3,7 @@ import { backlogOf, type CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallState, states } from "../../../shared/calls/states.ts";
 import type { NewCall } from "../../../shared/calls/first-row.ts";
 import { type Decided, applyDecision } from "../../../shared/calls/transitions.ts";
-import { echoOf, receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { echoOf, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
@@ -116,7 +116,7 @@ export async function countStates(reached: readonly CallState[], deps: DialerDep
 
 export function newCallOf(call: Call, { settings: { plan, hashKey } }: DialerDeps): NewCall {
   const { phone_number, context } = call.request;
-  const echo = echoOf(context, receiverOf(call.client, plan));
+  const echo = echoOf(context, findReceiver(call.client, plan));
   return { call, ...hashNumber(phone_number, hashKey), echo };
 }
 

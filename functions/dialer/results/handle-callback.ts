@@ -1,4 +1,4 @@
-import { type CallRow, callOf } from "../../../shared/calls/call-row.ts";
+import { type CallRow, toCall } from "../../../shared/calls/call-row.ts";
 import { states } from "../../../shared/calls/states.ts";
 import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
@@ -44,7 +44,7 @@ export async function followCallback(
 
 async function lookUpNow(row: CallRow, deps: DialerDeps): Promise<void> {
   const { route, claimedAt } = row;
-  const call = callOf(row);
+  const call = toCall(row);
   if (route === null || claimedAt === null || call === undefined) return;
   const sought = { ...row, route, claimedAt };
   await findNow({ kind: "look_up", call, row: sought, orReview: false }, deps);

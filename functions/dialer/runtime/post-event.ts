@@ -1,6 +1,6 @@
 import { type Receiver, receiverKeys } from "../../../shared/dial-plan/receivers.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { signatureHeaders } from "../../../shared/lib/standard-webhooks.ts";
+import { createSignatureHeaders } from "../../../shared/lib/standard-webhooks.ts";
 import { retryAfterSeconds } from "../../../shared/providers/provider-http.ts";
 import type { Send } from "../../../shared/lib/http-client.ts";
 
@@ -41,7 +41,7 @@ export function createPostEvent(
     const headers = {
       "content-type": "application/json",
       "user-agent": "outbound-calls",
-      ...signatureHeaders({ id, body }, { keys: keys.get(name) ?? [], now: now() }),
+      ...createSignatureHeaders({ id, body }, { keys: keys.get(name) ?? [], now: now() }),
     };
     const signal = AbortSignal.timeout(answerSecondsMax * 1000);
     try {

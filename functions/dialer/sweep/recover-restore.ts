@@ -1,6 +1,6 @@
-import { type CallRow, callOf, watchBacklog } from "../../../shared/calls/call-row.ts";
+import { type CallRow, toCall, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { recoverRow, type Restored } from "../../../shared/calls/restore-row.ts";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/route.ts";
@@ -155,7 +155,7 @@ async function changeRows(
   // A row that has moved on meanwhile is found again by the next sweep.
   const made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));
   for (const row of made) {
-    const call = callOf(row);
+    const call = toCall(row);
     if (call !== undefined) logDecision(deps, call, row.state, { reason: row.reason });
   }
   const states = made.map(({ state }) => state);
@@ -167,6 +167,6 @@ async function changeRows(
 /** Returns the route along which a call was placed, if at all, and can be looked up. */
 function routeToPoll(row: CallRow, { settings }: DialerDeps): Route | undefined {
   const isWaiting = row.state === "WAITING";
-  const route = (isWaiting ? undefined : row.route) ?? routeOf(row.agentId, settings.plan);
+  const route = (isWaiting ? undefined : row.route) ?? findRoute(row.agentId, settings.plan);
   return route !== undefined && settings.providerOf(route).lookUp !== undefined ? route : undefined;
 }

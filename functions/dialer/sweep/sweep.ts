@@ -1,4 +1,4 @@
-import { callOf, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
+import { toCall, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { expireClaim } from "../../../shared/calls/transitions.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
@@ -221,7 +221,7 @@ async function lapseClaims(deps: DialerDeps): Promise<boolean> {
     const written = await ledger.write(changes);
     const made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));
     for (const row of made) {
-      const call = callOf(row);
+      const call = toCall(row);
       if (call !== undefined) logDecision(deps, call, "UNKNOWN", { reason: row.reason });
     }
     await countStates(
@@ -269,7 +269,7 @@ async function decideUnknown(
   deps: DialerDeps,
 ): Promise<Map<string, CallRow>> {
   if (rows.length === 0) return new Map();
-  const calls = rows.flatMap((row) => callOf(row) ?? []);
+  const calls = rows.flatMap((row) => toCall(row) ?? []);
   const known = knownBy(
     await documentsFor(calls, { numbers: false }, deps),
     deps.clock.now(),

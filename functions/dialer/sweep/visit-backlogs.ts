@@ -1,5 +1,5 @@
 import { timeOfId } from "../../../shared/calls/ids.ts";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -71,7 +71,7 @@ async function visit(
   }
   if (!isEmpty) {
     const { agentId: agent_id, client } = value;
-    if (routeOf(agent_id, settings.plan) === undefined) {
+    if (findRoute(agent_id, settings.plan) === undefined) {
       log("alarm", "route.gone", { agent_id, client });
     }
   } else if (clock.now() - value.usedAt > unusedMs) {

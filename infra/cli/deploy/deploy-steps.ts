@@ -5,7 +5,7 @@ import { receiverKeys } from "../../../shared/dial-plan/receivers.ts";
 import { malformedSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { createToken } from "../../../shared/settings/tokens.ts";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import { secretsOf } from "../../../shared/providers/routes.ts";
+import { listSecrets } from "../../../shared/providers/routes.ts";
 import { hasRole, type PlatformName, providerSecretsOf, readersOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -68,7 +68,7 @@ function checkSecrets(
   environment: Record<string, string>,
 ): void {
   const routes = Object.values(plan.agents).filter((route) =>
-    secretsOf(route, hasRole(platform)).every((name) => environment[name] !== undefined),
+    listSecrets(route, hasRole(platform)).every((name) => environment[name] !== undefined),
   );
   try {
     createProviders({ environment, fetch, now: Date.now, print }, routes);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { publicUrlIn } from "../../../shared/settings/callback-url.ts";
+import { readPublicUrl } from "../../../shared/settings/callback-url.ts";
 import { isReceiverSecret } from "../../../shared/dial-plan/receivers.ts";
-import { signingKeysOf } from "../../../shared/lib/standard-webhooks.ts";
+import { parseSigningKeys } from "../../../shared/lib/standard-webhooks.ts";
 import { createToken, parseTokens } from "../../../shared/settings/tokens.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
@@ -37,8 +37,8 @@ export async function setSecret(
   if (name === "HASH_KEY" && !/^[0-9a-f]{64}$/i.test(value)) {
     throw new DeployError("HASH_KEY must be 32 bytes in hex, as by openssl rand -hex 32.");
   }
-  if (name === "PUBLIC_URL") check(name, () => publicUrlIn({ PUBLIC_URL: value }));
-  if (isReceiverSecret(name)) check(name, () => signingKeysOf(value, name));
+  if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));
+  if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
   const variable = tokenVariables.find((one) => name.startsWith(one));
   if (variable !== undefined) checkEntries(variable, name === variable ? value : `[${value}]`);
   const current = await namesOf(store);

@@ -4,12 +4,12 @@ import {
   type PostEvent,
 } from "../../../functions/dialer/runtime/post-event.ts";
 import { bodyOf, eventIdOf } from "../../../shared/events/outbox-rows.ts";
-import { callIdOf, createRequestId } from "../../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import {
   type Receiver,
-  receiverNamed,
-  receiverOf,
+  findReceiverNamed,
+  findReceiver,
   receiverSecrets,
 } from "../../../shared/dial-plan/receivers.ts";
 import { randomId } from "../../../shared/lib/random.ts";
@@ -64,7 +64,8 @@ function chosenReceiver(client: string | undefined, plan: DialPlan): Receiver {
   if (client === undefined && names.length > 1) {
     throw new Failure(`Name a client: the dial plan has receivers for ${names.join(", ")}.`);
   }
-  const receiver = client === undefined ? receiverNamed(first, plan) : receiverOf(client, plan);
+  const receiver =
+    client === undefined ? findReceiverNamed(first, plan) : findReceiver(client, plan);
   if (receiver !== undefined) return receiver;
   throw new Failure(`Nobody is told of the events of ${client}. There is: ${names.join(", ")}.`);
 }
@@ -90,7 +91,7 @@ function postTo(
 function exampleFor({ echo }: Receiver, now: number): PostedEvent {
   const requestId = createRequestId(now, randomId());
   const call = {
-    id: callIdOf(exampleBeginning + requestId.slice(exampleBeginning.length), 0),
+    id: toCallId(exampleBeginning + requestId.slice(exampleBeginning.length), 0),
     agentId: "agent_example",
     echo: Object.fromEntries(echo.map((key) => [key, "example"])),
     result: {

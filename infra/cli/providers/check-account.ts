@@ -1,5 +1,5 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { callIdOf, createRequestId } from "../../../shared/calls/ids.ts";
+import { toCallId, createRequestId } from "../../../shared/calls/ids.ts";
 import { randomId } from "../../../shared/lib/random.ts";
 import type {
   DialingProvider,
@@ -8,7 +8,7 @@ import type {
 } from "../../../shared/providers/provider.ts";
 import { createProviders } from "../../../shared/providers/providers.ts";
 import { type Route } from "../../../shared/calls/route.ts";
-import { secretsOf } from "../../../shared/providers/routes.ts";
+import { listSecrets } from "../../../shared/providers/routes.ts";
 import { Failure } from "../calls/failures.ts";
 import { hasRole, meaningOf } from "./meanings.ts";
 import { printedFetch } from "./printed-fetch.ts";
@@ -85,7 +85,7 @@ export function providerOf(
   route: Route,
   { environment, fetch, now, print }: Surroundings,
 ): DialingProvider<Route> {
-  const names = secretsOf(route, hasRole);
+  const names = listSecrets(route, hasRole);
   const missing = names.filter((name) => !environment[name]);
   if (missing.length > 0) {
     throw new Failure(`${missing.join(" and ")} must be in the environment.`);
@@ -109,7 +109,7 @@ export function providerOf(
 function callOf({ agentId, phoneNumber }: Check, now: number): Call {
   const requestId = createRequestId(now, randomId());
   return {
-    id: callIdOf(requestId, 0),
+    id: toCallId(requestId, 0),
     requestId,
     batchCalls: 1,
     client: "providers-check",

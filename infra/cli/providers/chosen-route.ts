@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import { isLoopback } from "../../../shared/lib/https-url.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import { Failure } from "../calls/failures.ts";
@@ -64,7 +64,7 @@ export function chosenRoute(
     throw new Failure(`No agent of the dial plan dials through ${account}. There is: ${accounts}.`);
   }
   if (agentId !== undefined) {
-    const route = routeOf(agentId, plan);
+    const route = findRoute(agentId, plan);
     if (route?.provider === account) return { agentId, route };
     throw new Failure(`${agentId} has no route through ${account}. Those that have: ${names}.`);
   }

@@ -5,7 +5,7 @@ import {
   grantPermits,
   listPermitTimes,
   type Pace,
-  paceOf,
+  toPace,
 } from "../../../shared/telephony/rate.ts";
 import { suiteNow } from "../../support/call-rows.ts";
 import type { CreateDocuments } from "../../support/documents.ts";
@@ -50,9 +50,9 @@ export function describePermits(
 
     it("never grants a permit twice, nor more than the rate, to fifty takers at once", async () => {
       for (const [pace, lengthMs] of [
-        [paceOf(100, 1), 5000], // the window holds all permits
-        [paceOf(7, 1), 3000], // the window holds a fifth of them
-        [paceOf(20, 10), 1000],
+        [toPace(100, 1), 5000], // the window holds all permits
+        [toPace(7, 1), 3000], // the window holds a fifth of them
+        [toPace(20, 10), 1000],
       ] as const) {
         for (const idleMs of [0, 60_000]) {
           const account = anAccount();
@@ -88,7 +88,7 @@ export function describePermits(
 
     it("grants none if the window ends before the next permit, and writes nothing then", async () => {
       const account = anAccount();
-      const pace = paceOf(1, 1);
+      const pace = toPace(1, 1);
       const window = { notBefore: now, notAfter: now };
       expect(await documents.takePermits(account, pace, { ...window, count: 1 })).toEqual([now]);
       const before = (await documents.read([account])).get("pace", account.key);
@@ -105,7 +105,7 @@ export function describePermits(
 
     it("keeps accounts apart", async () => {
       const [one, other] = [anAccount(), anAccount()];
-      const pace = paceOf(1, 1);
+      const pace = toPace(1, 1);
       const window = { notBefore: now, notAfter: now };
       for (const document of [one, other]) {
         expect(await documents.takePermits(document, pace, { ...window, count: 1 })).toEqual([now]);
@@ -129,7 +129,7 @@ export function describePermits(
 
 const paces = fc
   .record({ rate: fc.constantFrom(0.1, 0.7, 1, 3, 50, 900), burst: fc.integer({ min: 1, max: 5 }) })
-  .map(({ rate, burst }): Pace => paceOf(rate, burst));
+  .map(({ rate, burst }): Pace => toPace(rate, burst));
 
 const takes = fc.array(
   fc.record({

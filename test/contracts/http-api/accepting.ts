@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { asBoth, type HttpApiBench, idsOf, requestIdPattern, requestsOf, valid } from "./setup.ts";
 
 /** Describes the requests that are accepted. */
@@ -46,7 +46,7 @@ export function describeAccepting(api: HttpApiBench): void {
       expect(requestsOf(message)).toEqual(calls);
       // A client that has the answer's X-Request-Id knows the ids of all its calls.
       const requestId = response.headers.get("x-request-id") ?? "";
-      expect(idsOf(message)).toEqual(calls.map((_, index) => callIdOf(requestId, index)));
+      expect(idsOf(message)).toEqual(calls.map((_, index) => toCallId(requestId, index)));
     });
 
     it("takes the largest batch there is", async () => {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { callbackAddress, type CallbackSubject } from "../../../shared/settings/callback-url.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
-import { signatureHeaders, signingKeyOf } from "../../../shared/lib/standard-webhooks.ts";
+import { createSignatureHeaders, parseSigningKey } from "../../../shared/lib/standard-webhooks.ts";
 import { apiEnvironment, webhookSecret } from "../../support/environment.ts";
 import type { ApiUnderTest } from "./setup.ts";
 
@@ -57,7 +57,10 @@ function signing(
   { secret = webhookSecret, id = call.id, now = Date.now() } = {},
 ): Record<string, string> {
   const text = typeof body === "string" ? body : "";
-  return signatureHeaders({ id, body: text }, { keys: [signingKeyOf(secret, "the secret")], now });
+  return createSignatureHeaders(
+    { id, body: text },
+    { keys: [parseSigningKey(secret, "the secret")], now },
+  );
 }
 
 /** Describes the callback door on any platform, under `apiEnvironment`. @param runs number of random requests */

@@ -1,5 +1,5 @@
 import { beforeEach, expect } from "vitest";
-import { callsOf, type Message } from "../../../shared/ports/call-messages.ts";
+import { toCalls, type Message } from "../../../shared/ports/call-messages.ts";
 import { tokens } from "../../support/environment.ts";
 
 export interface ApiUnderTest {
@@ -22,7 +22,7 @@ export const requestIdPattern = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 export const valid = { phone_number: "+12025550123", agent_id: "agent_sales" };
 
 export function idsOf(message: Message | undefined): string[] {
-  return message?.kind === "calls" ? callsOf(message).map(({ id }) => id) : [];
+  return message?.kind === "calls" ? toCalls(message).map(({ id }) => id) : [];
 }
 
 export function requestsOf(message: Message | undefined): object[] {

@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { cancelCursorOf } from "../../../functions/api/operator/cancel.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { callIdOf, requestIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
-import { callsOf } from "../../../shared/ports/call-messages.ts";
+import { toCalls } from "../../../shared/ports/call-messages.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import type { OperatorApiBench } from "./setup.ts";
@@ -30,7 +30,7 @@ export function itActsOnCalls(api: OperatorApiBench): void {
     const [redialedAs = ""] = ids;
     // A client that has the X-Request-Id of the answer knows the id of the call.
     const requestIds = answers.map(({ headers }) => headers.get("x-request-id") ?? "");
-    expect(requestIds.map((one) => callIdOf(one, 0))).toEqual(answers.map(() => redialedAs));
+    expect(requestIds.map((one) => toCallId(one, 0))).toEqual(answers.map(() => redialedAs));
     const replayed = answers.filter(({ headers }) => headers.has("idempotency-replayed"));
     expect(replayed).toHaveLength(4);
     const row = await rowOf(call);
@@ -57,7 +57,7 @@ export function itActsOnCalls(api: OperatorApiBench): void {
     const { body } = await ask(`/calls/${second.id}/redial`, {});
     const [message] = await api.queued(1);
     if (message?.kind !== "calls") throw new Error("no call was queued");
-    const [third] = callsOf(message);
+    const [third] = toCalls(message);
     expect(third).toMatchObject({ id: body.id, ancestors: [first, second.id] });
     expect((await ask(`/calls/${second.id}`)).body).toMatchObject({
       redial_of: first,

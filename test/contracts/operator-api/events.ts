@@ -2,7 +2,7 @@ import { afterEach, expect, it } from "vitest";
 import type { CallEvent } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { pendingOf, exhaustedOf } from "../../../shared/events/outbox-rows.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import { type Answer, type OperatorApiBench } from "./setup.ts";
@@ -49,7 +49,7 @@ async function tellable(
   { client = "told-all", acceptedAt = Date.now(), requestId = aRequestId(acceptedAt) },
   events: CallEvent[],
 ): Promise<CallRow> {
-  const call = aCall({ id: callIdOf(requestId, 0), requestId, client, acceptedAt });
+  const call = aCall({ id: toCallId(requestId, 0), requestId, client, acceptedAt });
   const due = events.find(({ dueAt }) => dueAt !== undefined);
   const exhausted = events.find((one) => one.exhausted === true);
   const listed =
@@ -260,7 +260,7 @@ export function itReplaysEvents(api: OperatorApiBench): void {
       ...rowIn(
         "PLACED",
         aCall({
-          id: callIdOf(requestId, index),
+          id: toCallId(requestId, index),
           requestId,
           client: body.client,
           acceptedAt: within,

@@ -5,7 +5,7 @@ import type { Requests, RequestDetail } from "../../../functions/api/operator/re
 import type { WaitingByReason } from "../../../functions/api/operator/waiting.ts";
 import type { CallsPage } from "../../../functions/api/operator/calls.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
-import { callIdOf, firstCallIdAt } from "../../../shared/calls/ids.ts";
+import { toCallId, firstCallIdAt } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
 import type { OperatorApiBench } from "./setup.ts";
@@ -37,7 +37,7 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
       const request = { phone_number: "+12025550187", agent_id: api.agent };
       const call = aCall({ requestId, acceptedAt, batchCalls: states.length, request });
       const dueAt = at + 60 * minuteMs;
-      return [rowIn(state, { ...call, id: callIdOf(requestId, index) }, { at, dueAt })];
+      return [rowIn(state, { ...call, id: toCallId(requestId, index) }, { at, dueAt })];
     });
     await writeRows(rows, api.ledger, api.documents);
     return requestId;

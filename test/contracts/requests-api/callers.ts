@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
 import type { RequestsApiBench } from "./setup.ts";
@@ -36,7 +36,7 @@ export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
     const { title, detail } = unknown.body;
     expect([another.status, another.body]).toEqual([404, { title, status: 404, detail }]);
     expect(another.headers.get("retry-after")).toBe(unknown.headers.get("retry-after"));
-    const cursor = callIdOf(api.requestId, 1);
+    const cursor = toCallId(api.requestId, 1);
     const none = aRequestId(Date.now());
     const nothing = { cancelled: 0, ordered: null };
     const noMore = { cancelled: 0 };
@@ -102,7 +102,7 @@ export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
     const id = api.requestId.toLowerCase();
     const { status, body } = await show(id);
     expect([status, body.id, body.total]).toEqual([200, api.requestId, 2]);
-    const cursor = callIdOf(api.requestId, 0).toLowerCase();
+    const cursor = toCallId(api.requestId, 0).toLowerCase();
     expect((await show(`${id}?cursor=${cursor}`)).body.calls).toMatchObject([{ index: 1 }]);
     const cancelled = await cancel({ indexes: [1] }, { id });
     expect([cancelled.status, cancelled.body]).toEqual([200, { cancelled: 1, ordered: 1 }]);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { hasIndex } from "../../../shared/calls/index-set.ts";
 import { cancellationKeyOf } from "../../../shared/policy/controls.ts";
-import { callIdOf, withCalls } from "../../../shared/calls/ids.ts";
+import { toCallId, withCalls } from "../../../shared/calls/ids.ts";
 import { tokens } from "../../support/environment.ts";
 import type { RequestsApiBench } from "./setup.ts";
 
@@ -28,7 +28,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     expect(await statesOf(calls)).toEqual(after);
     const shown = await show();
     expect(shown.body.calls[0]).toMatchObject({ state: "CANCELLED", reason: "client" });
-    const row = (await api.ledger().read([callIdOf(api.requestId, 0)])).rows.values().next().value;
+    const row = (await api.ledger().read([toCallId(api.requestId, 0)])).rows.values().next().value;
     expect(row?.history.at(-1)).toMatchObject({ state: "CANCELLED", by: "crmDesk" });
     expect(await recorded()).toMatchObject([{ action: "client_cancel", by: "crmDesk" }]);
     expect((await cancel({})).body).toEqual({ cancelled: 0, ordered: 0 });
@@ -156,7 +156,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
       [{ indexes: null }, "/indexes"],
       [{ index: 0 }, "/index"],
       [{ cursor: "x" }, "/cursor"],
-      [{ cursor: callIdOf(requestId, 1) }, "/cursor"],
+      [{ cursor: toCallId(requestId, 1) }, "/cursor"],
       [[0], ""],
       [null, ""],
       ["all", ""],

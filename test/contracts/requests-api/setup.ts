@@ -2,7 +2,7 @@ import { beforeEach, expect } from "vitest";
 import { requestRoutes } from "../../../functions/api/requests/routes.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
@@ -69,7 +69,7 @@ export function useRequestsApi(create: () => OperatorApiUnderTest) {
     const id = more.requestId ?? requestId;
     const calls = states.map((_, index) => ({
       ...aCall({ acceptedAt: Date.now(), requestId: id, batchCalls: states.length, ...more }),
-      id: callIdOf(id, index),
+      id: toCallId(id, index),
     }));
     const rows = calls.flatMap((call, index) => {
       const state = states[index];

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { CallState } from "../../../shared/calls/states.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { tokens } from "../../support/environment.ts";
 import type { RequestsApiBench } from "./setup.ts";
@@ -80,7 +80,7 @@ export function itShowsRequests(api: RequestsApiBench): void {
       ["cursor=x", "cursor"],
       ["cursor=", "cursor"],
       ["cursor=call_1", "cursor"],
-      [`cursor=${callIdOf(aRequestId(), 0)}`, "cursor"],
+      [`cursor=${toCallId(aRequestId(), 0)}`, "cursor"],
       [`token=${tokens.crmDesk}`, "token"],
       ["state=PLACED", "state"],
     ] as const) {
@@ -89,7 +89,7 @@ export function itShowsRequests(api: RequestsApiBench): void {
       expect([query, status, body.errors]).toEqual([query, 422, errors]);
       expect(body.detail).not.toContain("accepted");
     }
-    const { body } = await show(`${requestId}?cursor=${callIdOf(requestId, 99_999)}`);
+    const { body } = await show(`${requestId}?cursor=${toCallId(requestId, 99_999)}`);
     expect([body.calls, body.cursor]).toEqual([[], undefined]);
   });
 }

@@ -3,7 +3,7 @@ import { createApp } from "../../../functions/api/app.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
 import { createMemoryLedger } from "../../support/memory-ledger.ts";
 import type { MemoryQueue } from "../../support/memory-queue.ts";
-import { callsOf, messageSchema } from "../../../shared/ports/call-messages.ts";
+import { toCalls, messageSchema } from "../../../shared/ports/call-messages.ts";
 import { readApiSettings } from "../../../shared/settings/settings.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn, writeRows } from "../../support/rows.ts";
@@ -49,7 +49,7 @@ async function callsOn(queue: MemoryQueue) {
   const texts = await Promise.all(queue.take().map((one) => one.open()));
   return texts.flatMap((text) => {
     const message = messageSchema.parse(JSON.parse(text));
-    return message.kind === "calls" ? callsOf(message) : [];
+    return message.kind === "calls" ? toCalls(message) : [];
   });
 }
 

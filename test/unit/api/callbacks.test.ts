@@ -3,9 +3,9 @@ import {
   callbackAddress,
   callbackCheck,
   type CallbackSubject,
-  publicUrlIn,
+  readPublicUrl,
 } from "../../../shared/settings/callback-url.ts";
-import { signatureHeaders, signingKeyOf } from "../../../shared/lib/standard-webhooks.ts";
+import { createSignatureHeaders, parseSigningKey } from "../../../shared/lib/standard-webhooks.ts";
 import { createApp } from "../../../functions/api/app.ts";
 import { createTestApi } from "../../support/api.ts";
 import { createDialerBench } from "../../support/dialer.ts";
@@ -64,7 +64,7 @@ describe("PUBLIC_URL", () => {
     ["https://calls.example.com/phone/", "https://calls.example.com/phone"],
     ["http://127.0.0.1:8787", "http://127.0.0.1:8787"],
   ])("%j is read as %j", (PUBLIC_URL, expected) => {
-    expect(publicUrlIn({ PUBLIC_URL })).toBe(expected);
+    expect(readPublicUrl({ PUBLIC_URL })).toBe(expected);
   });
 
   it.each([
@@ -75,7 +75,7 @@ describe("PUBLIC_URL", () => {
     ["https://ada@calls.example.com", /^PUBLIC_URL must not hold a user/],
     ["https://:secret@calls.example.com", /^PUBLIC_URL must not hold a user$/],
   ])("%j is refused: %s", (PUBLIC_URL, problem) => {
-    expect(() => publicUrlIn({ PUBLIC_URL })).toThrow(problem);
+    expect(() => readPublicUrl({ PUBLIC_URL })).toThrow(problem);
     const { events } = createTestApi({ environment: { ...apiEnvironment, PUBLIC_URL } });
     expect(events).toMatchObject([{ event: "settings.invalid", level: "alarm" }]);
   });
@@ -204,9 +204,9 @@ describe("a webhook's callback", () => {
         headers,
       });
     const sign = (body: string) =>
-      signatureHeaders(
+      createSignatureHeaders(
         { id: call.id, body },
-        { keys: [signingKeyOf(webhookSecret, "the secret")], now: now() },
+        { keys: [parseSigningKey(webhookSecret, "the secret")], now: now() },
       );
     return { ...api, tell, sign };
   }

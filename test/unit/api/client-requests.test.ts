@@ -3,7 +3,7 @@ import { createApp } from "../../../functions/api/app.ts";
 import { messageSchema } from "../../../shared/ports/call-messages.ts";
 import { createTestApi } from "../../support/api.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { numberOf, pause, resume } from "../../support/dialer-calls.ts";
 import { apiEnvironment, tokens } from "../../support/environment.ts";
@@ -149,7 +149,7 @@ describe("a client's request, from its acceptance on", () => {
     await dial();
     const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
     const change = async (index: number, more: Partial<CallRow>) => {
-      const callId = callIdOf(id, index);
+      const callId = toCallId(id, index);
       const row = (await bench.rows.read([callId])).rows.get(callId);
       if (row === undefined) throw new Error("it was dialed");
       const next = { ...row, ...more, version: `changed-${index}-${bench.now()}` };

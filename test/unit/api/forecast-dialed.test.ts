@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { createForecastBench, forecastNumber } from "../../support/forecast-bench.ts";
 
 const minuteMs = 60_000;
@@ -126,7 +126,7 @@ async function forecastAndDial(one: Situation): Promise<Times[]> {
   const times = items.map(({ index, at }) => ({
     number: calls[index]?.phone_number ?? "",
     named: at === undefined ? undefined : Date.parse(at),
-    dialed: dialed.get(callIdOf(requestId, index)),
+    dialed: dialed.get(toCallId(requestId, index)),
   }));
   expect(times).toHaveLength(calls.length);
   return cap === null ? times : sortedByNumber(times);

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   expectedEnd,
-  indexesOver,
+  listFinishedIndexes,
   requestViewOf,
 } from "../../../functions/api/operator/request-progress.ts";
 import { aCall } from "../../support/calls.ts";
@@ -18,7 +18,7 @@ describe("how far a request is", () => {
         fc.integer({ min: 1, max: 10_000 }),
         fc.integer({ min: 1, max: 200 }),
         (total, most) => {
-          const indexes = indexesOver(total, most);
+          const indexes = listFinishedIndexes(total, most);
           expect(indexes).toHaveLength(Math.min(total, most));
           expect(new Set(indexes).size).toBe(indexes.length);
           expect(indexes.every((index) => index >= 0 && index < total)).toBe(true);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRequestProgress } from "../../../functions/api/actions/count-request.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { createTestApi } from "../../support/api.ts";
 import { tokens } from "../../support/environment.ts";
@@ -70,7 +70,7 @@ it("lets nobody have a large request counted again and again", async () => {
   const requestId = aRequestId(now);
   const rows = Array.from({ length: total }, (_, index) => {
     const call = { ...aCall({ requestId, batchCalls: total, acceptedAt: now }) };
-    return rowIn("PLACED", { ...call, id: callIdOf(requestId, index) });
+    return rowIn("PLACED", { ...call, id: toCallId(requestId, index) });
   });
   await ledger.write(rows.map((next) => ({ next, seen: null })));
   let read = 0;

@@ -1,15 +1,15 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { bytes, type Item, text } from "../../../shared/aws/dynamodb-items.ts";
-import { itemOf, rowOf } from "../../../shared/aws/dynamodb-rows.ts";
+import { toItem, toRow } from "../../../shared/aws/dynamodb-rows.ts";
 import { aRow, suiteNow } from "../../support/call-rows.ts";
 
 const row = aRow({ numberHash: "ab".repeat(32) });
-const item = itemOf(row, suiteNow);
+const item = toItem(row, suiteNow);
 const jsonOf = ({ row: stored }: Item) => inflateRawSync(stored?.B ?? "").toString();
 
 it("reads a row that was written before rows were deflated", () => {
-  expect(rowOf({ ...item, row: text(jsonOf(item)) })).toEqual(row);
+  expect(toRow({ ...item, row: text(jsonOf(item)) })).toEqual(row);
 });
 
 it.each([
@@ -23,6 +23,6 @@ it.each([
   "says of a row of %s that it is unreadable, so that others of its read are not lost",
   (_, stored) => {
     const { row: __, ...others } = item;
-    expect(rowOf(stored === undefined ? others : { ...others, row: stored })).toBeUndefined();
+    expect(toRow(stored === undefined ? others : { ...others, row: stored })).toBeUndefined();
   },
 );

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
-import { hasIndex, indexSetOf } from "../../../shared/calls/index-set.ts";
+import { hasIndex, toIndexSet } from "../../../shared/calls/index-set.ts";
 
 describe("a set of indexes", () => {
   const inSet = (set: string) =>
     Array.from({ length: 100_001 }, (_, index) => index).filter((index) => hasIndex(set, index));
 
   it.each([[[0]], [[7, 8, 9]], [[99_999, 0, 12_345]], [[5, 5]]])("has %j, and no other", (some) => {
-    expect(inSet(indexSetOf(some))).toEqual([...new Set(some)].toSorted((a, b) => a - b));
+    expect(inSet(toIndexSet(some))).toEqual([...new Set(some)].toSorted((a, b) => a - b));
   });
 
   it("keeps what it had when it is extended, on either side", () => {
-    expect(inSet(indexSetOf([3], indexSetOf([70])))).toEqual([3, 70]);
-    expect(inSet(indexSetOf([70], indexSetOf([3])))).toEqual([3, 70]);
+    expect(inSet(toIndexSet([3], toIndexSet([70])))).toEqual([3, 70]);
+    expect(inSet(toIndexSet([70], toIndexSet([3])))).toEqual([3, 70]);
   });
 
   it("is small for every index of the largest request", () => {
     const all = Array.from({ length: 10_000 }, (_, index) => index);
-    expect(indexSetOf(all).length).toBeLessThan(1700);
+    expect(toIndexSet(all).length).toBeLessThan(1700);
   });
 });

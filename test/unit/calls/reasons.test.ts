@@ -1,6 +1,6 @@
 import { glob, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { meaningOf, reasons } from "../../../shared/calls/reasons.ts";
+import { findMeaning, reasons } from "../../../shared/calls/reasons.ts";
 
 /** A reason in the log's line of a purge, which no row has. */
 const logged = new Set(["retention"]);
@@ -18,14 +18,14 @@ describe("the meaning of a reason", () => {
       for (const [, reason = ""] of text.matchAll(/\breason: "(\w+)"/g)) given.add(reason);
     }
     expect(given.size).toBeGreaterThan(15);
-    const unknown = [...given].filter((reason) => meaningOf(reason) === undefined);
+    const unknown = [...given].filter((reason) => findMeaning(reason) === undefined);
     expect(new Set(unknown)).toEqual(logged);
   });
 
   it("is found for a rule's hours, and not for a provider's code", () => {
-    expect(meaningOf("hours:countries.FR")).toBe(reasons.hours);
-    expect(meaningOf("do_not_call")).toBe(reasons.do_not_call);
-    expect(meaningOf("http_429")).toBeUndefined();
-    expect(meaningOf("constructor")).toBeUndefined();
+    expect(findMeaning("hours:countries.FR")).toBe(reasons.hours);
+    expect(findMeaning("do_not_call")).toBe(reasons.do_not_call);
+    expect(findMeaning("http_429")).toBeUndefined();
+    expect(findMeaning("constructor")).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { run } from "../../../infra/cli/calls.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
-import { callIdOf, withCalls } from "../../../shared/calls/ids.ts";
+import { toCallId, withCalls } from "../../../shared/calls/ids.ts";
 import { reasons } from "../../../shared/calls/reasons.ts";
 import { addCounts } from "../../../shared/policy/state-counts.ts";
 import { doNotCallKeysOf, isOnDoNotCallList } from "../../../shared/policy/controls.ts";
@@ -43,7 +43,7 @@ function createBench() {
     const { requestId } = more;
     const all = Array.from({ length: count }, (_, n) => ({
       ...aCall({ acceptedAt: 1000 + n, ...more }),
-      ...(requestId === undefined ? {} : { id: callIdOf(requestId, n) }),
+      ...(requestId === undefined ? {} : { id: toCallId(requestId, n) }),
     }));
     const rows = all.map((call) => rowIn(state, call, { reason: "outcome_unknown" }));
     await writeRows(rows, ledger, documents);

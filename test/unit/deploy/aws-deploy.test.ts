@@ -7,7 +7,7 @@ import { createAwsSecretStore } from "../../../infra/cli/deploy/aws-secrets.ts";
 import type { Ran, Tools } from "../../../infra/cli/deploy/tools.ts";
 import plan from "../../../infra/dial-plan.json" with { type: "json" };
 import { secretTags } from "../../../infra/aws/secret-tags.ts";
-import { callerOf, parseTokens } from "../../../shared/settings/tokens.ts";
+import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
 import { type FakeSecretsManager, startSecretsManager } from "./aws-secrets-manager.ts";
 
 const hashKey = "ab".repeat(32);
@@ -109,7 +109,7 @@ describe("npm run deploy:aws", () => {
     expect(aws.current("arn:OutboundCalls:settings")).toMatchObject({ WEBHOOK_SECRET: secret });
     expect(aws.current("arn:OutboundCalls:settings")["HASH_KEY"]).toBe(hashKey);
     const token = tokenIn(printed);
-    expect(callerOf(token, parseTokens(tokensOf()), 0)?.tokenId).toBe("first");
+    expect(findCaller(token, parseTokens(tokensOf()), 0)?.tokenId).toBe("first");
     expect(printed.join("\n")).toContain(`curl -i ${url}/v1/calls -H`);
   });
 
@@ -195,7 +195,7 @@ describe("npm run deploy:aws", () => {
     expect(aws.secrets.size).toBe(0);
     account.isFailing = false;
     await deploy();
-    expect(callerOf(tokenIn(printed), parseTokens(tokensOf()), 0)?.tokenId).toBe("first");
+    expect(findCaller(tokenIn(printed), parseTokens(tokensOf()), 0)?.tokenId).toBe("first");
   });
 
   it("goes on where an earlier run was interrupted", async () => {
@@ -222,7 +222,7 @@ describe("npm run deploy:aws", () => {
       await deploy();
       expect(parseTokens(tokensOf())).toHaveLength(1);
       // A token that is valid was always shown.
-      expect(callerOf(tokenIn(printed.toReversed()), parseTokens(tokensOf()), 0)).toBeDefined();
+      expect(findCaller(tokenIn(printed.toReversed()), parseTokens(tokensOf()), 0)).toBeDefined();
       expect(aws.current("arn:OutboundCalls:settings")["HASH_KEY"]).toBe(hashKey);
       expect(aws.current("arn:OutboundCalls:settings")["WEBHOOK_SECRET"]).toBe(secret);
     },

@@ -11,7 +11,7 @@ import { createWebhookSecret } from "../../../infra/cli/deploy/secret-commands.t
 import { targetOf } from "../../../infra/cli/deploy/cloudflare-target.ts";
 import { createCloudflareSecretStore } from "../../../infra/cli/deploy/cloudflare-secrets.ts";
 import dialPlan from "../../../infra/dial-plan.json" with { type: "json" };
-import { callerOf, parseTokens } from "../../../shared/settings/tokens.ts";
+import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
 import {
   createFakeAccount,
   createFakeTools,
@@ -51,7 +51,7 @@ function expectWhole(token: string) {
     expect(secretOf(worker, "WEBHOOK_SECRET")).toBe("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3");
   }
   const tokens = parseTokens(`[${secretOf("api", "API_TOKENS_FIRST")}]`);
-  expect(callerOf(token, tokens, 0)).toMatchObject({ tokenId: "first" });
+  expect(findCaller(token, tokens, 0)).toMatchObject({ tokenId: "first" });
   expect(account.deployed.slice(-2)).toEqual(["functions/dialer/wrangler.toml", "wrangler.toml"]);
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../../../infra/cli/deploy/secret-commands.ts";
 import type { SecretStore } from "../../../infra/cli/deploy/secret-names.ts";
 import { withGatheredTokens } from "../../../shared/cloudflare/token-secrets.ts";
-import { callerOf, parseTokens } from "../../../shared/settings/tokens.ts";
+import { findCaller, parseTokens } from "../../../shared/settings/tokens.ts";
 import { createFakeAccount, createFakeTools } from "../../support/fake-wrangler.ts";
 
 const key = "0".repeat(64);
@@ -57,7 +57,7 @@ describe.each([
   beforeEach(() => (kind = create()));
   const idOf = (token: string) => {
     const json = withGatheredTokens(kind.seen())["API_TOKENS"];
-    return json === undefined ? undefined : callerOf(token, parseTokens(json), 0)?.tokenId;
+    return json === undefined ? undefined : findCaller(token, parseTokens(json), 0)?.tokenId;
   };
   const install = async (id: string) => {
     const { token, entry } = createEntry({ id, client: "acme" }, "API_TOKENS");

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { mayBeCalled } from "../../../shared/dial-plan/destinations.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { accountOf, routeOf } from "../../../shared/dial-plan/routes.ts";
+import { accountOf, findRoute } from "../../../shared/dial-plan/routes.ts";
 import { malformedSecrets, missingSecrets } from "../../../shared/dial-plan/secrets.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
 
@@ -21,7 +21,7 @@ describe("the dial plan", () => {
       retentionDays: 60,
       destinations: { deny: ["+1900", "+979", "+881", "+882", "+883"] },
     });
-    const route = routeOf("any", parsed());
+    const route = findRoute("any", parsed());
     expect(route && accountOf(route, parsed())).toMatchObject({ timeoutSeconds: 30 });
   });
 
@@ -222,7 +222,7 @@ describe("the dial plan", () => {
     };
     const paceOf = (agent: string, providers = {}) => {
       const paced = parsed({ agents, providers });
-      const route = routeOf(agent, paced);
+      const route = findRoute(agent, paced);
       return route && accountOf(route, paced).pace?.intervalUs;
     };
     expect(paceOf("carrier")).toBe(1_000_000);
@@ -246,7 +246,7 @@ describe("the dial plan", () => {
       agents: { "*": { provider: "webhook", url }, eu: { provider: "hook-eu", url } },
       providers: { "hook-eu": { type: "webhook", timeoutSeconds: 5 } },
     });
-    const [all, eu] = [routeOf("x", accounts), routeOf("eu", accounts)];
+    const [all, eu] = [findRoute("x", accounts), findRoute("eu", accounts)];
     expect(eu).toEqual({ provider: "hook-eu", type: "webhook", url });
     expect(missingSecrets(accounts, {})).toEqual(["WEBHOOK_SECRET", "HOOK_EU_SECRET"]);
     expect([all, eu].map((route) => route && accountOf(route, accounts).timeoutSeconds)).toEqual([
@@ -261,10 +261,10 @@ describe("the dial plan", () => {
   it("routes an agent to its own route, and any other to *", () => {
     const own = { provider: "webhook", url: "https://example.com/own" } as const;
     const both = parsed({ agents: { ...plan.agents, own } });
-    expect(routeOf("own", both)).toEqual({ ...own, type: "webhook" });
-    expect(routeOf("other", both)).toEqual({ ...plan.agents["*"], type: "webhook" });
-    expect(routeOf("constructor", parsed({ agents: { own } }))).toBeUndefined();
-    expect(routeOf("__proto__", parsed({ agents: { own } }))).toBeUndefined();
+    expect(findRoute("own", both)).toEqual({ ...own, type: "webhook" });
+    expect(findRoute("other", both)).toEqual({ ...plan.agents["*"], type: "webhook" });
+    expect(findRoute("constructor", parsed({ agents: { own } }))).toBeUndefined();
+    expect(findRoute("__proto__", parsed({ agents: { own } }))).toBeUndefined();
   });
 
   it.each([

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { CallRequest } from "../../../shared/calls/call-request.ts";
 import { parseDialPlan } from "../../../shared/dial-plan/dial-plan.ts";
-import { routeOf } from "../../../shared/dial-plan/routes.ts";
+import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
 import { presets } from "../../../shared/telephony/hours-presets.ts";
 import { createSchedule } from "../../../shared/dial-plan/schedule.ts";
-import { zoneOf } from "../../../shared/telephony/time-zone.ts";
+import { findZone } from "../../../shared/telephony/time-zone.ts";
 
 const webhook = { provider: "webhook", url: "http://127.0.0.1:9/dial" };
 const nine = { "mon-sun": ["09:00-17:00"] };
@@ -25,7 +25,7 @@ function scheduleOf(more: object, events: LogFields[] = []) {
     events.push({ event, ...fields } as LogFields),
   );
   const routeFor = ({ agent_id }: CallRequest) => {
-    const route = routeOf(agent_id, plan);
+    const route = findRoute(agent_id, plan);
     if (route === undefined) throw new Error("no route");
     return route;
   };
@@ -223,7 +223,7 @@ describe("a call's schedule", () => {
 
   it("logs once per zone that runtime and table differ", () => {
     const at = Date.parse("2026-11-30T12:00Z");
-    const clocks = zoneOf("America/Havana")?.clocks ?? [];
+    const clocks = findZone("America/Havana")?.clocks ?? [];
     const [table, intl] = clocks.map((clock) => clock(at)?.offsetMs);
     const events: LogFields[] = [];
     const { opening } = scheduleOf({}, events);

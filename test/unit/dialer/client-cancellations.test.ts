@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { callIdOf, indexOf } from "../../../shared/calls/ids.ts";
-import { indexSetOf } from "../../../shared/calls/index-set.ts";
+import { toCallId, indexOf } from "../../../shared/calls/ids.ts";
+import { toIndexSet } from "../../../shared/calls/index-set.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -51,9 +51,9 @@ describe("a client's cancellation", () => {
     const bench = createDialerBench();
     const requestId = aRequestId(bench.now());
     const calls = callsNow(bench, count, {}, { requestId, batchCalls: count }).map(
-      (call, index) => ({ ...call, id: callIdOf(requestId, index) }),
+      (call, index) => ({ ...call, id: toCallId(requestId, index) }),
     );
-    const indexes = indexSetOf([1, count - 1]);
+    const indexes = toIndexSet([1, count - 1]);
     await cancel(bench, { request: requestId }, { client: "crm", indexes });
     await bench.send(request(calls));
     await bench.run(60);
@@ -68,9 +68,9 @@ describe("a client's cancellation", () => {
   it("of one call reaches the call that was redialed in its stead, and no other's", async () => {
     const bench = createDialerBench();
     const first = aRequestId();
-    await cancel(bench, { request: first }, { client: "crm", indexes: indexSetOf([7]) });
+    await cancel(bench, { request: first }, { client: "crm", indexes: toIndexSet([7]) });
     const redials = [7, 8].map((index) =>
-      aCallNow(bench, {}, { ancestors: [callIdOf(first, index)] }),
+      aCallNow(bench, {}, { ancestors: [toCallId(first, index)] }),
     );
     await sendEach(bench, ...redials);
     await bench.deliver();

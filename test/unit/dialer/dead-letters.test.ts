@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { handleDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
@@ -85,7 +85,7 @@ describe("a dead letter", () => {
     const bench = createDialerBench();
     const requestId = aRequestId(bench.now());
     const calls = Array.from({ length: 1200 }, (_, index) =>
-      aCallNow(bench, {}, { requestId, id: callIdOf(requestId, index) }),
+      aCallNow(bench, {}, { requestId, id: toCallId(requestId, index) }),
     );
     expect(await settleDeadLetter(bench, [request(calls)])).toEqual(["ack"]);
     expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(1200);

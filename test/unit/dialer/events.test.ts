@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseRow, storedRow } from "../../../shared/calls/call-row.ts";
+import { parseRow, toStoredRow } from "../../../shared/calls/call-row.ts";
 import {
   createEventsBench,
   failed,
@@ -168,7 +168,7 @@ describe("events of a call", () => {
     const bench = createBench();
     const [call] = await place(bench, 1);
     if (call === undefined) throw new Error("it was placed");
-    const stored = storedRow(await rowOf(bench, call));
+    const stored = toStoredRow(await rowOf(bench, call));
     for (const name of ["events", "deliverTo", "deliverAt", "echo", "optedOut"]) {
       expect(stored).not.toHaveProperty(name);
     }
@@ -185,7 +185,7 @@ describe("events of a call", () => {
       reason: "x",
       attempt: 1,
     };
-    const parsed = parseRow(row.id, "v", { ...storedRow(row), events: [{ ...event, more: 1 }] });
+    const parsed = parseRow(row.id, "v", { ...toStoredRow(row), events: [{ ...event, more: 1 }] });
     expect(parsed?.events).toEqual([{ ...event, more: 1 }]);
   });
 });

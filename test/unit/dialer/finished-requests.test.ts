@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { withPortLimits } from "../../../functions/dialer/runtime/time-limits.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { createEventsBench, failed, taken, deliverFor } from "../../support/events-bench.ts";
 import {
   aCallNow,
@@ -63,14 +63,14 @@ describe("a finished request", () => {
     const first = { ...aCallNow(bench), batchCalls: states.length };
     const rows: CallRow[] = [];
     for (const [index, state] of states.entries()) {
-      rows.push(await putIn(bench, state, { ...first, id: callIdOf(first.requestId, index) }));
+      rows.push(await putIn(bench, state, { ...first, id: toCallId(first.requestId, index) }));
     }
     const { ledger } = withPortLimits(bench.deps);
     const row = await rowOf(bench, { id: first.id });
     await bench.rows.purge([first.id]);
     await ledger.write([{ next: { ...row, version: "n1" }, seen: null }]);
     const changeTo = async (index: number, changed: Partial<CallRow>) => {
-      const current = await rowOf(bench, { id: callIdOf(first.requestId, index) });
+      const current = await rowOf(bench, { id: toCallId(first.requestId, index) });
       const next = { ...current, ...changed, version: `${current.version}+` };
       expect(await bench.rows.write([{ next, seen: current.version }])).toEqual([true]);
     };

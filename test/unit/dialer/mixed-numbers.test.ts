@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createCalls } from "../../../infra/stand-ins/calls.ts";
 import { telnyx } from "../../../infra/stand-ins/telnyx.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { createProviders } from "../../../shared/providers/providers.ts";
 import { aRequestId } from "../../support/calls.ts";
@@ -62,7 +62,7 @@ describe("a list in which the provider forbids every other number", () => {
     const calls = callsNow(bench, 20).map((call, index) => ({
       ...call,
       requestId,
-      id: callIdOf(requestId, index),
+      id: toCallId(requestId, index),
     }));
     await bench.send(request(calls));
     await bench.simulate(60);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createPostEvent } from "../../../functions/dialer/runtime/post-event.ts";
-import { receiverOf, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
+import { findReceiver, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { freePort } from "../../support/service.ts";
 
@@ -14,7 +14,7 @@ async function receiverThat(answer: Parameters<typeof startReceiver>[0]) {
 
 function post(url: string, secrets?: string, now = Date.now()) {
   const events = { crm: receiverSchema.parse({ url }) };
-  const receiver = receiverOf("crm", { events });
+  const receiver = findReceiver("crm", { events });
   if (receiver === undefined) throw new Error("the client has one");
   return createPostEvent({ EVENTS_CRM_SECRET: secrets }, fetch, () => now, { events })(
     receiver,

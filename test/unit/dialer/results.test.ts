@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextPollAt } from "../../../functions/dialer/record/poll-times.ts";
-import { parseRow, storedRow } from "../../../shared/calls/call-row.ts";
+import { parseRow, toStoredRow } from "../../../shared/calls/call-row.ts";
 import { aCallNow, boom, callsNow, rowOf, sendEach } from "../../support/dialer-calls.ts";
 import {
   pollAfter,
@@ -48,7 +48,7 @@ describe("the result of a placed call", () => {
     if (call === undefined) throw new Error("it was placed");
     const row = await rowOf(bench, call);
     expect(row).toMatchObject({ backlog: null, dueAt: null, result: null });
-    expect(storedRow(row)).not.toHaveProperty("result");
+    expect(toStoredRow(row)).not.toHaveProperty("result");
     await bench.sweep();
     expect(bench.eventsQueue.take()).toEqual([]);
   });

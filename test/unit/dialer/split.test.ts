@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../../shared/calls/call-request.ts";
-import { callIdOf } from "../../../shared/calls/ids.ts";
+import { toCallId } from "../../../shared/calls/ids.ts";
 import { messageCallsMax } from "../../../shared/ports/call-messages.ts";
 import { aRequestId } from "../../support/calls.ts";
 import { createDialerBench } from "../../support/dialer.ts";
@@ -24,7 +24,7 @@ function batch(
 ): Call[] {
   const requestId = aRequestId(acceptedAt);
   return Array.from({ length: count }, (_, index) => ({
-    id: callIdOf(requestId, index),
+    id: toCallId(requestId, index),
     requestId,
     batchCalls: count,
     client: "crm",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { backlogOf, callOf, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
+import { backlogOf, toCall, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { type CallState, callStates } from "../../../shared/calls/states.ts";
 import {
   applyAction,
@@ -258,7 +258,7 @@ describe("a row", () => {
       const row = rowOf("DIALING");
       const next = applySettlement(row, settlementIn(state, "last"), "fresh");
       expect(next).toMatchObject({ claims: ["earlier", "last"], backlog: null, dueAt: null });
-      expect(next && callOf(next)).toEqual(callOf(row));
+      expect(next && toCall(next)).toEqual(toCall(row));
     },
   );
 

@@ -10,12 +10,12 @@ import { eventBodySchemas } from "../../../shared/events/event-body.ts";
 import { bodyOf, withEvents } from "../../../shared/events/outbox-rows.ts";
 import { recordResult } from "../../../shared/calls/record-result.ts";
 import { applyAction, type OperatorAction } from "../../../shared/calls/transitions.ts";
-import { echoOf, receiverOf, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
+import { echoOf, findReceiver, receiverSchema } from "../../../shared/dial-plan/receivers.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn } from "../../support/rows.ts";
 
 const entry = receiverSchema.parse({ url: "https://example.com/events", echo: ["lead_id"] });
-const receiver = receiverOf("crm", { events: { "*": entry } });
+const receiver = findReceiver("crm", { events: { "*": entry } });
 const isType = (type: string): type is (typeof eventTypes)[number] =>
   eventTypes.some((one) => one === type);
 

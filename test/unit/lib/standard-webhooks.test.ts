@@ -2,9 +2,9 @@ import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
 import {
-  signatureProblem,
-  signatureHeaders,
-  signingKeyOf,
+  findSignatureProblem,
+  createSignatureHeaders,
+  parseSigningKey,
 } from "../../../shared/lib/standard-webhooks.ts";
 
 const secret = fc
@@ -14,9 +14,9 @@ const twoSecrets = fc.uniqueArray(secret, { minLength: 2, maxLength: 2 });
 const id = fc.stringMatching(/^[!-~]{1,64}$/);
 /** Any text, with surrogates that stand alone among it. */
 const body = fc.string({ unit: "binary", maxLength: 300 });
-const isSignedBy = (...parts: Parameters<typeof signatureProblem>) =>
-  signatureProblem(...parts) === undefined;
-const keyOf = (one: string) => signingKeyOf(one, "EVENTS_SECRET");
+const isSignedBy = (...parts: Parameters<typeof findSignatureProblem>) =>
+  findSignatureProblem(...parts) === undefined;
+const keyOf = (one: string) => parseSigningKey(one, "EVENTS_SECRET");
 
 /** True if the library of Standard Webhooks verifies a message that is received now. */
 function isVerified(one: string, text: string, headers: Record<string, string>): boolean {
@@ -33,7 +33,7 @@ describe("signing by Standard Webhooks", () => {
     fc.assert(
       fc.property(twoSecrets, secret, id, body, (own, other, name, text) => {
         fc.pre(!own.includes(other));
-        const headers = signatureHeaders(
+        const headers = createSignatureHeaders(
           { id: name, body: text },
           { keys: own.map(keyOf), now: Date.now() },
         );
@@ -80,7 +80,10 @@ describe("signing by Standard Webhooks", () => {
     fc.assert(
       fc.property(secret, id, body, part, fc.nat(63), (own, name, text, changed, place) => {
         const now = Date.now();
-        const headers = signatureHeaders({ id: name, body: text }, { keys: [keyOf(own)], now });
+        const headers = createSignatureHeaders(
+          { id: name, body: text },
+          { keys: [keyOf(own)], now },
+        );
         const signature = headers["webhook-signature"] ?? "";
         // A character of the signature, behind `v1,`, whose bits all count.
         const at = 3 + (place % 42);
@@ -104,7 +107,7 @@ describe("signing by Standard Webhooks", () => {
     fc.assert(
       fc.property(secret, id, body, fc.integer({ min: -600, max: 600 }), (own, name, text, age) => {
         const receivedAt = Math.floor(Date.now() / 1000) * 1000;
-        const headers = signatureHeaders(
+        const headers = createSignatureHeaders(
           { id: name, body: text },
           { keys: [keyOf(own)], now: receivedAt - age * 1000 },
         );
@@ -127,7 +130,7 @@ describe("signing by Standard Webhooks", () => {
   ])("verifies nothing with the headers %j", (changed) => {
     const key = keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
     const now = Date.now();
-    const right = signatureHeaders({ id: "event.1", body: "{}" }, { keys: [key], now });
+    const right = createSignatureHeaders({ id: "event.1", body: "{}" }, { keys: [key], now });
     const none = Object.keys(changed).length === 0;
     const headers = none ? {} : { ...right, ...changed };
     expect(isSignedBy(key, { body: "{}", headers, receivedAt: now })).toBe(false);
@@ -137,7 +140,7 @@ describe("signing by Standard Webhooks", () => {
   it("verifies no signature of another version", () => {
     const key = keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
     const now = Date.now();
-    const right = signatureHeaders({ id: "event.1", body: "{}" }, { keys: [key], now });
+    const right = createSignatureHeaders({ id: "event.1", body: "{}" }, { keys: [key], now });
     for (const version of ["v2", "v1a", ""]) {
       const signature = (right["webhook-signature"] ?? "").replace("v1", version);
       const headers = { ...right, "webhook-signature": signature };
@@ -147,7 +150,7 @@ describe("signing by Standard Webhooks", () => {
 
   it("sends the id and the time alone where there is no secret", () => {
     expect(
-      signatureHeaders({ id: "event.1", body: "{}" }, { keys: [], now: 1_795_251_601_999 }),
+      createSignatureHeaders({ id: "event.1", body: "{}" }, { keys: [], now: 1_795_251_601_999 }),
     ).toEqual({
       "webhook-id": "event.1",
       "webhook-timestamp": "1795251601",
@@ -161,7 +164,7 @@ describe("signing by Standard Webhooks", () => {
     [`whsec_${Buffer.alloc(65).toString("base64")}`, "is too long"],
     [Buffer.alloc(32, 7).toString("base64"), "lacks whsec_"],
   ])("refuses the secret %j, which %s, and never quotes it", (wrong) => {
-    const refusal = () => signingKeyOf(wrong, "EVENTS_CRM_SECRET");
+    const refusal = () => parseSigningKey(wrong, "EVENTS_CRM_SECRET");
     expect(refusal).toThrow("EVENTS_CRM_SECRET must be whsec_ and 24 to 64 bytes in base64");
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createProviders } from "../../../shared/providers/providers.ts";
 import { contextProblem, parseRoute } from "../../../shared/providers/routes.ts";
-import { outcomeOfSip } from "../../../shared/providers/sip-status.ts";
+import { toSipOutcome } from "../../../shared/providers/sip-status.ts";
 import { createProviderBench, saysNotPlaced } from "../../contracts/provider-bench.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { aCall } from "../../support/calls.ts";
@@ -85,7 +85,7 @@ describe("elevenlabs", () => {
       const message = `INVITE failed: sip status: ${status}: sip status: 404 (SIP 404)`;
       const body = { success: false, message, conversation_id: "conv_1" };
       const outcome = await dialAnswered(200, JSON.stringify(body));
-      expect(outcome.kind).toBe(outcomeOfSip(String(status)).kind);
+      expect(outcome.kind).toBe(toSipOutcome(String(status)).kind);
       expect([status, saysNotPlaced(outcome)]).toEqual([status, notRung.has(status)]);
     }
   });

@@ -3,8 +3,8 @@ import * as fc from "fast-check";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import { toldByLiveKit } from "../../../shared/providers/livekit.ts";
-import { toldByWebhook } from "../../../shared/providers/webhook.ts";
+import { readLiveKitCallback } from "../../../shared/providers/livekit.ts";
+import { readWebhookCallback } from "../../../shared/providers/webhook.ts";
 
 const now = Date.parse("2026-06-01T10:00:00Z");
 
@@ -32,7 +32,7 @@ describe("a webhook's signed result", () => {
       ended_at: "2026-06-01T11:59:00+02:00",
       human: true,
     };
-    expect(toldByWebhook(signed(JSON.stringify(body)), key, callId)).toEqual({
+    expect(readWebhookCallback(signed(JSON.stringify(body)), key, callId)).toEqual({
       kind: "told",
       result: {
         status: "completed",
@@ -51,14 +51,16 @@ describe("a webhook's signed result", () => {
     [null, undefined],
   ])("tells with opt_out %j whether the callee asked not to be called again", (opt_out, asked) => {
     const body = JSON.stringify({ status: "completed", opt_out });
-    const { kind, optedOut } = Object(toldByWebhook(signed(body), key, callId));
+    const { kind, optedOut } = Object(readWebhookCallback(signed(body), key, callId));
     expect({ kind, optedOut }).toEqual({ kind: "told", optedOut: asked });
   });
 
   it("counts beside a signature of another secret, while one is rotated", () => {
     const other = `v1,${signatureOf('{"status":"busy"}', now / 1000, Buffer.alloc(32, 8))} v1a,x `;
     const callback = signed('{"status":"busy"}', now / 1000, other);
-    expect(toldByWebhook(callback, key, callId)).toMatchObject({ result: { status: "busy" } });
+    expect(readWebhookCallback(callback, key, callId)).toMatchObject({
+      result: { status: "busy" },
+    });
   });
 
   const busy = '{"status":"busy"}';
@@ -68,7 +70,7 @@ describe("a webhook's signed result", () => {
     ["of another body", "webhook-signature", { ...signed(busy), body: '{"status":"completed"}' }],
     ["unsigned", "webhook-id", { body: busy, headers: {}, receivedAt: now }],
   ])("that is %s does not verify, for its %s", (_, header, callback) => {
-    expect(toldByWebhook(callback, key, callId)).toMatchObject({
+    expect(readWebhookCallback(callback, key, callId)).toMatchObject({
       kind: "unverified",
       error: { header },
     });
@@ -88,7 +90,7 @@ describe("a webhook's signed result", () => {
       ["/ended_at"],
     ],
   ])("that is %s is not in its form", (_, body, pointers) => {
-    const told = toldByWebhook(signed(body), key, callId);
+    const told = readWebhookCallback(signed(body), key, callId);
     expect(told.kind === "malformed" && told.errors.map(({ pointer }) => pointer)).toEqual(
       pointers,
     );
@@ -101,13 +103,15 @@ describe("a webhook's signed result", () => {
     ["nothing but null", { seconds: null, answered_at: null, ended_at: null, human: null }],
   ])("is read with %s", (_, more) => {
     const body = JSON.stringify({ status: "busy", ...more });
-    expect(toldByWebhook(signed(body), key, callId)).toMatchObject({ result: { status: "busy" } });
+    expect(readWebhookCallback(signed(body), key, callId)).toMatchObject({
+      result: { status: "busy" },
+    });
   });
 
   it("of another call does not verify at this one's address", () => {
     const other = callId.replace("00000", "00001");
     for (const id of [other, undefined]) {
-      expect(toldByWebhook(signed(busy), key, id)).toMatchObject({
+      expect(readWebhookCallback(signed(busy), key, id)).toMatchObject({
         kind: "unverified",
         error: { header: "webhook-id" },
       });
@@ -141,7 +145,7 @@ describe("a webhook's signed result", () => {
   it("needs no signature of a loopback host without a secret", () => {
     const body = '{"status":"voicemail","human":false}';
     const callback = { body, headers: {}, receivedAt: now };
-    expect(toldByWebhook(callback, undefined, callId)).toMatchObject({
+    expect(readWebhookCallback(callback, undefined, callId)).toMatchObject({
       result: { status: "voicemail", human: false },
     });
   });
@@ -153,9 +157,9 @@ describe("a webhook's signed result", () => {
     );
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), headers, (body, some) => {
-        expect(toldByWebhook({ body, headers: some, receivedAt: now }, key, callId).kind).toBe(
-          "unverified",
-        );
+        expect(
+          readWebhookCallback({ body, headers: some, receivedAt: now }, key, callId).kind,
+        ).toBe("unverified");
       }),
     );
   });
@@ -182,7 +186,7 @@ describe("a LiveKit event", () => {
     return { body, headers: { authorization: token }, receivedAt: now };
   }
   const toldBy = (callback: Awaited<ReturnType<typeof signed>>) =>
-    toldByLiveKit(callback, keys, "callee");
+    readLiveKitCallback(callback, keys, "callee");
 
   it.each([
     ["CLIENT_INITIATED", "completed"],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseRoute, secretsOf } from "../../../shared/providers/routes.ts";
+import { parseRoute, listSecrets } from "../../../shared/providers/routes.ts";
 import { describeProvider } from "../../contracts/provider.ts";
 import { ultravoxAnswers, ultravoxLookUps } from "../../support/provider-answers/ultravox.ts";
 import { ultravoxResults } from "../../support/provider-results/ultravox.ts";
@@ -65,7 +65,7 @@ describe("ultravox", () => {
     const trunk = { through: "sip", sipHost: "example.com" };
     const names = [{}, trunk, { ...trunk, sipUser: "caller" }].map((more) => {
       const one = parsed(more);
-      return "route" in one ? secretsOf(one.route, false) : [];
+      return "route" in one ? listSecrets(one.route, false) : [];
     });
     const key = "ULTRAVOX_API_KEY";
     expect(names).toEqual([[key], [key], [key, "ULTRAVOX_SIP_PASSWORD"]]);

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { readOperators } from "../../../shared/settings/settings.ts";
 import { withGatheredTokens } from "../../../shared/cloudflare/token-secrets.ts";
-import { callerOf, createToken, parseTokens } from "../../../shared/settings/tokens.ts";
+import { findCaller, createToken, parseTokens } from "../../../shared/settings/tokens.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const only = (more: object) =>
@@ -47,22 +47,22 @@ describe("tokens", () => {
   });
 
   it("tell their client, by default their id, their agents, by default all, and their rights", () => {
-    expect(callerOf("t", only({}), 0)).toEqual({
+    expect(findCaller("t", only({}), 0)).toEqual({
       tokenId: "crm",
       client: "crm",
       agents: ["*"],
       rights: ["call"],
     });
     const more = { client: "acme", agents: ["a"], rights: ["cancel", "read"] };
-    expect(callerOf("t", only(more), 0)).toEqual({ tokenId: "crm", ...more });
-    expect(callerOf("T", only({}), 0)).toBeUndefined();
+    expect(findCaller("t", only(more), 0)).toEqual({ tokenId: "crm", ...more });
+    expect(findCaller("T", only({}), 0)).toBeUndefined();
   });
 
   it("end at notAfter", () => {
     const tokens = only({ notAfter: "2026-11-30T12:00:00Z" });
     const end = Date.parse("2026-11-30T12:00:00Z");
-    expect(callerOf("t", tokens, end - 1)).toBeDefined();
-    expect(callerOf("t", tokens, end)).toBeUndefined();
+    expect(findCaller("t", tokens, end - 1)).toBeDefined();
+    expect(findCaller("t", tokens, end)).toBeUndefined();
   });
 
   it.each([
@@ -101,7 +101,7 @@ describe("tokens that have a secret each", () => {
         API_TOKENS_B: JSON.stringify(entry("b", "b")),
       }),
     );
-    const ids = ["old", "new", "s", "b"].map((token) => callerOf(token, tokens, 0)?.tokenId);
+    const ids = ["old", "new", "s", "b"].map((token) => findCaller(token, tokens, 0)?.tokenId);
     expect(ids).toEqual([undefined, "crm", "shop", "b"]);
   });
 
@@ -136,7 +136,7 @@ describe("npm run token", () => {
     );
     const [, token = ""] = /(oc_\w+)/.exec(stdout) ?? [];
     const [, entry = ""] = /API_TOKENS: +(\{.*\})/.exec(stdout) ?? [];
-    expect(callerOf(token, parseTokens(`[${entry}]`), Date.now())).toEqual({
+    expect(findCaller(token, parseTokens(`[${entry}]`), Date.now())).toEqual({
       tokenId: "crm",
       client: "acme",
       agents: ["a", "b"],

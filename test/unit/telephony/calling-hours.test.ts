@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isOpen, nextOpening, weeklyHoursSchema } from "../../../shared/telephony/calling-hours.ts";
-import { zoneOf } from "../../../shared/telephony/time-zone.ts";
+import { findZone } from "../../../shared/telephony/time-zone.ts";
 import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
 import {
   dayMs,
@@ -156,7 +156,7 @@ describe("calling hours", () => {
       const hours = { rules: until21.map((one) => ruleOf(one)), zones: zones(zone) };
       expect(isOpen(hours, at - minuteMs)).toBe(true);
       expect(isOpen(hours, at)).toBe(false);
-      const [, intl = () => undefined] = zoneOf(zone)?.clocks ?? [];
+      const [, intl = () => undefined] = findZone(zone)?.clocks ?? [];
       const opens = nextOpening(hours, { from: at, until: at + dayMs, marginMs: 0 }).at ?? 0;
       expect(opens).toBeGreaterThanOrEqual(at + 11 * 3_600_000);
       // Both sources must be open, so it is eight o'clock by the runtime too.

@@ -4,7 +4,7 @@ import permitAt from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { describe, expect, it } from "vitest";
 import { makeTables } from "../../../infra/generate/tables.ts";
-import { isTimeZone, zoneOf } from "../../../shared/telephony/time-zone.ts";
+import { isTimeZone, findZone } from "../../../shared/telephony/time-zone.ts";
 import table from "../../../shared/telephony/time-zones.json" with { type: "json" };
 import { zonesOfNumber } from "../../../shared/telephony/zones-of-number.ts";
 import { localTime } from "../../support/local-time.ts";
@@ -13,7 +13,7 @@ permitAt.tz.load(packed);
 const names = Object.values(table.names).flatMap((list) => list.split(" "));
 const hours = (text: string, name: string, source: 0 | 1 = 0) => {
   const at = Date.parse(text);
-  const clock = zoneOf(name)?.clocks[source];
+  const clock = findZone(name)?.clocks[source];
   return (clock?.(at)?.offsetMs ?? Number.NaN) / 3_600_000;
 };
 
@@ -46,7 +46,7 @@ describe("a time zone's table", () => {
     const [start, end] = [Date.parse(table.start), Date.parse(table.end)];
     let changes = 0;
     for (const name of names) {
-      const clock = zoneOf(name)?.clocks[0];
+      const clock = findZone(name)?.clocks[0];
       const zone = permitAt.tz.zone(name);
       for (const until of [start, ...(zone?.untils ?? []), end - 1]) {
         if (until < start || until >= end) continue;
@@ -82,7 +82,7 @@ describe("a time zone's table", () => {
 
 describe("a time zone's Intl", () => {
   it("says what the runtime says, on both sides of every change of 2026 to 2028", () => {
-    const zones = names.filter((name) => zoneOf(name) !== undefined);
+    const zones = names.filter((name) => findZone(name) !== undefined);
     expect(zones.length).toBeGreaterThan(590);
     for (const name of zones) {
       const changes = (permitAt.tz.zone(name)?.untils ?? []).filter(
@@ -90,7 +90,7 @@ describe("a time zone's Intl", () => {
       );
       const format = localTime(name);
       for (const at of changes.flatMap((change) => [change - 60_000, change, change + 3_600_000])) {
-        const offset = (zoneOf(name)?.clocks[1]?.(at)?.offsetMs ?? 0) + at;
+        const offset = (findZone(name)?.clocks[1]?.(at)?.offsetMs ?? 0) + at;
         expect([name, new Date(offset).toISOString().slice(0, 16)]).toEqual([name, format(at)]);
       }
     }
@@ -111,7 +111,7 @@ describe("the name of a time zone", () => {
     ["-12:00", -12],
   ])("may be the offset %s", (name, offset) => {
     expect(hours("2026-11-30T12:00Z", name)).toBe(offset);
-    expect(zoneOf(name)?.clocks).toHaveLength(1);
+    expect(findZone(name)?.clocks).toHaveLength(1);
   });
 
   it.each(["", "z", "EST6", "Mars/Olympus", "+5:30", "+0530", "+14:01", "-12:30", "+05:60"])(
@@ -156,7 +156,7 @@ describe("the zones of a number", () => {
       await import("../../../shared/telephony/zones-of-prefixes.json");
     const unknown = Object.keys(zonesOfPrefixes)
       .flatMap((list) => list.split(" "))
-      .filter((name) => zoneOf(name) === undefined);
+      .filter((name) => findZone(name) === undefined);
     expect(unknown).toEqual([]);
   });
 });
