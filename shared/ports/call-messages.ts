@@ -25,7 +25,7 @@ const callsSchema = z.strictObject({
 
 export type CallsMessage = z.infer<typeof callsSchema>;
 
-/** A request as it was accepted (`requestMessage`), read as a message of all its calls. */
+/** A request as it was accepted (`createRequestMessage`), read as a message of all its calls. */
 const requestSchema = z.pipe(
   z.strictObject({
     kind: z.literal("request"),

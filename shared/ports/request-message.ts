@@ -17,12 +17,11 @@ export function toJson(message: unknown): string {
  * Composes the message of an accepted request around the text of its body, which has passed the schema as it is. To
  * write a batch as JSON once more was a quarter of accepting it.
  *
- * @param text the body: a call, or an array of them
+ * @param body.text the body: a call, or an array of them
  */
-export function requestMessage(
+export function createRequestMessage(
   request: Pick<CallsMessage, "requestId" | "client" | "acceptedAt">,
-  text: string,
-  isBatch: boolean,
+  { text, isBatch }: { text: string; isBatch: boolean },
 ): MessageText {
   const { requestId, client, acceptedAt } = request;
   // Written out, as an object for it would cost as much as the rest. Only a client's name has to be escaped.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type EventMessage, eventMessageSchema } from "../../shared/ports/event-messages.ts";
 import { type Message, toCallsMessage, messageSchema } from "../../shared/ports/call-messages.ts";
-import { requestMessage } from "../../shared/ports/request-message.ts";
+import { createRequestMessage } from "../../shared/ports/request-message.ts";
 import type { CallQueue, Delivered } from "../../shared/ports/queue.ts";
 import { aCall, aRequestId } from "../support/calls.ts";
 
@@ -39,7 +39,7 @@ export function describeCallQueue(
       const request = { phone_number: "+12025550123", agent_id: "agent_sales", context };
       const pretty = JSON.stringify([request], null, 2);
       for (const text of [pretty, `\r\n\t${pretty.replaceAll("\n", "\r\n")}\n`]) {
-        await under.queue.send(requestMessage(accepted, text, true));
+        await under.queue.send(createRequestMessage(accepted, { text, isBatch: true }));
         const [received] = await receive(under, 1);
         expect(received).toEqual({ kind: "calls", ...accepted, calls: [{ index: 0, request }] });
       }

@@ -52,18 +52,20 @@ const listAudit = declareRoute({
 
 export const auditRoutes = [listAudit];
 
-/**
- * Writes an act into the audit log. It is called before the act: an act that is not in the log is not carried out.
- *
- * @param target the call, agent, account, request or breaker of the act; never a number
- * @param count calls or numbers that the act concerns
- */
-export async function record(
+/** An action for the audit log. */
+interface RecordedAction {
+  action: string;
+  /** The call, agent, account, request or breaker that the action is about; never a number. */
+  target: string;
+  /** Calls or numbers that the action concerns. */
+  count?: number | undefined;
+}
+
+/** Writes an action into the audit log. It is called first: an action that is not in the log is not carried out. */
+export async function recordAction(
   c: Context<ApiEnv>,
+  { action, target, count }: RecordedAction,
   deps: RouteDeps,
-  action: string,
-  target: string,
-  count?: number,
 ): Promise<void> {
   const { clock, log } = deps;
   const at = clock.now();

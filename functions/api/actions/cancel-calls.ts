@@ -55,9 +55,8 @@ export interface OrderScope extends Indexes {
  */
 export async function giveOrder(
   c: Context<ApiEnv>,
+  { what, scope }: { what: Cancellable; scope: OrderScope },
   deps: RouteDeps,
-  what: Cancellable,
-  scope: OrderScope,
 ): Promise<GivenOrder | undefined> {
   const { clock, retentionMs } = deps;
   const { client, indexes } = scope;
@@ -86,9 +85,9 @@ export async function giveOrder(
 
 /** Resolves to the order that an earlier request has given; undefined if there is none. */
 export async function findControl(
-  { documents }: Pick<RouteDeps, "documents">,
   what: Cancellable,
   scope: OrderScope,
+  { documents }: Pick<RouteDeps, "documents">,
 ): Promise<GivenOrder | undefined> {
   const { kind, key } = cancellationKeyOf(what);
   const found = (await documents.read([{ kind, key }])).get(kind, key);
@@ -109,24 +108,30 @@ function orderIn(orders: readonly CancellationOrder[], { client, indexes }: Orde
   return orders.find((one) => one.client === client && (one.indexes === null) === isForAll);
 }
 
+/** The rows that an order may end, page by page. */
+interface OrderPages {
+  given: GivenOrder;
+  /** The id below which the pages begin; undefined: all. */
+  before: string | undefined;
+  /** Reads the page below an id. */
+  pageBelow(before: string | undefined): Promise<Pick<Page, "rows" | "next">>;
+}
+
 /**
  * Cancels rows page by page, newest first, as many as one answer may.
  *
- * @param before id below which the pages begin
  * @returns the number of cancelled rows; `next`, if more may follow below that id
  */
 export async function cancelPages(
   c: Context<ApiEnv>,
+  { given, before, pageBelow }: OrderPages,
   deps: RouteDeps,
-  given: GivenOrder,
-  before: string | undefined,
-  pageBelow: (before: string | undefined) => Promise<Pick<Page, "rows" | "next">>,
 ): Promise<{ cancelled: number; next?: string }> {
   let below = before;
   let cancelled = 0;
   for (let page = 0; page < answerPages; page++) {
     const { rows, next } = await pageBelow(below);
-    cancelled += await cancelRows(c, deps, given, rows);
+    cancelled += await cancelRows(c, { given, rows }, deps);
     if (next === undefined) return { cancelled };
     below = next;
   }
@@ -161,9 +166,8 @@ export async function countOrdered(
 /** Cancels the rows that wait and that the order ends. Returns the number of cancelled rows. */
 export async function cancelRows(
   c: Context<ApiEnv>,
+  { given, rows }: { given: GivenOrder; rows: readonly CallRow[] },
   deps: RouteDeps,
-  given: GivenOrder,
-  rows: readonly CallRow[],
 ): Promise<number> {
   const { ledger, clock, random } = deps;
   const at = clock.now();

@@ -7,24 +7,22 @@ import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
 import { problem } from "../http/problem.ts";
-import { record } from "./audit-log.ts";
+import { recordAction } from "./audit-log.ts";
 
 /**
- * Writes an operator's decision over the row as it was read. Returns the row that stands thereafter: if another write
+ * Writes an operator's action over the row as it was read, and into the audit log under `name`. Returns the row that stands thereafter: if another write
  * came first, the row of that write.
  */
 export async function changeCall(
   c: Context<ApiEnv>,
+  { row, action, name }: { row: CallRow; action: OperatorAction; name: string },
   deps: RouteDeps,
-  row: CallRow,
-  decision: OperatorAction,
-  name: string,
 ): Promise<CallRow> {
   const { clock, random } = deps;
   const write = { version: random.version(), at: clock.now() };
-  const next = applyAction(row, { action: decision, by: c.get("caller").tokenId }, write);
+  const next = applyAction(row, { action, by: c.get("caller").tokenId }, write);
   if (next === undefined) return row;
-  await record(c, deps, name, row.id);
+  await recordAction(c, { action: name, target: row.id }, deps);
   const { ledger } = deps;
   if (await isWritten({ next, seen: row.version }, ledger)) {
     await countActions([next], deps);
@@ -66,5 +64,7 @@ export async function countActions(rows: readonly CallRow[], deps: RouteDeps): P
 /** Returns 409: the call is in a state in which this action may not be taken. */
 export function conflict(c: Context, { state }: CallRow, action: CallAction): Response {
   const from = statesWhere(({ actions }) => actions.includes(action));
-  return problem(c, 409, `The call is ${state}; this is for calls that are ${from.join(" or ")}.`);
+  return problem(c, 409, {
+    detail: `The call is ${state}; this is for calls that are ${from.join(" or ")}.`,
+  });
 }

@@ -34,7 +34,7 @@ export function createJudge({ settings, clock, log }: ApiDeps): Judge {
     } catch (error) {
       log("alarm", "settings.invalid", { ...fields, problem: messageOf(error) });
       const detail = "The secret of this account is missing or wrong here. Send it again.";
-      return problem(c, 503, detail, { headers: { "retry-after": "60" } });
+      return problem(c, 503, { detail, headers: { "retry-after": "60" } });
     }
     const told = readWebhookCallback(signed, key, call?.id);
     if (told.kind === "told") return undefined;
@@ -42,7 +42,7 @@ export function createJudge({ settings, clock, log }: ApiDeps): Judge {
       log(levelNow(), "callback.unverified", { ...fields, problem: told.error.header });
       const detail = "The callback is not signed for this call: see errors.";
       const headers = { "www-authenticate": "Standard-Webhooks" };
-      return problem(c, 401, detail, { errors: [told.error], headers });
+      return problem(c, 401, { detail, errors: [told.error], headers });
     }
     return refuseBody(c, told.errors, log);
   };

@@ -63,11 +63,11 @@ function addressOf(path: string): { subject: CallbackSubject; code: string } | u
 async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps, judge: Judge): Promise<Response> {
   const { eventsQueue, log } = deps;
   if (c.req.method !== "POST") {
-    return problem(c, 405, "Only POST is known here.", { headers: { allow: "POST" } });
+    return problem(c, 405, { detail: "Only POST is known here.", headers: { allow: "POST" } });
   }
   const fields = fieldsOf(c);
   const retry = (why: string) =>
-    problem(c, 503, `${why} Send it again.`, { headers: { "retry-after": "30" } });
+    problem(c, 503, { detail: `${why} Send it again.`, headers: { "retry-after": "30" } });
   const message = await messageOf(c, deps, judge);
   if (message instanceof Response) return message;
   if (message === "slow") {

@@ -1,6 +1,7 @@
 import {
   type CallRequest,
   callRequestSchema,
+  errorsMax,
   isPlainCall,
   singleSchema,
 } from "../../../shared/calls/call-request.ts";
@@ -33,15 +34,32 @@ export function readCallAt(
   return { errors: errorsOf(inBatch, unknownField) };
 }
 
+/** Returns the errors of a body by the plan and the token, at most as many as an answer names. */
+export function findRefusals(
+  body: CallRequest | CallRequest[],
+  caller: { agents: string[]; at: number },
+  settings: ApiSettings,
+): ProblemError[] {
+  const refusals: ProblemError[] = [];
+  const requests = Array.isArray(body) ? body : [body];
+  for (let index = 0; index < requests.length && refusals.length < errorsMax; index++) {
+    const request = requests[index];
+    if (request === undefined) continue;
+    for (const { field, detail } of findPlanErrors(request, caller, settings)) {
+      refusals.push({ pointer: Array.isArray(body) ? `/${index}${field}` : field, detail });
+    }
+  }
+  return refusals.slice(0, errorsMax);
+}
+
 /**
- * Returns the errors of a call by the plan and the token. The pointer names a field, such as `/agent_id`, or
+ * Returns the errors of a call that is accepted at `at`, by the plan and the token's agents. The pointer names a field, such as `/agent_id`, or
  * is empty for the whole call.
  */
-export function planErrors(
+export function findPlanErrors(
   request: CallRequest,
+  { agents, at: acceptedAt }: { agents: Caller["agents"]; at: number },
   { plan, schedule }: Pick<ApiSettings, "plan" | "schedule">,
-  { agents }: Pick<Caller, "agents">,
-  acceptedAt: number,
 ): { field: string; detail: string }[] {
   const errors: { field: string; detail: string }[] = [];
   const route = findRoute(request.agent_id, plan);

@@ -1,89 +1,109 @@
 import type { Context } from "hono";
-import { type CallRequest, errorsMax } from "../../../shared/calls/call-request.ts";
+import { withCalls } from "../../../shared/calls/ids.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { errorForLog, type LogFields } from "../../../shared/lib/log.ts";
-import { type MessageText, requestMessage } from "../../../shared/ports/request-message.ts";
+import { createRequestMessage } from "../../../shared/ports/request-message.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
-import type { ApiDeps, ApiEnv, Posted } from "../http/context.ts";
-import { planErrors } from "./call-errors.ts";
-import { originOf } from "./idempotency.ts";
+import { readCaller } from "../http/authenticate.ts";
+import { identify } from "../http/base-app.ts";
+import type { ApiEnv, PlatformDeps } from "../http/context.ts";
 import { enqueue } from "../http/port-limits.ts";
-import { problem, type ProblemError } from "../http/problem.ts";
+import { errorsOf, problem, unprocessable } from "../http/problem.ts";
+import { readBody } from "../http/read-json.ts";
+import { findRefusals, unknownField } from "./call-errors.ts";
+import type { Endpoint } from "./endpoints.ts";
+import { findOrigin } from "./idempotency.ts";
+
+/** Dependencies of accepting calls. Without settings, as they are wrong, nothing is accepted. */
+export type AcceptDeps = PlatformDeps & { settings: ApiSettings | undefined };
 
 /**
- * Accepts a validated body, one call or an array of them. Answers 201 once the queue has acknowledged the
- * single message that holds the whole request, so that a batch is accepted whole or not at all.
+ * Accepts the calls of one request: answers 201 once the queue has acknowledged the single message that holds them all,
+ * so that a batch is accepted whole or not at all. Each stage may end the request by its own answer.
+ *
+ * This is one handler without middleware: a middleware is a promise and a closure more, and a header that it sets makes
+ * an object of headers for each request, which together were a fifth of accepting a call.
  */
 export async function createCalls(
   c: Context<ApiEnv>,
-  deps: ApiDeps,
-  posted: Posted,
+  { path, bytesMax, body }: Endpoint,
+  deps: AcceptDeps,
 ): Promise<Response> {
-  const { caller, text, body } = posted;
-  const startedAt = deps.clock.now();
+  const freshId = identify(c, deps);
+
+  // The token: 401.
+  const caller = readCaller(c, (token) => findPlacingCaller(token, deps));
+  if (caller instanceof Response) return caller;
+
+  // The body and its form: 422.
+  const read = await readBody(c, { bytesMax });
+  if (read instanceof Response) return read;
+  const { data, error } = body.safeParse(read.value);
+  if (data === undefined) return unprocessable(c, errorsOf(error?.issues ?? [], unknownField));
+
+  // The settings: 503.
   const { settings } = deps;
-  const path = Array.isArray(body) ? "/v1/calls/batch" : "/v1/calls";
-  const refusals = refusalsOf(body, settings, caller, startedAt);
-  const origin = await originOf(c, deps, posted, path, refusals, startedAt);
-  if (origin instanceof Response) return origin;
-  const { requestId, isReplay } = origin;
-  if (isReplay) c.set("requestId", requestId);
-  // Once their time is over, calls of the first request that have rows have ended. Calls without rows may
-  // still be dialed.
-  const isOver = startedAt >= expiryOf(origin, settings.plan);
+  if (settings === undefined) return unconfigured(c);
+
+  // The plan and the Idempotency-Key, by which a repeat of an accepted request passes the plan: 422, 503.
+  const isBatch = Array.isArray(data);
+  const count = isBatch ? data.length : 1;
+  const requestId = withCalls(freshId, count);
+  c.set("requestId", requestId);
+  const startedAt = deps.clock.now();
   const { client, tokenId } = caller;
+  const refusals = findRefusals(data, { agents: caller.agents, at: startedAt }, settings);
+  const { hashKey } = settings;
+  const request = { requestId, client, path, bytes: read.bytes, hashKey, refusals, at: startedAt };
+  const origin = await findOrigin(c, request, deps);
+  if (origin instanceof Response) return origin;
+  if (origin.isReplay) c.set("requestId", origin.requestId);
+
+  // The queue: 503. Once their time is over, calls of the first request that have rows have ended. Calls without rows
+  // may still be dialed.
+  const isOver = startedAt >= expiryOf(origin, settings.plan);
   const acceptedAt = isOver ? startedAt : origin.acceptedAt;
-  const isBatch = Array.isArray(body);
-  const message = requestMessage({ requestId, client, acceptedAt }, text, isBatch);
-  const count = isBatch ? body.length : 1;
-  const fields: LogFields = { request_id: requestId, client, token_id: tokenId, count };
-  if (isReplay) fields.replayed = true;
-  return await accept(c, deps, message, fields, startedAt);
+  const owner = { requestId: origin.requestId, client, acceptedAt };
+  const message = createRequestMessage(owner, { text: read.text, isBatch });
+  const fields: LogFields = { request_id: origin.requestId, client, token_id: tokenId, count };
+  if (origin.isReplay) fields.replayed = true;
+  try {
+    await enqueue(deps.queue, message);
+  } catch (failure) {
+    deps.log("alarm", "queue.unreachable", { ...fields, error: errorForLog(failure) });
+    return unconfirmed(c);
+  }
+
+  deps.log("info", "request.accepted", { ...fields, ms: deps.clock.now() - startedAt });
+  return created(origin);
 }
 
-/** Sends the request to the queue and answers. */
-async function accept(
-  c: Context<ApiEnv>,
-  { queue, clock, log }: ApiDeps,
-  message: MessageText,
-  fields: LogFields,
-  startedAt: number,
-): Promise<Response> {
-  try {
-    await enqueue(queue, message);
-  } catch (error) {
-    log("alarm", "queue.unreachable", { ...fields, error: errorForLog(error) });
-    const detail =
-      "The queue did not confirm the request, which may have been accepted all the same. " +
-      "Repeat it only under the same Idempotency-Key, or somebody may be called twice.";
-    return problem(c, 503, detail, { headers: { "retry-after": "5" } });
-  }
-  log("info", "request.accepted", { ...fields, ms: clock.now() - startedAt });
+/** Resolves a token that may place calls. One without that right is answered like a wrong one: there is no 403 here. */
+function findPlacingCaller(token: string, { callerOf, clock }: AcceptDeps): Caller | undefined {
+  const known = callerOf(token, clock.now());
+  return known?.rights.includes("call") === true ? known : undefined;
+}
+
+function created({ requestId, isReplay }: { requestId: string; isReplay: boolean }): Response {
   const headers: Record<string, string> = {
-    "x-request-id": c.get("requestId"),
+    "x-request-id": requestId,
     "content-length": "0", // without it, a server in Node uses chunked encoding
     "content-encoding": "identity", // without it, workerd's local server compresses even no body, to 20 bytes
   };
-  if (fields.replayed === true) headers["idempotency-replayed"] = "true";
+  if (isReplay) headers["idempotency-replayed"] = "true";
   return new Response(null, { status: 201, headers });
 }
 
-/** Returns the errors of a body by the plan and the token, at most as many as an answer names. */
-function refusalsOf(
-  body: CallRequest | CallRequest[],
-  settings: ApiSettings,
-  caller: Caller,
-  now: number,
-): ProblemError[] {
-  const refusals: ProblemError[] = [];
-  const requests = Array.isArray(body) ? body : [body];
-  for (let index = 0; index < requests.length && refusals.length < errorsMax; index++) {
-    const request = requests[index];
-    if (request === undefined) continue;
-    for (const { field, detail } of planErrors(request, settings, caller, now)) {
-      refusals.push({ pointer: Array.isArray(body) ? `/${index}${field}` : field, detail });
-    }
-  }
-  return refusals.slice(0, errorsMax);
+function unconfigured(c: Context<ApiEnv>): Response {
+  const detail =
+    "The service is not configured; its log says what is missing. Nothing was accepted.";
+  return problem(c, 503, { detail, headers: { "retry-after": "60" } });
+}
+
+function unconfirmed(c: Context<ApiEnv>): Response {
+  const detail =
+    "The queue did not confirm the request, which may have been accepted all the same. " +
+    "Repeat it only under the same Idempotency-Key, or somebody may be called twice.";
+  return problem(c, 503, { detail, headers: { "retry-after": "5" } });
 }

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import type { Documents, StoredDocument } from "../../../shared/ports/documents.ts";
 import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
-import type { ApiDeps, ApiEnv, Posted } from "../http/context.ts";
+import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
 import { problem, type ProblemError, unprocessable } from "../http/problem.ts";
 
@@ -24,6 +24,20 @@ export interface Origin {
   isReplay: boolean;
 }
 
+/** A request, as far as its origin depends on it. */
+interface FreshRequest {
+  requestId: string;
+  client: string;
+  path: string;
+  bytes: Uint8Array;
+  /** Key of the fingerprint. */
+  hashKey: string;
+  /** Errors of the request by the plan. */
+  refusals: ProblemError[];
+  /** Time of its acceptance, in milliseconds since the epoch. */
+  at: number;
+}
+
 /**
  * Returns the request that owns this request's calls, or the answer that ends it. With an `Idempotency-Key`,
  * the owner is the first request under the key: the calls have its ids and acceptance time, and are cancelled
@@ -31,18 +45,13 @@ export interface Origin {
  *
  * A request that the plan refuses binds no key. A repeat of an accepted request passes even if the plan has
  * changed since: its calls are on the queue, and the dialer decides about them.
- *
- * @param refusals errors of the request by the plan
  */
-export async function originOf(
+export async function findOrigin(
   c: Context<ApiEnv>,
-  deps: ApiDeps,
-  posted: Pick<Posted, "requestId" | "caller" | "bytes">,
-  path: string,
-  refusals: ProblemError[],
-  now: number,
+  { requestId, client, path, bytes, hashKey, refusals, at }: FreshRequest,
+  deps: Pick<ApiDeps, "documents" | "randomId" | "log">,
 ): Promise<Origin | Response> {
-  const own = { requestId: posted.requestId, acceptedAt: now };
+  const own = { requestId, acceptedAt: at };
   const header = c.req.header("idempotency-key");
   if (header === undefined) {
     return refusals.length > 0 ? unprocessable(c, refusals) : { ...own, isReplay: false };
@@ -51,8 +60,8 @@ export async function originOf(
     const detail = "must be sent once, and be 1 to 255 printable ASCII characters without a comma";
     return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
-  const key = keyOf(posted.caller.client, header);
-  const fingerprint = fingerprintOf(path, posted.bytes, deps.settings.hashKey);
+  const key = keyOf(client, header);
+  const fingerprint = createFingerprint(path, bytes, hashKey);
   let current: KeyValue | undefined;
   try {
     const { documents } = deps;
@@ -64,21 +73,21 @@ export async function originOf(
             key,
             version: randomVersion(deps.randomId()),
             value: { fingerprint, ...own },
-            expiresAt: now + keyLifetimeMs,
+            expiresAt: at + keyLifetimeMs,
           });
   } catch (error) {
     const fields = { request_id: own.requestId, error: causeForLog(error) };
     deps.log("alarm", "ledger.unreachable", fields);
     const detail = "The ledger cannot be reached. Nothing was accepted: send the request again.";
-    return problem(c, 503, detail, { headers: { "retry-after": "5" } });
+    return problem(c, 503, { detail, headers: { "retry-after": "5" } });
   }
   if (current === undefined) return unprocessable(c, refusals);
   if (current.fingerprint !== fingerprint) {
     const detail = "was used for another request in the last 24 hours";
     return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
-  const { requestId, acceptedAt } = current;
-  return { requestId, acceptedAt, isReplay: requestId !== own.requestId };
+  const isReplay = current.requestId !== requestId;
+  return { requestId: current.requestId, acceptedAt: current.acceptedAt, isReplay };
 }
 
 /**
@@ -92,7 +101,7 @@ function keyOf(client: string, header: string): string {
 }
 
 /** Returns a fingerprint of a request's path and bytes, independent of the plan. */
-function fingerprintOf(path: string, body: Uint8Array, hashKey: string): string {
+function createFingerprint(path: string, body: Uint8Array, hashKey: string): string {
   return createHmac("sha256", hashKey).update(`POST ${path}\n`).update(body).digest("hex");
 }
 

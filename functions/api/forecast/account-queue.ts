@@ -24,13 +24,12 @@ const unpaced: Pace = { intervalUs: 0, burst: 1 };
  * Creates the queue of an account. Calls that go at once are served first. All others are served when they are due, in
  * the dispatcher's turns.
  *
- * @param from time before which nothing is served, in milliseconds since the epoch
+ * @param queue.from time before which nothing is served, in milliseconds since the epoch
  */
 export function createAccountQueue(
   account: string,
-  items: readonly Queued[],
+  { items, from }: { items: readonly Queued[]; from: number },
   { plan, documents }: DecisionInputs,
-  from: number,
 ): AccountQueue {
   const pace = (items[0] && accountOf(items[0].route, plan).pace) ?? unpaced;
   const { kind, key } = paceKeyOf(account);

@@ -15,12 +15,12 @@ import {
   decideWaiting,
   decideEnd,
 } from "../../../shared/policy/decide.ts";
-import { planErrors, type readCallAt } from "../calls/call-errors.ts";
+import { findPlanErrors, type readCallAt } from "../calls/call-errors.ts";
 import type { ProblemError } from "../http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { ControlsRead, PlanWithSchedule } from "./read-bearing.ts";
 import type { Delay, End, Ended, Queued } from "./queued.ts";
-import { delay, toEnd, notForecast, ruleIn, runQueues } from "./run-queues.ts";
+import { addDelay, toEnd, notForecast, ruleIn, runQueues } from "./run-queues.ts";
 
 /** The calls as posted, and by whom. */
 export interface Posted {
@@ -54,13 +54,12 @@ type BlockedBy = (of: BacklogOf, route: Route) => string | undefined;
  * Returns what would become of calls under a plan: by the checks of acceptance first, then by the decisions of the
  * dialer, in queues together with the calls that wait today.
  *
- * @param now time before which nothing is dialed, in milliseconds since the epoch
+ * @param inputs.now time before which nothing is dialed, in milliseconds since the epoch
  */
 export function forecastCalls(
   posted: Posted,
   { plan, schedule }: PlanWithSchedule,
-  read: ControlsRead,
-  { hashKey, now }: { hashKey: string; now: number },
+  { read, hashKey, now }: { read: ControlsRead; hashKey: string; now: number },
 ): ForecastedCalls {
   const { documents, hashes } = read;
   const hashOf = (number: string) => hashes.get(number);
@@ -80,7 +79,8 @@ export function forecastCalls(
   if (posted.at === now && fresh.length <= messageCallsMax) goAtOnce(fresh.filter(isQueued), known);
   const queued = [...fresh, ...waiting].flatMap((one) => (isQueued(one) ? one : []));
   const ended: Ended[] = [];
-  for (const one of runQueues(queued, known, read.caps, now)) ended[one.index] = one;
+  for (const one of runQueues(queued, { caps: read.caps, from: now }, known))
+    ended[one.index] = one;
   const endedOf = (one: Queued | Forecasted) =>
     isQueued(one) ? (ended[one.index] ?? { ...one, end: notForecast }) : one;
   return { plan, posted: fresh.map(endedOf), waiting: waiting.map(endedOf) };
@@ -155,7 +155,7 @@ function postedCalls(
     const { request } = one;
     const { agent_id: agentId } = request;
     const way = known.wayOf(agentId);
-    const errors = planErrors(request, known, { agents }, at);
+    const errors = findPlanErrors(request, { agents, at }, known);
     if (errors.length > 0 || way === undefined) {
       return refused(errors.map(({ field, detail }) => ({ pointer: `/${index}${field}`, detail })));
     }
@@ -163,7 +163,7 @@ function postedCalls(
     backlogs.set(agentId, backlog);
     const id = toCallId(requestId, index);
     const call = { id, requestId, batchCalls: calls.length, client, acceptedAt: at, request };
-    return freshCall(call, index, { ...way, backlog }, known);
+    return freshCall(call, { ...way, backlog, index }, known);
   });
 }
 
@@ -173,8 +173,7 @@ function postedCalls(
  */
 function freshCall(
   call: Call,
-  index: number,
-  { route, account, backlog }: Way & { backlog: string },
+  { index, route, account, backlog }: Way & { index: number; backlog: string },
   known: AtPosting,
 ): Queued | Forecasted {
   const { now, documents, hashKey, hashOf, agents, blockedBy } = known;
@@ -210,7 +209,8 @@ function freshCall(
     delays: none,
     end: undefined,
   };
-  if (closed !== undefined) delay(queued, "hours", ruleIn(closed.reason), closed.dueAt - now);
+  if (closed !== undefined)
+    addDelay(queued, { limit: "hours", rule: ruleIn(closed.reason), ms: closed.dueAt - now });
   return queued;
 }
 

@@ -21,19 +21,18 @@ type Step = { kind: "wait"; limit: Limit; rule: string; dueAt: number; reason: s
  * their ends, in any order.
  *
  * @param items the calls, which are the queues' own from then on
- * @param caps times at which numbers were called, in milliseconds since the epoch
- * @param from time before which nothing is served
+ * @param start.caps times at which numbers were called, in milliseconds since the epoch
+ * @param start.from time before which nothing is served
  */
 export function runQueues(
   items: readonly Queued[],
-  bearing: DecisionInputs,
-  caps: ReadonlyMap<string, readonly number[]>,
-  from: number,
+  { caps, from }: { caps: ReadonlyMap<string, readonly number[]>; from: number },
+  inputs: DecisionInputs,
 ): Ended[] {
   const queues = [...Map.groupBy(items, (item) => item.account)].map(([account, own]) =>
-    createAccountQueue(account, own, bearing, from),
+    createAccountQueue(account, { items: own, from }, inputs),
   );
-  const known = { ...bearing };
+  const known = { ...inputs };
   const called = new Map(caps);
   const ended: Ended[] = [];
   for (let decisions = 1; ; decisions++) {
@@ -41,13 +40,14 @@ export function runQueues(
     const item = next?.queue.take();
     if (next === undefined || item === undefined) return ended;
     known.now = next.at;
-    if (known.now > item.dueAt) delay(item, "pace", item.account, known.now - item.dueAt);
+    if (known.now > item.dueAt)
+      addDelay(item, { limit: "pace", rule: item.account, ms: known.now - item.dueAt });
     const closed = decisions > decisionsMax ? notForecast : stepByClock(item, known);
     if (closed !== undefined) next.queue.release();
     const step = closed ?? stepUnderCaps(item, known, called);
     if (step.kind === "wait") {
       const { limit, rule, dueAt, reason } = step;
-      delay(item, limit, rule, dueAt - known.now);
+      addDelay(item, { limit, rule, ms: dueAt - known.now });
       item.dueAt = dueAt;
       item.reason = reason;
       next.queue.add(item);
@@ -147,7 +147,7 @@ export function longestOf(delays: readonly Delay[]): Delay | undefined {
 }
 
 /** Adds to the delay of a call by a rule. */
-export function delay(item: Queued, limit: Limit, rule: string, ms: number): void {
+export function addDelay(item: Queued, { limit, rule, ms }: Delay): void {
   const { delays } = item;
   if (delays.length === 0) {
     item.delays = [{ limit, rule, ms }];

@@ -32,7 +32,7 @@ export function summarize(
     counts,
     ...timesOf(dialed),
     reasons: reasonsOf(posted),
-    accounts: accountsOf(plan, posted, waiting, read),
+    accounts: listAccounts({ plan, posted, waiting }, read),
     rules: rulesOf(dialed),
     hours: hoursOf(dialed),
     unread: posted.filter(({ isUnread }) => isUnread).length,
@@ -117,10 +117,8 @@ function fieldAndError({ pointer, detail }: { pointer: string; detail: string })
   return `${pointer.replace(/^\/\d+/, "")} ${detail}`.trim();
 }
 
-function accountsOf(
-  plan: DialPlan,
-  posted: readonly Forecasted[],
-  waiting: readonly Forecasted[],
+function listAccounts(
+  { plan, posted, waiting }: ForecastedCalls,
   { agentsCut, isCut }: Pick<ControlsRead, "agentsCut" | "isCut">,
 ): AccountForecast[] {
   const named = (agents: Iterable<string>) =>

@@ -32,5 +32,5 @@ export function readCaller(
       ? "Send the token as Authorization: Bearer <token>."
       : "The Authorization header does not hold a valid bearer token.";
   const challenge = header === undefined ? "Bearer" : 'Bearer error="invalid_token"';
-  return problem(c, 401, detail, { headers: { "www-authenticate": challenge } });
+  return problem(c, 401, { detail, headers: { "www-authenticate": challenge } });
 }

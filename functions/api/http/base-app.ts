@@ -11,7 +11,9 @@ export function createBaseApp({
   ...ids
 }: Pick<UncheckedApiDeps, "log" | "clock" | "randomId">): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
-  app.notFound((c) => problem(c, 404, "Calls are posted to /v1/calls or /v1/calls/batch."));
+  app.notFound((c) =>
+    problem(c, 404, { detail: "Calls are posted to /v1/calls or /v1/calls/batch." }),
+  );
   app.onError((error, c) => {
     // A request whose part could not be loaded has no id yet.
     const known: string | undefined = c.get("requestId");
@@ -19,10 +21,10 @@ export function createBaseApp({
     if (error instanceof UnreachableError || error instanceof ConflictError) {
       log("alarm", "ledger.unreachable", fields);
       const detail = "The ledger cannot be reached. What was asked may have been done: look again.";
-      return problem(c, 503, detail, { headers: { "retry-after": "5" } });
+      return problem(c, 503, { detail, headers: { "retry-after": "5" } });
     }
     log("alarm", "api.failed", fields);
-    return problem(c, 500, "The service failed. Its log has the request id.");
+    return problem(c, 500, { detail: "The service failed. Its log has the request id." });
   });
   return app;
 }

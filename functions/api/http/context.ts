@@ -1,6 +1,5 @@
 import type { Hono } from "hono";
 import type { ResultStatus } from "../../../shared/calls/call-result.ts";
-import type { CallRequest } from "../../../shared/calls/call-request.ts";
 import type { CallState } from "../../../shared/calls/states.ts";
 import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import type { Documents } from "../../../shared/ports/documents.ts";
@@ -109,16 +108,6 @@ export interface RouteDeps extends ApiDeps {
   };
   /** Counts of requests that were asked for lately. */
   progress: RequestProgress;
-}
-
-/** A request to `/v1/calls` or `/v1/calls/batch` whose body has passed its schema. */
-export interface Posted {
-  requestId: string;
-  caller: Caller;
-  /** The body's bytes and text, and its value, which has passed the schema as it is. */
-  bytes: Uint8Array;
-  text: string;
-  body: CallRequest | CallRequest[];
 }
 
 /** Request-scoped values that the middleware sets for handlers. */

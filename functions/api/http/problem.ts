@@ -19,6 +19,12 @@ export const titles = {
   503: "Service unavailable",
 } as const;
 
+interface ProblemFields {
+  detail: string;
+  errors?: ProblemError[];
+  headers?: Record<string, string>;
+}
+
 /**
  * Returns an answer in `application/problem+json` (RFC 9457). It names errors and their places, never values:
  * a number or a context value must not come back in an error.
@@ -26,10 +32,8 @@ export const titles = {
 export function problem(
   c: Context,
   status: keyof typeof titles,
-  detail: string,
-  more: { errors?: ProblemError[]; headers?: Record<string, string> } = {},
+  { detail, errors, headers = {} }: ProblemFields,
 ): Response {
-  const { errors, headers = {} } = more;
   const requestId: unknown = c.get("requestId");
   return c.body(JSON.stringify({ title: titles[status], status, detail, errors }), status, {
     "content-type": "application/problem+json",
@@ -41,11 +45,12 @@ export function problem(
 /** Returns 422: nothing of the request was accepted, or what was asked for is not shown. */
 export function unprocessable(c: Context, errors: ProblemError[]): Response {
   if (c.req.method === "GET" || c.req.method === "HEAD") {
-    return problem(c, 422, "A parameter is wrong: see errors.", {
+    return problem(c, 422, {
+      detail: "A parameter is wrong: see errors.",
       errors: errors.map(ofParameter),
     });
   }
-  return problem(c, 422, "Nothing was accepted: see errors.", { errors });
+  return problem(c, 422, { detail: "Nothing was accepted: see errors.", errors });
 }
 
 /**

@@ -17,7 +17,7 @@ export interface JsonBody {
  */
 export function readJson(bytesMax: number, { isOptional = false } = {}) {
   return createMiddleware<ApiEnv>(async (c, next) => {
-    const body = await readBody(c, bytesMax, isOptional);
+    const body = await readBody(c, { bytesMax, isOptional });
     if (body instanceof Response) return body;
     // The validator calls `json`: Hono's own would parse the body a second time.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its caller names any type
@@ -33,8 +33,7 @@ export function readJson(bytesMax: number, { isOptional = false } = {}) {
  */
 export async function readBody(
   c: Context<ApiEnv>,
-  bytesMax: number,
-  isOptional = false,
+  { bytesMax, isOptional = false }: { bytesMax: number; isOptional?: boolean },
 ): Promise<JsonBody | Response> {
   const wrongHeader = wrongHeaderOf(c);
   if (wrongHeader !== undefined && !isOptional) return unprocessable(c, [wrongHeader]);

@@ -10,5 +10,5 @@ export function refuseOtherMethods(
 ): void {
   const allow = methods.map((method) => (method === "get" ? "GET, HEAD" : "POST")).join(", ");
   const detail = `Only ${allow} is known here.`;
-  app.all(path, (c) => problem(c, 405, detail, { headers: { allow } }));
+  app.all(path, (c) => problem(c, 405, { detail, headers: { allow } }));
 }

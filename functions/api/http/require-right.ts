@@ -12,11 +12,11 @@ export function requireRight(right: ClientRight, served: readonly ClientRight[])
   const headers = { "www-authenticate": `Bearer error="insufficient_scope", scope="${right}"` };
   return createMiddleware<ApiEnv>(async (c, next) => {
     if (!c.get("caller").rights.includes(right)) {
-      return problem(c, 403, `The token does not have the right "${right}".`, { headers });
+      return problem(c, 403, { detail: `The token does not have the right "${right}".`, headers });
     }
     if (!served.includes(right)) {
       const detail = `This deployment lets no token have the right "${right}": its clientRights lack it.`;
-      return problem(c, 403, detail, { headers });
+      return problem(c, 403, { detail, headers });
     }
     return next();
   });

@@ -5,7 +5,7 @@ import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
 import { problem } from "../http/problem.ts";
-import { record } from "../actions/audit-log.ts";
+import { recordAction } from "../actions/audit-log.ts";
 import { callDetailSchema, callViewSchema, toCallDetail, toCallView } from "./call-view.ts";
 import { callCursor } from "../http/cursors.ts";
 import {
@@ -136,9 +136,9 @@ const revealCall = declareRoute({
     const row = await findCall(c, deps);
     if (row instanceof Response) return row;
     if (row.request === null) {
-      return problem(c, 409, "The call is placed: whom it was to is erased.");
+      return problem(c, 409, { detail: "The call is placed: whom it was to is erased." });
     }
-    await record(c, deps, "reveal", row.id);
+    await recordAction(c, { action: "reveal", target: row.id }, deps);
     const { phone_number, context = {}, timezone = null } = row.request;
     return { phone_number, context, timezone };
   },

@@ -5,7 +5,7 @@ import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { unprocessable } from "../http/problem.ts";
-import { record } from "../actions/audit-log.ts";
+import { recordAction } from "../actions/audit-log.ts";
 import {
   answerPages,
   cancelledSchema,
@@ -72,23 +72,23 @@ const cancelCalls = declareRoute({
     if (cursor !== undefined && "before" in cursor !== "request" in what) {
       return refuse("must be of an answer to this very order");
     }
-    if (cursor === undefined) await record(c, deps, "cancel", target);
+    if (cursor === undefined) await recordAction(c, { action: "cancel", target }, deps);
     const given = await (cursor === undefined
-      ? giveOrder(c, deps, what, scope)
-      : findControl(deps, what, scope));
+      ? giveOrder(c, { what, scope }, deps)
+      : findControl(what, scope, deps));
     if (given === undefined) return refuse("must be of an answer to this very order");
     const { cancelled, next } =
       "request" in what
-        ? await cancelRequest(c, deps, given, what.request, cursor)
-        : await cancelAgent(c, deps, given, what.agent, cursor);
+        ? await cancelRequest(c, { given, request: what.request, cursor }, deps)
+        : await cancelAgent(c, { given, agent: what.agent, cursor }, deps);
     const more = next === undefined ? {} : { cursor: cancelCursorOf(next) };
     if (cursor !== undefined) {
-      await record(c, deps, "cancel", target, cancelled);
+      await recordAction(c, { action: "cancel", target, count: cancelled }, deps);
       return { cancelled, ...more };
     }
     return {
       cancelled,
-      ordered: await orderedOf(what, { given, cancelled }, deps.ledger),
+      ordered: await countOrderedCalls(what, { given, cancelled }, deps.ledger),
       ...more,
     };
   },
@@ -97,7 +97,7 @@ const cancelCalls = declareRoute({
 export const cancelRoutes = [cancelCalls];
 
 /** Counts what an order ends in all; null for an agent's, as nobody knows how many of its calls are on the queue. */
-async function orderedOf(
+async function countOrderedCalls(
   what: Cancellable,
   done: { given: GivenOrder; cancelled: number },
   ledger: CallLedger,
@@ -108,17 +108,27 @@ async function orderedOf(
   return countOrdered({ requestId: request, row }, done, ledger);
 }
 
+/** An order, and where the answer before has ended. */
+interface Cancellation {
+  given: GivenOrder;
+  cursor: CancelCursor | undefined;
+}
+
 /** Cancels the waiting calls of a request, newest first. */
 async function cancelRequest(
   c: Context<ApiEnv>,
+  { given, request, cursor }: Cancellation & { request: string },
   deps: RouteDeps,
-  given: GivenOrder,
-  ofRequest: string,
-  cursor: CancelCursor | undefined,
 ): Promise<Progress> {
   const from = cursor !== undefined && "before" in cursor ? cursor.before : undefined;
-  const { cancelled, next } = await cancelPages(c, deps, given, from, (before) =>
-    deps.ledger.list({ requestId: ofRequest, before, limit: pageRows }),
+  const { cancelled, next } = await cancelPages(
+    c,
+    {
+      given,
+      before: from,
+      pageBelow: (before) => deps.ledger.list({ requestId: request, before, limit: pageRows }),
+    },
+    deps,
   );
   return next === undefined ? { cancelled } : { cancelled, next: { before: next } };
 }
@@ -126,14 +136,12 @@ async function cancelRequest(
 /** Cancels the calls that wait in an agent's backlogs, one backlog after another, first due first. */
 async function cancelAgent(
   c: Context<ApiEnv>,
+  { given, agent, cursor }: Cancellation & { agent: string },
   deps: RouteDeps,
-  given: GivenOrder,
-  ofAgent: string,
-  cursor: CancelCursor | undefined,
 ): Promise<Progress> {
   const { ledger } = deps;
   const from = cursor !== undefined && "backlog" in cursor ? cursor : undefined;
-  const { keys, rest } = await backlogsOf(ofAgent, from?.backlog, deps.documents);
+  const { keys, rest } = await listBacklogs(agent, from?.backlog, deps.documents);
   let cancelled = 0;
   let pages = 0;
   for (const key of keys) {
@@ -148,7 +156,7 @@ async function cancelAgent(
       const [positions = []] = await ledger.due({ backlogs, until: endOfTime, each: pageRows });
       if (positions.length === 0) break;
       const { rows } = await ledger.read(positions.map(({ id }) => id));
-      cancelled += await cancelRows(c, deps, given, [...rows.values()]);
+      cancelled += await cancelRows(c, { given, rows: [...rows.values()] }, deps);
       after = positions.at(-1);
       if (positions.length < pageRows) break;
     }
@@ -161,7 +169,7 @@ async function cancelAgent(
  *
  * @param from the backlog at which an earlier answer ended
  */
-async function backlogsOf(
+async function listBacklogs(
   ofAgent: string,
   from: string | undefined,
   documents: Documents,

@@ -19,7 +19,7 @@ const cancelCall = declareRoute({
   async handle({ c, deps }) {
     const row = await findCall(c, deps);
     if (row instanceof Response) return row;
-    return decide(c, deps, row, { to: "CANCELLED", action: "cancel", name: "cancel" });
+    return decide(c, { to: "CANCELLED", action: "cancel", name: "cancel", row }, deps);
   },
 });
 
@@ -37,21 +37,28 @@ const resolveCall = declareRoute({
     const isPlaced = body.outcome === "placed";
     const to = isPlaced ? "PLACED" : "CANCELLED";
     const name = isPlaced ? "mark_placed" : "close";
-    return decide(c, deps, row, { to, action: "resolve", name });
+    return decide(c, { to, action: "resolve", name, row }, deps);
   },
 });
 
 export const decisionRoutes = [cancelCall, resolveCall];
 
+interface Decision {
+  row: CallRow;
+  to: "PLACED" | "CANCELLED";
+  action: CallAction;
+  /** Name of the action in the audit log. */
+  name: string;
+}
+
 /** Carries an operator's decision out, or returns the conflict. A repeated request has the same answer. */
 async function decide(
   c: Context<ApiEnv>,
+  { row, to, action, name }: Decision,
   deps: RouteDeps,
-  row: CallRow,
-  { to, action, name }: { to: "PLACED" | "CANCELLED"; action: CallAction; name: string },
 ): Promise<CallView | Response> {
   if (row.state === to) return toCallView(row);
   if (!states[row.state].actions.includes(action)) return conflict(c, row, action);
-  const now = await changeCall(c, deps, row, { to }, name);
+  const now = await changeCall(c, { row, action: { to }, name }, deps);
   return now.state === to ? toCallView(now) : conflict(c, now, action);
 }

@@ -10,7 +10,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { problem } from "../http/problem.ts";
-import { record } from "../actions/audit-log.ts";
+import { recordAction } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
 import { declareRoute } from "../http/route.ts";
@@ -62,9 +62,13 @@ const changeDoNotCall = declareRoute({
     const isOther = isOfOtherKey(current, deps.hashKey);
     if (isOther && !renew && !more) {
       const detail = "The list was made under another HASH_KEY: send all of it again, with renew.";
-      return problem(c, 409, detail);
+      return problem(c, 409, { detail });
     }
-    await record(c, deps, "do_not_call", "do-not-call list", add.length + remove.length);
+    await recordAction(
+      c,
+      { action: "do_not_call", target: "do-not-call list", count: add.length + remove.length },
+      deps,
+    );
     if (!isList) {
       // In this order: a list without its own mark counts as made under another key, and lets nobody be dialed.
       await put([own], documents, deps);
@@ -78,7 +82,7 @@ const changeDoNotCall = declareRoute({
     if (isDropped) return { added: add.length, removed: remove.length };
     const detail =
       "Some of the numbers to be removed were put on the list again meanwhile, and stay on it. Look, and send those again.";
-    return problem(c, 409, detail);
+    return problem(c, 409, { detail });
   },
 });
 

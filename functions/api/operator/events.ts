@@ -120,8 +120,13 @@ const listEvents = declareRoute({
     const views = { receivers: await viewsOf(receivers, deps), exhausted_max: exhaustedMax };
     if (query.receiver === undefined) return views;
     const [receiver] = receivers;
-    if (receiver === undefined) return problem(c, 404, "The dial plan has no such receiver.");
-    const { exhausted, next } = await exhaustedAfter(query.cursor, receiver, query.limit, deps);
+    if (receiver === undefined)
+      return problem(c, 404, { detail: "The dial plan has no such receiver." });
+    const { exhausted, next } = await listExhausted(
+      receiver,
+      { cursor: query.cursor, most: query.limit },
+      deps,
+    );
     return {
       ...views,
       exhausted: exhausted,
@@ -178,14 +183,13 @@ interface ExhaustedPage {
   next?: ExhaustedCursor | undefined;
 }
 
-async function exhaustedAfter(
-  cursor: ExhaustedCursor | undefined,
+async function listExhausted(
   receiver: Receiver,
-  most: number,
+  { cursor, most }: { cursor: ExhaustedCursor | undefined; most: number },
   deps: RouteDeps,
 ): Promise<ExhaustedPage> {
   if (cursor !== undefined && "request" in cursor) {
-    return exhaustedRequests(cursor.request, receiver, most, deps);
+    return listExhaustedRequests(receiver, { after: cursor.request, most }, deps);
   }
   const { ledger } = deps;
   const backlogs = [{ key: exhaustedOf(receiver.name), after: cursor?.after }];
@@ -202,15 +206,18 @@ async function exhaustedAfter(
   });
   const last = positions.at(-1);
   if (last !== undefined && positions.length === most) return { exhausted, next: { after: last } };
-  const requests = await exhaustedRequests(undefined, receiver, most - positions.length, deps);
+  const requests = await listExhaustedRequests(
+    receiver,
+    { after: undefined, most: most - positions.length },
+    deps,
+  );
   return { exhausted: [...exhausted, ...requests.exhausted], next: requests.next };
 }
 
 /** Looks for requests that are finished, and whose tries to say so are used up. */
-async function exhaustedRequests(
-  after: string | undefined,
+async function listExhaustedRequests(
   receiver: Receiver,
-  most: number,
+  { after, most }: { after: string | undefined; most: number },
   { documents, plan }: RouteDeps,
 ): Promise<ExhaustedPage> {
   const listed = await documents.list("request", { after, limit: scanRequestsMax });

@@ -49,10 +49,10 @@ const forecastRoute = declareRoute({
     const read = await readControls({ requests, client }, [...new Set([plan, deployed])], deps);
     if (isOfOtherKey(read.documents, deps.hashKey)) {
       const detail = "The do-not-call list was made under another HASH_KEY: nobody is dialed.";
-      return problem(c, 409, detail);
+      return problem(c, 409, { detail });
     }
     const { hashKey } = deps;
-    const under = (one: PlanWithSchedule) => forecastCalls(posted, one, read, { hashKey, now });
+    const under = (one: PlanWithSchedule) => forecastCalls(posted, one, { hashKey, now, read });
     const forecast = under(plan);
     return {
       at: toIsoTime(at),

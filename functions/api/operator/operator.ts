@@ -27,7 +27,7 @@ export function createOperator(
   if (deps === undefined) {
     // The settings have the time for which documents are kept, and the key of hashes.
     const detail = "The service is not configured; its log says what is missing.";
-    operator.all("*", (c) => problem(c, 503, detail));
+    operator.all("*", (c) => problem(c, 503, { detail }));
   } else {
     operator.use(async (c, next) => {
       await next();
@@ -35,7 +35,9 @@ export function createOperator(
     });
     addRoutes(operator, operatorRoutes, toRouteDeps(deps));
     serveOperatorDocument(operator, deps.readServed);
-    operator.all("*", (c) => problem(c, 404, "There is nothing of this name for operators."));
+    operator.all("*", (c) =>
+      problem(c, 404, { detail: "There is nothing of this name for operators." }),
+    );
   }
   return app.route("/operator", operator);
 }

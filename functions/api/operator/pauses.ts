@@ -6,7 +6,7 @@ import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { problem, unprocessable } from "../http/problem.ts";
-import { record } from "../actions/audit-log.ts";
+import { recordAction } from "../actions/audit-log.ts";
 import { breakerViewSchema, viewOpenBreakers } from "./breaker-views.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
@@ -91,7 +91,7 @@ const pause = declareRoute({
       return unprocessable(c, [{ pointer: "/account", detail }]);
     }
     const what = pausable(agent_id, account);
-    await record(c, deps, "pause", targetOf(what));
+    await recordAction(c, { action: "pause", target: targetOf(what) }, deps);
     const order = { of: what, at: deps.clock.now(), by: c.get("caller").tokenId };
     // A pause that stands already keeps its time and operator, but not its version: a removal of it whose answer was
     // lost may be under way still.
@@ -126,10 +126,12 @@ const resume = declareRoute({
   async handle({ c, deps, body: { agent_id, account, breaker } }) {
     if (breaker !== undefined) return closeBreaker(c, deps, breaker);
     const what = pausable(agent_id, account);
-    await record(c, deps, "resume", targetOf(what));
+    await recordAction(c, { action: "resume", target: targetOf(what) }, deps);
     const { documents } = deps;
     if (await removeDocuments([pauseKeyOf(what)], documents)) return fieldsOf(what);
-    return problem(c, 409, "It was paused again meanwhile, and stays paused. Look, and resume it.");
+    return problem(c, 409, {
+      detail: "It was paused again meanwhile, and stays paused. Look, and resume it.",
+    });
   },
 });
 
@@ -158,9 +160,9 @@ async function closeBreaker(
   const breakerKey = { kind: "breaker", key } as const;
   const breaker = (await documents.read([breakerKey])).get("breaker", key);
   if (breaker === undefined || breaker.value.state === "closed") {
-    return problem(c, 404, "There is no breaker of this key.");
+    return problem(c, 404, { detail: "There is no breaker of this key." });
   }
-  await record(c, deps, "resume", `breaker ${key}`);
+  await recordAction(c, { action: "resume", target: `breaker ${key}` }, deps);
   const counters = [key, `${key} refusals`].map((one) => ({ kind: "failures", key: one }) as const);
   // Dialers write both all the time: a breaker that was changed meanwhile is closed all the same.
   for (let tried = 0; tried < tries; tried++) {

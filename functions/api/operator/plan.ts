@@ -93,7 +93,9 @@ const showPlan = declareRoute({
           calls: capsText(hours, undefined, plan) ?? null,
         };
       }),
-      accounts: accounts.map((one) => accountView(one, plan, read, dialing, clock.now())),
+      accounts: accounts.map((one) =>
+        toAccountView(one, { plan, read, dialing, now: clock.now() }),
+      ),
       rules: rulesIn(plan),
       destinations: destinationsText(plan),
       blackout_dates: plan.blackoutDates,
@@ -113,12 +115,18 @@ function accountsIn({ agents }: DialPlan): { name: string; route: Route }[] {
   return [...byName].map(([name, route]) => ({ name, route }));
 }
 
-function accountView(
+/** What tells how far an account's pace is used. */
+interface AccountFacts {
+  plan: DialPlan;
+  read: DocumentsRead;
+  /** Requests under way by account. */
+  dialing: Partial<Record<string, number>>;
+  now: number;
+}
+
+function toAccountView(
   { name, route }: { name: string; route: Route },
-  plan: DialPlan,
-  read: DocumentsRead,
-  dialing: Partial<Record<string, number>>,
-  now: number,
+  { plan, read, dialing, now }: AccountFacts,
 ): AccountInUse {
   const { timeoutSeconds, pace } = accountOf(route, plan);
   const { allowance = null } = findDispatched(name, read) ?? {};

@@ -44,7 +44,11 @@ const redialCall = declareRoute({
     const redialed =
       row.state === "REDIALED"
         ? row
-        : await changeCall(c, deps, row, { to: "REDIALED", redialedAs }, "redial");
+        : await changeCall(
+            c,
+            { row, action: { to: "REDIALED", redialedAs }, name: "redial" },
+            deps,
+          );
     const message = messageOf(redialed);
     if (message === undefined) return conflict(c, redialed, "redial");
     try {
@@ -53,7 +57,7 @@ const redialCall = declareRoute({
       const fields = { request_id: c.get("requestId"), call_id: row.id };
       deps.log("alarm", "queue.unreachable", { ...fields, error: causeForLog(error) });
       const detail = "The queue did not confirm the call. Redial it again: it will be made once.";
-      return problem(c, 503, detail, { headers: { "retry-after": "5" } });
+      return problem(c, 503, { detail, headers: { "retry-after": "5" } });
     }
     if (message.requestId !== c.get("requestId")) {
       c.header("x-request-id", message.requestId);

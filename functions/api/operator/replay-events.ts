@@ -13,7 +13,7 @@ import type { RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { unprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
-import { record } from "../actions/audit-log.ts";
+import { recordAction } from "../actions/audit-log.ts";
 import { scan } from "./calls.ts";
 import { callCursor } from "../http/cursors.ts";
 import { anyName, instant, nextCursor, toIsoTime } from "../http/fields.ts";
@@ -24,7 +24,7 @@ const callsAtOnce = 50;
 /** Maximum tries of a write where another writer changes a row meanwhile. */
 const writesMax = 3;
 
-const filters = z
+const filtersSchema = z
   .strictObject({
     client: anyName,
     from: instant.check(z.describe("Of calls accepted then or later")),
@@ -40,7 +40,7 @@ const filters = z
   .check(
     z.refine(({ from, until }) => from < until, { path: ["until"], error: "must be after from" }),
   );
-type Filters = z.output<typeof filters>;
+type Filters = z.output<typeof filtersSchema>;
 
 const replayedSchema = z.strictObject({
   replayed: z
@@ -59,7 +59,7 @@ const replayEvents = declareRoute({
   summary: "Deliver events of a client's calls again, under the ids that they had",
   method: "post",
   path: "/events/replay",
-  body: filters,
+  body: filtersSchema,
   answer: replayedSchema,
   async handle({ c, deps, body }) {
     const { client, from, until, cursor } = body;
@@ -80,13 +80,13 @@ const replayEvents = declareRoute({
     );
     if (cursor === undefined || rows.length > 0) {
       const target = `client ${client}, ${toIsoTime(from)} to ${toIsoTime(until)}`;
-      await record(c, deps, "replay", target, rows.length);
+      await recordAction(c, { action: "replay", target, count: rows.length }, deps);
     }
     let count = 0;
     for (let start = 0; start < rows.length; start += callsAtOnce) {
       const some = rows.slice(start, start + callsAtOnce);
-      count += await deliverAgain(some, receiver, body, deps);
-      count += await finishAgain(some, receiver, body, deps);
+      count += await deliverAgain(some, { receiver, filters: body }, deps);
+      count += await finishAgain(some, { receiver, filters: body }, deps);
     }
     return { replayed: count, ...(next === undefined ? {} : { cursor: next }) };
   },
@@ -103,11 +103,11 @@ export const replayRoutes = [replayEvents];
  */
 async function deliverAgain(
   rows: readonly CallRow[],
-  receiver: Receiver,
-  { types, exhausted: isExhausted }: Filters,
+  { receiver, filters }: { receiver: Receiver; filters: Filters },
   deps: RouteDeps,
 ): Promise<number> {
   const { ledger, clock, random } = deps;
+  const { types, exhausted: isExhausted } = filters;
   const names: readonly string[] = types ?? eventTypes;
   const isWanted = ({ type, exhausted }: CallEvent) =>
     names.includes(type) && (isExhausted !== true || exhausted === true);
@@ -146,10 +146,10 @@ function changedEvents(row: CallRow, next: CallRow): number {
  */
 async function finishAgain(
   rows: readonly CallRow[],
-  receiver: Receiver,
-  { types, exhausted: isExhausted }: Filters,
+  { receiver, filters }: { receiver: Receiver; filters: Filters },
   { documents, plan, clock, random }: RouteDeps,
 ): Promise<number> {
+  const { types, exhausted: isExhausted } = filters;
   const isTold = [types ?? eventTypes, receiver.types].every((all) =>
     all.includes("request.finished"),
   );

@@ -57,11 +57,9 @@ export function listFinishedIndexes(total: number, most: number): number[] {
 }
 
 /** Returns the view of a request. `counted` is how many of its calls were asked for, and `rows` are those that have a row. */
-export function requestViewOf(
+export function toRequestView(
   one: CallRow,
-  rows: readonly CallRow[],
-  counted: number,
-  now: number,
+  { rows, counted, now }: { rows: readonly CallRow[]; counted: number; now: number },
 ): RequestView {
   const total = one.batchCalls;
   const perCounted = total / counted;
@@ -86,7 +84,7 @@ export function requestViewOf(
     by_result: tally(rows.flatMap(({ result }) => result?.status ?? [])),
     calls_per_minute: Math.round(perMinute * 100) / 100,
     last_due_at: toIsoTime(lastDueAt),
-    expected_end_at: toIsoTime(expectedEnd(left, perMinute, lastDueAt, now)),
+    expected_end_at: toIsoTime(estimateEnd(left, { perMinute, lastDueAt, now })),
   };
 }
 
@@ -103,11 +101,9 @@ function endedAt({ state, history, updatedAt }: CallRow): number | undefined {
  * Estimates when the last of `left` calls will have ended, in milliseconds since the epoch. Null if none is left, or if
  * none ended lately and none is due later.
  */
-export function expectedEnd(
+export function estimateEnd(
   left: number,
-  perMinute: number,
-  lastDueAt: number | null,
-  now: number,
+  { perMinute, lastDueAt, now }: { perMinute: number; lastDueAt: number | null; now: number },
 ): number | null {
   if (left === 0) return null;
   const dueAt = lastDueAt !== null && lastDueAt > now ? lastDueAt : null;

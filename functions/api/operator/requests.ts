@@ -10,7 +10,7 @@ import { nextCursor, time, toIsoTime } from "../http/fields.ts";
 import {
   listFinishedIndexes,
   reasonsOf,
-  requestViewOf,
+  toRequestView,
   requestViewSchema,
   type RequestView,
 } from "./request-progress.ts";
@@ -54,7 +54,7 @@ const listRequests = declareRoute({
     }
     const requests = found.map((row, index): RequestView => {
       const rows = rowsBy.get(requestIdOf(row.id)) ?? [];
-      return requestViewOf(row, rows, looked[index]?.length ?? 0, clock.now());
+      return toRequestView(row, { rows, counted: looked[index]?.length ?? 0, now: clock.now() });
     });
     return { requests, ...(next === undefined ? {} : { cursor: next }) };
   },
@@ -85,12 +85,14 @@ const showRequest = declareRoute({
     const id = readRequestId(c.req.param("id") ?? "");
     const [one] = id === undefined ? [] : (await ledger.list({ requestId: id, limit: 1 })).rows;
     if (id === undefined || one === undefined) {
-      return problem(c, 404, "There is no request of this id, or none of its calls is known yet.");
+      return problem(c, 404, {
+        detail: "There is no request of this id, or none of its calls is known yet.",
+      });
     }
     const rows: CallRow[] = [];
     for await (const row of rowsOf(callIdsOf(id, 0, one.batchCalls), ledger)) rows.push(row);
     return {
-      ...requestViewOf(one, rows, one.batchCalls, clock.now()),
+      ...toRequestView(one, { rows, counted: one.batchCalls, now: clock.now() }),
       reasons: reasonsOf(rows.filter(({ state }) => state !== "PLACED")),
       hours: hoursOf(rows),
     };

@@ -2,7 +2,7 @@ import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { problem, unprocessable } from "../http/problem.ts";
-import { record } from "../actions/audit-log.ts";
+import { recordAction } from "../actions/audit-log.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { instant, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
@@ -57,23 +57,21 @@ const confirmRestore = declareRoute({
     const read = await documents.read([restoreKey, sweepKey]);
     const current = read.get("restore", restoreKey.key)?.value;
     if (current?.state === "confirmed") {
-      return problem(
-        c,
-        409,
-        "A restore is confirmed already, and its calls are being gone through.",
-      );
+      return problem(c, 409, {
+        detail: "A restore is confirmed already, and its calls are being gone through.",
+      });
     }
     if (current?.state !== "suspended" && unnoticed !== true) {
       const detail =
         "No restore stands to be confirmed. A sweep notices one within two minutes; if none does, declare it as unnoticed.";
-      return problem(c, 409, detail);
+      return problem(c, 409, { detail });
     }
     const since = current?.state === "suspended" ? current.since : now;
     if (at > since) {
       const detail = `must not be after ${toIsoTime(since)}, when the restore was noticed`;
       return unprocessable(c, [{ pointer: "/at", detail }]);
     }
-    await record(c, deps, "restored", `ledger ${toIsoTime(at)}`);
+    await recordAction(c, { action: "restored", target: `ledger ${toIsoTime(at)}` }, deps);
     const by = c.get("caller").tokenId;
     const epoch = read.get("sweep", sweepKey.key)?.value.epoch ?? 0;
     const declared = { epoch, since, isWatchDone: false, lookedUp: 0, toReview: 0 };

@@ -2,7 +2,7 @@ import { batchCallsMax } from "../../../shared/calls/call-request.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { record } from "../actions/audit-log.ts";
+import { recordAction } from "../actions/audit-log.ts";
 import {
   cancelledSchema,
   cancelPages,
@@ -53,10 +53,11 @@ export const cancelRequest = declareRoute({
     const what = { request: id };
     const scope = { client: c.get("caller").client, indexes };
     const target = `request ${id}`;
-    if (cursor === undefined) await record(c, deps, "client_cancel", target, indexes?.length);
+    if (cursor === undefined)
+      await recordAction(c, { action: "client_cancel", target, count: indexes?.length }, deps);
     const given = await (cursor === undefined
-      ? giveOrder(c, deps, what, scope)
-      : findControl(deps, what, scope));
+      ? giveOrder(c, { what, scope }, deps)
+      : findControl(what, scope, deps));
     if (given === undefined) {
       const detail = "must be of an answer to this very order";
       return unprocessable(c, [{ pointer: "/cursor", detail }]);
@@ -65,15 +66,23 @@ export const cancelRequest = declareRoute({
     const { cancelled, next } =
       row === undefined
         ? { cancelled: 0 }
-        : await cancelPages(c, deps, given, cursor, (before) =>
-            indexes === undefined
-              ? ledger.list({ requestId: id, before, limit: pageRows })
-              : pageOf(id, indexes, before, ledger),
+        : await cancelPages(
+            c,
+            {
+              given,
+              before: cursor,
+              pageBelow: (before) =>
+                indexes === undefined
+                  ? ledger.list({ requestId: id, before, limit: pageRows })
+                  : readPage(id, { indexes, before }, ledger),
+            },
+            deps,
           );
     deps.progress.forget(id);
     const more = next === undefined ? {} : { cursor: next };
     if (cursor !== undefined) {
-      if (row !== undefined) await record(c, deps, "client_cancel", target, cancelled);
+      if (row !== undefined)
+        await recordAction(c, { action: "client_cancel", target, count: cancelled }, deps);
       return { cancelled, ...more };
     }
     const named = { requestId: id, row, indexes };
@@ -82,10 +91,9 @@ export const cancelRequest = declareRoute({
 });
 
 /** Reads the rows of a page of named calls, those of the highest indexes first. */
-async function pageOf(
+async function readPage(
   requestId: string,
-  indexes: readonly number[],
-  before: string | undefined,
+  { indexes, before }: { indexes: readonly number[]; before: string | undefined },
   ledger: CallLedger,
 ) {
   const ids = [...new Set(indexes)]

@@ -37,7 +37,8 @@ export async function findRequest(
   const { rows, unreadable } = await ledger.list({ requestId: id, limit: 1 });
   if (rows.length === 0 && unreadable > 0) {
     log("alarm", "row.unreadable", { request_id: id });
-    return problem(c, 503, "A later version of the service has written this request.", {
+    return problem(c, 503, {
+      detail: "A later version of the service has written this request.",
       headers: { "retry-after": "60" },
     });
   }
@@ -50,7 +51,8 @@ export async function findRequest(
 export function noRequest(c: Context<ApiEnv>, id: string | undefined, now: number): Response {
   const isYoung = id !== undefined && isYoungerThan(youngMs, id, now);
   const headers: Record<string, string> = isYoung ? { "retry-after": "5" } : {};
-  return problem(c, 404, "There is no request of this id, or none of its calls is known yet.", {
+  return problem(c, 404, {
+    detail: "There is no request of this id, or none of its calls is known yet.",
     headers,
   });
 }

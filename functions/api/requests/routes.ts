@@ -41,7 +41,7 @@ export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps):
     requests.on(method, path, authenticated, requireRight(right, clientRights));
     if (deps !== undefined) continue;
     const detail = "The service is not configured; its log says what is missing.";
-    requests.on(method, path, (c) => problem(c, 503, detail, { headers: { "retry-after": "60" } }));
+    requests.on(method, path, (c) => problem(c, 503, { detail, headers: { "retry-after": "60" } }));
   }
   if (deps !== undefined) addRoutes(requests, requestRoutes, toRouteDeps(deps));
   for (const { path, method } of requestRoutes) refuseOtherMethods(requests, path, [method]);

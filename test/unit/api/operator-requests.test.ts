@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  expectedEnd,
+  estimateEnd,
   listFinishedIndexes,
-  requestViewOf,
+  toRequestView,
 } from "../../../functions/api/operator/request-progress.ts";
 import { aCall } from "../../support/calls.ts";
 import { rowIn } from "../../support/rows.ts";
@@ -31,20 +31,27 @@ describe("how far a request is", () => {
   });
 
   it("ends when the rate says, and not before the last due time", () => {
-    expect(expectedEnd(0, 5, null, now)).toBeNull();
-    expect(expectedEnd(10, 0, null, now)).toBeNull();
-    expect(expectedEnd(10, 0, now - 1, now)).toBeNull(); // overdue, and nothing moves
-    expect(expectedEnd(10, 0, now + minuteMs, now)).toBe(now + minuteMs);
-    expect(expectedEnd(10, 5, null, now)).toBe(now + 2 * minuteMs);
-    expect(expectedEnd(10, 5, now + 9 * minuteMs, now)).toBe(now + 9 * minuteMs);
+    expect(estimateEnd(0, { perMinute: 5, lastDueAt: null, now })).toBeNull();
+    expect(estimateEnd(10, { perMinute: 0, lastDueAt: null, now })).toBeNull();
+    expect(estimateEnd(10, { perMinute: 0, lastDueAt: now - 1, now })).toBeNull(); // overdue, and nothing moves
+    expect(estimateEnd(10, { perMinute: 0, lastDueAt: now + minuteMs, now })).toBe(now + minuteMs);
+    expect(estimateEnd(10, { perMinute: 5, lastDueAt: null, now })).toBe(now + 2 * minuteMs);
+    expect(estimateEnd(10, { perMinute: 5, lastDueAt: now + 9 * minuteMs, now })).toBe(
+      now + 9 * minuteMs,
+    );
   });
 
   it("counts a call for the rate when it was placed, not when its result came", () => {
     const call = aCall({ acceptedAt: now - 60 * minuteMs, batchCalls: 1 });
     const placed = rowIn("PLACED", call, { at: now - 30 * minuteMs });
     const withResult = { ...placed, updatedAt: now - minuteMs };
-    expect(requestViewOf(withResult, [withResult], 1, now).calls_per_minute).toBe(0);
+    expect(
+      toRequestView(withResult, { rows: [withResult], counted: 1, now }).calls_per_minute,
+    ).toBe(0);
     const late = rowIn("PLACED", call, { at: now - minuteMs });
-    expect(requestViewOf(late, [late], 1, now).calls_per_minute).toBeCloseTo(1 / 15, 2);
+    expect(toRequestView(late, { rows: [late], counted: 1, now }).calls_per_minute).toBeCloseTo(
+      1 / 15,
+      2,
+    );
   });
 });

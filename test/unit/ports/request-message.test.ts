@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { toJson, requestMessage } from "../../../shared/ports/request-message.ts";
+import { toJson, createRequestMessage } from "../../../shared/ports/request-message.ts";
 import { messageSchema } from "../../../shared/ports/call-messages.ts";
 
 /** The API refuses this key, and so leaves no message with it. */
@@ -23,7 +23,9 @@ it("is read as all calls of a request, whatever spaces its body has", () => {
       fc.nat({ max: 3 }),
       (body, spaces) => {
         const text = `\n${JSON.stringify(body, null, spaces)} `;
-        const message = toJson(requestMessage(accepted, text, Array.isArray(body)));
+        const message = toJson(
+          createRequestMessage(accepted, { text, isBatch: Array.isArray(body) }),
+        );
         const parsed: unknown = JSON.parse(text);
         const requests: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
         expect(messageSchema.parse(JSON.parse(message))).toEqual({
@@ -38,6 +40,8 @@ it("is read as all calls of a request, whatever spaces its body has", () => {
 
 it("names a number that a body has twice as the API has read it", () => {
   const text = '{"phone_number":"+12025550123","phone_number":"+12025550124","agent_id":"a"}';
-  const message = messageSchema.parse(JSON.parse(toJson(requestMessage(accepted, text, false))));
+  const message = messageSchema.parse(
+    JSON.parse(toJson(createRequestMessage(accepted, { text, isBatch: false }))),
+  );
   expect(message).toMatchObject({ calls: [{ request: JSON.parse(text) }] });
 });
