@@ -32,10 +32,8 @@ import type { Storage } from "./storage.ts";
 export function createFunctions(stack: Stack, props: OutboundCallsProps, storage: Storage) {
   const { table, bucket, settings, providerSecrets } = storage;
   const { clientRights = [], dialerConcurrency, plan } = props;
-  const api = createFunction(
-    stack,
-    "api",
-    {
+  const api = createFunction(stack, "api", {
+    options: {
       bundle: "api",
       timeoutSeconds: apiTimeoutSeconds,
       secrets: [settings],
@@ -43,7 +41,7 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
     },
     props,
     storage,
-  );
+  });
   // The dispatcher's name is known before the function, as it may wake itself too.
   const functionName = `${stack.stackName}-dispatcher`;
   const dialing = {
@@ -55,10 +53,8 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
       DISPATCHER_FUNCTION: functionName,
     },
   } as const;
-  const dialer = createFunction(
-    stack,
-    "dialer",
-    {
+  const dialer = createFunction(stack, "dialer", {
+    options: {
       ...dialing,
       timeoutSeconds: dialerTimeoutSeconds,
       ...(dialerConcurrency === undefined
@@ -67,14 +63,12 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
     },
     props,
     storage,
-  );
-  const dispatcher = createFunction(
-    stack,
-    "dispatcher",
-    { ...dialing, functionName, timeoutSeconds: dispatcherTimeoutSeconds },
+  });
+  const dispatcher = createFunction(stack, "dispatcher", {
+    options: { ...dialing, functionName, timeoutSeconds: dispatcherTimeoutSeconds },
     props,
     storage,
-  );
+  });
 
   allowObjects(bucket, { api: api.role, dialer: dialer.role, dispatcher: dispatcher.role });
   allowLedger(dialer.role, table);

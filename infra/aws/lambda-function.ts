@@ -26,6 +26,13 @@ interface FunctionOptions {
   environment?: Record<string, string>;
 }
 
+/** What a function is made of: its own options, and those of all functions. */
+interface FunctionParts {
+  options: FunctionOptions;
+  props: Pick<OutboundCallsProps, "bundles" | "basePath" | "xray">;
+  storage: Storage;
+}
+
 /** A function with its role and its log. */
 export interface CreatedFunction {
   made: lambda.Function;
@@ -37,9 +44,7 @@ export interface CreatedFunction {
 export function createFunction(
   stack: Stack,
   name: string,
-  options: FunctionOptions,
-  props: Pick<OutboundCallsProps, "bundles" | "basePath" | "xray">,
-  storage: Storage,
+  { options, props, storage }: FunctionParts,
 ): CreatedFunction {
   const { queue, deadQueue, eventsQueue, deadEventsQueue, table, bucket } = storage;
   const { bundle, timeoutSeconds, secrets, environment, ...others } = options;

@@ -5,10 +5,12 @@ import type { OutboundCallsProps } from "./props.ts";
 
 /** Allows a role to read and write all of the ledger. */
 export function allowLedger(role: iam.Role, table: Pick<dynamodb.ITableV2, "tableArn">): void {
-  allowItems(role, table, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"]);
+  allowItems(role, table, {
+    names: ["GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"],
+  });
   const arns = Object.keys(dynamoTable.indexes).map((index) => `${table.tableArn}/index/${index}`);
   // Documents of a kind are listed by a query of the table itself.
-  allow(role, ["Query"], [table.tableArn, ...arns]);
+  allow(role, ["Query"], { resources: [table.tableArn, ...arns] });
 }
 
 /** Allows the dispatcher's role to read what waits and to write it, but to delete nothing. */
@@ -16,8 +18,8 @@ export function allowDispatcherLedger(
   role: iam.Role,
   table: Pick<dynamodb.ITableV2, "tableArn">,
 ): void {
-  allowItems(role, table, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"]);
-  allow(role, ["Query"], [table.tableArn, `${table.tableArn}/index/due`]);
+  allowItems(role, table, { names: ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"] });
+  allow(role, ["Query"], { resources: [table.tableArn, `${table.tableArn}/index/due`] });
 }
 
 /** Items that a right is about, as dynamodb-table.ts names their partitions, and what is done with them. */
@@ -39,33 +41,35 @@ export function allowApiLedger(
     allowLedger(role, table);
     return;
   }
-  allowItems(role, table, ["GetItem", "BatchGetItem", "PutItem"], ["doc#idempotency-key#*"]);
+  allowItems(role, table, {
+    names: ["GetItem", "BatchGetItem", "PutItem"],
+    partitions: ["doc#idempotency-key#*"],
+  });
   for (const right of new Set(clientRights)) {
     const { partitions, actions } = itemsOf[right];
-    allowItems(role, table, actions, partitions);
+    allowItems(role, table, { names: actions, partitions });
   }
   // A request's calls are found by the index of all calls.
-  if (clientRights.length > 0) allow(role, ["Query"], [`${table.tableArn}/index/hour`]);
+  if (clientRights.length > 0)
+    allow(role, ["Query"], { resources: [`${table.tableArn}/index/hour`] });
 }
 
-/** @param partitions patterns of the partitions that are allowed; absent: all */
+/** @param allowed.partitions patterns of the partitions that are allowed; absent: all */
 function allowItems(
   role: iam.Role,
   table: Pick<dynamodb.ITableV2, "tableArn">,
-  names: string[],
-  partitions?: string[],
+  { names, partitions }: { names: string[]; partitions?: string[] },
 ): void {
   const conditions = partitions && {
     "ForAllValues:StringLike": { "dynamodb:LeadingKeys": partitions },
   };
-  allow(role, names, [table.tableArn], conditions);
+  allow(role, names, { resources: [table.tableArn], ...(conditions && { conditions }) });
 }
 
 function allow(
   role: iam.Role,
   names: string[],
-  resources: string[],
-  conditions: Record<string, unknown> = {},
+  { resources, conditions = {} }: { resources: string[]; conditions?: Record<string, unknown> },
 ): void {
   const actions = names.map((name) => `dynamodb:${name}`);
   role.addToPolicy(new iam.PolicyStatement({ actions, resources, conditions }));

@@ -20,6 +20,12 @@ export interface LogMetrics {
 /** Name of the metric that has a dimension for the reason why calls wait. */
 export const waitingMetric = "call.waiting";
 
+/** The events that a metric counts: those with this value in a field. */
+interface Counted extends Pick<logs.MetricFilterOptions, "metricValue" | "dimensions"> {
+  field: "event" | "level";
+  value: string;
+}
+
 /**
  * Counts events by their fields, never by words: an agent may be named `alarm`. A line of Lambda's JSON format
  * holds the event as the object `message`.
@@ -29,8 +35,7 @@ export function countLoggedEvents(stack: Stack, functions: Functions): LogMetric
   const count = (
     names: readonly (keyof Functions)[],
     metricName: string,
-    [field, value]: ["event" | "level", string],
-    options: Pick<logs.MetricFilterOptions, "metricValue" | "dimensions"> = {},
+    { field, value, ...options }: Counted,
   ) => {
     for (const name of names) {
       new logs.MetricFilter(stack, `${metricName}-${name}-count`, {
@@ -44,14 +49,16 @@ export function countLoggedEvents(stack: Stack, functions: Functions): LogMetric
     const period = Duration.minutes(1);
     return new cloudwatch.Metric({ namespace, metricName, statistic: "Sum", period });
   };
-  const dialed = (event: string) => count(["dialer"], event, ["event", event]);
+  const dialed = (event: string) => count(["dialer"], event, { field: "event", value: event });
   // The dispatcher ends calls that must not be dialed, or has them wait for their hours.
   const decided = (event: string, options = {}) =>
-    count(["dialer", "dispatcher"], event, ["event", event], options);
+    count(["dialer", "dispatcher"], event, { field: "event", value: event, ...options });
 
   decided(waitingMetric, { dimensions: { reason: "$.message.reason" } });
   return {
-    accepted: count(["api"], "request.accepted", ["event", "request.accepted"], {
+    accepted: count(["api"], "request.accepted", {
+      field: "event",
+      value: "request.accepted",
       metricValue: "$.message.count",
     }),
     placed: dialed("call.placed"),
@@ -60,8 +67,11 @@ export function countLoggedEvents(stack: Stack, functions: Functions): LogMetric
     breakersOpened: dialed("breaker.opened"),
     dispatcherSilent: dialed("dispatcher.silent"),
     fullSweeps: dialed("sweep.completed"),
-    dialerAlarms: count(["dialer", "dispatcher"], "dialer.alarm", ["level", "alarm"]),
-    apiAlarms: count(["api"], "api.alarm", ["level", "alarm"]),
+    dialerAlarms: count(["dialer", "dispatcher"], "dialer.alarm", {
+      field: "level",
+      value: "alarm",
+    }),
+    apiAlarms: count(["api"], "api.alarm", { field: "level", value: "alarm" }),
     namespace,
   };
 }

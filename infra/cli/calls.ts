@@ -68,7 +68,7 @@ export async function run(words: string[], terminal: Terminal): Promise<number> 
     const known = new Set(["json", ...(optionsOf[command] ?? [])]);
     const strange = Object.keys(values).find((name) => !known.has(name));
     if (strange !== undefined) throw new Failure(`${command} has no option --${strange}.`);
-    return await perform(rest, values, createClient(terminal), terminal);
+    return await perform(rest, values, { ask: createClient(terminal), terminal });
   } catch (error) {
     if (!(error instanceof Failure || error instanceof Refusal)) throw error;
     terminal.complain(error.message);

@@ -27,7 +27,10 @@ async function run(): Promise<void> {
     for (const one of names.toSorted()) console.log(one);
   } else if (command === "set" && name !== undefined) {
     const value = (await tools.askSecret(name)) ?? (await text(process.stdin)).trim();
-    await setSecret(await openSecretStore(tools, values), name, value, values.replace);
+    await setSecret(await openSecretStore(tools, values), name, {
+      value,
+      replaces: values.replace,
+    });
   } else throw new Error("Wrong usage.");
 }
 

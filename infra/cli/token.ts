@@ -40,7 +40,7 @@ async function run(): Promise<void> {
   );
   const show = () => console.log(`Token, shown only now: ${token}`);
   if (values.install === true) {
-    await installToken(await openSecretStore(tools, values), variable, entry, show);
+    await installToken(await openSecretStore(tools, values), variable, { entry, show });
     console.log(`${id} is let in.`);
     return;
   }

@@ -3,12 +3,21 @@ import { endpoints } from "../../functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "../../functions/api/operator/routes.ts";
 import { requestRoutes } from "../../functions/api/requests/routes.ts";
 import type { Operation } from "../../functions/api/http/route.ts";
-import { titles } from "../../functions/api/http/problem.ts";
 import { problemSchema } from "../../functions/api/http/problem-schema.ts";
 import { batchCallsMax, callRequestSchema } from "../../shared/calls/call-request.ts";
 import { callbackOperation, callbackPath } from "./callbacks.ts";
 import { batchExample, callExample, requestIdExample } from "./examples.ts";
 import { isRequired, type Json, jsonSchema } from "./json-schema.ts";
+import {
+  callbackReferences,
+  callbackResponses,
+  clientResponses,
+  commonReferences,
+  operatorResponses,
+  problemReferences,
+  requestIdHeader,
+  response,
+} from "./responses.ts";
 import { webhookParameters, webhookResponses, webhooksOf } from "./webhooks.ts";
 
 const callIdExample = `call_${requestIdExample}_00000`;
@@ -23,7 +32,6 @@ const headers = {
     schema: { type: "string", enum: ["true"] },
   },
 };
-const requestIdHeader = { $ref: "#/components/headers/RequestId" };
 const idempotencyHeaders = {
   "X-Request-Id": requestIdHeader,
   "Idempotency-Replayed": { $ref: "#/components/headers/Replayed" },
@@ -36,140 +44,6 @@ const acceptedHeaders = {
     description: "There is no body, in any coding",
     schema: { type: "string", const: "identity" },
   },
-};
-
-const retryAfter = { description: "Seconds", schema: { type: "integer", examples: [5] } };
-
-/** A response in problem+json, with an example. */
-function problemResponse(
-  status: keyof typeof titles,
-  description: string,
-  detail: string,
-  { headers: more = {}, errors }: { headers?: Json; errors?: Json[] } = {},
-) {
-  return {
-    description,
-    headers: { "X-Request-Id": requestIdHeader, ...more },
-    content: {
-      "application/problem+json": {
-        schema: { $ref: "#/components/schemas/Problem" },
-        example: { title: titles[status], status, detail, ...(errors && { errors }) },
-      },
-    },
-  };
-}
-
-/** The responses of every route. */
-const commonResponses = {
-  Unauthorized: problemResponse(
-    401,
-    "No valid token was sent.",
-    "Send the token as Authorization: Bearer <token>.",
-    { headers: { "WWW-Authenticate": { schema: { type: "string", examples: ["Bearer"] } } } },
-  ),
-  OtherMethod: problemResponse(
-    405,
-    "The path is known, but not the method.",
-    "Only POST is known here.",
-    { headers: { Allow: { schema: { type: "string", examples: ["POST", "GET, HEAD"] } } } },
-  ),
-  Unprocessable: problemResponse(
-    422,
-    "Something is wrong with the request, and nothing of it was accepted: a field, the content type, JSON, a size, an Idempotency-Key that was used for another request. The first hundred errors are named.",
-    "Nothing was accepted: see errors.",
-    {
-      errors: [
-        { pointer: "/3/phone_number", detail: "must be an E.164 number such as +12025550123" },
-      ],
-    },
-  ),
-  Failed: problemResponse(
-    500,
-    "The service failed, and may have accepted the request: repeat it only under the same Idempotency-Key.",
-    "The service failed. Its log has the request id.",
-  ),
-  Unavailable: problemResponse(
-    503,
-    "The queue or the ledger cannot be reached, or the service is not configured. The detail says whether the request may have been accepted; then repeat it only under the same Idempotency-Key.",
-    "The ledger cannot be reached. Nothing was accepted: send the request again.",
-    { headers: { "Retry-After": retryAfter } },
-  ),
-};
-const operatorResponses = {
-  ...commonResponses,
-  NotFound: problemResponse(404, "There is none.", "There is no call of this id."),
-  Conflict: problemResponse(
-    409,
-    "It is not for a call that stands so.",
-    "The call is PLACED; this is for calls that are WAITING.",
-  ),
-};
-const clientResponses = {
-  ...commonResponses,
-  Forbidden: problemResponse(
-    403,
-    "The token does not have the right that is asked for, or the deployment gives it to no token.",
-    'The token does not have the right "read".',
-  ),
-  NotFound: problemResponse(
-    404,
-    "There is no such request of the token's client. A young one may still be on the queue: then Retry-After says when to ask again.",
-    "There is no request of this id, or none of its calls is known yet.",
-    { headers: { "Retry-After": retryAfter } },
-  ),
-};
-/** The answers to a webhook that tells of a call's end. */
-const callbackResponses = {
-  CallbackUnverified: problemResponse(
-    401,
-    "The callback is not signed by the account's secret, within five minutes, for the call of this address. The header that is wrong is named.",
-    "The callback is not signed for this call: see errors.",
-    {
-      headers: {
-        "WWW-Authenticate": { schema: { type: "string", examples: ["Standard-Webhooks"] } },
-      },
-      errors: [{ header: "webhook-id", detail: "must be, or begin with, the id of the call" }],
-    },
-  ),
-  CallbackMalformed: problemResponse(
-    422,
-    "The body is no result, and nothing of it was written: no JSON, an unknown status, negative seconds, an end before its answer or in the future.",
-    "Nothing was accepted: see errors.",
-    { errors: [{ pointer: "/seconds", detail: "must not be negative" }] },
-  ),
-  CallbackUnavailable: problemResponse(
-    503,
-    "The queue did not take the callback, its body did not come within 5 seconds, or the account's secret is missing: send it again.",
-    "The queue did not take the callback. Send it again.",
-    { headers: { "Retry-After": retryAfter } },
-  ),
-};
-const response = (
-  name:
-    | keyof typeof operatorResponses
-    | keyof typeof clientResponses
-    | keyof typeof callbackResponses,
-) => ({
-  $ref: `#/components/responses/${name}`,
-});
-const commonReferences = {
-  "401": response("Unauthorized"),
-  "405": response("OtherMethod"),
-  "422": response("Unprocessable"),
-  "500": response("Failed"),
-  "503": response("Unavailable"),
-};
-const problemReferences = {
-  403: response("Forbidden"),
-  404: response("NotFound"),
-  409: response("Conflict"),
-};
-
-const callbackReferences = {
-  "401": response("CallbackUnverified"),
-  "405": response("OtherMethod"),
-  "422": response("CallbackMalformed"),
-  "503": response("CallbackUnavailable"),
 };
 
 const problemComponents: Json = {};

@@ -73,20 +73,24 @@ const environment = {
   DISPATCHER_FUNCTION: dispatcherFunction,
   AWS_ENDPOINT_URL_LAMBDA: invokeEndpoint.url,
 };
-const start = (name: string, instances: number, timeoutSeconds: number, bundle = name) =>
-  startFunction({
-    name,
-    bundle: join(bundles, bundle, "index.mjs"),
-    environment,
-    instances,
-    timeoutSeconds,
-  });
-const api = await start("api", 2, 30);
+interface LocalFunction {
+  instances: number;
+  timeoutSeconds: number;
+  /** Absent: the bundle of its own name. */
+  bundle?: string;
+}
+const start = (name: string, { bundle = name, ...limits }: LocalFunction) =>
+  startFunction({ name, bundle: join(bundles, bundle, "index.mjs"), environment, ...limits });
+const api = await start("api", { instances: 2, timeoutSeconds: 30 });
 // One more instance serves both dead-letter queues and one the schedule: a sweep waits behind no delivery.
 const instances = deliveriesAtOnce + eventsDeliveriesAtOnce + 2;
-const dialer = await start("dialer", instances, dialerTimeoutSeconds);
+const dialer = await start("dialer", { instances, timeoutSeconds: dialerTimeoutSeconds });
 // One runs, and another one may be woken or take over.
-const dispatcher = await start("dispatcher", 2, dispatcherTimeoutSeconds, "dialer");
+const dispatcher = await start("dispatcher", {
+  bundle: "dialer",
+  instances: 2,
+  timeoutSeconds: dispatcherTimeoutSeconds,
+});
 invokeEndpoint.add(dispatcherFunction, dispatcher);
 const sources = (
   [

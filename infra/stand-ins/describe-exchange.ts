@@ -29,10 +29,11 @@ interface Exchange {
  */
 export function describeExchange(
   type: string,
-  { method, path, headers, text }: StandInRequest,
-  { status, problem, failure }: Exchange,
+  { request, exchange }: { request: StandInRequest; exchange: Exchange },
   visible: ReadonlySet<string>,
 ): string {
+  const { method, path, headers, text } = request;
+  const { status, problem, failure } = exchange;
   const body = text === "" ? "" : ` ${JSON.stringify(masked(bodyOf(text, headers), "", visible))}`;
   const played = failure === undefined ? "" : ` (played: ${failure})`;
   const fault = problem === undefined ? "" : `: ${problem}`;

@@ -53,7 +53,7 @@ export async function startStandIn(
       if (problem !== undefined) problems.push(`${request.method} ${request.path}: ${problem}`);
       const { status } = failure?.how === "answer" ? failure : answer;
       const exchange = { status, problem, failure: failure?.how };
-      print?.(describeExchange(type.name, request, exchange, visible));
+      print?.(describeExchange(type.name, { request, exchange }, visible));
       if (failure === undefined) send(answer, response);
       else fail(failure, answer, response);
     }).catch((error: unknown) => {

@@ -130,21 +130,37 @@ export const telnyx: StandInType = {
         headers.authorization === `Bearer ${secrets["API_KEY"]}` ? undefined : "the key is wrong",
       refuse({ fault, text: detail, field }) {
         if (fault === "credentials") {
-          return errorOf(401, "10009", "Authentication failed", "The key is not valid.");
+          return errorOf(401, {
+            code: "10009",
+            title: "Authentication failed",
+            detail: "The key is not valid.",
+          });
         }
         if (fault === "address") return notFound;
-        return errorOf(422, "10015", "Bad Request", detail, `/${field.join("/")}`);
+        return errorOf(422, {
+          code: "10015",
+          title: "Bad Request",
+          detail,
+          source: { pointer: `/${field.join("/")}` },
+        });
       },
       endpoints: [dial(memory), readCall(memory), listEvents(memory), listActiveCalls(memory)],
     };
   },
 };
 
-const errorOf = (status: number, code: string, title: string, detail: string, pointer = "") => {
-  const source = pointer === "" ? {} : { source: { pointer } };
-  return { status, body: { errors: [{ code, title, detail, ...source }] } };
-};
-const notFound = errorOf(404, "10005", "Resource not found", "There is no such resource.");
+interface TelnyxError {
+  code: string;
+  title: string;
+  detail: string;
+  source?: { pointer: string };
+}
+const errorOf = (status: number, error: TelnyxError) => ({ status, body: { errors: [error] } });
+const notFound = errorOf(404, {
+  code: "10005",
+  title: "Resource not found",
+  detail: "There is no such resource.",
+});
 
 function dial({ calls, now }: Memory) {
   return endpoint({

@@ -3,6 +3,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { batchCallsMax } from "../../../shared/calls/call-request.ts";
 import { toCallId, callsIn } from "../../../shared/calls/ids.ts";
 import { toIndexSet } from "../../../shared/calls/index-set.ts";
+import { states } from "../../../shared/calls/states.ts";
 import { applyAction } from "../../../shared/calls/transitions.ts";
 import type { CancellationOrder } from "../../../shared/ports/document-kinds.ts";
 import {
@@ -158,9 +159,14 @@ export async function countOrdered(
   if (row === undefined) return ids.length;
   let others = 0;
   for await (const one of rowsOf(ids, ledger)) {
-    if (one.state !== "WAITING" || !isCovered(one, given)) others += 1;
+    if (!isEndedBy(one, given)) others += 1;
   }
   return ids.length - others + cancelled;
+}
+
+/** True if an order ends a row as it stands: it covers the call, and the call's state allows cancelling. */
+function isEndedBy(row: CallRow, given: GivenOrder): boolean {
+  return states[row.state].actions.includes("cancel") && isCovered(row, given);
 }
 
 /** Cancels the rows that wait and that the order ends. Returns the number of cancelled rows. */
@@ -177,7 +183,7 @@ export async function cancelRows(
       ? ({ to: "CANCELLED" } as const)
       : ({ to: "CANCELLED", reason: "client" } as const);
   const changes = rows.flatMap((row) => {
-    if (row.state !== "WAITING" || !isCovered(row, given)) return [];
+    if (!isEndedBy(row, given)) return [];
     const next = applyAction(row, { action, by }, { version: random.version(), at });
     return next === undefined ? [] : [{ next, seen: row.version }];
   });

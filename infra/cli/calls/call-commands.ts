@@ -4,7 +4,7 @@ import type { CallDetail, CallView } from "../../../functions/api/operator/call-
 import type { Revealed } from "../../../functions/api/operator/calls.ts";
 import type { Cancelled } from "../../../functions/api/actions/cancel-calls.ts";
 import type { Redialed } from "../../../functions/api/operator/redial.ts";
-import { callsOf, forEach, pageCallsMax } from "./chosen-calls.ts";
+import { forEach, listCalls, pageCallsMax } from "./chosen-calls.ts";
 import type { Command } from "./command.ts";
 import { Failure } from "./failures.ts";
 import { type Json, textOf } from "./json.ts";
@@ -27,20 +27,20 @@ const detailColumns = ["at", "state", "reason", "due_at", "by"];
 
 /** Commands about single calls. */
 export const callCommands: Record<string, Command> = {
-  async list(_rest, values, ask, terminal) {
+  async list(_rest, values, { ask, terminal }) {
     const limit = numberOf(values.limit ?? "50", "--limit");
     const calls: CallView[] = [];
-    for await (const call of callsOf(values, ask, terminal, Math.min(limit, pageCallsMax))) {
+    for await (const call of listCalls(values, { ask, terminal }, Math.min(limit, pageCallsMax))) {
       calls.push(call);
       if (calls.length >= limit) break;
     }
     // A column has the status of the result; --json has all of it.
     const rows = values.json === true ? calls : calls.map(withStatus);
-    show(rows, callColumns, values, terminal);
+    show(rows, callColumns, { values, terminal });
     return 0;
   },
 
-  async show([id], values, ask, terminal) {
+  async show([id], values, { ask, terminal }) {
     if (id === undefined) throw new Failure("show needs a call's id.");
     const { history, ...call } = await ask<CallDetail>(`/calls/${encodeURIComponent(id)}`);
     const revealed =
@@ -58,28 +58,40 @@ export const callCommands: Record<string, Command> = {
       if (value !== null) table.push({ [name]: textOf(value) });
     }
     terminal.print(table.toString());
-    show(history, detailColumns, values, terminal);
+    show(history, detailColumns, { values, terminal });
     return 0;
   },
 
-  redial: (ids, values, ask, terminal) => {
+  redial: (ids, values, { ask, terminal }) => {
     const body = { not_placed: values["not-placed"] === true };
-    return forEach(ids, values, ask, terminal, (id) => ask<Redialed>(`/calls/${id}/redial`, body));
+    return forEach(
+      ids,
+      { values, perform: (id) => ask<Redialed>(`/calls/${id}/redial`, body) },
+      { ask, terminal },
+    );
   },
 
-  resolve(ids, values, ask, terminal) {
+  resolve(ids, values, { ask, terminal }) {
     const { placed = false, "not-placed": not = false } = values;
     if (placed === not) throw new Failure("resolve needs either --placed or --not-placed.");
     const body = { outcome: placed ? "placed" : "not_placed" };
-    return forEach(ids, values, ask, terminal, (id) => ask<CallView>(`/calls/${id}/resolve`, body));
+    return forEach(
+      ids,
+      { values, perform: (id) => ask<CallView>(`/calls/${id}/resolve`, body) },
+      { ask, terminal },
+    );
   },
 
-  async cancel(ids, values, ask, terminal) {
+  async cancel(ids, values, { ask, terminal }) {
     if (ids.length > 0) {
       if (Object.keys(values).some((name) => name !== "json")) {
         throw new Failure("cancel takes either ids, or --request or --agent.");
       }
-      return forEach(ids, values, ask, terminal, (id) => ask<CallView>(`/calls/${id}/cancel`, {}));
+      return forEach(
+        ids,
+        { values, perform: (id) => ask<CallView>(`/calls/${id}/cancel`, {}) },
+        { ask, terminal },
+      );
     }
     const what = chosen(
       { request_id: values.request, agent_id: values.agent },
@@ -98,8 +110,7 @@ export const callCommands: Record<string, Command> = {
     say(
       `${cancelled} waiting calls cancelled; ${laterIn(cancelled, ordered)}`,
       { cancelled, ordered },
-      values,
-      terminal,
+      { values, terminal },
     );
     return 0;
   },

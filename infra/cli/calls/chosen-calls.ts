@@ -1,18 +1,17 @@
 import type { CallView } from "../../../functions/api/operator/call-view.ts";
 import type { CallsPage } from "../../../functions/api/operator/calls.ts";
-import type { Client } from "./client.ts";
+import type { CommandDeps } from "./command.ts";
 import { Failure, Refusal } from "./failures.ts";
 import type { Values } from "./options.ts";
-import { barOf, type Terminal } from "./terminal.ts";
+import { barOf } from "./terminal.ts";
 
 /** Maximum calls of one answer. */
 export const pageCallsMax = 200;
 
 /** Yields the calls that a list's options choose, page after page. */
-export async function* callsOf(
+export async function* listCalls(
   values: Values,
-  ask: Client,
-  { complain }: Terminal,
+  { ask, terminal }: CommandDeps,
   pageCalls = pageCallsMax,
 ): AsyncGenerator<CallView> {
   const { state, request, number, agent, provider, reason, from, until } = values;
@@ -29,7 +28,9 @@ export async function* callsOf(
         ? await ask(`/calls?${query.toString()}`)
         : await ask("/calls/search", { phone_number: number, ...Object.fromEntries(query) });
     if (page.unreadable !== undefined) {
-      complain(`${page.unreadable} calls left out: a later version of the service wrote them.`);
+      terminal.complain(
+        `${page.unreadable} calls left out: a later version of the service wrote them.`,
+      );
     }
     yield* page.calls;
     cursor = page.cursor;
@@ -42,10 +43,8 @@ export async function* callsOf(
  */
 export async function forEach(
   ids: string[],
-  values: Values,
-  ask: Client,
-  terminal: Terminal,
-  perform: (id: string) => Promise<object>,
+  { values, perform }: { values: Values; perform: (id: string) => Promise<object> },
+  { ask, terminal }: CommandDeps,
 ): Promise<number> {
   const chosenIds = [...ids];
   if (ids.length === 0) {
@@ -54,7 +53,7 @@ export async function forEach(
       throw new Failure("Name calls by their ids, or choose them by --state or --request.");
     }
     // All ids are read first: an action on a call removes it from the list that is being read.
-    for await (const call of callsOf(values, ask, terminal)) chosenIds.push(call.id);
+    for await (const call of listCalls(values, { ask, terminal })) chosenIds.push(call.id);
   }
   const bar = barOf(chosenIds.length, values, terminal);
   const refused: string[] = [];

@@ -16,7 +16,7 @@ const accountColumns = ["account", "calls", "first_at", "last_at", "limit", "wai
 const ruleColumns = ["limit", "rule", "calls", "longest"];
 
 export const forecastCommands: Record<string, Command> = {
-  async forecast(_rest, values, ask, terminal) {
+  async forecast(_rest, values, { ask, terminal }) {
     if (values.file === undefined)
       throw new Failure("forecast needs --file with a JSON array of calls.");
     const calls = await jsonOf(values.file);
@@ -27,7 +27,7 @@ export const forecastCommands: Record<string, Command> = {
     const answer = await ask<Forecast>("/forecast", asked);
     const { items: listed = [], deployed } = answer;
     if (values.json === true) terminal.print(JSON.stringify(answer));
-    else if (values.csv === true) show(listed.map(itemRow), itemColumns, values, terminal);
+    else if (values.csv === true) show(listed.map(itemRow), itemColumns, { values, terminal });
     else {
       tell(answer, listed, terminal);
       if (deployed !== undefined) compare(answer, deployed, terminal);
@@ -57,7 +57,7 @@ function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Termin
     print(`${unread} calls are told without the caps and the do-not-call list of their numbers.`);
   }
   const table = (rows: Json[], columns: string[]) => {
-    if (rows.length > 0) show(rows, columns, {}, terminal);
+    if (rows.length > 0) show(rows, columns, { values: {}, terminal });
   };
   table(answer.accounts.map(accountRow), accountColumns);
   table(answer.rules.map(ruleRow), ruleColumns);
@@ -79,7 +79,7 @@ function compare(planned: ForecastSummary, deployed: ForecastSummary, terminal: 
     waiting_until: rows,
   });
   const rows = [row("deployed", deployed, lastOf(deployed)), row("sent", planned, lastOf(planned))];
-  show(rows, Object.keys(rows[0] ?? {}), {}, terminal);
+  show(rows, Object.keys(rows[0] ?? {}), { values: {}, terminal });
 }
 
 /** Returns when the last of the calls that wait today is dialed. */

@@ -12,7 +12,7 @@ const numbersMax = 10_000;
 
 /** Commands for the do-not-call list and the audit log. */
 export const listCommands: Record<string, Command> = {
-  async dnc([verb, ...numbers], values, ask, terminal) {
+  async dnc([verb, ...numbers], values, { ask, terminal }) {
     const listed = values.file === undefined ? [] : await numbersIn(values.file);
     const all = [...numbers, ...listed];
     if (all.length === 0) throw new Failure("dnc needs numbers, or --file.");
@@ -22,7 +22,7 @@ export const listCommands: Record<string, Command> = {
         const answer = await ask<NumberChecked>("/do-not-call/check", { phone_number });
         answers.push({ phone_number, ...answer });
       }
-      show(answers, ["phone_number", "listed"], values, terminal);
+      show(answers, ["phone_number", "listed"], { values, terminal });
       return 0;
     }
     if (verb !== "add" && verb !== "remove")
@@ -36,14 +36,14 @@ export const listCommands: Record<string, Command> = {
       bar.update(start + some.length);
     }
     bar.stop();
-    say(`${all.length} numbers: ${verb} done.`, { [verb]: all.length }, values, terminal);
+    say(`${all.length} numbers: ${verb} done.`, { [verb]: all.length }, { values, terminal });
     return 0;
   },
 
-  async audit(_rest, values, ask, terminal) {
+  async audit(_rest, values, { ask, terminal }) {
     const limit = numberOf(values.limit ?? "50", "--limit");
     const { entries } = await ask<Audit>(`/audit?limit=${Math.min(limit, 200)}`);
-    show(entries, ["at", "by", "action", "target", "count"], values, terminal);
+    show(entries, ["at", "by", "action", "target", "count"], { values, terminal });
     return 0;
   },
 };

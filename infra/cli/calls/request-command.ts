@@ -10,7 +10,7 @@ const openStates = statesWhere(({ open }) => open);
 
 export const requestCommands: Record<string, Command> = {
   /** Shows how far a request is until it is finished: as a bar on a terminal, otherwise a line for each change. */
-  async request([id], values, ask, terminal) {
+  async request([id], values, { ask, terminal }) {
     if (id === undefined)
       throw new Failure("request needs a request's id, the X-Request-Id of its 201.");
     let bar: ReturnType<typeof barOf> | undefined;

@@ -4,10 +4,10 @@ import { say } from "./terminal.ts";
 
 /** The command for a ledger that was restored from a backup. */
 export const restoreCommands: Record<string, Command> = {
-  async restored(_rest, { at, unnoticed, ...values }, ask, terminal) {
+  async restored(_rest, { at, unnoticed, ...values }, { ask, terminal }) {
     const body = unnoticed === true ? { at, unnoticed } : { at };
     const restore = await ask<RestoreView>("/restored", at === undefined ? undefined : body);
-    say(textOf(restore), { ...restore }, values, terminal);
+    say(textOf(restore), { ...restore }, { values, terminal });
     return 0;
   },
 };

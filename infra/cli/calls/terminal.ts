@@ -25,6 +25,12 @@ export function barOf(total: number, { json }: Values, { isInteractive }: Termin
   return { update: (value: number) => bar.update(value), stop: () => bar.stop() };
 }
 
+/** Where and in which form a command prints. */
+interface Output {
+  values: Values;
+  terminal: Terminal;
+}
+
 /**
  * Prints rows: as a table of these columns, with --csv as comma-separated values (RFC 4180) under their names, or with
  * --json each row whole, one per line.
@@ -32,8 +38,7 @@ export function barOf(total: number, { json }: Values, { isInteractive }: Termin
 export function show(
   rows: Json[],
   columns: string[],
-  { json, csv }: Values,
-  { print }: Terminal,
+  { values: { json, csv }, terminal: { print } }: Output,
 ): void {
   if (json === true) {
     for (const row of rows) print(JSON.stringify(row));
@@ -60,6 +65,6 @@ function csvOf(value: unknown): string {
 }
 
 /** Prints a line for people, or with --json the answer. */
-export function say(line: string, answer: Json, { json }: Values, { print }: Terminal): void {
-  print(json === true ? JSON.stringify(answer) : line);
+export function say(line: string, answer: Json, { values, terminal }: Output): void {
+  terminal.print(values.json === true ? JSON.stringify(answer) : line);
 }

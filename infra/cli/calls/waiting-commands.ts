@@ -26,23 +26,23 @@ const backlogColumns = [
 
 /** Commands for backlogs, pauses and circuit breakers. */
 export const waitingCommands: Record<string, Command> = {
-  async pause(_rest, values, ask, terminal) {
+  async pause(_rest, values, { ask, terminal }) {
     const { agent: agent_id, account } = values;
     const what = chosen({ agent_id, account }, "--agent or --account");
     const answer = await ask<PauseView>("/pause", what);
-    say(`Paused: ${nameOf(answer)}.`, answer, values, terminal);
+    say(`Paused: ${nameOf(answer)}.`, answer, { values, terminal });
     return 0;
   },
 
-  async resume(_rest, values, ask, terminal) {
+  async resume(_rest, values, { ask, terminal }) {
     const { agent: agent_id, account, breaker } = values;
     const what = chosen({ agent_id, account, breaker }, "--agent, --account or --breaker");
     const answer = await ask<Resumed>("/resume", what);
-    say(`Resumed: ${nameOf(answer)}.`, answer, values, terminal);
+    say(`Resumed: ${nameOf(answer)}.`, answer, { values, terminal });
     return 0;
   },
 
-  async pauses(_rest, values, ask, terminal) {
+  async pauses(_rest, values, { ask, terminal }) {
     const { pauses, breakers } = await ask<Pauses>("/pauses");
     const paused = pauses.map((pause) => ({
       what: nameOf(pause),
@@ -57,15 +57,15 @@ export const waitingCommands: Record<string, Command> = {
       ...more,
     }));
     const rows = values.json === true ? open : open.map(breakerRow);
-    show([...paused, ...rows], pauseColumns, values, terminal);
+    show([...paused, ...rows], pauseColumns, { values, terminal });
     return 0;
   },
 
-  async backlogs(_rest, values, ask, terminal) {
+  async backlogs(_rest, values, { ask, terminal }) {
     const limit = numberOf(values.limit ?? "50", "--limit");
     const { backlogs, first } = await backlogsOf(limit, ask);
     const rows = values.json === true ? backlogs : backlogs.map((one) => backlogRow(one, first));
-    show(rows, backlogColumns, values, terminal);
+    show(rows, backlogColumns, { values, terminal });
     if (values.json !== true && values.csv !== true) {
       terminal.print(`Oldest due: ${first.oldest_due_at ?? "none"}.`);
       terminal.print(sweepLine(first));
@@ -73,7 +73,7 @@ export const waitingCommands: Record<string, Command> = {
     return 0;
   },
 
-  async stats(_rest, values, ask, terminal) {
+  async stats(_rest, values, { ask, terminal }) {
     const hours = numberOf(values.hours ?? "24", "--hours");
     const answer = await ask<Counts>(`/counts?hours=${hours}`);
     const { counts } = answer;
@@ -87,12 +87,12 @@ export const waitingCommands: Record<string, Command> = {
       byHour.set(hour, { ...row, [state]: count });
     }
     const used = callStates.filter((state) => counts.some((one) => one.state === state));
-    show([...byHour.values()], ["hour", ...used], values, terminal);
+    show([...byHour.values()], ["hour", ...used], { values, terminal });
     const current = Object.entries(answer.current).map(([state, count]) => ({
       state,
       now: upTo(count, answer.current_max),
     }));
-    show(current, ["state", "now"], values, terminal);
+    show(current, ["state", "now"], { values, terminal });
     terminal.print(sweepLine(answer));
     if (answer.suspended_since !== null) {
       terminal.print(

@@ -35,8 +35,7 @@ export interface DeployOptions {
  * @throws DeployError with what to do
  */
 export async function deployToAws(
-  tools: Tools,
-  store: AwsSecretStore,
+  { tools, store }: { tools: Tools; store: AwsSecretStore },
   bundledPlan: unknown,
   { name, looks }: DeployOptions,
 ): Promise<void> {

@@ -22,7 +22,11 @@ async function run(): Promise<void> {
   if (values["dry-run"] === true) return describeDeployment(processTools, plan, values);
   deploymentNamed(values.name);
   const { createAwsSecretStore } = await import("./aws-secrets.ts");
-  return deployToAws(processTools, createAwsSecretStore(processTools, values.name), plan, values);
+  return deployToAws(
+    { tools: processTools, store: createAwsSecretStore(processTools, values.name) },
+    plan,
+    values,
+  );
 }
 
 try {

@@ -21,7 +21,7 @@ export async function wrangler(
   input?: string,
 ): Promise<string> {
   try {
-    return await mustRun(tools, "wrangler", args, input);
+    return await mustRun(tools, "wrangler", { args, input });
   } catch (error) {
     if (!(error instanceof DeployError)) throw error;
     const said = stripVTControlCharacters(error.message); // errors are coloured always

@@ -56,7 +56,7 @@ export async function askForSecrets(
   if (malformed.length > 0) {
     throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
-  checkSecrets(tools, plan, platform, found);
+  checkSecrets(tools, plan, { platform, environment: found });
   return found;
 }
 
@@ -64,8 +64,7 @@ export async function askForSecrets(
 function checkSecrets(
   { fetch, print }: Tools,
   plan: DialPlan,
-  platform: PlatformName,
-  environment: Record<string, string>,
+  { platform, environment }: { platform: PlatformName; environment: Record<string, string> },
 ): void {
   const routes = Object.values(plan.agents).filter((route) =>
     listSecrets(route, hasRole(platform)).every((name) => environment[name] !== undefined),

@@ -21,14 +21,13 @@ export interface TokenEntry {
 /**
  * Sets a secret of a deployment.
  *
- * @param replaces true if HASH_KEY may be overwritten, with which the do-not-call list cannot be read any more
+ * @param change.replaces true if HASH_KEY may be overwritten, with which the do-not-call list cannot be read any more
  * @throws DeployError if the value cannot be right, or there is no such deployment
  */
 export async function setSecret(
   store: SecretStore,
   name: string,
-  value: string,
-  replaces: boolean,
+  { value, replaces }: { value: string; replaces: boolean },
 ): Promise<void> {
   if (!/^[A-Z][A-Z0-9_]*$/.test(name)) {
     throw new DeployError("A secret's name is in capitals, such as WEBHOOK_SECRET.");
@@ -93,15 +92,14 @@ const secretOf = (variable: TokenVariable, id: string) =>
 /**
  * Lets a token in: its entry is added to the others.
  *
- * @param show prints the token. It is called last before the token is valid: an interruption may leave one that is
+ * @param token.show prints the token. It is called last before the token is valid: an interruption may leave one that is
  * not valid, never a valid one that nobody has seen
  * @throws DeployError if one of its id is there
  */
 export async function installToken(
   store: SecretStore,
   variable: TokenVariable,
-  entry: TokenEntry,
-  show: () => void,
+  { entry, show }: { entry: TokenEntry; show: () => void },
 ): Promise<void> {
   const names = await namesOf(store);
   if (store.read === undefined) {

@@ -75,8 +75,7 @@ export const processTools: Tools = {
 export async function mustRun(
   tools: Tools,
   command: string,
-  args: readonly string[],
-  input?: string,
+  { args, input }: { args: readonly string[]; input?: string | undefined },
 ): Promise<string> {
   const { code, stdout, stderr } = await tools.run(command, args, input);
   if (code === 0) return stdout;

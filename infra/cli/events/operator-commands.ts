@@ -36,8 +36,8 @@ export const listEvents: EventsCommand = async (values, ask, terminal) => {
   const { receiver, json } = values;
   if (receiver !== undefined) {
     const limit = numberOf(values.limit ?? "50", "--limit");
-    const found = await exhaustedOf(receiver, limit, ask);
-    show(json === true ? found : found.map(exhaustedRow), exhaustedColumns, values, terminal);
+    const found = await readExhausted(receiver, limit, ask);
+    show(json === true ? found : found.map(exhaustedRow), exhaustedColumns, { values, terminal });
     return 0;
   }
   if (values.limit !== undefined) throw new Failure("--limit needs --receiver beside it.");
@@ -50,7 +50,7 @@ export const listEvents: EventsCommand = async (values, ask, terminal) => {
     exhausted_calls:
       exhausted_calls === exhausted_max ? `${exhausted_calls} or more` : String(exhausted_calls),
   }));
-  show(json === true ? receivers : rows, receiverColumns, values, terminal);
+  show(json === true ? receivers : rows, receiverColumns, { values, terminal });
   return 0;
 };
 
@@ -75,12 +75,16 @@ export const replayEvents: EventsCommand = async (values, ask, terminal) => {
     replayed += answer.replayed;
     cursor = answer.cursor;
   } while (cursor !== undefined);
-  say(`${replayed} events are told again, at the receiver's pace.`, { replayed }, values, terminal);
+  say(
+    `${replayed} events are told again, at the receiver's pace.`,
+    { replayed },
+    { values, terminal },
+  );
   return 0;
 };
 
 /** Reads the first calls and requests with events that are exhausted, page after page. */
-async function exhaustedOf(receiver: string, limit: number, ask: Client): Promise<Exhausted[]> {
+async function readExhausted(receiver: string, limit: number, ask: Client): Promise<Exhausted[]> {
   const found: Exhausted[] = [];
   let cursor: string | undefined;
   do {

@@ -94,7 +94,7 @@ function createTools(): Tools {
 const deploy = async (name?: string) => {
   const tools = createTools();
   const store = createAwsSecretStore(tools, name, aws.client);
-  return deployToAws(tools, store, plan, { name, looks: { pauseMs: 1, looks: 2 } });
+  return deployToAws({ tools, store }, plan, { name, looks: { pauseMs: 1, looks: 2 } });
 };
 const commands = () => ran.map(([command]) => command);
 const tokenIn = (lines: string[]) => /oc_\w+/.exec(lines.join("\n"))?.[0] ?? "";
@@ -120,10 +120,10 @@ describe("npm run deploy:aws", () => {
     const tools = createTools();
     const store = createAwsSecretStore(tools, undefined, aws.client);
     const looks = { pauseMs: 1, looks: 2 };
-    await deployToAws(tools, store, { ...plan, results: {} }, { looks });
+    await deployToAws({ tools, store }, { ...plan, results: {} }, { looks });
     expect(publicUrl()).toBe(url);
     await store.set({ PUBLIC_URL: "https://calls.example" });
-    await deployToAws(tools, store, { ...plan, results: {} }, { looks });
+    await deployToAws({ tools, store }, { ...plan, results: {} }, { looks });
     expect(publicUrl()).toBe("https://calls.example");
   });
 
@@ -131,7 +131,7 @@ describe("npm run deploy:aws", () => {
     const told = { url: "https://example.com/events" };
     const telling = { ...plan, events: { "*": told, "crm-eu": told } };
     const store = createAwsSecretStore(createTools(), undefined, aws.client);
-    const deployTelling = () => deployToAws(createTools(), store, telling, {});
+    const deployTelling = () => deployToAws({ tools: createTools(), store }, telling, {});
     await expect(deployTelling()).rejects.toThrow(/needs EVENTS_SECRET, EVENTS_CRM_EU_SECRET/);
     environment = { ...environment, EVENTS_SECRET: secret, EVENTS_CRM_EU_SECRET: `${secret},x` };
     await expect(deployTelling()).rejects.toThrow(/EVENTS_CRM_EU_SECRET must be whsec_/);
@@ -169,7 +169,7 @@ describe("npm run deploy:aws", () => {
     environment = {};
     const tools = { ...createTools(), askSecret: () => Promise.resolve(typed) };
     const store = createAwsSecretStore(tools, undefined, aws.client);
-    await deployToAws(tools, store, plan, {});
+    await deployToAws({ tools, store }, plan, {});
     expect(aws.current("arn:OutboundCalls:settings")["WEBHOOK_SECRET"]).toBe(typed);
   });
 
@@ -218,7 +218,7 @@ describe("npm run deploy:aws", () => {
         },
       };
       const store = createAwsSecretStore(killed, undefined, aws.client);
-      await expect(deployToAws(killed, store, plan, {})).rejects.toThrow(/killed/);
+      await expect(deployToAws({ tools: killed, store }, plan, {})).rejects.toThrow(/killed/);
       await deploy();
       expect(parseTokens(tokensOf())).toHaveLength(1);
       // A token that is valid was always shown.

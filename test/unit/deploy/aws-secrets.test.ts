@@ -73,7 +73,8 @@ describe("the secrets of a deployment on AWS", () => {
   it("let tokens in and out by the commands for both platforms", async () => {
     createStack();
     const entryOf = (id: string) => createEntry({ id, client: "acme" }, "API_TOKENS").entry;
-    const install = (id: string) => installToken(store, "API_TOKENS", entryOf(id), () => undefined);
+    const install = (id: string) =>
+      installToken(store, "API_TOKENS", { entry: entryOf(id), show: () => undefined });
     await install("crm-1");
     await install("crm-2");
     await expect(install("crm-2")).rejects.toThrow(/two tokens of one id/);

@@ -63,7 +63,7 @@ describe.each([
     const { token, entry } = createEntry({ id, client: "acme" }, "API_TOKENS");
     const shown: (string | undefined)[] = [];
     const show = () => void shown.push(idOf(token));
-    await installToken(kind.store, "API_TOKENS", entry, show);
+    await installToken(kind.store, "API_TOKENS", { entry, show });
     expect(shown).toEqual([undefined]); // once, and before it is valid
     return token;
   };
@@ -90,7 +90,7 @@ describe.each([
 
 describe("npm run secrets -- set", () => {
   const set = (name: string, value: string, replaces = false, kind = cloudflare()) =>
-    setSecret(kind.store, name, value, replaces).then(() => kind.seen());
+    setSecret(kind.store, name, { value, replaces }).then(() => kind.seen());
 
   it("sets a secret", async () => {
     const entry = JSON.stringify({ id: "ada", sha256: "a".repeat(64) });
@@ -103,7 +103,7 @@ describe("npm run secrets -- set", () => {
     account.secrets.set("outbound-calls-api", new Map([["HASH_KEY", key]]));
     const store = createCloudflareSecretStore(createFakeTools(account), targetOf(undefined));
     for (const value of [one, `${one},${other}`]) {
-      await setSecret(store, "EVENTS_CRM_SECRET", value, false);
+      await setSecret(store, "EVENTS_CRM_SECRET", { value, replaces: false });
       expect(account.secrets.get("outbound-calls-dialer")?.get("EVENTS_CRM_SECRET")).toBe(value);
     }
     expect(account.secrets.get("outbound-calls-api")?.has("EVENTS_CRM_SECRET")).toBe(false);
@@ -134,7 +134,9 @@ describe("npm run secrets -- set", () => {
   it("makes no Worker where there is no deployment", async () => {
     const tools = createFakeTools(createFakeAccount());
     const store = createCloudflareSecretStore(tools, targetOf("stagging"));
-    await expect(setSecret(store, "WEBHOOK_SECRET", "x", false)).rejects.toThrow(/no deployment/);
+    await expect(
+      setSecret(store, "WEBHOOK_SECRET", { value: "x", replaces: false }),
+    ).rejects.toThrow(/no deployment/);
     expect(tools.changes()).toEqual([]);
   });
 });

@@ -1,0 +1,139 @@
+/** The answers of the OpenAPI documents that are no success, each with an example. */
+import { titles } from "../../functions/api/http/problem.ts";
+import type { Json } from "./json-schema.ts";
+
+export const requestIdHeader = { $ref: "#/components/headers/RequestId" };
+const retryAfter = { description: "Seconds", schema: { type: "integer", examples: [5] } };
+
+/** A response in problem+json, with an example. */
+function problemResponse(
+  status: keyof typeof titles,
+  description: string,
+  { detail, headers: more = {}, errors }: { detail: string; headers?: Json; errors?: Json[] },
+) {
+  return {
+    description,
+    headers: { "X-Request-Id": requestIdHeader, ...more },
+    content: {
+      "application/problem+json": {
+        schema: { $ref: "#/components/schemas/Problem" },
+        example: { title: titles[status], status, detail, ...(errors && { errors }) },
+      },
+    },
+  };
+}
+
+/** The responses of every route. */
+const commonResponses = {
+  Unauthorized: problemResponse(401, "No valid token was sent.", {
+    detail: "Send the token as Authorization: Bearer <token>.",
+    headers: { "WWW-Authenticate": { schema: { type: "string", examples: ["Bearer"] } } },
+  }),
+  OtherMethod: problemResponse(405, "The path is known, but not the method.", {
+    detail: "Only POST is known here.",
+    headers: { Allow: { schema: { type: "string", examples: ["POST", "GET, HEAD"] } } },
+  }),
+  Unprocessable: problemResponse(
+    422,
+    "Something is wrong with the request, and nothing of it was accepted: a field, the content type, JSON, a size, an Idempotency-Key that was used for another request. The first hundred errors are named.",
+    {
+      detail: "Nothing was accepted: see errors.",
+      errors: [
+        { pointer: "/3/phone_number", detail: "must be an E.164 number such as +12025550123" },
+      ],
+    },
+  ),
+  Failed: problemResponse(
+    500,
+    "The service failed, and may have accepted the request: repeat it only under the same Idempotency-Key.",
+    { detail: "The service failed. Its log has the request id." },
+  ),
+  Unavailable: problemResponse(
+    503,
+    "The queue or the ledger cannot be reached, or the service is not configured. The detail says whether the request may have been accepted; then repeat it only under the same Idempotency-Key.",
+    {
+      detail: "The ledger cannot be reached. Nothing was accepted: send the request again.",
+      headers: { "Retry-After": retryAfter },
+    },
+  ),
+};
+export const operatorResponses = {
+  ...commonResponses,
+  NotFound: problemResponse(404, "There is none.", { detail: "There is no call of this id." }),
+  Conflict: problemResponse(409, "It is not for a call that stands so.", {
+    detail: "The call is PLACED; this is for calls that are WAITING.",
+  }),
+};
+export const clientResponses = {
+  ...commonResponses,
+  Forbidden: problemResponse(
+    403,
+    "The token does not have the right that is asked for, or the deployment gives it to no token.",
+    { detail: 'The token does not have the right "read".' },
+  ),
+  NotFound: problemResponse(
+    404,
+    "There is no such request of the token's client. A young one may still be on the queue: then Retry-After says when to ask again.",
+    {
+      detail: "There is no request of this id, or none of its calls is known yet.",
+      headers: { "Retry-After": retryAfter },
+    },
+  ),
+};
+/** The answers to a webhook that tells of a call's end. */
+export const callbackResponses = {
+  CallbackUnverified: problemResponse(
+    401,
+    "The callback is not signed by the account's secret, within five minutes, for the call of this address. The header that is wrong is named.",
+    {
+      detail: "The callback is not signed for this call: see errors.",
+      headers: {
+        "WWW-Authenticate": { schema: { type: "string", examples: ["Standard-Webhooks"] } },
+      },
+      errors: [{ header: "webhook-id", detail: "must be, or begin with, the id of the call" }],
+    },
+  ),
+  CallbackMalformed: problemResponse(
+    422,
+    "The body is no result, and nothing of it was written: no JSON, an unknown status, negative seconds, an end before its answer or in the future.",
+    {
+      detail: "Nothing was accepted: see errors.",
+      errors: [{ pointer: "/seconds", detail: "must not be negative" }],
+    },
+  ),
+  CallbackUnavailable: problemResponse(
+    503,
+    "The queue did not take the callback, its body did not come within 5 seconds, or the account's secret is missing: send it again.",
+    {
+      detail: "The queue did not take the callback. Send it again.",
+      headers: { "Retry-After": retryAfter },
+    },
+  ),
+};
+export const response = (
+  name:
+    | keyof typeof operatorResponses
+    | keyof typeof clientResponses
+    | keyof typeof callbackResponses,
+) => ({
+  $ref: `#/components/responses/${name}`,
+});
+export const commonReferences = {
+  "401": response("Unauthorized"),
+  "405": response("OtherMethod"),
+  "422": response("Unprocessable"),
+  "500": response("Failed"),
+  "503": response("Unavailable"),
+};
+export const problemReferences = {
+  403: response("Forbidden"),
+  404: response("NotFound"),
+  409: response("Conflict"),
+};
+
+export const callbackReferences = {
+  "401": response("CallbackUnverified"),
+  "405": response("OtherMethod"),
+  "422": response("CallbackMalformed"),
+  "503": response("CallbackUnavailable"),
+};
