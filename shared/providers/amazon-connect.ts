@@ -27,7 +27,7 @@ import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { signAwsRequest } from "./aws-signature.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
-import { type Answer, outcomeOfJson, post, type Refusal, createTable } from "./provider-http.ts";
+import { type Answer, toOutcome, post, type Refusal, createTable } from "./provider-http.ts";
 import {
   createAnswerers,
   readRecord,
@@ -127,12 +127,12 @@ export const amazonConnect = /* @__PURE__ */ defineProvider(
         });
         const content = { "content-type": "application/json" };
         const headers = await signedHeaders(route, { method: "PUT", url, headers: content, body });
-        const answer = await post(
-          ring(fetch),
-          url,
-          { method: "PUT", headers, body },
+        const answer = await post(ring(fetch), url, {
+          method: "PUT",
+          headers,
+          body,
           timeoutSeconds,
-        );
+        });
         return "kind" in answer ? answer : outcomeOf(answer, now());
       },
 
@@ -140,7 +140,7 @@ export const amazonConnect = /* @__PURE__ */ defineProvider(
         const path = `contacts/${route.instance}/${encodeURIComponent(placed.providerCallId)}`;
         const url = `${baseUrlOf(route)}/${path}`;
         const headers = await signedHeaders(route, { method: "GET", url });
-        return readRecord(fetch, url, headers, placed, record);
+        return readRecord(placed, { url, headers, record }, fetch);
       },
     };
   },
@@ -159,17 +159,24 @@ const errorSchema = () => z.object({ __type: z.string() });
 const refusing = new Set([400, 401, 402, 403, 404, 422, 429]);
 
 function outcomeOf(answer: Answer, now: number): DialOutcome {
-  return outcomeOfJson(answer, now, callIdIn, (status, body) => {
-    if (!refusing.has(status)) return undefined;
-    const errorType =
-      answer.headers.get("x-amzn-errortype") ??
-      z.built(errorSchema).safeParse(body).data?.["__type"];
-    // Either may have more around the name: com.example#NameException, NameException:http://example.com/.
-    const name = /^(?:[^:]*#)?(\w+?)(?:Exception)?(?::.*)?$/.exec(errorType ?? "")?.[1] ?? "";
-    const refusal = refusedBy.get(name);
-    const words = name.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
-    return refusal && { ...refusal, code: `connect_${words}` };
-  });
+  return toOutcome(
+    answer,
+    {
+      callIdIn,
+      exception: (status, body) => {
+        if (!refusing.has(status)) return undefined;
+        const errorType =
+          answer.headers.get("x-amzn-errortype") ??
+          z.built(errorSchema).safeParse(body).data?.["__type"];
+        // Either may have more around the name: com.example#NameException, NameException:http://example.com/.
+        const name = /^(?:[^:]*#)?(\w+?)(?:Exception)?(?::.*)?$/.exec(errorType ?? "")?.[1] ?? "";
+        const refusal = refusedBy.get(name);
+        const words = name.replaceAll(/(?<!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+        return refusal && { ...refusal, code: `connect_${words}` };
+      },
+    },
+    now,
+  );
 }
 
 /**

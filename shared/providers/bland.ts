@@ -19,12 +19,12 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
-import { ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import { ask, toOutcome, postJson } from "./provider-http.ts";
 import {
   createAnswerers,
   optionalNumber,
   optionalText,
-  recordReader,
+  createRecordReader,
   type RecordType,
   resultOf,
   createWords,
@@ -75,8 +75,8 @@ export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetc
         metadata: { call_id: id, attempt: String(attempt) },
       };
       const { url, headers } = apiOf(route);
-      const answer = await postJson(ring(fetch), url, { headers, json }, timeoutSeconds);
-      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });
+      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {
@@ -111,7 +111,7 @@ export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetc
       return undefined;
     },
 
-    readResult: recordReader(fetch, apiOf, "/", record),
+    readResult: createRecordReader(fetch, apiOf, { path: "/", record }),
   };
 });
 

@@ -23,12 +23,12 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
-import { ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import { ask, toOutcome, postJson } from "./provider-http.ts";
 import {
-  listReader,
+  createListReader,
   optionalNumber,
   optionalText,
-  recordReader,
+  createRecordReader,
   type RecordType,
   resultOf,
   createWords,
@@ -85,8 +85,8 @@ export const elevenlabs = /* @__PURE__ */ defineProvider(
         };
         const { url, headers } = apiOf(route);
         const callUrl = `${url}/${through}/outbound-call`;
-        const answer = await postJson(ring(fetch), callUrl, { headers, json }, timeoutSeconds);
-        return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+        const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
+        return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
       },
 
       async lookUp({ call, attempt, from }, route): Promise<FoundCall | undefined> {
@@ -115,9 +115,9 @@ export const elevenlabs = /* @__PURE__ */ defineProvider(
           : undefined;
       },
 
-      readResult: recordReader(fetch, apiOf, "/conversations/", record),
+      readResult: createRecordReader(fetch, apiOf, { path: "/conversations/", record }),
 
-      listResults: listReader(fetch, apiOf, {
+      listResults: createListReader(fetch, apiOf, {
         rowsMax: 100,
         ask(from, limit, cursor) {
           const query = new URLSearchParams({

@@ -57,22 +57,26 @@ const underWay = new Set<unknown>([undefined, 0, 1, "JS_PENDING", "JS_RUNNING"])
 /** Kinds of a participant that is an agent (livekit/protocol, livekit_models.proto). */
 const agentKinds = new Set<unknown>(["AGENT", 4]);
 
+/** The API of a project's rooms, and the time for one look at a room. */
+interface RoomApi {
+  baseUrl: string;
+  headers: Record<string, string>;
+  timeoutSeconds: number;
+}
+
 /** Returns the outcome if no agent came to the room in time, undefined if one did. */
-export async function agentAbsent(
-  send: Send,
-  baseUrl: string,
-  headers: Record<string, string>,
+export async function findAgentAbsence(
   room: string,
-  timeoutSeconds: number,
+  { baseUrl, headers, timeoutSeconds }: RoomApi,
+  send: Send,
 ): Promise<DialOutcome | undefined> {
   const endsAt = performance.now() + Math.min(timeoutSeconds, agentSecondsMax) * 1000;
   const list = (method: string) =>
-    ask(
-      send,
-      `${baseUrl}/twirp/livekit.${method}`,
-      { headers, json: { room } },
-      Math.max(endsAt - performance.now(), 1) / 1000,
-    );
+    ask(send, `${baseUrl}/twirp/livekit.${method}`, {
+      headers,
+      json: { room },
+      timeoutSeconds: Math.max(endsAt - performance.now(), 1) / 1000,
+    });
   let isSeen = false;
   for (const waitMs of agentWaitsMs) {
     if (performance.now() + waitMs >= endsAt) break;

@@ -39,8 +39,8 @@ import { jwtVerify, SignJWT } from "jose";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
-import { agentAbsent, roomSchema } from "./livekit-agent.ts";
-import { type Answer, ask, outcomeOfJson, postJson, createTable } from "./provider-http.ts";
+import { findAgentAbsence, roomSchema } from "./livekit-agent.ts";
+import { type Answer, ask, toOutcome, postJson, createTable } from "./provider-http.ts";
 import { resultOf, createWords } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, SignedCallback, ToldResult } from "./provider.ts";
 import { toSipOutcome } from "./sip-status.ts";
@@ -97,13 +97,17 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
             room,
             metadata: JSON.stringify({ call_id: id, agent_id, context }),
           },
+          timeoutSeconds: timeoutSeconds / 4,
         },
-        timeoutSeconds / 4,
       );
       const refused =
         "kind" in dispatched ? notDispatched(dispatched) : refusalOfDispatch(dispatched, now());
       if (refused !== undefined) return refused;
-      const absent = await agentAbsent(fetch, baseUrl, admin, room, timeoutSeconds / 4);
+      const absent = await findAgentAbsence(
+        room,
+        { baseUrl, headers: admin, timeoutSeconds: timeoutSeconds / 4 },
+        fetch,
+      );
       if (absent !== undefined) return absent;
       const sip = await headersFor(provider, { sip: { call: true } });
       const answer = await postJson(
@@ -119,10 +123,10 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
             participant_attributes: { call_id: id },
             hide_phone_number: true,
           },
+          timeoutSeconds: timeoutSeconds / 2,
         },
-        timeoutSeconds / 2,
       );
-      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
     },
 
     readCallback: (signed, { provider }) =>
@@ -166,7 +170,7 @@ function dispatchIdIn(body: unknown): string | undefined {
  * wrong.
  */
 function refusalOfDispatch(answer: Answer, now: number): DialOutcome | undefined {
-  const outcome = outcomeOfJson(answer, now, dispatchIdIn, exception);
+  const outcome = toOutcome(answer, { callIdIn: dispatchIdIn, exception }, now);
   const { status } = answer;
   if (outcome.kind === "placed") {
     return status < 300 ? undefined : { kind: "not_placed", code: "dispatch_sip" };

@@ -19,6 +19,12 @@ export interface Answer {
   text: string | undefined;
 }
 
+/** A request that places a call, beside its body. */
+interface Posted {
+  headers: Record<string, string>;
+  timeoutSeconds: number;
+}
+
 /**
  * Sends exactly one POST, or a request of another `method`: follows no redirect, repeats nothing. Creating a
  * call is not idempotent at almost any provider, so once a request may have left, only its answer tells the
@@ -30,8 +36,7 @@ export interface Answer {
 export async function post(
   send: Send,
   url: string,
-  request: { method?: string; headers: Record<string, string>; body: string },
-  timeoutSeconds: number,
+  { timeoutSeconds, ...request }: Posted & { method?: string; body: string },
 ): Promise<Answer | DialOutcome> {
   try {
     const response = await send(url, {
@@ -51,35 +56,38 @@ export async function post(
 export function postJson(
   send: Send,
   url: string,
-  { headers, json }: { headers: Record<string, string>; json: unknown },
-  timeoutSeconds: number,
+  { headers, json, timeoutSeconds }: Posted & { json: unknown },
 ): Promise<Answer | DialOutcome> {
-  const request = {
+  return post(send, url, {
     headers: { ...headers, "content-type": "application/json" },
     body: JSON.stringify(json),
-  };
-  return post(send, url, request, timeoutSeconds);
+    timeoutSeconds,
+  });
 }
 
 /** Statuses by which a provider has no record of that id, or will not take it for one of its own. */
 const missingById = new Set([400, 404, 410, 422]);
 
+/** A request for a provider's records. */
+interface Query {
+  headers: Record<string, string>;
+  /** Filters, where they are posted. */
+  json?: unknown;
+  /** True if one record is asked for: by 400, 410 and 422 there is none either. */
+  isById?: boolean;
+  timeoutSeconds?: number;
+}
+
 /**
  * Queries a provider's records: by GET, or by POST of `json` if its filters are sent that way.
  *
- * @param isById true if one record is asked for: by 400, 410 and 422 there is none either
  * @returns undefined if the provider has no such record (404)
  * @throws an Error without the address if the answer cannot be read; AnswerTooLong if it exceeds 4 MiB
  */
 export async function ask(
   send: Send,
   url: string,
-  {
-    headers,
-    json,
-    isById = false,
-  }: { headers: Record<string, string>; json?: unknown; isById?: boolean },
-  timeoutSeconds = lookUpSecondsMax,
+  { headers, json, isById = false, timeoutSeconds = lookUpSecondsMax }: Query,
 ): Promise<unknown> {
   const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
   const response = await send(url, {
@@ -119,21 +127,25 @@ export function toStatusOutcome({ status, headers }: Answer, now: number): DialO
   }
 }
 
+/** How a provider's JSON answers are read. */
+interface JsonReading {
+  /** Finds the provider's id of the call in the body of a 2xx. */
+  callIdIn(body: unknown): string | undefined;
+  /** Returns this provider's meaning of an answer if it differs from the status. */
+  exception?(status: number, body: unknown): DialOutcome | undefined;
+}
+
 /**
  * Returns the outcome of a JSON answer: placed for a 2xx that names the call, unknown for a 2xx that cannot
  * be read, otherwise by the status.
- *
- * @param callIdIn finds the provider's id of the call in the body of a 2xx
- * @param exception returns this provider's meaning of an answer if it differs from the status
  */
-export function outcomeOfJson(
+export function toOutcome(
   answer: Answer,
+  { callIdIn, exception }: JsonReading,
   now: number,
-  callIdIn: (body: unknown) => string | undefined,
-  exception: (status: number, body: unknown) => DialOutcome | undefined = () => undefined,
 ): DialOutcome {
   const body = jsonIn(answer.text);
-  const meant = exception(answer.status, body);
+  const meant = exception?.(answer.status, body);
   if (meant?.kind === "not_placed") {
     return { ...meant, retryAfterSeconds: retryAfterSeconds(answer.headers, now) };
   }

@@ -103,6 +103,12 @@ export interface RecordType<Row> {
   resultOf(row: Row): ReadResult;
 }
 
+/** An address of a provider's API, and the headers that every request to it carries. */
+interface Api {
+  url: string;
+  headers: Record<string, string>;
+}
+
 /**
  * Reads the record of one call.
  *
@@ -110,12 +116,11 @@ export interface RecordType<Row> {
  * @throws if the provider could not be asked
  */
 export async function readRecord<Row>(
-  send: Send,
-  url: string,
-  headers: Record<string, string>,
   placed: PlacedCall,
-  { schema, ownIn, resultOf: told }: RecordType<Row>,
+  { url, headers, record }: Api & { record: RecordType<Row> },
+  send: Send,
 ): Promise<ReadResult | undefined> {
+  const { schema, ownIn, resultOf: told } = record;
   const answer = await ask(send, url, { headers, isById: true });
   if (answer === undefined) return undefined;
   const row = z.built(schema).parse(answer);
@@ -131,23 +136,16 @@ export function isOfAnother(
   return call_id !== id || carried !== String(attempt);
 }
 
-/** The provider's address of an account, and what every request to it carries. */
-interface Api {
-  url: string;
-  headers: Record<string, string>;
-}
-
 /** Makes an adapter's `readResult` of a record that is read at a path and the provider's id. */
-export function recordReader<Route, Row>(
+export function createRecordReader<Route, Row>(
   send: Send,
   apiOf: (route: Route) => Api,
-  path: string,
-  record: RecordType<Row>,
+  { path, record }: { path: string; record: RecordType<Row> },
 ) {
   return (placed: PlacedCall, route: Route): Promise<ReadResult | undefined> => {
     const { url, headers } = apiOf(route);
     const address = url + path + encodeURIComponent(placed.providerCallId);
-    return readRecord(send, address, headers, placed, record);
+    return readRecord(placed, { url: address, headers, record }, send);
   };
 }
 
@@ -172,7 +170,7 @@ const pagesMax = 5;
  * Makes an adapter's `listResults`. A page that exceeds 4 MiB is asked for again with a quarter of its rows. What is
  * beyond the fifth page is left out.
  */
-export function listReader<Route, Row>(
+export function createListReader<Route, Row>(
   send: Send,
   apiOf: (route: Route) => Api,
   list: ListType<Row>,

@@ -15,12 +15,12 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
-import { ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import { ask, toOutcome, postJson } from "./provider-http.ts";
 import {
-  listReader,
+  createListReader,
   optionalNumber,
   optionalText,
-  recordReader,
+  createRecordReader,
   type RecordType,
   resultOf,
   createWords,
@@ -67,8 +67,8 @@ export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fe
       };
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/v2/create-phone-call`;
-      const answer = await postJson(ring(fetch), callUrl, { headers, json }, timeoutSeconds);
-      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn);
+      const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
+      return "kind" in answer ? answer : toOutcome(answer, { callIdIn }, now());
     },
 
     async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {
@@ -84,9 +84,9 @@ export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fe
       return found && { by: "id", providerCallId: found.call_id };
     },
 
-    readResult: recordReader(fetch, apiOf, "/v2/get-call/", record),
+    readResult: createRecordReader(fetch, apiOf, { path: "/v2/get-call/", record }),
 
-    listResults: listReader(fetch, apiOf, {
+    listResults: createListReader(fetch, apiOf, {
       rowsMax: 200,
       ask(value, limit, pagination_key) {
         const filter_criteria = { start_timestamp: { type: "number", op: "ge", value } };

@@ -27,7 +27,7 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
-import { ask, outcomeOfJson, postJson, type Refusal, createTable } from "./provider-http.ts";
+import { ask, toOutcome, postJson, type Refusal, createTable } from "./provider-http.ts";
 import type { DialOutcome, FoundCall } from "./provider.ts";
 import { callIdOfEvent, resultOfEvents, resultOfStatus } from "./telnyx-events.ts";
 
@@ -88,8 +88,8 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
       };
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/calls`;
-      const answer = await postJson(ring(fetch), callUrl, { headers, json }, timeoutSeconds);
-      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
+      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call: { id }, from }, route): Promise<FoundCall | undefined> {
@@ -97,7 +97,8 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
       const list = async (path: string, query: URLSearchParams) =>
         z.built(listSchema).parse(await ask(fetch, `${url}/${path}?${String(query)}`, { headers }));
       const providerCallId =
-        (await idAmongEvents(list, id, route, from)) ?? (await idAmongActive(list, id, route));
+        (await findIdAmongEvents(id, { route, from }, list)) ??
+        (await findIdAmongActive(id, route, list));
       return providerCallId === undefined ? undefined : { by: "id", providerCallId };
     },
 
@@ -206,12 +207,12 @@ const listSchema = () =>
   });
 
 /** Returns the provider's id of a call whose webhooks of the last 24 hours carry our id. */
-async function idAmongEvents(
-  list: List,
+async function findIdAmongEvents(
   id: string,
-  { connection, from: number }: TelnyxRoute,
-  from: number,
+  { route, from }: { route: TelnyxRoute; from: number },
+  list: List,
 ): Promise<string | undefined> {
+  const { connection, from: number } = route;
   for (let page = 1; page <= pagesMax; page++) {
     const query = new URLSearchParams({
       "filter[connection_id]": connection,
@@ -232,10 +233,10 @@ async function idAmongEvents(
 }
 
 /** Returns the provider's id of a call that is under way and carries our id. Pages follow by cursor. */
-async function idAmongActive(
-  list: List,
+async function findIdAmongActive(
   id: string,
   { connection }: TelnyxRoute,
+  list: List,
 ): Promise<string | undefined> {
   let after: string | null | undefined;
   for (let page = 1; page <= pagesMax; page++) {

@@ -22,10 +22,10 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
-import { ask, outcomeOfJson, post, createTable } from "./provider-http.ts";
+import { ask, toOutcome, post, createTable } from "./provider-http.ts";
 import {
   createAnswerers,
-  listReader,
+  createListReader,
   optionalText,
   readRecord,
   type RecordType,
@@ -104,8 +104,8 @@ export const twilio = /* @__PURE__ */ defineProvider(twilioRoutes, ({ secret, fe
       const callbacks = callbackFields(callbackUrl, tellsAnswer);
       const body = new URLSearchParams([...Object.entries(fields), ...callbacks]).toString();
       const form = { ...headers, "content-type": "application/x-www-form-urlencoded" };
-      const answer = await post(ring(fetch), url, { headers: form, body }, timeoutSeconds);
-      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      const answer = await post(ring(fetch), url, { headers: form, body, timeoutSeconds });
+      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call, from, until }, route): Promise<FoundCall | undefined> {
@@ -138,10 +138,10 @@ export const twilio = /* @__PURE__ */ defineProvider(twilioRoutes, ({ secret, fe
     readResult(placed, route) {
       const { url, headers } = apiOf(route);
       const path = `/${encodeURIComponent(placed.providerCallId)}.json`;
-      return readRecord(fetch, url.replace(/\.json$/, path), headers, placed, record);
+      return readRecord(placed, { url: url.replace(/\.json$/, path), headers, record }, fetch);
     },
 
-    listResults: listReader(fetch, apiOf, {
+    listResults: createListReader(fetch, apiOf, {
       rowsMax: 1000,
       ask(from, limit, next) {
         const query = { "StartTime>": wholeSecond(from), PageSize: String(limit) };

@@ -21,11 +21,11 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
-import { ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import { ask, toOutcome, postJson } from "./provider-http.ts";
 import {
-  listReader,
+  createListReader,
   optionalText,
-  recordReader,
+  createRecordReader,
   type RecordType,
   resultOf,
   createWords,
@@ -90,8 +90,8 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
       };
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/agents/${encodeURIComponent(route.agent)}/calls`;
-      const answer = await postJson(ring(fetch), callUrl, { headers, json }, timeoutSeconds);
-      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
+      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {
@@ -109,9 +109,9 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
       return found && { by: "id", providerCallId: found.callId };
     },
 
-    readResult: recordReader(fetch, apiOf, "/calls/", record),
+    readResult: createRecordReader(fetch, apiOf, { path: "/calls/", record }),
 
-    listResults: listReader(fetch, apiOf, {
+    listResults: createListReader(fetch, apiOf, {
       rowsMax: 100,
       ask(from, limit, cursor) {
         const fromDate = new Date(from).toISOString();

@@ -22,11 +22,11 @@
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
-import { AnswerTooLong, ask, outcomeOfJson, postJson } from "./provider-http.ts";
+import { AnswerTooLong, ask, toOutcome, postJson } from "./provider-http.ts";
 import {
-  listReader,
+  createListReader,
   optionalText,
-  recordReader,
+  createRecordReader,
   type RecordType,
   resultOf,
   createWords,
@@ -67,8 +67,8 @@ export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch,
         assistantOverrides: { variableValues: request.context ?? {} },
       };
       const { url, headers } = apiOf(route);
-      const answer = await postJson(ring(fetch), url, { headers, json }, timeoutSeconds);
-      return "kind" in answer ? answer : outcomeOfJson(answer, now(), callIdIn, exception);
+      const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });
+      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {
@@ -106,9 +106,9 @@ export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch,
       return outcomeOfCall(z.built(callSchema).parse(answer));
     },
 
-    readResult: recordReader(fetch, apiOf, "/", record),
+    readResult: createRecordReader(fetch, apiOf, { path: "/", record }),
 
-    listResults: listReader(fetch, apiOf, {
+    listResults: createListReader(fetch, apiOf, {
       rowsMax: pageCallsMax,
       ask(from, limit, before) {
         const query = new URLSearchParams({

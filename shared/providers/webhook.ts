@@ -68,7 +68,7 @@ export const webhook = /* @__PURE__ */ defineProvider(
             { keys: key === undefined ? [] : [key], now: now() },
           ),
         };
-        const answer = await post(ring(fetch), route.url, { headers, body }, timeoutSeconds);
+        const answer = await post(ring(fetch), route.url, { headers, body, timeoutSeconds });
         return "kind" in answer ? answer : outcomeOf(answer, now());
       },
 

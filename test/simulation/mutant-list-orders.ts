@@ -93,12 +93,12 @@ export const orderMutants = [
   ...mutantsOf(api("http-api"), [
     [
       "what an agent is sent after the order is not ended with the rows that wait",
-      'if (row.state !== "WAITING" || !isCovered(row, given)) return [];',
-      'if (row.state !== "WAITING") return [];',
+      'return states[row.state].actions.includes("cancel") && isCovered(row, given);',
+      'return states[row.state].actions.includes("cancel");',
     ],
     [
       "a cancellation tells of no call that it does not end",
-      'if (one.state !== "WAITING" || !isCovered(one, given)) others += 1;',
+      "if (!isEndedBy(one, given)) others += 1;",
       'if (one.state === "PLACED") others += 1;',
     ],
     [

@@ -105,7 +105,10 @@ describe("sending by Node's client", () => {
     const received: Buffer[] = [];
     server.on("secureConnection", (socket) => socket.on("data", (data) => received.push(data)));
     const port = await portOf(server);
-    const outcome = await post(sendByNode, `https://localhost:${port}/`, request(), 5);
+    const outcome = await post(sendByNode, `https://localhost:${port}/`, {
+      ...request(),
+      timeoutSeconds: 5,
+    });
     expect(outcome).toEqual({
       kind: "not_placed",
       code: "depth_zero_self_signed_cert",
@@ -133,7 +136,10 @@ describe("sending by Node's client", () => {
 
   it("is surely not placed where TLS does not come about before the time limit", async () => {
     const { port } = await startRaw(() => undefined);
-    const outcome = await post(sendByNode, `https://127.0.0.1:${port}/`, request(), 0.2);
+    const outcome = await post(sendByNode, `https://127.0.0.1:${port}/`, {
+      ...request(),
+      timeoutSeconds: 0.2,
+    });
     expect(outcome).toEqual({ kind: "not_placed", code: "connect_timeout", unreachable: true });
   });
 
@@ -221,7 +227,10 @@ describe("sending by Node's client", () => {
   it("waits ten seconds for a connection", async () => {
     const { port, sockets } = await startRaw(() => undefined);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const outcome = post(sendByNode, `https://127.0.0.1:${port}/`, request(), 30);
+    const outcome = post(sendByNode, `https://127.0.0.1:${port}/`, {
+      ...request(),
+      timeoutSeconds: 30,
+    });
     await vi.waitFor(() => expect(sockets).toHaveLength(1));
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await outcome).toMatchObject({ kind: "not_placed", code: "connect_timeout" });
@@ -229,7 +238,10 @@ describe("sending by Node's client", () => {
 
   it("does not know what became of a request that was sent and not answered in time", async () => {
     const { port } = await startRaw(() => undefined);
-    const outcome = await post(sendByNode, `http://127.0.0.1:${port}/`, request(), 0.2);
+    const outcome = await post(sendByNode, `http://127.0.0.1:${port}/`, {
+      ...request(),
+      timeoutSeconds: 0.2,
+    });
     expect(outcome).toEqual({ kind: "unknown", code: "time_out" });
   });
 
@@ -252,7 +264,10 @@ describe("sending by Node's client", () => {
     "welcome\r\n\r\n",
   ])("does not know what %j means", async (said) => {
     const { port, sockets } = await startRaw((socket) => socket.write(said));
-    const outcome = await post(sendByNode, `http://127.0.0.1:${port}/`, request(), 5);
+    const outcome = await post(sendByNode, `http://127.0.0.1:${port}/`, {
+      ...request(),
+      timeoutSeconds: 5,
+    });
     expect(outcome).toEqual({ kind: "unknown", code: "connection_broken" });
     await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true));
   });
