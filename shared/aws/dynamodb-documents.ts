@@ -1,5 +1,12 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { createDynamoItems, type Item, number, text, textIn } from "./dynamodb-items.ts";
+import {
+  createDynamoItems,
+  type DynamoItems,
+  type Item,
+  number,
+  text,
+  textIn,
+} from "./dynamodb-items.ts";
 import { isAbsent, isExpired, isCurrent, writeVersioned } from "./dynamodb-writes.ts";
 import {
   toItem,
@@ -32,27 +39,6 @@ export function createDynamoDocuments(
 ): Documents {
   const items = createDynamoItems(client, table);
 
-  /** Adds to a document that has not expired. Resolves to the new counters, or undefined if it has expired. */
-  async function addTo(document: DocumentKey, counters: Record<string, number>, expiresAt: number) {
-    const names: Record<string, string> = {};
-    const values: Item = {
-      ":now": number(now()),
-      ":version": text(freshVersion()),
-      ":expiresAt": number(expiresAt),
-      ":ttl": ttlOf(expiresAt),
-    };
-    const additions = Object.entries(counters).map(([name, count], index) => {
-      names[`#n${index}`] = `${numberPrefix}${name}`;
-      values[`:n${index}`] = number(count);
-      return `#n${index} :n${index}`;
-    });
-    const added = additions.length === 0 ? "" : ` ADD ${additions.join(", ")}`;
-    const expression = `SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl${added}`;
-    const condition = { expression: isCurrent, values };
-    const item = await items.update(keyOf(document), { expression, names }, condition);
-    return item === undefined ? undefined : toNumbers(item);
-  }
-
   return {
     async read(keys) {
       const asked = new Map(keys.map((key) => [labelOf(keyOf(key)), key]));
@@ -77,7 +63,7 @@ export function createDynamoDocuments(
     async add(document, counters, expiresAt) {
       const { kind, key } = document;
       for (let tries = 0; tries < additionsMax; tries++) {
-        const sums = await addTo(document, counters, expiresAt);
+        const sums = await addTo(document, { counters, expiresAt }, { items, now, freshVersion });
         if (sums !== undefined) return sums;
         const json = JSON.stringify(counters);
         const anew = toItem({ kind, key, version: freshVersion(), json, expiresAt });
@@ -100,8 +86,39 @@ export function createDynamoDocuments(
       return found.slice(0, limit).map((item) => toDocument(kind, toStoredText(kind, item)));
     },
     remove: (removals) => items.remove(removals.map((one) => ({ ...keyOf(one), seen: one.seen }))),
-    takePermits: createDynamoPermits(items, { now, freshVersion }),
+    takePermits: createDynamoPermits({ items, now, freshVersion }),
     /** Nothing to do: DynamoDB deletes expired items by itself. */
     async purge() {},
   };
+}
+
+interface AddDeps {
+  items: DynamoItems;
+  now: () => number;
+  freshVersion: () => string;
+}
+
+/** Adds to a document that has not expired. Resolves to the new counters, or undefined if it has expired. */
+async function addTo(
+  document: DocumentKey,
+  { counters, expiresAt }: { counters: Record<string, number>; expiresAt: number },
+  { items, now, freshVersion }: AddDeps,
+) {
+  const names: Record<string, string> = {};
+  const values: Item = {
+    ":now": number(now()),
+    ":version": text(freshVersion()),
+    ":expiresAt": number(expiresAt),
+    ":ttl": ttlOf(expiresAt),
+  };
+  const additions = Object.entries(counters).map(([name, count], index) => {
+    names[`#n${index}`] = `${numberPrefix}${name}`;
+    values[`:n${index}`] = number(count);
+    return `#n${index} :n${index}`;
+  });
+  const added = additions.length === 0 ? "" : ` ADD ${additions.join(", ")}`;
+  const expression = `SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl${added}`;
+  const condition = { expression: isCurrent, values };
+  const item = await items.update(keyOf(document), { expression, names }, condition);
+  return item === undefined ? undefined : toNumbers(item);
 }

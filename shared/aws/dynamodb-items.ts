@@ -8,6 +8,7 @@ import {
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
+  type QueryCommandInput,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { dynamoTable, type IndexName } from "./dynamodb-table.ts";
@@ -38,6 +39,14 @@ const widthMax = 50;
 export type DynamoItems = ReturnType<typeof createDynamoItems>;
 
 export function createDynamoItems(client: DynamoDBClient, table: string) {
+  return {
+    ...createReads(client, table),
+    ...createQueries(client, table),
+    ...createWrites(client, table),
+  };
+}
+
+function createReads(client: DynamoDBClient, table: string) {
   async function get(key: ItemKey): Promise<Item | undefined> {
     const command = new GetItemCommand({ TableName: table, Key: keyOf(key), ConsistentRead: true });
     return (await client.send(command)).Item;
@@ -69,6 +78,76 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
     throw new Error(`DynamoDB left ${keys.length} keys unprocessed, asked ${pollsMax} times`);
   }
 
+  return { get, getAll };
+}
+
+function createQueries(client: DynamoDBClient, table: string) {
+  /** Reads the first `limit` items of a hash key whose sort keys lie between `after` and `before`. */
+  async function query(asked: Query): Promise<Item[]> {
+    const { index, after, before, limit } = asked;
+    const { rangeKey } = index === undefined ? dynamoTable : dynamoTable.indexes[index];
+    const found: Item[] = [];
+    if (after !== undefined && before !== undefined && after >= before) return found;
+    let start: Item | undefined;
+    do {
+      // BETWEEN includes both ends, so the item at the end where the query begins may be one too many.
+      const page = { start, limit: limit - found.length + 1 };
+      const command = new QueryCommand(toQueryInput(table, asked, page));
+      const { Items = [], LastEvaluatedKey } = await client.send(command);
+      const keyIn = (item: Item) => textIn(item, rangeKey);
+      found.push(...Items.filter((item) => keyIn(item) !== after && keyIn(item) !== before));
+      start = LastEvaluatedKey;
+    } while (start !== undefined && found.length < limit);
+    return found.slice(0, limit);
+  }
+
+  /** Reads the first `limit` items of several hash keys of an index, merged in the order of the sort key. */
+  async function queryAll(
+    index: IndexName,
+    hashes: readonly string[],
+    range: Range,
+  ): Promise<Item[]> {
+    const pages = await allEnded(hashes, (hash) => query({ index, hash, ...range }));
+    const { rangeKey } = dynamoTable.indexes[index];
+    const sign = range.descending === true ? -1 : 1;
+    return pages
+      .flat()
+      .toSorted((a, b) => (textIn(a, rangeKey) < textIn(b, rangeKey) ? -sign : sign))
+      .slice(0, range.limit);
+  }
+
+  return { query, queryAll };
+}
+
+/** Returns the input of a query for one of its pages. */
+function toQueryInput(
+  table: string,
+  { index, hash, descending = false, ...range }: Query,
+  { start, limit }: { start: Item | undefined; limit: number },
+): QueryCommandInput {
+  const { hashKey, rangeKey } = index === undefined ? dynamoTable : dynamoTable.indexes[index];
+  const { after, before } = range;
+  const expression = `#hash = :hash${boundsOf(range)}`;
+  return {
+    TableName: table,
+    ...(index === undefined ? { ConsistentRead: true } : { IndexName: index }),
+    KeyConditionExpression: expression,
+    ExpressionAttributeNames: {
+      "#hash": hashKey,
+      ...(expression.includes("#range") ? { "#range": rangeKey } : {}),
+    },
+    ExpressionAttributeValues: {
+      ":hash": text(hash),
+      ...(after === undefined ? {} : { ":after": text(after) }),
+      ...(before === undefined ? {} : { ":before": text(before) }),
+    },
+    ScanIndexForward: !descending,
+    Limit: limit,
+    ...(start === undefined ? {} : { ExclusiveStartKey: start }),
+  };
+}
+
+function createWrites(client: DynamoDBClient, table: string) {
   /** Writes an item whole if the condition holds. Resolves to false if it does not. */
   async function put(item: Item, { expression, values }: Condition): Promise<boolean> {
     const command = new PutItemCommand({
@@ -121,58 +200,7 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
     });
   }
 
-  /** Reads the first `limit` items of a hash key whose sort keys lie between `after` and `before`. */
-  async function query({ index, hash, ...range }: Query): Promise<Item[]> {
-    const { hashKey, rangeKey } = index === undefined ? dynamoTable : dynamoTable.indexes[index];
-    const { after, before, descending = false, limit } = range;
-    const found: Item[] = [];
-    if (after !== undefined && before !== undefined && after >= before) return found;
-    const expression = `#hash = :hash${boundsOf(range)}`;
-    let start: Item | undefined;
-    do {
-      const { Items = [], LastEvaluatedKey } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          ...(index === undefined ? { ConsistentRead: true } : { IndexName: index }),
-          KeyConditionExpression: expression,
-          ExpressionAttributeNames: {
-            "#hash": hashKey,
-            ...(expression.includes("#range") ? { "#range": rangeKey } : {}),
-          },
-          ExpressionAttributeValues: {
-            ":hash": text(hash),
-            ...(after === undefined ? {} : { ":after": text(after) }),
-            ...(before === undefined ? {} : { ":before": text(before) }),
-          },
-          ScanIndexForward: !descending,
-          // BETWEEN includes both ends, so the item at the end where the query begins may be one too many.
-          Limit: limit - found.length + 1,
-          ...(start === undefined ? {} : { ExclusiveStartKey: start }),
-        }),
-      );
-      const keyIn = (item: Item) => textIn(item, rangeKey);
-      found.push(...Items.filter((item) => keyIn(item) !== after && keyIn(item) !== before));
-      start = LastEvaluatedKey;
-    } while (start !== undefined && found.length < limit);
-    return found.slice(0, limit);
-  }
-
-  /** Reads the first `limit` items of several hash keys of an index, merged in the order of the sort key. */
-  async function queryAll(
-    index: IndexName,
-    hashes: readonly string[],
-    range: Range,
-  ): Promise<Item[]> {
-    const pages = await allEnded(hashes, (hash) => query({ index, hash, ...range }));
-    const { rangeKey } = dynamoTable.indexes[index];
-    const sign = range.descending === true ? -1 : 1;
-    return pages
-      .flat()
-      .toSorted((a, b) => (textIn(a, rangeKey) < textIn(b, rangeKey) ? -sign : sign))
-      .slice(0, range.limit);
-  }
-
-  return { get, getAll, put, update, remove, query, queryAll };
+  return { put, update, remove };
 }
 
 /** A range of sort keys, both ends exclusive. */

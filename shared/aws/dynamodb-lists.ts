@@ -28,31 +28,11 @@ interface ListDeps {
 
 /** Creates the lists of the ledger: keys come from the indexes, rows from the table as they stand now. */
 export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "ended"> {
-  const { items, read, now, rowsStandMs } = deps;
+  const { items, read } = deps;
 
   async function rowsOf(ids: readonly string[]): Promise<{ rows: CallRow[]; unreadable: number }> {
     const { rows, unreadable } = await read(ids);
     return { rows: ids.flatMap((id) => rows.get(id) ?? []), unreadable: unreadable.size };
-  }
-
-  /**
-   * Reads ids below `before`, newest first: hour by hour downwards, until there are `limit`, the retention
-   * ends, or the queries of one page are used up. `next` is absent if no more ids can follow.
-   */
-  async function idsBelow(before: string | undefined, limit: number) {
-    const ids: string[] = [];
-    const oldest = hourOf(now() - rowsStandMs);
-    const newest = hourOf(now() + clockSkewMs);
-    let hour = before === undefined ? newest : Math.min(newest, hourOf(timeOfId(before)));
-    for (let queries = 0; queries < queriesMax; queries += hourQueries) {
-      if (hour < oldest) return { ids, next: undefined };
-      const range = { before, descending: true, limit: limit - ids.length };
-      const found = await items.queryAll("hour", hourHashesOf(hour), range);
-      ids.push(...found.map((item) => textIn(item, "sk")));
-      if (ids.length === limit) return { ids, next: ids.at(-1) };
-      hour -= 1;
-    }
-    return { ids, next: firstCallIdAt((hour + 1) * hourMs) };
   }
 
   /** Lists calls for which `isListed` holds, by time. */
@@ -61,7 +41,7 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
     looks: number,
     isListed: (row: CallRow) => boolean,
   ): Promise<Page> {
-    const { ids, next } = await idsBelow(before, looks);
+    const { ids, next } = await readIdsBelow(before, looks, deps);
     const rows: CallRow[] = [];
     let unreadable = 0;
     for (let start = 0; start < ids.length && rows.length <= limit; start += looksAtOnce) {
@@ -106,6 +86,30 @@ export function createDynamoLists(deps: ListDeps): Pick<CallLedger, "list" | "en
       };
     },
   };
+}
+
+/**
+ * Reads ids below `before`, newest first: hour by hour downwards, until there are `limit`, the retention
+ * ends, or the queries of one page are used up. `next` is absent if no more ids can follow.
+ */
+async function readIdsBelow(
+  before: string | undefined,
+  limit: number,
+  { items, now, rowsStandMs }: ListDeps,
+) {
+  const ids: string[] = [];
+  const oldest = hourOf(now() - rowsStandMs);
+  const newest = hourOf(now() + clockSkewMs);
+  let hour = before === undefined ? newest : Math.min(newest, hourOf(timeOfId(before)));
+  for (let queries = 0; queries < queriesMax; queries += hourQueries) {
+    if (hour < oldest) return { ids, next: undefined };
+    const range = { before, descending: true, limit: limit - ids.length };
+    const found = await items.queryAll("hour", hourHashesOf(hour), range);
+    ids.push(...found.map((item) => textIn(item, "sk")));
+    if (ids.length === limit) return { ids, next: ids.at(-1) };
+    hour -= 1;
+  }
+  return { ids, next: firstCallIdAt((hour + 1) * hourMs) };
 }
 
 /** Returns the index and hash keys that hold the keys of a list. */

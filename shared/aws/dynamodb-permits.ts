@@ -14,8 +14,16 @@ type TakePermits = Documents["takePermits"];
 
 /** One update of the arrival time, by as many permits as are granted from the one that is known. */
 interface Take extends Omit<PermitRequest, "count"> {
+  pace: Pace;
   known: number | undefined;
   granted: number;
+}
+
+interface PermitDeps {
+  items: DynamoItems;
+  /** Current time in milliseconds since the epoch. */
+  now: () => number;
+  freshVersion: () => string;
 }
 
 /**
@@ -23,10 +31,8 @@ interface Take extends Omit<PermitRequest, "count"> {
  * condition that its permits still fit into its window. If the arrival time lies before the window, or is
  * absent, one taker raises it.
  */
-export function createDynamoPermits(
-  items: DynamoItems,
-  { now, freshVersion }: { now: () => number; freshVersion: () => string },
-): TakePermits {
+export function createDynamoPermits(deps: PermitDeps): TakePermits {
+  const { items, now } = deps;
   /** Arrival times that this process wrote last. They only predict which update will be allowed. */
   const lastWritten = new Map<string, number>();
 
@@ -34,49 +40,6 @@ export function createDynamoPermits(
     const item = await items.get(key);
     if (Number(item?.["expiresAt"]?.N ?? 0) <= now()) return undefined;
     return Number(item?.[arrivalName]?.N);
-  }
-
-  /** Returns the arrival time after `granted` permits were taken, or undefined if it is no longer `known`. */
-  async function take(
-    key: ItemKey,
-    { intervalUs, burst }: Pace,
-    { known, granted, notBefore, notAfter }: Take,
-  ): Promise<number | undefined> {
-    const earliestUs = notBefore * 1000;
-    const stepUs = granted * intervalUs;
-    const expiresAt = paceExpiresAt(notAfter);
-    const renewal = "SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl";
-    const values = {
-      ":earliest": number(earliestUs),
-      ":now": number(now()),
-      ":version": text(freshVersion()),
-      ":expiresAt": number(expiresAt),
-      ":ttl": ttlOf(expiresAt),
-    };
-    const isBehind = known === undefined || known < earliestUs;
-    const item = await (isBehind
-      ? items.update(
-          key,
-          { expression: `${renewal}, #arrival = :after`, names: { "#arrival": arrivalName } },
-          {
-            expression:
-              "attribute_not_exists(#arrival) OR #arrival < :earliest OR #expiresAt <= :now",
-            values: { ...values, ":after": number(earliestUs + stepUs) },
-          },
-        )
-      : items.update(
-          key,
-          { expression: `${renewal} ADD #arrival :step`, names: { "#arrival": arrivalName } },
-          {
-            expression: `#arrival BETWEEN :earliest AND :latest AND ${isCurrent}`,
-            values: {
-              ...values,
-              ":step": number(stepUs),
-              ":latest": number(notAfter * 1000 + (burst - granted) * intervalUs),
-            },
-          },
-        ));
-    return item === undefined ? undefined : Number(item[arrivalName]?.N);
   }
 
   return async (document, pace, request) => {
@@ -89,7 +52,7 @@ export function createDynamoPermits(
     for (let updates = 0; updates < updatesMax; updates++) {
       const { granted } = grantPermits(known, pace, request);
       if (granted === 0) return [];
-      const arrivalUs = await take(key, pace, { ...request, known, granted });
+      const arrivalUs = await take(key, { ...request, pace, known, granted }, deps);
       if (arrivalUs !== undefined) {
         lastWritten.set(key.pk, arrivalUs);
         return listPermitTimes(arrivalUs - granted * pace.intervalUs, pace, {
@@ -101,4 +64,48 @@ export function createDynamoPermits(
     }
     return [];
   };
+}
+
+/** Returns the arrival time after `granted` permits were taken, or undefined if it is no longer `known`. */
+async function take(
+  key: ItemKey,
+  { pace, known, granted, notBefore, notAfter }: Take,
+  { items, now, freshVersion }: PermitDeps,
+): Promise<number | undefined> {
+  const { intervalUs, burst } = pace;
+  const earliestUs = notBefore * 1000;
+  const stepUs = granted * intervalUs;
+  const expiresAt = paceExpiresAt(notAfter);
+  const renewal = "SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl";
+  const values = {
+    ":earliest": number(earliestUs),
+    ":now": number(now()),
+    ":version": text(freshVersion()),
+    ":expiresAt": number(expiresAt),
+    ":ttl": ttlOf(expiresAt),
+  };
+  const isBehind = known === undefined || known < earliestUs;
+  const item = await (isBehind
+    ? items.update(
+        key,
+        { expression: `${renewal}, #arrival = :after`, names: { "#arrival": arrivalName } },
+        {
+          expression:
+            "attribute_not_exists(#arrival) OR #arrival < :earliest OR #expiresAt <= :now",
+          values: { ...values, ":after": number(earliestUs + stepUs) },
+        },
+      )
+    : items.update(
+        key,
+        { expression: `${renewal} ADD #arrival :step`, names: { "#arrival": arrivalName } },
+        {
+          expression: `#arrival BETWEEN :earliest AND :latest AND ${isCurrent}`,
+          values: {
+            ...values,
+            ":step": number(stepUs),
+            ":latest": number(notAfter * 1000 + (burst - granted) * intervalUs),
+          },
+        },
+      ));
+  return item === undefined ? undefined : Number(item[arrivalName]?.N);
 }

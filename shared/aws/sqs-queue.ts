@@ -52,7 +52,7 @@ export function createSqsQueue<Sent = Message>({
   }
 
   /** Resolves to the number of messages from the front that were taken: SQS answers 200 with a list of failures. */
-  async function sendBatch(bodies: { body: string; delaySeconds: number }[]): Promise<number> {
+  async function sendBatch(bodies: Entry[]): Promise<number> {
     const { Failed = [] } = await sqs.send(
       new SendMessageBatchCommand({
         QueueUrl: queueUrl,
@@ -74,41 +74,67 @@ export function createSqsQueue<Sent = Message>({
       );
     },
     async sendMany(messages) {
-      let sent = 0;
-      let wave: { body: string; delaySeconds: number }[][] = [];
-      let batch: { body: string; delaySeconds: number }[] = [];
-      let bytes = 0;
-      const endBatch = () => {
-        if (batch.length > 0) wave.push(batch);
-        batch = [];
-        bytes = 0;
-      };
-      /** Sends the collected batches. Resolves to false if not all messages were taken. */
-      const flush = async (): Promise<boolean> => {
-        const batches = wave;
-        wave = [];
-        const taken = await Promise.all(batches.map((one) => sendBatch(one).catch(() => 0)));
-        for (const [index, one] of batches.entries()) {
-          sent += taken[index] ?? 0;
-          if (taken[index] !== one.length) return false;
-        }
-        return true;
-      };
+      const batches = createBatches(sendBatch);
       try {
         for (const { message, delaySeconds = 0 } of messages) {
-          const body = await bodyOf(message);
-          if (batch.length === batchMessagesMax || bytes + body.length > batchBytesMax) endBatch();
-          if (wave.length === batchesAtOnce && !(await flush())) return sent;
-          batch.push({ body, delaySeconds });
-          bytes += body.length;
+          if (!(await batches.add({ body: await bodyOf(message), delaySeconds }))) {
+            return batches.sent();
+          }
         }
-        endBatch();
-        await flush();
+        await batches.flush();
       } catch {
         // S3 did not take a large body: the caller sends the rest again.
       }
-      return sent;
+      return batches.sent();
     },
+  };
+}
+
+/** A message as SQS takes it. */
+interface Entry {
+  body: string;
+  delaySeconds: number;
+}
+
+/** Collects messages into batches, several of which are sent at once, in order. */
+function createBatches(sendBatch: (batch: Entry[]) => Promise<number>) {
+  let sent = 0;
+  let wave: Entry[][] = [];
+  let batch: Entry[] = [];
+  let bytes = 0;
+  const endBatch = () => {
+    if (batch.length > 0) wave.push(batch);
+    batch = [];
+    bytes = 0;
+  };
+  /** Sends the batches that are full. Resolves to false if not all messages were taken. */
+  const sendWave = async (): Promise<boolean> => {
+    const batches = wave;
+    wave = [];
+    const taken = await Promise.all(batches.map((one) => sendBatch(one).catch(() => 0)));
+    for (const [index, one] of batches.entries()) {
+      sent += taken[index] ?? 0;
+      if (taken[index] !== one.length) return false;
+    }
+    return true;
+  };
+  return {
+    /** Adds a message. Resolves to false if an earlier one was not taken: then nothing more may be sent. */
+    async add(entry: Entry): Promise<boolean> {
+      const isFull = batch.length === batchMessagesMax || bytes + entry.body.length > batchBytesMax;
+      if (isFull) endBatch();
+      if (wave.length === batchesAtOnce && !(await sendWave())) return false;
+      batch.push(entry);
+      bytes += entry.body.length;
+      return true;
+    },
+    /** Sends the rest. */
+    async flush(): Promise<void> {
+      endBatch();
+      await sendWave();
+    },
+    /** Returns the number of messages from the front that were taken. */
+    sent: () => sent,
   };
 }
 

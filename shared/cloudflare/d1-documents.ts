@@ -106,16 +106,8 @@ export function createD1Documents(
     write: (changes) =>
       writeVersioned(database, statements, { writes: changes.map(writeOf), bound: [now()] }),
     async add({ kind, key }, counters, expiresAt) {
-      const json = JSON.stringify(counters);
-      const [sums] = await all<{ json: string }>(
-        add,
-        kind,
-        key,
-        freshVersion(),
-        json,
-        expiresAt,
-        now(),
-      );
+      const bound = [kind, key, freshVersion(), JSON.stringify(counters), expiresAt, now()];
+      const [sums] = await all<{ json: string }>(add, ...bound);
       if (sums === undefined) throw new Error("an addition returned no counters");
       return JSON.parse(sums.json);
     },

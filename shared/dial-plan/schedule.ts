@@ -67,66 +67,30 @@ interface Rules {
 
 /** Creates the schedule of a plan. Logs once per zone if the table of time zones and the runtime differ. */
 export function createSchedule(plan: DialPlan, log: Log): Schedule {
-  const ruleOf = (
-    name: string,
-    hours: Parameters<typeof findHours>[0] | undefined,
-    maxCalls?: FrequencyCap,
-  ): Rule => {
-    const set = hours === undefined ? undefined : findHours(hours, plan);
-    return {
-      ...(set === undefined ? {} : { hours: { name, ...set } }),
-      caps: [maxCalls, set?.maxCalls].flatMap((cap) => cap ?? []).map((cap) => ({ ...cap, name })),
-    };
+  const rulesOf = createRules(plan);
+  const openingFor = createOpenings({ plan, rulesOf, zonesNamed: createZones(log) });
+  const timeoutMs = (route: Route) => findTimeoutSeconds(route, plan) * 1000;
+  return {
+    opening: (request, route, { from, until }) =>
+      openingFor(request, route, { from, until, marginMs: timeoutMs(route) + closingMarginMs }),
+    closedBy(request, route, now) {
+      const window = { from: now, until: now + 1, marginMs: timeoutMs(route) };
+      const opening = openingFor(request, route, window);
+      return opening.at === undefined ? opening.closedBy : undefined;
+    },
+    capsOf(request, route) {
+      const { caps, isCounted } = rulesOf(request, route);
+      return { caps, isCounted };
+    },
   };
-  const setName = ({ callingHours = "default" }: Route) => callingHours;
-  const sets = new Map(
-    [...Object.keys(plan.callingHours), ...Object.values(plan.agents).map(setName)].map(
-      (name) => [name, ruleOf(`callingHours.${name}`, name)] as const,
-    ),
-  );
-  const countries = new Map(
-    Object.entries(plan.countries).map(([country, { callingHours, maxCalls }]) => [
-      country,
-      ruleOf(`countries.${country}`, callingHours, maxCalls),
-    ]),
-  );
-  const regions = Object.entries(plan.regions).map(([name, region]) => {
-    const { callingHours, maxCalls } = region;
-    const preset = callingHours === undefined ? undefined : findHours(callingHours, plan);
-    const prefixes = new Set(region.prefixes ?? preset?.prefixes);
-    const lengths = [...new Set([...prefixes].map(({ length }) => length))];
-    const has = (number: string) => lengths.some((length) => prefixes.has(number.slice(0, length)));
-    return { has, rule: ruleOf(`regions.${name}`, callingHours, maxCalls) };
-  });
-  const everywhere = ruleOf("maxCalls", undefined, plan.maxCalls);
-  if (plan.blackoutDates.length > 0) {
-    const days = new Set(plan.blackoutDates.map(parseDay));
-    const closedOn = (day: number) => days.has(day);
-    everywhere.hours = { name: "blackoutDates", weekly: allWeek, closedOn };
-  }
+}
 
-  /** Rules by the set's name, then by the country and the regions of the number. */
-  const rulesBySet = new Map<string, Map<string, Rules>>();
-  /** The last result: decisions on one call ask several times for its rules. */
-  let last: { request: CallRequest; route: Route; rules: Rules } | undefined;
-  const rulesOf = (request: CallRequest, route: Route): Rules => {
-    if (last?.request !== request || last.route !== route) {
-      last = { request, route, rules: findRules(request, route) };
-    }
-    return last.rules;
-  };
-  const findRules = ({ phone_number }: CallRequest, route: Route): Rules => {
-    const set = setName(route);
-    const country = countries.size === 0 ? "" : (countryOf(phone_number) ?? "");
-    let place = country;
-    for (const [index, { has }] of regions.entries()) if (has(phone_number)) place += ` ${index}`;
-    const places = rulesBySet.get(set) ?? new Map<string, Rules>();
-    rulesBySet.set(set, places);
-    const rules = places.get(place) ?? createRules(set, country, phone_number);
-    places.set(place, rules);
-    return rules;
-  };
-  const createRules = (set: string, country: string, number: string): Rules => {
+type RulesOf = (request: CallRequest, route: Route) => Rules;
+
+/** Returns a function that finds the rules of a call: those of its set of hours, its country and its regions. */
+function createRules(plan: DialPlan): RulesOf {
+  const { sets, countries, regions, everywhere } = planRules(plan);
+  const create = (set: string, country: string, number: string): Rules => {
     const ofRegions = regions.filter(({ has }) => has(number)).map(({ rule }) => rule);
     const ofPosition = [everywhere, countries.get(country) ?? [], ofRegions].flat();
     // A resend keeps its first route, whose set of hours the plan may have lost since. A lost set is never
@@ -139,9 +103,86 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
       isCounted: [...sets.values(), ...ofPosition].some(({ caps }) => caps.length > 0),
     };
   };
+  /** Rules by the set's name, then by the country and the regions of the number. */
+  const rulesBySet = new Map<string, Map<string, Rules>>();
+  const find = ({ phone_number }: CallRequest, route: Route): Rules => {
+    const set = setNameOf(route);
+    const country = countries.size === 0 ? "" : (countryOf(phone_number) ?? "");
+    let place = country;
+    for (const [index, { has }] of regions.entries()) if (has(phone_number)) place += ` ${index}`;
+    const places = rulesBySet.get(set) ?? new Map<string, Rules>();
+    rulesBySet.set(set, places);
+    const rules = places.get(place) ?? create(set, country, phone_number);
+    places.set(place, rules);
+    return rules;
+  };
+  /** The last result: decisions on one call ask several times for its rules. */
+  let last: { request: CallRequest; route: Route; rules: Rules } | undefined;
+  return (request, route) => {
+    if (last?.request !== request || last.route !== route) {
+      last = { request, route, rules: find(request, route) };
+    }
+    return last.rules;
+  };
+}
 
+/** Returns the plan's rules by what they apply to. */
+function planRules(plan: DialPlan) {
+  const sets = new Map(
+    [...Object.keys(plan.callingHours), ...Object.values(plan.agents).map(setNameOf)].map(
+      (name) => [name, createRule(`callingHours.${name}`, { callingHours: name }, plan)] as const,
+    ),
+  );
+  const countries = new Map(
+    Object.entries(plan.countries).map(([country, rule]) => [
+      country,
+      createRule(`countries.${country}`, rule, plan),
+    ]),
+  );
+  const regions = Object.entries(plan.regions).map(([name, region]) => {
+    const { callingHours } = region;
+    const preset = callingHours === undefined ? undefined : findHours(callingHours, plan);
+    const prefixes = new Set(region.prefixes ?? preset?.prefixes);
+    const lengths = [...new Set([...prefixes].map(({ length }) => length))];
+    const has = (number: string) => lengths.some((length) => prefixes.has(number.slice(0, length)));
+    return { has, rule: createRule(`regions.${name}`, region, plan) };
+  });
+  const everywhere = createRule("maxCalls", { maxCalls: plan.maxCalls }, plan);
+  if (plan.blackoutDates.length > 0) {
+    const days = new Set(plan.blackoutDates.map(parseDay));
+    const closedOn = (day: number) => days.has(day);
+    everywhere.hours = { name: "blackoutDates", weekly: allWeek, closedOn };
+  }
+  return { sets, countries, regions, everywhere };
+}
+
+function setNameOf({ callingHours = "default" }: Route): string {
+  return callingHours;
+}
+
+/** Creates the rule that stands at a place in the plan. */
+function createRule(
+  name: string,
+  {
+    callingHours,
+    maxCalls,
+  }: {
+    callingHours?: Parameters<typeof findHours>[0] | undefined;
+    maxCalls?: FrequencyCap | undefined;
+  },
+  plan: DialPlan,
+): Rule {
+  const set = callingHours === undefined ? undefined : findHours(callingHours, plan);
+  return {
+    ...(set === undefined ? {} : { hours: { name, ...set } }),
+    caps: [maxCalls, set?.maxCalls].flatMap((cap) => cap ?? []).map((cap) => ({ ...cap, name })),
+  };
+}
+
+/** Returns a function that finds zones by their names; none if this runtime lacks one. */
+function createZones(log: Log) {
   const reported = new Set<string>();
-  const zonesNamed = (names: readonly string[], at: number): Zone[] => {
+  return (names: readonly string[], at: number): Zone[] => {
     const zones = names.map(findZone).filter((zone) => zone !== undefined);
     if (zones.length < names.length) return []; // a zone unknown to this runtime is never open
     for (const { name, clocks } of zones) {
@@ -152,12 +193,22 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
     }
     return zones;
   };
+}
+
+interface OpeningDeps {
+  plan: DialPlan;
+  rulesOf: RulesOf;
+  zonesNamed: ReturnType<typeof createZones>;
+}
+
+/** Returns a function that finds the opening of a call in a window. */
+function createOpenings({ plan, rulesOf, zonesNamed }: OpeningDeps) {
   /** Openings in the last requested window, by the rules and by the zones of the callee. */
   let openings: Map<Rules, Map<string | readonly string[], Opening>> | undefined;
   /** The first opening in that window. A forecast asks for one in each of many windows. */
   let first: { rules: Rules; zones: string | readonly string[]; opening: Opening } | undefined;
   let lastWindow: Window | undefined;
-  const openingFor = (request: CallRequest, route: Route, window: Window): Opening => {
+  return (request: CallRequest, route: Route, window: Window): Opening => {
     const rules = rulesOf(request, route);
     if (rules.hours.length === 0) return { at: window.from };
     const zones = request.timezone ?? zonesOfNumber(request.phone_number);
@@ -179,21 +230,6 @@ export function createSchedule(plan: DialPlan, log: Log): Schedule {
       openings.set(rules, known.set(zones, opening));
     }
     return opening;
-  };
-  const timeoutMs = (route: Route) => findTimeoutSeconds(route, plan) * 1000;
-
-  return {
-    opening: (request, route, { from, until }) =>
-      openingFor(request, route, { from, until, marginMs: timeoutMs(route) + closingMarginMs }),
-    closedBy(request, route, now) {
-      const window = { from: now, until: now + 1, marginMs: timeoutMs(route) };
-      const opening = openingFor(request, route, window);
-      return opening.at === undefined ? opening.closedBy : undefined;
-    },
-    capsOf(request, route) {
-      const { caps, isCounted } = rulesOf(request, route);
-      return { caps, isCounted };
-    },
   };
 }
 

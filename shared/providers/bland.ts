@@ -52,10 +52,7 @@ export const blandRoutes = defineRoute(
           error: "must have either pathway or task",
         }),
       ),
-  {
-    callsPerSecond: 1,
-    secrets: ["API_KEY"],
-  },
+  { callsPerSecond: 1, secrets: ["API_KEY"] },
 );
 export type BlandRoute = z.infer<typeof blandRoutes.routeSchema>;
 
@@ -76,7 +73,7 @@ export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetc
       };
       const { url, headers } = apiOf(route);
       const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });
-      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
+      return toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {

@@ -26,6 +26,7 @@ import { defineProvider, defineRoute, idText } from "./define-provider.ts";
 import { ask, toOutcome, postJson } from "./provider-http.ts";
 import {
   createListReader,
+  type ListType,
   optionalNumber,
   optionalText,
   createRecordReader,
@@ -86,7 +87,7 @@ export const elevenlabs = /* @__PURE__ */ defineProvider(
         const { url, headers } = apiOf(route);
         const callUrl = `${url}/${through}/outbound-call`;
         const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
-        return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
+        return toOutcome(answer, { callIdIn, exception }, now());
       },
 
       async lookUp({ call, attempt, from }, route): Promise<FoundCall | undefined> {
@@ -117,25 +118,7 @@ export const elevenlabs = /* @__PURE__ */ defineProvider(
 
       readResult: createRecordReader(fetch, apiOf, { path: "/conversations/", record }),
 
-      listResults: createListReader(fetch, apiOf, {
-        rowsMax: 100,
-        ask(from, limit, cursor) {
-          const query = new URLSearchParams({
-            call_start_after_unix: String(Math.floor(from / 1000)),
-            page_size: String(limit),
-          });
-          if (cursor !== undefined) query.set("cursor", cursor);
-          return { path: `/conversations?${query.toString()}` };
-        },
-        read(answer) {
-          const { conversations, next_cursor } = z.built(listSchema).parse(answer);
-          return { rows: conversations, next: next_cursor };
-        },
-        idOf({ conversation_id }) {
-          return conversation_id;
-        },
-        resultOf: resultOfRow,
-      }),
+      listResults: createListReader(fetch, apiOf, list),
     };
   },
 );
@@ -288,6 +271,24 @@ function timesOf(
   const answeredAt = from * 1000;
   return { answeredAt, endedAt: answeredAt + (seconds ?? 0) * 1000, seconds };
 }
+
+const list: ListType<z.infer<ReturnType<typeof rowSchema>>> = {
+  rowsMax: 100,
+  ask(from, limit, cursor) {
+    const query = new URLSearchParams({
+      call_start_after_unix: String(Math.floor(from / 1000)),
+      page_size: String(limit),
+    });
+    if (cursor !== undefined) query.set("cursor", cursor);
+    return { path: `/conversations?${query.toString()}` };
+  },
+  read(answer) {
+    const { conversations, next_cursor } = z.built(listSchema).parse(answer);
+    return { rows: conversations, next: next_cursor };
+  },
+  idOf: ({ conversation_id }) => conversation_id,
+  resultOf: resultOfRow,
+};
 
 const record: RecordType<z.infer<ReturnType<typeof toldSchema>>> = {
   schema: toldSchema,

@@ -34,15 +34,15 @@
  *
  * A look-up reads the participants of the room, which finds a call only while it lasts.
  */
-import { hash } from "node:crypto";
-import { jwtVerify, SignJWT } from "jose";
+import { SignJWT } from "jose";
+import type { Call } from "../calls/call-request.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
 import { findAgentAbsence, roomSchema } from "./livekit-agent.ts";
 import { type Answer, ask, toOutcome, postJson, createTable } from "./provider-http.ts";
-import { resultOf, createWords } from "./provider-records.ts";
-import type { DialOutcome, FoundCall, SignedCallback, ToldResult } from "./provider.ts";
+import { readLiveKitCallback } from "./livekit-callback.ts";
+import type { DialOutcome, FoundCall, ProviderOptions } from "./provider.ts";
 import { toSipOutcome } from "./sip-status.ts";
 
 /** Routes of LiveKit, as a dial plan has them. */
@@ -64,50 +64,24 @@ export const livekitRoutes = defineRoute(
     secrets: ["API_KEY", "API_SECRET"],
   },
 );
+type LiveKitRoute = z.infer<typeof livekitRoutes.routeSchema>;
 
 export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, fetch, now }) => {
   const keysOf = (provider: string) => ({
     apiKey: secret(provider, "API_KEY") ?? "",
     apiSecret: new TextEncoder().encode(secret(provider, "API_SECRET") ?? ""),
   });
-  const headersFor = async (provider: string, grants: Record<string, object>) => {
-    const { apiKey, apiSecret } = keysOf(provider);
-    const seconds = Math.floor(now() / 1000);
-    const token = await new SignJWT({ ...grants })
-      .setProtectedHeader({ alg: "HS256", typ: "JWT" })
-      .setIssuer(apiKey)
-      .setNotBefore(seconds - 10)
-      .setExpirationTime(seconds + tokenSeconds)
-      .sign(apiSecret);
-    return { authorization: `Bearer ${token}` };
-  };
+  const headersFor = async (provider: string, grants: Record<string, object>) => ({
+    authorization: `Bearer ${await signToken(grants, keysOf(provider), now())}`,
+  });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, ring }, route) {
-      const { provider, baseUrl, agent, trunk } = route;
-      const { phone_number, agent_id, context = {} } = request;
+    async dial({ call, attempt, timeoutSeconds, ring }, route) {
+      const { provider, baseUrl, trunk } = route;
+      const { id, request } = call;
       const room = roomOf(id, attempt);
       const admin = await headersFor(provider, { video: { roomAdmin: true, room } });
-      const dispatched = await postJson(
-        fetch,
-        `${baseUrl}/twirp/livekit.AgentDispatchService/CreateDispatch`,
-        {
-          headers: { ...admin, [requestIdHeader]: `${room}-dispatch` },
-          json: {
-            agent_name: agent,
-            room,
-            metadata: JSON.stringify({ call_id: id, agent_id, context }),
-          },
-          timeoutSeconds: timeoutSeconds / 4,
-        },
-      );
-      const refused =
-        "kind" in dispatched ? notDispatched(dispatched) : refusalOfDispatch(dispatched, now());
-      if (refused !== undefined) return refused;
-      const absent = await findAgentAbsence(
-        room,
-        { baseUrl, headers: admin, timeoutSeconds: timeoutSeconds / 4 },
-        fetch,
-      );
+      const dispatch = { room, route, headers: admin, timeoutSeconds: timeoutSeconds / 4 };
+      const absent = await bringAgent(call, dispatch, { fetch, now });
       if (absent !== undefined) return absent;
       const sip = await headersFor(provider, { sip: { call: true } });
       const answer = await postJson(
@@ -117,7 +91,7 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
           headers: { ...sip, [requestIdHeader]: `${room}-call` },
           json: {
             sip_trunk_id: trunk,
-            sip_call_to: phone_number,
+            sip_call_to: request.phone_number,
             room_name: room,
             participant_identity: calleeIdentity,
             participant_attributes: { call_id: id },
@@ -126,7 +100,7 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
           timeoutSeconds: timeoutSeconds / 2,
         },
       );
-      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
+      return toOutcome(answer, { callIdIn, exception }, now());
     },
 
     readCallback: (signed, { provider }) =>
@@ -151,6 +125,51 @@ const calleeIdentity = "callee";
 
 /** Validity of a token, which is made for one request. */
 const tokenSeconds = 600;
+
+/** Signs a token that grants what one request needs. `now` is in milliseconds since the epoch. */
+function signToken(
+  grants: Record<string, object>,
+  { apiKey, apiSecret }: { apiKey: string; apiSecret: Uint8Array },
+  now: number,
+): Promise<string> {
+  const seconds = Math.floor(now / 1000);
+  return new SignJWT({ ...grants })
+    .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+    .setIssuer(apiKey)
+    .setNotBefore(seconds - 10)
+    .setExpirationTime(seconds + tokenSeconds)
+    .sign(apiSecret);
+}
+
+/** Where an agent is dispatched to, and the time that each of the two requests for it may take. */
+interface Dispatch {
+  room: string;
+  route: LiveKitRoute;
+  headers: Record<string, string>;
+  timeoutSeconds: number;
+}
+
+/** Dispatches the agent to the room and waits for it. Returns the outcome if none came, undefined if one did. */
+async function bringAgent(
+  call: Call,
+  { room, route: { baseUrl, agent }, headers, timeoutSeconds }: Dispatch,
+  { fetch, now }: Pick<ProviderOptions, "fetch" | "now">,
+): Promise<DialOutcome | undefined> {
+  const url = `${baseUrl}/twirp/livekit.AgentDispatchService/CreateDispatch`;
+  const dispatched = await postJson(fetch, url, {
+    headers: { ...headers, [requestIdHeader]: `${room}-dispatch` },
+    json: { agent_name: agent, room, metadata: metadataOf(call) },
+    timeoutSeconds,
+  });
+  const refused =
+    "kind" in dispatched ? notDispatched(dispatched) : refusalOfDispatch(dispatched, now());
+  return refused ?? (await findAgentAbsence(room, { baseUrl, headers, timeoutSeconds }, fetch));
+}
+
+/** Returns what the agent is told of its call. */
+function metadataOf({ id, request: { agent_id, context = {} } }: Call): string {
+  return JSON.stringify({ call_id: id, agent_id, context });
+}
 
 const requestIdHeader = "x-livekit-request-id";
 
@@ -231,75 +250,3 @@ const refusals = /* @__PURE__ */ createTable<
   ["rejected", "invalid_argument:400 malformed:400 out_of_range:400"],
   ["route_refused", "not_found:404 bad_route:404"],
 );
-
-/**
- * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto). A callee who was never connected has one of
- * the `USER_` reasons, so that one who left was on the phone. The others tell nothing of an answer.
- */
-const words = /* @__PURE__ */ createWords(
-  ["completed", "CLIENT_INITIATED"],
-  ["no_answer", "USER_UNAVAILABLE"],
-  ["declined", "USER_REJECTED"],
-  ["failed", "SIP_TRUNK_FAILURE"],
-  [
-    "unknown",
-    "UNKNOWN_REASON DUPLICATE_IDENTITY SERVER_SHUTDOWN PARTICIPANT_REMOVED ROOM_DELETED STATE_MISMATCH " +
-      "JOIN_FAILURE MIGRATION SIGNAL_CLOSE ROOM_CLOSED CONNECTION_TIMEOUT MEDIA_FAILURE AGENT_ERROR",
-  ],
-);
-
-/** A room is named by the call's id and the attempt. */
-const roomPattern = /^(call_[0-9A-HJKMNP-TV-Z]{26}_\d{5})-(\d{1,6})$/;
-
-/** An event of a project's webhook (https://docs.livekit.io/home/server/webhooks). Times are in seconds. */
-const eventSchema = () =>
-  z.object({
-    event: z.string(),
-    room: z.nullish(z.object({ name: z.string() })),
-    participant: z.nullish(
-      z.object({
-        identity: z.string(),
-        disconnectReason: z.nullish(z.string()),
-        attributes: z.nullish(z.record(z.string(), z.string())),
-      }),
-    ),
-    createdAt: z.nullish(z.coerce.number()),
-  });
-
-/**
- * Verifies an event of a project's webhook, a JWT under its API secret with the body's hash, and reads the result of
- * the callee who left the room.
- *
- * @param identity identity of the callee in a room
- */
-export async function readLiveKitCallback(
-  { body, headers, receivedAt }: SignedCallback,
-  { apiKey, apiSecret }: { apiKey: string; apiSecret: Uint8Array },
-  identity: string,
-): Promise<ToldResult> {
-  try {
-    const { payload } = await jwtVerify(
-      headers["authorization"]?.replace(/^Bearer /, "") ?? "",
-      apiSecret,
-      {
-        issuer: apiKey,
-        algorithms: ["HS256"],
-        currentDate: new Date(receivedAt),
-        clockTolerance: 60,
-      },
-    );
-    if (payload["sha256"] !== hash("sha256", body, "base64")) return { kind: "unverified" };
-    const { event, room, participant, createdAt } = z.built(eventSchema).parse(JSON.parse(body));
-    const [, id, attempt] = roomPattern.exec(room?.name ?? "") ?? [];
-    const isEnd = event === "participant_left" && participant?.identity === identity;
-    if (!isEnd || id === undefined) return { kind: "other" };
-    const result = resultOf(words, {
-      word: participant.disconnectReason,
-      isAnswered: participant.attributes?.["sip.callStatus"] === "active",
-      endedAt: (createdAt ?? Number.NaN) * 1000,
-    });
-    return { kind: "told", result, call: { id, attempt: Number(attempt) } };
-  } catch {
-    return { kind: "unverified" };
-  }
-}

@@ -137,13 +137,14 @@ interface JsonReading {
 
 /**
  * Returns the outcome of a JSON answer: placed for a 2xx that names the call, unknown for a 2xx that cannot
- * be read, otherwise by the status.
+ * be read, otherwise by the status. The outcome of a request that was not answered is returned as it is.
  */
 export function toOutcome(
-  answer: Answer,
+  answer: Answer | DialOutcome,
   { callIdIn, exception }: JsonReading,
   now: number,
 ): DialOutcome {
+  if ("kind" in answer) return answer;
   const body = jsonIn(answer.text);
   const meant = exception?.(answer.status, body);
   if (meant?.kind === "not_placed") {

@@ -152,7 +152,7 @@ export function createRecordReader<Route, Row>(
 type Next = string | null | undefined;
 
 /** A type's list of calls. */
-interface ListType<Row> {
+export interface ListType<Row> {
   /** Maximum rows of a page. */
   rowsMax: number;
   /** Returns the end of a page's address, and its filters if they are posted. `next` is that of the page before. */

@@ -41,10 +41,7 @@ export const retellRoutes = defineRoute(
       /** True to have a call's events told here, instead of to the webhook of the agent and the account. */
       callbacks: z.optional(z.boolean()),
     }),
-  {
-    callsPerSecond: 1,
-    secrets: ["API_KEY"],
-  },
+  { callsPerSecond: 1, secrets: ["API_KEY"] },
 );
 export type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
 
@@ -68,7 +65,7 @@ export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fe
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/v2/create-phone-call`;
       const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
-      return "kind" in answer ? answer : toOutcome(answer, { callIdIn }, now());
+      return toOutcome(answer, { callIdIn }, now());
     },
 
     async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {

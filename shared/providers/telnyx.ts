@@ -53,10 +53,7 @@ export const telnyxRoutes = defineRoute(
       /** True to have a call's end told here, instead of to the connection's own webhook. */
       callbacks: z.optional(z.boolean()),
     }),
-  {
-    callsPerSecond: 1,
-    secrets: ["API_KEY"],
-  },
+  { callsPerSecond: 1, secrets: ["API_KEY"] },
 );
 export type TelnyxRoute = z.infer<typeof telnyxRoutes.routeSchema>;
 
@@ -77,10 +74,7 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
         command_id: `${id}-${attempt}`,
         client_state: Buffer.from(JSON.stringify(state)).toString("base64"),
         ...(agent === undefined ? {} : { assistant: { id: agent, dynamic_variables: context } }),
-        ...(route.machineDetection === undefined
-          ? {}
-          : { answering_machine_detection: route.machineDetection }),
-        ...(route.ringSeconds === undefined ? {} : { timeout_secs: route.ringSeconds }),
+        ...optionsOf(route),
         // All other events go to the connection's own webhook on.
         ...(route.callbacks === true && callbackUrl !== undefined
           ? { webhook_urls: { "call.hangup": callbackUrl }, webhook_urls_method: "POST" }
@@ -89,7 +83,7 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/calls`;
       const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
-      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
+      return toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call: { id }, from }, route): Promise<FoundCall | undefined> {
@@ -125,6 +119,14 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
     },
   };
 });
+
+/** Returns the optional parameters of a call. */
+function optionsOf({ machineDetection, ringSeconds }: TelnyxRoute) {
+  return {
+    ...(machineDetection === undefined ? {} : { answering_machine_detection: machineDetection }),
+    ...(ringSeconds === undefined ? {} : { timeout_secs: ringSeconds }),
+  };
+}
 
 const createdSchema = () =>
   z.object({

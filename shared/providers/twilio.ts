@@ -26,6 +26,7 @@ import { ask, toOutcome, post, createTable } from "./provider-http.ts";
 import {
   createAnswerers,
   createListReader,
+  type ListType,
   optionalText,
   readRecord,
   type RecordType,
@@ -105,7 +106,7 @@ export const twilio = /* @__PURE__ */ defineProvider(twilioRoutes, ({ secret, fe
       const body = new URLSearchParams([...Object.entries(fields), ...callbacks]).toString();
       const form = { ...headers, "content-type": "application/x-www-form-urlencoded" };
       const answer = await post(ring(fetch), url, { headers: form, body, timeoutSeconds });
-      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
+      return toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call, from, until }, route): Promise<FoundCall | undefined> {
@@ -141,21 +142,7 @@ export const twilio = /* @__PURE__ */ defineProvider(twilioRoutes, ({ secret, fe
       return readRecord(placed, { url: url.replace(/\.json$/, path), headers, record }, fetch);
     },
 
-    listResults: createListReader(fetch, apiOf, {
-      rowsMax: 1000,
-      ask(from, limit, next) {
-        const query = { "StartTime>": wholeSecond(from), PageSize: String(limit) };
-        return { path: next ?? `?${new URLSearchParams(query).toString()}` };
-      },
-      read(answer) {
-        const { calls, next_page_uri } = z.built(listSchema).parse(answer);
-        return { rows: calls, next: next_page_uri?.replace(/^[^?]*/, "") };
-      },
-      idOf({ sid }) {
-        return sid;
-      },
-      resultOf: resultOfCall,
-    }),
+    listResults: createListReader(fetch, apiOf, list),
   };
 });
 
@@ -286,6 +273,20 @@ function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult 
   const facts = { word: status, human, isAnswered, answeredAt };
   return resultOf(words, { ...facts, endedAt: end_time, seconds: duration });
 }
+
+const list: ListType<z.infer<ReturnType<typeof callSchema>>> = {
+  rowsMax: 1000,
+  ask(from, limit, next) {
+    const query = { "StartTime>": wholeSecond(from), PageSize: String(limit) };
+    return { path: next ?? `?${new URLSearchParams(query).toString()}` };
+  },
+  read(answer) {
+    const { calls, next_page_uri } = z.built(listSchema).parse(answer);
+    return { rows: calls, next: next_page_uri?.replace(/^[^?]*/, "") };
+  },
+  idOf: ({ sid }) => sid,
+  resultOf: resultOfCall,
+};
 
 const record: RecordType<z.infer<ReturnType<typeof callSchema>>> = {
   schema: callSchema,

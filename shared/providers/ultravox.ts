@@ -91,7 +91,7 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/agents/${encodeURIComponent(route.agent)}/calls`;
       const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
-      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
+      return toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call: { id }, attempt }, route): Promise<FoundCall | undefined> {

@@ -25,6 +25,7 @@ import { defineProvider, defineRoute, idText } from "./define-provider.ts";
 import { AnswerTooLong, ask, toOutcome, postJson } from "./provider-http.ts";
 import {
   createListReader,
+  type ListType,
   optionalText,
   createRecordReader,
   type RecordType,
@@ -45,10 +46,7 @@ export const vapiRoutes = defineRoute(
       /** Id of the calling phone number. */
       from: idText,
     }),
-  {
-    callsPerSecond: 1,
-    secrets: ["API_KEY"],
-  },
+  { callsPerSecond: 1, secrets: ["API_KEY"] },
 );
 export type VapiRoute = z.infer<typeof vapiRoutes.routeSchema>;
 
@@ -68,7 +66,7 @@ export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch,
       };
       const { url, headers } = apiOf(route);
       const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });
-      return "kind" in answer ? answer : toOutcome(answer, { callIdIn, exception }, now());
+      return toOutcome(answer, { callIdIn, exception }, now());
     },
 
     async lookUp({ call, attempt, from, until }, route): Promise<FoundCall | undefined> {
@@ -108,26 +106,7 @@ export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch,
 
     readResult: createRecordReader(fetch, apiOf, { path: "/", record }),
 
-    listResults: createListReader(fetch, apiOf, {
-      rowsMax: pageCallsMax,
-      ask(from, limit, before) {
-        const query = new URLSearchParams({
-          createdAtGe: new Date(from).toISOString(),
-          ...(before === undefined ? {} : { createdAtLt: before }),
-          limit: String(limit),
-        });
-        return { path: `?${query.toString()}` };
-      },
-      read(answer, limit) {
-        const rows = z.built(listSchema).parse(answer);
-        const [earliest] = rows.map(({ createdAt }) => createdAt).toSorted();
-        return { rows, next: rows.length < limit ? null : earliest };
-      },
-      idOf({ id }) {
-        return id;
-      },
-      resultOf: resultOfCall,
-    }),
+    listResults: createListReader(fetch, apiOf, list),
   };
 });
 
@@ -296,5 +275,24 @@ function ownIn({ customer, name }: VapiCall): Record<string, unknown> {
   const attempt = /^attempt (\d+)$/.exec(name ?? "")?.[1];
   return { call_id: customer?.externalId ?? undefined, attempt };
 }
+
+const list: ListType<VapiCall> = {
+  rowsMax: pageCallsMax,
+  ask(from, limit, before) {
+    const query = new URLSearchParams({
+      createdAtGe: new Date(from).toISOString(),
+      ...(before === undefined ? {} : { createdAtLt: before }),
+      limit: String(limit),
+    });
+    return { path: `?${query.toString()}` };
+  },
+  read(answer, limit) {
+    const rows = z.built(listSchema).parse(answer);
+    const [earliest] = rows.map(({ createdAt }) => createdAt).toSorted();
+    return { rows, next: rows.length < limit ? null : earliest };
+  },
+  idOf: ({ id }) => id,
+  resultOf: resultOfCall,
+};
 
 const record: RecordType<VapiCall> = { schema: callSchema, ownIn, resultOf: resultOfCall };

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { createProviders } from "../../../shared/providers/providers.ts";
-import { readLiveKitCallback } from "../../../shared/providers/livekit.ts";
+import { readLiveKitCallback } from "../../../shared/providers/livekit-callback.ts";
 import { readWebhookCallback } from "../../../shared/providers/webhook.ts";
 
 const now = Date.parse("2026-06-01T10:00:00Z");
