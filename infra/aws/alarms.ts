@@ -35,7 +35,8 @@ const minute = { period: Duration.minutes(1) };
 /** Creates alarms for conditions that a person must act on. */
 export function createAlarms(stack: Stack, watched: Watched): void {
   const action = new actions.SnsAction(createTopic(stack, watched.alarmEmail));
-  for (const [name, condition] of Object.entries(conditionsOf(watched))) {
+  const conditions = { ...callConditions(watched), ...resourceConditions(watched) };
+  for (const [name, condition] of Object.entries(conditions)) {
     const { metric, above = 0, minutes = 1, description } = condition;
     new cloudwatch.Alarm(stack, name, {
       metric,
@@ -69,9 +70,9 @@ function createTopic(stack: Stack, alarmEmail: string | undefined): sns.Topic {
   return topic;
 }
 
-function conditionsOf(watched: Watched): Record<string, Condition> {
-  const { queue, deadQueue, eventsQueue, deadEventsQueue, table } = watched;
-  const { api, dialer, dispatcher, httpApi, logged } = watched;
+/** Conditions of the messages and the calls. */
+function callConditions(watched: Watched): Record<string, Condition> {
+  const { queue, deadQueue, eventsQueue, deadEventsQueue, logged } = watched;
   return {
     DeadLetters: {
       metric: deadQueue.metricApproximateNumberOfMessagesVisible(minute),
@@ -109,6 +110,13 @@ function conditionsOf(watched: Watched): Record<string, Condition> {
       metric: logged.apiAlarms,
       description: "the API's log has an event of level alarm",
     },
+  };
+}
+
+/** Conditions of the functions, the table and the HTTP API. */
+function resourceConditions(watched: Watched): Record<string, Condition> {
+  const { table, api, dialer, dispatcher, httpApi, logged } = watched;
+  return {
     DialerErrors: {
       metric: dialer.made.metricErrors(minute),
       description: "the dialer's function fails",

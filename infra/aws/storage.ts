@@ -18,6 +18,14 @@ const retentionPeriod = Duration.days(14);
 
 /** The queues, the table, the bucket and the secrets. */
 export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
+  const queues = createQueues(stack, id);
+  const table = createTable(stack, ledgerTable);
+  const bucket = createBucket(stack);
+  return { ...queues, table, bucket, ...createSecrets(stack) };
+}
+export type Storage = ReturnType<typeof createStorage>;
+
+function createQueues(stack: Stack, id: string) {
   const createQueue = (name: string, props: sqs.QueueProps) =>
     new sqs.Queue(stack, name, {
       visibilityTimeout,
@@ -37,6 +45,11 @@ export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
     queueName: `${id}-events`,
     ...deadLettersTo(deadEventsQueue),
   });
+  return { queue, deadQueue, eventsQueue, deadEventsQueue };
+}
+
+/** Creates the ledger's table, and returns it or the restored one that replaces it. */
+function createTable(stack: Stack, ledgerTable: string | undefined) {
   const { hashKey, rangeKey, ttl, indexes } = dynamoTable;
   const key = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
   const ownTable = new dynamodb.TableV2(stack, "Ledger", {
@@ -55,11 +68,13 @@ export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
     deletionProtection: true,
   });
   // The own table stays in the stack, so that without the setting the service is back where it was.
-  const table =
-    ledgerTable === undefined
-      ? ownTable
-      : dynamodb.TableV2.fromTableName(stack, "RestoredLedger", ledgerTable);
-  const bucket = new s3.Bucket(stack, "Messages", {
+  return ledgerTable === undefined
+    ? ownTable
+    : dynamodb.TableV2.fromTableName(stack, "RestoredLedger", ledgerTable);
+}
+
+function createBucket(stack: Stack) {
+  return new s3.Bucket(stack, "Messages", {
     encryption: s3.BucketEncryption.S3_MANAGED,
     blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
     enforceSSL: true,
@@ -70,6 +85,9 @@ export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
     })),
     removalPolicy: RemovalPolicy.RETAIN,
   });
+}
+
+function createSecrets(stack: Stack) {
   // Secrets Manager generates HASH_KEY: 64 hex digits that no template and no person has seen. It stays with
   // the table, whose hashes of numbers and do-not-call list mean nothing without it.
   const settings = new secretsmanager.Secret(stack, "Settings", {
@@ -97,7 +115,5 @@ export function createStorage(stack: Stack, id: string, ledgerTable?: string) {
     Tags.of(secret).add(secretTags.stack, stack.stackName);
     Tags.of(secret).add(secretTags.kind, kind);
   }
-  const queues = { queue, deadQueue, eventsQueue, deadEventsQueue };
-  return { ...queues, table, bucket, settings, providerSecrets };
+  return { settings, providerSecrets };
 }
-export type Storage = ReturnType<typeof createStorage>;

@@ -53,18 +53,7 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
       ...(directory === undefined ? {} : { dataDir: join(directory, "fauxqs") }),
     }),
   );
-  const dynamoServer = dynalite({
-    createTableMs: 0,
-    deleteTableMs: 0,
-    updateTableMs: 0,
-    ...(directory === undefined ? {} : { path: join(directory, "dynalite") }),
-  });
-  // Node closes an idle connection after five seconds, perhaps as a client writes its next request to it.
-  dynamoServer.keepAliveTimeout = keepAliveMs;
-  await new Promise<void>((listening) => dynamoServer.listen(0, "127.0.0.1", listening));
-  const address = dynamoServer.address();
-  const dynamoPort = typeof address === "object" ? address?.port : undefined;
-
+  const { dynamoServer, dynamoPort } = await startDynalite(directory);
   const endpoint = `http://127.0.0.1:${fauxqs.port}`;
   const dynamoEndpoint = `http://127.0.0.1:${dynamoPort}`;
   const options = { region: localRegion, credentials: localCredentials };
@@ -85,38 +74,7 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
     sqs,
     s3,
     dynamo,
-    async createTable(name) {
-      const keys = (hash: string, range: string) => [
-        { AttributeName: hash, KeyType: "HASH" as const },
-        { AttributeName: range, KeyType: "RANGE" as const },
-      ];
-      const { hashKey, rangeKey, indexes } = dynamoTable;
-      const names = new Set<string>(
-        [dynamoTable, ...Object.values(indexes)].flatMap((one) => [one.hashKey, one.rangeKey]),
-      );
-      await dynamo
-        .send(
-          new CreateTableCommand({
-            TableName: name,
-            BillingMode: "PAY_PER_REQUEST",
-            KeySchema: keys(hashKey, rangeKey),
-            AttributeDefinitions: [...names].map((one) => ({
-              AttributeName: one,
-              AttributeType: "S",
-            })),
-            GlobalSecondaryIndexes: Object.entries(indexes).map(([index, one]) => ({
-              IndexName: index,
-              KeySchema: keys(one.hashKey, one.rangeKey),
-              Projection: { ProjectionType: "KEYS_ONLY" },
-            })),
-          }),
-        )
-        .catch((error: unknown) => {
-          if (!(error instanceof ResourceInUseException)) throw error;
-        });
-      const describe = new DescribeTableCommand({ TableName: name });
-      while ((await dynamo.send(describe)).Table?.TableStatus !== "ACTIVE") await sleep(5);
-    },
+    createTable: (name) => createTable(dynamo, name),
     async createBucket(name) {
       await s3.send(new CreateBucketCommand({ Bucket: name })).catch((error: unknown) => {
         const exists = error instanceof Error && error.name.startsWith("BucketAlready");
@@ -135,6 +93,48 @@ export async function startAwsEngines(directory?: string): Promise<AwsEngines> {
       await new Promise((closed) => dynamoServer.close(closed));
     },
   };
+}
+
+async function startDynalite(directory: string | undefined) {
+  const dynamoServer = dynalite({
+    createTableMs: 0,
+    deleteTableMs: 0,
+    updateTableMs: 0,
+    ...(directory === undefined ? {} : { path: join(directory, "dynalite") }),
+  });
+  // Node closes an idle connection after five seconds, perhaps as a client writes its next request to it.
+  dynamoServer.keepAliveTimeout = keepAliveMs;
+  await new Promise<void>((listening) => dynamoServer.listen(0, "127.0.0.1", listening));
+  const address = dynamoServer.address();
+  return { dynamoServer, dynamoPort: typeof address === "object" ? address?.port : undefined };
+}
+
+/** Creates the ledger's table, unless it exists, and waits until it can be used. */
+async function createTable(dynamo: DynamoDBClient, name: string): Promise<void> {
+  const keys = (hash: string, range: string) => [
+    { AttributeName: hash, KeyType: "HASH" as const },
+    { AttributeName: range, KeyType: "RANGE" as const },
+  ];
+  const { hashKey, rangeKey, indexes } = dynamoTable;
+  const names = new Set<string>(
+    [dynamoTable, ...Object.values(indexes)].flatMap((one) => [one.hashKey, one.rangeKey]),
+  );
+  const command = new CreateTableCommand({
+    TableName: name,
+    BillingMode: "PAY_PER_REQUEST",
+    KeySchema: keys(hashKey, rangeKey),
+    AttributeDefinitions: [...names].map((one) => ({ AttributeName: one, AttributeType: "S" })),
+    GlobalSecondaryIndexes: Object.entries(indexes).map(([index, one]) => ({
+      IndexName: index,
+      KeySchema: keys(one.hashKey, one.rangeKey),
+      Projection: { ProjectionType: "KEYS_ONLY" },
+    })),
+  });
+  await dynamo.send(command).catch((error: unknown) => {
+    if (!(error instanceof ResourceInUseException)) throw error;
+  });
+  const describe = new DescribeTableCommand({ TableName: name });
+  while ((await dynamo.send(describe)).Table?.TableStatus !== "ACTIVE") await sleep(5);
 }
 
 /**

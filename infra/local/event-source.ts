@@ -11,12 +11,7 @@ import { localRegion } from "./aws-engines.ts";
 /** Maximum messages of one ReceiveMessage or DeleteMessageBatch. */
 const requestMessagesMax = 10;
 
-/**
- * Polls a queue for a function like Lambda's event source: gathers a batch, invokes, and deletes the messages
- * that the function does not report as failed. Failed messages, and all messages of a failed invocation, come
- * again at the end of their visibility timeout.
- */
-export function startEventSource(options: {
+interface EventSourceOptions {
   sqs: SQSClient;
   queueUrl: string;
   queueName: string;
@@ -24,7 +19,14 @@ export function startEventSource(options: {
   batchSize: number;
   /** Maximum batches under way at once. */
   concurrency: number;
-}): { stop(): Promise<void> } {
+}
+
+/**
+ * Polls a queue for a function like Lambda's event source: gathers a batch, invokes, and deletes the messages
+ * that the function does not report as failed. Failed messages, and all messages of a failed invocation, come
+ * again at the end of their visibility timeout.
+ */
+export function startEventSource(options: EventSourceOptions): { stop(): Promise<void> } {
   const { sqs, queueUrl, queueName, consumer, batchSize, concurrency } = options;
   const abort = new AbortController();
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { resolve } from "node:path";
@@ -20,109 +20,123 @@ export interface LocalFunction {
 const bootstrap = resolve(import.meta.dirname, "lambda-bootstrap.ts");
 const respawnMs = 200;
 
-/**
- * Runs a function like Lambda: `instances` processes that fetch invocations from a Runtime API (2018-06-01)
- * and are restarted when they die. The death of a process fails its invocation only.
- */
-export async function startFunction(options: {
+interface FunctionOptions {
   name: string;
   bundle: string;
   environment: Record<string, string>;
   instances: number;
   timeoutSeconds: number;
-}): Promise<LocalFunction> {
-  const { name, bundle, environment, instances, timeoutSeconds } = options;
-  const waiting: Invocation[] = [];
-  const apis: { close(): void }[] = [];
-  const children = new Set<ChildProcess>();
-  let stopping = false;
+}
 
-  async function startInstance(): Promise<void> {
-    let idle: ServerResponse | undefined;
-    let current: { id: string; invocation: Invocation; timer: NodeJS.Timeout } | undefined;
+/** What the instances of a function share. */
+interface Shared extends FunctionOptions {
+  waiting: Invocation[];
+  running: Set<Instance>;
+  isStopping: boolean;
+}
 
-    /** Gives the oldest waiting invocation to the process, once both are there. */
-    function dispatch(): void {
-      if (idle === undefined || current !== undefined) return;
-      const invocation = waiting.shift();
-      if (invocation === undefined) return;
-      const id = randomUUID();
-      const timer = setTimeout(() => child.kill("SIGKILL"), timeoutSeconds * 1000);
-      current = { id, invocation, timer };
-      idle.writeHead(200, {
-        "content-type": "application/json",
-        "lambda-runtime-aws-request-id": id,
-        "lambda-runtime-deadline-ms": String(Date.now() + timeoutSeconds * 1000),
-        "lambda-runtime-invoked-function-arn": `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
-        "lambda-runtime-trace-id": "",
-      });
-      idle.end(JSON.stringify(invocation.event));
-      idle = undefined;
-    }
-    function finish(end: (invocation: Invocation) => void): void {
-      if (current === undefined) return;
-      const { invocation, timer } = current;
-      clearTimeout(timer);
-      current = undefined;
-      end(invocation);
-    }
-    async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-      const path = request.url ?? "";
-      if (path.endsWith("/invocation/next")) {
-        idle = response;
-        dispatch();
-        return;
-      }
-      const body = await textOf(request);
-      response.writeHead(202).end();
-      if (path.endsWith("/response")) finish(({ answered }) => answered(JSON.parse(body)));
-      else finish(({ failed }) => failed(new Error(`${name} failed: ${body}`)));
-    }
+interface Instance {
+  /** Gives the oldest waiting invocation to the process, once both are there. */
+  dispatch(): void;
+  /** Stops the process, and resolves once it has gone. */
+  stop(): Promise<void>;
+}
 
-    const api = createServer((request, response) => void serve(request, response));
-    await new Promise<void>((listening) => api.listen(0, host, listening));
-    const address = api.address();
-    const port = typeof address === "object" ? address?.port : undefined;
-    const child = spawn(process.execPath, [bootstrap, bundle, name], {
-      env: { ...environment, AWS_LAMBDA_RUNTIME_API: `${host}:${port}`, PATH: process.env["PATH"] },
-      stdio: ["ignore", "inherit", "inherit"],
-    });
-    const wake = { dispatch };
-    wakers.add(wake);
-    children.add(child);
-    apis.push(api);
-    child.once("exit", () => {
-      wakers.delete(wake);
-      children.delete(child);
-      api.closeAllConnections();
-      api.close();
-      finish(({ failed }) => failed(new Error(`${name}'s process died`)));
-      if (!stopping) setTimeout(() => void startInstance(), respawnMs);
-    });
-  }
-
-  const wakers = new Set<{ dispatch(): void }>();
-  await Promise.all(Array.from({ length: instances }, startInstance));
+/**
+ * Runs a function like Lambda: `instances` processes that fetch invocations from a Runtime API (2018-06-01)
+ * and are restarted when they die. The death of a process fails its invocation only.
+ */
+export async function startFunction(options: FunctionOptions): Promise<LocalFunction> {
+  const shared: Shared = { ...options, waiting: [], running: new Set(), isStopping: false };
+  await Promise.all(Array.from({ length: options.instances }, () => startInstance(shared)));
   return {
     invoke: (event) =>
       new Promise((answered, failed) => {
-        waiting.push({ event, answered, failed });
-        for (const { dispatch } of wakers) dispatch();
+        shared.waiting.push({ event, answered, failed });
+        for (const instance of shared.running) instance.dispatch();
       }),
     async stop() {
-      stopping = true;
-      await Promise.all(
-        [...children].map(
-          (child) =>
-            new Promise<void>((gone) => {
-              child.once("exit", () => gone());
-              child.kill("SIGKILL");
-            }),
-        ),
-      );
-      for (const api of apis) api.close();
+      shared.isStopping = true;
+      await Promise.all([...shared.running].map((instance) => instance.stop()));
     },
   };
+}
+
+/** Starts a process of a function, and another one in its stead when it dies. */
+async function startInstance(shared: Shared): Promise<void> {
+  const { name, bundle, environment } = shared;
+  const slot = createSlot(shared, () => child.kill("SIGKILL"));
+  const api = createServer((request, response) => void slot.serve(request, response));
+  await new Promise<void>((listening) => api.listen(0, host, listening));
+  const address = api.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const child = spawn(process.execPath, [bootstrap, bundle, name], {
+    env: { ...environment, AWS_LAMBDA_RUNTIME_API: `${host}:${port}`, PATH: process.env["PATH"] },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const gone = new Promise<void>((resolved) => {
+    child.once("exit", () => resolved());
+  });
+  const instance: Instance = {
+    dispatch: slot.dispatch,
+    async stop() {
+      child.kill("SIGKILL");
+      await gone;
+    },
+  };
+  shared.running.add(instance);
+  child.once("exit", () => {
+    shared.running.delete(instance);
+    api.closeAllConnections();
+    api.close();
+    slot.finish(({ failed }) => failed(new Error(`${name}'s process died`)));
+    if (!shared.isStopping) setTimeout(() => void startInstance(shared), respawnMs);
+  });
+}
+
+/** Creates the Runtime API of one process, which has one invocation at a time. */
+function createSlot({ name, timeoutSeconds, waiting }: Shared, kill: () => void) {
+  let idle: ServerResponse | undefined;
+  let current: { invocation: Invocation; timer: NodeJS.Timeout } | undefined;
+
+  function dispatch(): void {
+    if (idle === undefined || current !== undefined) return;
+    const invocation = waiting.shift();
+    if (invocation === undefined) return;
+    current = { invocation, timer: setTimeout(kill, timeoutSeconds * 1000) };
+    idle.writeHead(200, {
+      "content-type": "application/json",
+      "lambda-runtime-aws-request-id": randomUUID(),
+      "lambda-runtime-deadline-ms": String(Date.now() + timeoutSeconds * 1000),
+      "lambda-runtime-invoked-function-arn": `arn:aws:lambda:us-east-1:000000000000:function:${name}`,
+      "lambda-runtime-trace-id": "",
+    });
+    idle.end(JSON.stringify(invocation.event));
+    idle = undefined;
+  }
+
+  function finish(end: (invocation: Invocation) => void): void {
+    if (current === undefined) return;
+    const { invocation, timer } = current;
+    clearTimeout(timer);
+    current = undefined;
+    end(invocation);
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? "";
+    if (path.endsWith("/invocation/next")) {
+      idle = response;
+      dispatch();
+      return;
+    }
+    const body = await textOf(request);
+    response.writeHead(202).end();
+    if (path.endsWith("/response")) finish(({ answered }) => answered(JSON.parse(body)));
+    else finish(({ failed }) => failed(new Error(`${name} failed: ${body}`)));
+  }
+
+  return { dispatch, finish, serve };
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {
