@@ -44,24 +44,11 @@ export function BulkReview({ calls, hasMore }: { calls: readonly CallView[]; has
       <h3 id="bulk">Decide many at once</h3>
       <ul class="rows">
         {groupsOf(calls).map((group) => (
-          <li key={group.name}>
-            <span>
-              <b>{group.calls.length}</b> of {group.name}
-            </span>
-            <span class="line">
-              {decisionNames.map((name) => (
-                <button
-                  key={name}
-                  type="button"
-                  class={name === "redial" ? "grave" : undefined}
-                  aria-label={`${decisions[name].label}: all ${group.calls.length} of ${group.name}`}
-                  onClick={() => setAsked({ group, decision: name })}
-                >
-                  {decisions[name].label}
-                </button>
-              ))}
-            </span>
-          </li>
+          <GroupRow
+            key={group.name}
+            group={group}
+            choose={(decision) => setAsked({ group, decision })}
+          />
         ))}
       </ul>
       {hasMore ? (
@@ -83,5 +70,29 @@ export function BulkReview({ calls, hasMore }: { calls: readonly CallView[]; has
         </Confirm>
       )}
     </section>
+  );
+}
+
+/** A group of calls, with a button for each decision. */
+function GroupRow({ group, choose }: { group: Group; choose(decision: Decision): void }) {
+  return (
+    <li>
+      <span>
+        <b>{group.calls.length}</b> of {group.name}
+      </span>
+      <span class="line">
+        {decisionNames.map((name) => (
+          <button
+            key={name}
+            type="button"
+            class={name === "redial" ? "grave" : undefined}
+            aria-label={`${decisions[name].label}: all ${group.calls.length} of ${group.name}`}
+            onClick={() => choose(name)}
+          >
+            {decisions[name].label}
+          </button>
+        ))}
+      </span>
+    </li>
   );
 }

@@ -107,15 +107,8 @@ interface Read {
   problem?: string;
 }
 
-function Found({
-  filter,
-  number,
-  opened,
-}: {
-  filter: Filter;
-  number: string;
-  opened: string | undefined;
-}) {
+/** Reads the calls of a filter, anew whenever something was changed, and more of them when asked. */
+function useCalls(filter: Filter, number: string) {
   const { ask, attempt, changes } = useDesk();
   const [{ calls, cursor, problem }, setRead] = useState<Read>({});
   const load = (from?: string) => {
@@ -151,6 +144,19 @@ function Found({
       setRead({ calls: [...(calls ?? []), ...page.calls], cursor: page.cursor });
       return page.calls.length === 0 ? "None of these; there may be more." : undefined;
     });
+  return { calls, cursor, problem, more };
+}
+
+function Found({
+  filter,
+  number,
+  opened,
+}: {
+  filter: Filter;
+  number: string;
+  opened: string | undefined;
+}) {
+  const { calls, cursor, problem, more } = useCalls(filter, number);
   return (
     <>
       {problem === undefined ? null : <p class="problem">{problem}</p>}

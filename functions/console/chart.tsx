@@ -27,6 +27,25 @@ function useWidth() {
   return { frame, width };
 }
 
+/** Where hours and values of a chart stand in its drawing. */
+interface Scale {
+  width: number;
+  /** Width of an hour. */
+  each: number;
+  xOf(index: number): number;
+  yOf(value: number): number;
+}
+
+function createScale({ width, count, top }: { width: number; count: number; top: number }): Scale {
+  const each = (width - edges.left - edges.right) / count;
+  return {
+    width,
+    each,
+    xOf: (index) => edges.left + index * each,
+    yOf: (value) => height - edges.bottom - (value / top) * (height - edges.top - edges.bottom),
+  };
+}
+
 /** Stacked bars by hour with axes, in the zone of whoever looks; and the same as a table. */
 export function Chart({
   series,
@@ -46,37 +65,7 @@ export function Chart({
   const used = series.filter(({ values }) => hours.some((hour) => (values.get(hour) ?? 0) > 0));
   const sumOf = (hour: number) => used.reduce((sum, one) => sum + (one.values.get(hour) ?? 0), 0);
   const steps = stepsTo(Math.max(...hours.map(sumOf)));
-  const top = steps.at(-1) ?? 1;
-  const each = (width - edges.left - edges.right) / count;
-  const xOf = (index: number) => edges.left + index * each;
-  const yOf = (value: number) =>
-    height - edges.bottom - (value / top) * (height - edges.top - edges.bottom);
-  const labelEvery = [1, 2, 3, 6, 12].find((n) => n * each >= 52) ?? 24;
-  const bars = hours.map((hour, index) => {
-    let below = 0;
-    return used.map((one) => {
-      const value = one.values.get(hour) ?? 0;
-      const start = below;
-      below += value;
-      if (value === 0) return null;
-      return (
-        <rect
-          key={`${hour} ${one.name}`}
-          class={`fill ${one.class}`}
-          x={xOf(index) + each * 0.1}
-          y={yOf(below)}
-          width={each * 0.8}
-          height={yOf(start) - yOf(below)}
-        >
-          <title>{`${clock(hour)}: ${value} ${one.name}`}</title>
-        </rect>
-      );
-    });
-  });
-  const midnights = hours.flatMap((hour, index) => (new Date(hour).getHours() === 0 ? index : []));
-  const daysApart = Math.ceil(96 / (24 * each));
-  const named = midnights.filter((_, n) => n % daysApart === 0);
-  const days = (named[0] ?? count) * each < 96 ? named : [0, ...named];
+  const scale = createScale({ width, count, top: steps.at(-1) ?? 1 });
   return (
     <div ref={frame}>
       <svg
@@ -84,30 +73,84 @@ export function Chart({
         role="img"
         aria-label={`${label}; the table below says the same`}
       >
-        {steps.map((step) => (
-          <g key={step}>
-            <line x1={edges.left} x2={width - edges.right} y1={yOf(step)} y2={yOf(step)} />
-            <text x={edges.left - 6} y={yOf(step) + 4} text-anchor="end">
-              {step.toLocaleString()}
-            </text>
-          </g>
+        <Steps steps={steps} scale={scale} />
+        {hours.map((hour, index) => (
+          <Bar key={hour} hour={hour} series={used} x={scale.xOf(index)} scale={scale} />
         ))}
-        {bars}
-        {hours.map((hour, index) =>
-          new Date(hour).getHours() % labelEvery !== 0 ? null : (
-            <text key={hour} x={xOf(index)} y={height - edges.bottom + 16} text-anchor="middle">
-              {clock(hour)}
-            </text>
-          ),
-        )}
-        {days.map((index) => (
-          <text key={index} class="day" x={xOf(index)} y={height - 6}>
-            {day(hours[index] ?? 0)}
-          </text>
-        ))}
+        <Hours hours={hours} scale={scale} />
       </svg>
       <Legend series={used} hours={hours} />
       <HoursTable series={used} hours={hours.filter((hour) => sumOf(hour) > 0)} />
     </div>
+  );
+}
+
+/** The axis of the values: a line for each step. */
+function Steps({ steps, scale: { width, yOf } }: { steps: readonly number[]; scale: Scale }) {
+  return steps.map((step) => (
+    <g key={step}>
+      <line x1={edges.left} x2={width - edges.right} y1={yOf(step)} y2={yOf(step)} />
+      <text x={edges.left - 6} y={yOf(step) + 4} text-anchor="end">
+        {step.toLocaleString()}
+      </text>
+    </g>
+  ));
+}
+
+/** The values of one hour, each upon the one before. */
+function Bar({
+  hour,
+  series,
+  x,
+  scale: { each, yOf },
+}: {
+  hour: number;
+  series: readonly Series[];
+  x: number;
+  scale: Scale;
+}) {
+  let below = 0;
+  return series.map((one) => {
+    const value = one.values.get(hour) ?? 0;
+    const start = below;
+    below += value;
+    if (value === 0) return null;
+    return (
+      <rect
+        key={one.name}
+        class={`fill ${one.class}`}
+        x={x + each * 0.1}
+        y={yOf(below)}
+        width={each * 0.8}
+        height={yOf(start) - yOf(below)}
+      >
+        <title>{`${clock(hour)}: ${value} ${one.name}`}</title>
+      </rect>
+    );
+  });
+}
+
+/** The axis of time: as many hours and days as have room. */
+function Hours({ hours, scale: { each, xOf } }: { hours: readonly number[]; scale: Scale }) {
+  const labelEvery = [1, 2, 3, 6, 12].find((n) => n * each >= 52) ?? 24;
+  const midnights = hours.flatMap((hour, index) => (new Date(hour).getHours() === 0 ? index : []));
+  const daysApart = Math.ceil(96 / (24 * each));
+  const named = midnights.filter((_, n) => n % daysApart === 0);
+  const days = (named[0] ?? hours.length) * each < 96 ? named : [0, ...named];
+  return (
+    <>
+      {hours.map((hour, index) =>
+        new Date(hour).getHours() % labelEvery !== 0 ? null : (
+          <text key={hour} x={xOf(index)} y={height - edges.bottom + 16} text-anchor="middle">
+            {clock(hour)}
+          </text>
+        ),
+      )}
+      {days.map((index) => (
+        <text key={index} class="day" x={xOf(index)} y={height - 6}>
+          {day(hours[index] ?? 0)}
+        </text>
+      ))}
+    </>
   );
 }

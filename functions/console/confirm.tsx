@@ -1,19 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/**
- * A question before something grave is done, in a dialog that Escape closes. With `count` its number is typed in to
- * confirm: the button stays disabled until then.
- */
-export function Confirm({
-  title,
-  yes,
-  no = "Leave it",
-  count,
-  act,
-  close,
-  children,
-}: {
+interface Question {
   title: string;
   /** Label of the button that does it. */
   yes: string;
@@ -22,7 +10,13 @@ export function Confirm({
   act(): void;
   close(): void;
   children?: ComponentChildren;
-}) {
+}
+
+/**
+ * A question before something grave is done, in a dialog that Escape closes. With `count` its number is typed in to
+ * confirm: the button stays disabled until then.
+ */
+export function Confirm({ title, yes, no = "Leave it", count, act, close, children }: Question) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState("");
   useEffect(() => {

@@ -11,7 +11,6 @@ const fileBytesMax = 5 * 1024 * 1024;
 export function Forecast() {
   const { ask, say } = useDesk();
   const [file, setFile] = useState<File>();
-  const [isOver, setIsOver] = useState(false);
   const [isAsking, setIsAsking] = useState(false);
   const [answer, setAnswer] = useState<Answer>();
   const [problem, setProblem] = useState<string>();
@@ -47,52 +46,67 @@ export function Forecast() {
           void forecast(new FormData(event.currentTarget));
         }}
       >
-        <div
-          class={isOver ? "drop over" : "drop"}
-          onDragOver={(event) => {
-            event.preventDefault();
-            setIsOver(true);
-          }}
-          onDragLeave={() => setIsOver(false)}
-          onDrop={(event) => {
-            event.preventDefault();
-            setIsOver(false);
-            setFile(event.dataTransfer?.files[0]);
-          }}
-        >
-          <label>
-            Drop a file of calls here, or choose one: JSON as for POST /v1/calls/batch
-            <input
-              type="file"
-              accept=".json,application/json"
-              onChange={(event) => setFile(event.currentTarget.files?.[0])}
-            />
-          </label>
-          <p class="hint">{file === undefined ? "No file yet." : `Chosen: ${file.name}.`}</p>
-        </div>
-        <div class="line">
-          <label>
-            Client
-            <input name="client" required autocomplete="off" />
-          </label>
-          <label>
-            Sent at (now, if empty)
-            <input name="at" type="datetime-local" />
-          </label>
-          <label>
-            Another dial plan, to compare
-            <input name="plan" type="file" accept=".json,application/json" />
-          </label>
-          <button type="submit" disabled={isAsking}>
-            Forecast
-          </button>
-        </div>
+        <Drop file={file} choose={setFile} />
+        <Circumstances isAsking={isAsking} />
         <p class="hint">Nothing is sent, stored or asked of a provider.</p>
       </form>
       {isAsking ? <p class="hint">Forecasting …</p> : null}
       {problem === undefined ? null : <p class="problem">{problem}</p>}
       {answer === undefined ? null : <ForecastAnswer answer={answer} />}
     </>
+  );
+}
+
+/** The place for the file of calls, which is dropped there or chosen. */
+function Drop({ file, choose }: { file: File | undefined; choose(file: File | undefined): void }) {
+  const [isOver, setIsOver] = useState(false);
+  return (
+    <div
+      class={isOver ? "drop over" : "drop"}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setIsOver(true);
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setIsOver(false);
+        choose(event.dataTransfer?.files[0]);
+      }}
+    >
+      <label>
+        Drop a file of calls here, or choose one: JSON as for POST /v1/calls/batch
+        <input
+          type="file"
+          accept=".json,application/json"
+          onChange={(event) => choose(event.currentTarget.files?.[0])}
+        />
+      </label>
+      <p class="hint">{file === undefined ? "No file yet." : `Chosen: ${file.name}.`}</p>
+    </div>
+  );
+}
+
+/** Who sends the calls, when and by which plan. */
+function Circumstances({ isAsking }: { isAsking: boolean }) {
+  return (
+    <div class="line">
+      <label>
+        Client
+        <input name="client" required autocomplete="off" />
+      </label>
+      <label>
+        Sent at (now, if empty)
+        <input name="at" type="datetime-local" />
+      </label>
+      <label>
+        Another dial plan, to compare
+        <input name="plan" type="file" accept=".json,application/json" />
+      </label>
+      <button type="submit" disabled={isAsking}>
+        Forecast
+      </button>
+    </div>
   );
 }
 

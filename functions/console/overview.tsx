@@ -105,10 +105,6 @@ function Cards({
     .reduce((sum, { count }) => sum + count, 0);
   const inState = (state: CallState) => addressOf("calls", { state });
   const currentIn = (state: CallState) => countText(current[state] ?? 0, most);
-  const oldest = backlogs.data?.oldest_due_at ?? null;
-  const isDue = oldest !== null && Date.parse(oldest) <= Date.now();
-  const open = pauses.data?.breakers.length ?? 0;
-  const paused = pauses.data?.pauses.length ?? 0;
   return (
     <ul class="cards" aria-label="Now">
       <Card
@@ -119,39 +115,51 @@ function Cards({
       >
         a person decides
       </Card>
-      <Card
-        name="Breakers open"
-        value={pauses.data === undefined ? "…" : countText(open)}
-        href={addressOf("accounts")}
-        isGrave={open > 0}
-      >
-        {open === 0 ? "no provider in trouble" : "a provider in trouble"}
-      </Card>
-      <Card
-        name="Paused"
-        value={pauses.data === undefined ? "…" : countText(paused)}
-        href={addressOf("accounts")}
-      >
-        agents and accounts
-      </Card>
+      <Stopped pauses={pauses} />
       <Card name="Dialing now" value={currentIn("DIALING")} href={inState("DIALING")}>
         {currentIn("UNKNOWN")} of unknown outcome
       </Card>
       <Card name="Waiting" value={currentIn("WAITING")} href={inState("WAITING")}>
-        {oldest === null ? null : isDue ? (
-          <>
-            the oldest was due <Age at={oldest} />
-          </>
-        ) : (
-          <>
-            the next is due <Age at={oldest} />
-          </>
-        )}
+        <OldestDue backlogs={backlogs} />
       </Card>
       <Card name="Placed today" value={countText(placedToday)} href={inState("PLACED")}>
         {last_sweep_at === null ? "no sweep yet" : `last sweep ${ageText(last_sweep_at)}`}
       </Card>
     </ul>
+  );
+}
+
+/** What keeps calls from being dialed: open breakers and pauses. */
+function Stopped({ pauses }: { pauses: Live<Pauses> }) {
+  const open = pauses.data?.breakers.length ?? 0;
+  const paused = pauses.data?.pauses.length ?? 0;
+  const href = addressOf("accounts");
+  return (
+    <>
+      <Card
+        name="Breakers open"
+        value={pauses.data === undefined ? "…" : countText(open)}
+        href={href}
+        isGrave={open > 0}
+      >
+        {open === 0 ? "no provider in trouble" : "a provider in trouble"}
+      </Card>
+      <Card name="Paused" value={pauses.data === undefined ? "…" : countText(paused)} href={href}>
+        agents and accounts
+      </Card>
+    </>
+  );
+}
+
+/** When the oldest waiting call was due, or will be. */
+function OldestDue({ backlogs }: { backlogs: Live<Backlogs> }) {
+  const oldest = backlogs.data?.oldest_due_at ?? null;
+  if (oldest === null) return null;
+  const isDue = Date.parse(oldest) <= Date.now();
+  return (
+    <>
+      {isDue ? "the oldest was due" : "the next is due"} <Age at={oldest} />
+    </>
   );
 }
 

@@ -70,32 +70,46 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
           Call {index + 1} of {calls.length}
           {hasMore ? "+" : ""} to review
         </b>
-        <span class="line">
-          <button type="button" onClick={() => step(-1)}>
-            Back <kbd>B</kbd>
-          </button>
-          <button type="button" onClick={() => step(1)}>
-            Next <kbd>N</kbd>
-          </button>
-        </span>
+        <Steps step={step} />
       </p>
-      <p class="line">
-        {decisionNames.map((name) => (
-          <button
-            key={name}
-            type="button"
-            class={name === "redial" ? "grave" : undefined}
-            onClick={() => choose(name)}
-          >
-            {decisions[name].label} <kbd>{decisions[name].key.toUpperCase()}</kbd>
-          </button>
-        ))}
-      </p>
+      <Decisions choose={choose} />
       <Known key={call.id} id={call.id} />
       {isAsking ? (
         <ConfirmRedial act={() => carryOut("redial")} close={() => setIsAsking(false)} />
       ) : null}
     </section>
+  );
+}
+
+/** Steps to the call before or the next one. */
+function Steps({ step }: { step(by: number): void }) {
+  return (
+    <span class="line">
+      <button type="button" onClick={() => step(-1)}>
+        Back <kbd>B</kbd>
+      </button>
+      <button type="button" onClick={() => step(1)}>
+        Next <kbd>N</kbd>
+      </button>
+    </span>
+  );
+}
+
+/** The decisions about a call, each with its key. */
+function Decisions({ choose }: { choose(decision: Decision): void }) {
+  return (
+    <p class="line">
+      {decisionNames.map((name) => (
+        <button
+          key={name}
+          type="button"
+          class={name === "redial" ? "grave" : undefined}
+          onClick={() => choose(name)}
+        >
+          {decisions[name].label} <kbd>{decisions[name].key.toUpperCase()}</kbd>
+        </button>
+      ))}
+    </p>
   );
 }
 
