@@ -6,6 +6,7 @@ import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { countStates, logDecision } from "../record/write-decisions.ts";
+import type { SweepTime } from "./sweep-time.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Maximum rows per read and write. */
@@ -17,10 +18,13 @@ const rememberedMs = 35 * dayMs;
 /** Time past `since` up to which due rows are read: it covers the difference between two clocks. */
 const dueMarginMs = 120_000;
 
+/** A time after every due time. */
+const endOfTime = Number.MAX_SAFE_INTEGER;
+
 type RestoreDocument = StoredDocument<"restore">;
 
 /** Result of going through some of the rows. */
-interface Gone {
+interface Recovered {
   /** True if all of them were gone through. */
   isWhole: boolean;
   /** Number of rows that may have been dialed. */
@@ -30,11 +34,6 @@ interface Gone {
   toReview: number;
 }
 
-/** Time limit of a sweep. */
-interface Time {
-  isOver(): boolean;
-}
-
 /**
  * Goes through the rows of a ledger that was restored, once an operator has confirmed it: every row that may have
  * been dialed in the time that was lost is looked up at its provider, or waits for review. A later sweep that finds
@@ -42,7 +41,7 @@ interface Time {
  */
 export async function recover(
   document: RestoreDocument,
-  time: Time,
+  time: SweepTime,
   deps: DialerDeps,
 ): Promise<void> {
   const { documents, clock, random, log } = deps;
@@ -56,11 +55,11 @@ export async function recover(
   const watched = value.isWatchDone
     ? nothing
     : together(
-        await goThroughDialing(restore, time, deps),
-        await goThrough(watchBacklog, Number.MAX_SAFE_INTEGER, restore, time, deps),
+        await recoverDialing(restore, time, deps),
+        await recoverBacklog({ key: watchBacklog, until: endOfTime }, { restore, time }, deps),
       );
   const isWatchDone = watched.isWhole && watched.found === 0;
-  const waiting = isWatchDone ? await goThroughWaiting(restore, time, deps) : nothing;
+  const waiting = isWatchDone ? await recoverWaiting(restore, time, deps) : nothing;
   const isDone = value.isWatchDone && waiting.isWhole && waiting.found === 0;
   const next: RestoreDocument = {
     ...document,
@@ -78,9 +77,9 @@ export async function recover(
   if (isDone) log("info", "restore.done", { count: next.value.lookedUp + next.value.toReview });
 }
 
-const nothing: Gone = { isWhole: true, found: 0, lookedUp: 0, toReview: 0 };
+const nothing: Recovered = { isWhole: true, found: 0, lookedUp: 0, toReview: 0 };
 
-function together(one: Gone, other: Gone): Gone {
+function together(one: Recovered, other: Recovered): Recovered {
   return {
     isWhole: one.isWhole && other.isWhole,
     found: one.found + other.found,
@@ -92,7 +91,11 @@ function together(one: Gone, other: Gone): Gone {
 /** Maximum calls under way of one read. */
 const dialingMax = 5_000;
 
-async function goThroughDialing(restore: Restored, time: Time, deps: DialerDeps): Promise<Gone> {
+async function recoverDialing(
+  restore: Restored,
+  time: SweepTime,
+  deps: DialerDeps,
+): Promise<Recovered> {
   const calls = await deps.ledger.dialing(dialingMax);
   let gone = nothing;
   for (let start = 0; start < calls.length; start += pageRows) {
@@ -102,14 +105,18 @@ async function goThroughDialing(restore: Restored, time: Time, deps: DialerDeps)
   return calls.length < dialingMax ? gone : { ...gone, isWhole: false };
 }
 
-async function goThroughWaiting(restore: Restored, time: Time, deps: DialerDeps): Promise<Gone> {
+async function recoverWaiting(
+  restore: Restored,
+  time: SweepTime,
+  deps: DialerDeps,
+): Promise<Recovered> {
   let gone = nothing;
   let after: string | undefined;
   for (;;) {
     const backlogs = await deps.documents.list("backlog", { after, limit: pageBacklogs });
     for (const { key } of backlogs) {
       const until = restore.since + dueMarginMs;
-      gone = together(gone, await goThrough(key, until, restore, time, deps));
+      gone = together(gone, await recoverBacklog({ key, until }, { restore, time }, deps));
     }
     if (backlogs.length < pageBacklogs || !gone.isWhole) return gone;
     after = backlogs.at(-1)?.key;
@@ -117,17 +124,15 @@ async function goThroughWaiting(restore: Restored, time: Time, deps: DialerDeps)
 }
 
 /** Goes through the rows of a backlog that are due by `until`. */
-async function goThrough(
-  backlog: string,
-  until: number,
-  restore: Restored,
-  time: Time,
+async function recoverBacklog(
+  { key, until }: { key: string; until: number },
+  { restore, time }: { restore: Restored; time: SweepTime },
   deps: DialerDeps,
-): Promise<Gone> {
+): Promise<Recovered> {
   let gone = nothing;
   let after: DuePosition | undefined;
   while (!time.isOver()) {
-    const backlogs = [{ key: backlog, after }];
+    const backlogs = [{ key, after }];
     const [page = []] = await deps.ledger.due({ backlogs, until, each: pageRows });
     gone = together(gone, await changeRows(page, restore, deps));
     if (page.length < pageRows) return gone;
@@ -140,7 +145,7 @@ async function changeRows(
   page: readonly DuePosition[],
   restore: Restored,
   deps: DialerDeps,
-): Promise<Gone> {
+): Promise<Recovered> {
   if (page.length === 0) return nothing;
   const { ledger, clock, random, log } = deps;
   const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));

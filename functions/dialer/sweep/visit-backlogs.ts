@@ -4,6 +4,7 @@ import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";
+import type { SweepTime } from "./sweep-time.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
 /** Interval of the visits of every backlog. */
@@ -27,7 +28,7 @@ type Reached = Partial<Pick<StoredDocument<"sweep">["value"], "backlogsAfter" | 
  */
 export async function visitBacklogs(
   { backlogsAfter, visitedAt }: StoredDocument<"sweep">["value"],
-  time: { isOver(): boolean },
+  time: SweepTime,
   deps: DialerDeps,
 ): Promise<Reached> {
   const { documents, clock } = deps;
@@ -45,11 +46,7 @@ export async function visitBacklogs(
   }
 }
 
-async function visit(
-  backlog: Backlog,
-  time: { isOver(): boolean },
-  deps: DialerDeps,
-): Promise<void> {
+async function visit(backlog: Backlog, time: SweepTime, deps: DialerDeps): Promise<void> {
   const { ledger, documents, clock, settings, log } = deps;
   const { key, version, value } = backlog;
   const lifeMs = settings.plan.expireAfterHours * hourMs;

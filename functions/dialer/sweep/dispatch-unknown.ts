@@ -1,0 +1,81 @@
+import { callOf, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
+import { accountNameOf } from "../../../shared/calls/route.ts";
+import type { DuePosition } from "../../../shared/ports/ledger.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { decide } from "../decide/decide-delivered.ts";
+import { documentsFor, knownBy } from "../decide/read-controls.ts";
+import { sendDispatches } from "../dispatch/send-dispatches.ts";
+import type { SweepTime } from "./sweep-time.ts";
+
+const pageRows = 500;
+/** Maximum calls of unknown outcome of one account that are sent to be looked up at once. */
+const lookUpsMax = 500;
+
+/** How far a sweep has read the unknown outcomes. */
+interface Reached {
+  /** True if it has read all of them. */
+  isWhole: boolean;
+  /** Position behind which the next sweep goes on. Null: from the beginning. */
+  after: DuePosition | null;
+}
+
+/**
+ * Dispatches the unknown outcomes that are due: to be looked up, sent again or reviewed.
+ *
+ * @param from position at which the last sweep ran out of time
+ */
+export async function dispatchUnknown(
+  from: DuePosition | undefined,
+  time: SweepTime,
+  deps: DialerDeps,
+): Promise<Reached> {
+  const { ledger, clock, log } = deps;
+  /** Rows sent so far, by account. */
+  const sent = new Map<string, number>();
+  let after = from;
+  while (!time.isOver()) {
+    const until = clock.now();
+    const [page = []] = await ledger.due({
+      backlogs: [{ key: watchBacklog, after }],
+      until,
+      each: pageRows,
+    });
+    const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
+    for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
+    const mayGo = await decideUnknown([...rows.values()], deps);
+    await sendDispatches(
+      page.flatMap(({ id }) => dispatchOf(mayGo.get(id), sent)),
+      0,
+      deps,
+    );
+    after = page.at(-1) ?? after;
+    if (page.length < pageRows) return { isWhole: true, after: null };
+  }
+  return { isWhole: false, after: after ?? null };
+}
+
+/** Returns the rows of unknown outcome of which something can be done now: those that must wait take nobody's place. */
+async function decideUnknown(
+  rows: readonly CallRow[],
+  deps: DialerDeps,
+): Promise<Map<string, CallRow>> {
+  if (rows.length === 0) return new Map();
+  const calls = rows.flatMap((row) => callOf(row) ?? []);
+  const known = knownBy(
+    await documentsFor(calls, { numbers: false }, deps),
+    deps.clock.now(),
+    deps,
+  );
+  const mayGo = rows.filter((row) => decide(undefined, row, known).kind !== "leave");
+  return new Map(mayGo.map((row) => [row.id, row]));
+}
+
+/** Returns the dispatch of a row of unknown outcome, unless its account has enough of them. */
+function dispatchOf(row: CallRow | undefined, sent: Map<string, number>) {
+  if (row?.state !== "UNKNOWN" || row.route === null) return [];
+  const account = accountNameOf(row.route);
+  const count = sent.get(account) ?? 0;
+  if (count >= lookUpsMax) return [];
+  sent.set(account, count + 1);
+  return [{ id: row.id, account, isSlow: false }];
+}

@@ -1,0 +1,80 @@
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { isTooFarAhead, restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
+import { errorForLog } from "../../../shared/lib/log.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { checkEpoch, noteEpoch } from "../runtime/epoch.ts";
+
+/** Lease of a sweep: no other sweep runs meanwhile, and a sweep that died is followed by the next minute's. */
+const leaseMs = 55_000;
+
+export type SweepDocument = StoredDocument<"sweep">;
+
+interface Taken {
+  lease: SweepDocument;
+  /** Set while the ledger counts as restored from a backup. */
+  restore: StoredDocument<"restore"> | undefined;
+}
+
+/**
+ * Takes the lease and moves the epoch on, in the ledger and then in the object store.
+ *
+ * @returns undefined if another sweep has the lease
+ * @throws if the ledger or the object store cannot be reached
+ */
+export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
+  const { documents, epochStore, clock, random, log } = deps;
+  // If it cannot be read, nothing is swept: the ledger may have gone back.
+  const outside = await epochStore.read();
+  const read = await documents.read([sweepKey, restoreKey]);
+  const current = read.get("sweep", sweepKey.key);
+  const now = clock.now();
+  if (current !== undefined && current.value.leaseUntil > now) return undefined;
+  const restore = await checkEpoch(outside, read, deps);
+  const value: SweepDocument["value"] = current?.value ?? {
+    epoch: 0,
+    leaseUntil: 0,
+    fullRoundAt: now, // the first sweep has missed nothing yet
+    roundBeganAt: now,
+    watchAfter: null,
+    backlogsAfter: null,
+    visitedAt: 0,
+    requestsAfter: null,
+  };
+  const isNewRound = value.watchAfter === null;
+  const next: SweepDocument = {
+    ...sweepKey,
+    version: random.version(),
+    value: {
+      ...value,
+      // While dialing is held, deliveries go on seeing that the ledger is behind.
+      epoch: restore === undefined ? Math.max(value.epoch, outside) + 1 : value.epoch,
+      epochOutside: outside,
+      leaseUntil: now + leaseMs,
+      roundBeganAt: isNewRound ? now : value.roundBeganAt,
+    },
+    expiresAt: null,
+  };
+  const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
+  if (isMine !== true) return undefined;
+  if (restore === undefined) {
+    noteEpoch(next.value.epoch, deps);
+    await epochStore.write(next.value.epoch, outside).catch((error: unknown) => {
+      log("alarm", "epoch.unreachable", { error: errorForLog(error) });
+      // With an epoch that stays behind for long, a restore would not be noticed. Dispatchers stop too.
+      if (isTooFarAhead(next.value)) throw error;
+    });
+  }
+  return { lease: next, restore };
+}
+
+/** Gives the lease back, with what the sweep has reached. */
+export async function releaseLease(
+  lease: SweepDocument,
+  reached: Partial<SweepDocument["value"]>,
+  { documents, random }: DialerDeps,
+): Promise<void> {
+  const value = { ...lease.value, leaseUntil: 0, ...reached };
+  await documents.write([
+    { next: { ...lease, version: random.version(), value }, seen: lease.version },
+  ]);
+}
