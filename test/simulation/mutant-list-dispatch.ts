@@ -32,18 +32,18 @@ export const dispatchMutants: readonly Mutant[] = [
     ],
     [
       "a dispatcher that ends gives its place back",
-      "await beat({ ...own, value: { ...own.value, holder: null } }, looks, deps);",
-      "void beat; void own; void looks; void deps;",
+      "await beat(lease, { accounts, holder: null }, deps);",
+      "void lease; void accounts; void deps;",
     ],
     [
       "a dispatcher that ends looks once more",
-      "await looks.read();\n  return looks.isIdle(deps.clock.now());",
+      "await readAll(looks, deps);\n  return isIdle(looks, deps.clock.now());",
       "return true;",
     ],
     [
       "a dispatcher does not end while a row is due soon",
-      "const by = now + soonMs;\n      return !view.allowed().some(",
-      "const by = now + soonMs;\n      return by > 0 || !view.allowed().some(",
+      "const by = now + soonMs;\n  return !view.allowed().some(",
+      "const by = now + soonMs;\n  return by > 0 || !view.allowed().some(",
     ],
     [
       "a dispatcher does not end while calls are in flight",
@@ -109,8 +109,8 @@ export const dispatchMutants: readonly Mutant[] = [
     ],
     [
       "rows that their delivery has left are free again",
-      "const left = new Set(inFlight.forgetLeft(clock.now()));",
-      "const left = new Set<string>();",
+      "message?.isBegun === true && !underWay.has(message) && now - at > leftMs;",
+      "message === null && now - at > leftMs; void underWay;",
     ],
     [
       "a pause that is over is no reason any more",

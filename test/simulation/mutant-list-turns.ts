@@ -39,15 +39,23 @@ export const turnMutants: readonly Mutant[] = [
       ],
       [
         "what has left the backlog counts as completed",
-        "remove(id);\n          add(completed, row.account, 1);",
-        "remove(id);",
+        "sent.take(id);\n          completions.add(row.account);",
+        "sent.take(id);",
       ],
-      ["calls under way are in flight", "add(dialingBy.account, account, 1);", ""],
-      ["calls of a backlog under way are in flight", "add(dialingBy.backlog, backlog, 1);", ""],
+      [
+        "calls under way are in flight",
+        "sent.countOf(account) + dialing.countOf(account)",
+        "sent.countOf(account)",
+      ],
+      [
+        "calls of a backlog under way are in flight",
+        "sent.countIn(backlog) + dialing.countIn(backlog)",
+        "sent.countIn(backlog)",
+      ],
       [
         "rows beyond those that were read may still stand",
-        "const isRead = !isCut || (last !== undefined && comparePositions(row, last) <= 0);",
-        "const isRead = true;",
+        "return !isCut || (last !== undefined && comparePositions(row, last) <= 0);",
+        "return isCut || last !== null;",
       ],
       [
         "an account whose queue lags is sent less",
@@ -157,7 +165,7 @@ export const turnMutants: readonly Mutant[] = [
       ],
       [
         "slow calls that are dispatched use their room up",
-        "account.slowLeft -= 1;\n            slowLeft -= 1;",
+        "account.slowLeft -= 1;\n    shares.slowLeft -= 1;",
         "",
       ],
       [
@@ -183,18 +191,18 @@ export const turnMutants: readonly Mutant[] = [
       ],
       [
         "rows that must not be dialed are written off",
-        "await writeOff(closed.slice(0, writtenOffMax), { endsOnly: false }, deps);",
-        "void writeOff;",
+        "await writeOff([...closed.keys()].slice(0, writtenOffMax), { endsOnly: false }, deps);",
+        "void writeOff; void closed;",
       ],
       [
         "an account is busy while rows that might go are left",
-        "isBusy: own.length > 0 && isFull,",
-        "isBusy: false,",
+        "const isBusy = own.length > 0 && isFull;",
+        "const isBusy = false;",
       ],
       [
         "an account is not busy by a row that is served at once",
-        "isBusy: own.length > 0 && isFull,",
-        "isBusy: true,",
+        "const isBusy = own.length > 0 && isFull;",
+        "const isBusy = true;",
       ],
       [
         "the clients of an account take turns",

@@ -31,7 +31,7 @@ export interface AccountNotes {
   /**
    * Returns everything that the next dispatcher has to know.
    *
-   * @param paced accounts with a pace: the moments of their dispatched rows must not be given out twice
+   * @param paced accounts with a pace: the permits of their dispatched rows must not be given out twice
    */
   toDocument(inFlight: InFlight, paced: ReadonlySet<string>): Notes;
 }
@@ -81,21 +81,29 @@ export function createAccountNotes(former: Readonly<Notes>): AccountNotes {
         sent.map((row) => ({ ...row, account })),
       ),
     toDocument(inFlight, paced) {
-      const sent = Map.groupBy(
-        [...inFlight.rows()].filter(({ account }) => paced.has(account)),
-        ({ account }) => account,
-      );
-      let left = sentMax;
-      return Object.fromEntries(
-        [...entries].map(([account, entry]) => {
-          const rows = (sent.get(account) ?? []).slice(-sentOfAccountMax).slice(0, left);
-          left -= rows.length;
-          const kept = rows.map(({ id, dueAt, backlog, at }) => ({ id, dueAt, backlog, at }));
-          return [account, { ...entry, sent: kept }];
-        }),
+      const sent = [...inFlight.rows()].filter(({ account }) => paced.has(account));
+      return withSentRows(
+        entries,
+        Map.groupBy(sent, ({ account }) => account),
       );
     },
   };
+}
+
+/** Returns what is known of accounts, with the rows that were dispatched last of each. */
+function withSentRows(
+  entries: ReadonlyMap<string, AccountEntry>,
+  sent: ReadonlyMap<string, readonly SentRow[]>,
+): Notes {
+  let left = sentMax;
+  return Object.fromEntries(
+    [...entries].map(([account, entry]) => {
+      const rows = (sent.get(account) ?? []).slice(-sentOfAccountMax).slice(0, left);
+      left -= rows.length;
+      const kept = rows.map(({ id, dueAt, backlog, at }) => ({ id, dueAt, backlog, at }));
+      return [account, { ...entry, sent: kept }];
+    }),
+  );
 }
 
 /**

@@ -1,23 +1,13 @@
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import {
-  type CallLedger,
-  comparePositions,
-  type DuePosition,
-} from "../../../shared/ports/ledger.ts";
+import type { CallLedger, DuePosition } from "../../../shared/ports/ledger.ts";
+import { createBacklogHeads } from "./backlog-heads.ts";
 import type { BacklogPage, InFlight } from "./in-flight.ts";
+import { readPages } from "./read-pages.ts";
 
 /** Maximum calls under way that are counted. */
 const dialingMax = 5_000;
 /** Rows of a backlog that are read beyond those dispatched, for the next turns. */
 const aheadRows = 5;
-/** Time since its last use within which a backlog's head is read at each look: its rows may be on their way. */
-const usedMs = 30_000;
-/** Maximum rows of one page, and rows of a backlog up to which many backlogs are read together. */
-const pageRowsMax = 2_000;
-const fewRows = 4;
-/** A time after every due time. */
-const endOfTime = Number.MAX_SAFE_INTEGER;
-
 type Backlog = StoredDocument<"backlog">;
 
 /** The beginnings of backlogs, as far as one dispatcher has read them. */
@@ -54,154 +44,64 @@ export interface DueRows {
 
 /** @param documentOf returns a backlog's document; a backlog without one is not looked at */
 export function createDueRows(
-  ledger: Pick<CallLedger, "due" | "dialing">,
-  inFlight: InFlight,
-  documentOf: (key: string) => Backlog | undefined,
-  clock: { now(): number },
+  { inFlight, documentOf }: { inFlight: InFlight; documentOf(key: string): Backlog | undefined },
+  { ledger, clock }: { ledger: Pick<CallLedger, "due" | "dialing">; clock: { now(): number } },
 ): DueRows {
   const heads = createBacklogHeads();
   /** The backlogs as this look has read them. */
   let pages: ReadonlyMap<string, BacklogPage> = new Map();
+  const isFree = ({ id }: DuePosition) => !inFlight.isSent(id);
 
-  function see(some: ReadonlyMap<string, BacklogPage>): void {
+  function see(): void {
     const now = clock.now();
-    for (const [key, page] of some) {
+    for (const [key, page] of pages) {
       inFlight.seeBacklog(key, page, now);
       const backlog = documentOf(key);
       if (backlog === undefined) continue;
-      const next = page.rows.find(({ id }) => !inFlight.isSent(id));
-      heads.see(backlog, next ?? (page.isCut ? undefined : null));
+      heads.see(backlog, page.rows.find(isFree) ?? (page.isCut ? undefined : null));
     }
   }
-  const dueIn = (page: BacklogPage | undefined, now: number) =>
-    (page?.rows ?? []).filter(({ id, dueAt }) => dueAt <= now && !inFlight.isSent(id));
-  /** True if enough rows of a backlog were read. */
-  const hasRead = (key: string, count: number, now: number) => {
-    const page = pages.get(key);
-    return page !== undefined && (!page.isCut || dueIn(page, now).length >= count);
-  };
+  const dueIn = (key: string, now: number) =>
+    (pages.get(key)?.rows ?? []).filter(({ id, dueAt }) => dueAt <= now && !inFlight.isSent(id));
 
   async function readInFlight(isWanted: (key: string) => boolean): Promise<void> {
-    const needs = new Map(
-      [...inFlight.sentIn()]
-        .filter(([key]) => isWanted(key))
-        .map(([key, count]) => [key, count * 2 + aheadRows]),
-    );
+    const sent = [...inFlight.sentIn()].filter(([key]) => isWanted(key));
+    const needs = new Map(sent.map(([key, count]) => [key, count * 2 + aheadRows]));
     const [dialing, read] = await Promise.all([
       ledger.dialing(dialingMax),
-      needs.size === 0 ? new Map<string, BacklogPage>() : readPages(needs, ledger),
+      readPages(needs, ledger),
     ]);
     inFlight.seeDialing(dialing);
     pages = read;
-    see(pages);
+    see();
   }
 
   return {
     readInFlight: () => readInFlight(() => true),
     async readInFlightOf(keys) {
       const first = await readPages(new Map(keys.map((key) => [key, 1])), ledger);
-      const standsStill = (key: string) =>
-        first.get(key)?.rows.some(({ id }) => inFlight.isSent(id)) === true;
-      const gone = new Set(keys.filter((key) => !standsStill(key)));
+      const stands = (key: string) => first.get(key)?.rows.every(isFree) === false;
+      const gone = new Set(keys.filter((key) => !stands(key)));
       if (gone.size === 0) return false;
       await readInFlight((key) => gone.has(key));
       return true;
     },
     async read(needs, unknown, now) {
-      const wanted = new Map(
-        [...needs]
-          .filter(([key, count]) => !hasRead(key, count, now))
-          .map(([key, count]) => [key, count + (inFlight.sentIn().get(key) ?? 0)]),
-      );
-      for (const key of unknown) wanted.set(key, 1);
-      const read = wanted.size === 0 ? [] : await readPages(wanted, ledger);
-      pages = new Map([...pages, ...read]);
-      see(pages);
-      return new Map(
-        [...needs].map(([key, count]) => [key, dueIn(pages.get(key), now).slice(0, count)]),
-      );
-    },
-    seeAgain: () => see(pages),
-    forget(keys) {
-      for (const key of keys) {
-        const backlog = documentOf(key);
-        if (backlog !== undefined) heads.see(backlog, undefined);
+      const isRead = (key: string, count: number) =>
+        pages.get(key)?.isCut === false || dueIn(key, now).length >= count;
+      const wanted = new Map(unknown.map((key) => [key, 1]));
+      for (const [key, count] of needs) {
+        if (!isRead(key, count)) wanted.set(key, count + (inFlight.sentIn().get(key) ?? 0));
       }
+      const read = await readPages(wanted, ledger);
+      pages = new Map([...pages, ...read]);
+      see();
+      return new Map([...needs].map(([key, count]) => [key, dueIn(key, now).slice(0, count)]));
     },
+    seeAgain: see,
+    forget: heads.forget,
     forgetGone: () => heads.keep((key) => documentOf(key) !== undefined),
     mayBeDue: heads.mayBeDue,
     isUnknown: heads.isUnknown,
   };
-}
-
-/** The rows of a backlog as they were seen last. */
-interface Head {
-  /** Version of the backlog's document then. */
-  version: string;
-  /** The first row that was not dispatched. Null: there is none. Undefined: it has to be read. */
-  next: DuePosition | null | undefined;
-}
-
-/** The heads of all backlogs, as far as one dispatcher has read them. */
-interface BacklogHeads {
-  /** True if the head of a backlog has to be read before it is known whether one of its rows is due. */
-  isUnknown(backlog: Backlog, now: number): boolean;
-  /** True if a row of the backlog that was not dispatched is due by then, or may be. */
-  mayBeDue(backlog: Backlog, by: number): boolean;
-  /** Notes the first row that is left; undefined: it is not known. */
-  see(backlog: Backlog, next: DuePosition | null | undefined): void;
-  /** Forgets those for which `isKept` does not hold. */
-  keep(isKept: (key: string) => boolean): void;
-}
-
-function createBacklogHeads(): BacklogHeads {
-  const heads = new Map<string, Head>();
-  return {
-    isUnknown({ key, version, value }, now) {
-      const head = heads.get(key);
-      if (head?.version !== version || head.next === undefined) return true;
-      return now - value.usedAt < usedMs && (head.next === null || head.next.dueAt > now);
-    },
-    mayBeDue({ key, version }, by) {
-      const head = heads.get(key);
-      if (head?.version !== version || head.next === undefined) return true;
-      return head.next !== null && head.next.dueAt <= by;
-    },
-    see({ key, version }, next) {
-      heads.set(key, { version, next });
-    },
-    keep(isKept) {
-      for (const key of heads.keys()) if (!isKept(key)) heads.delete(key);
-    },
-  };
-}
-
-/**
- * Reads the beginnings of backlogs, as many rows of each as it needs: those that need few in one query, and the others
- * in another.
- *
- * @param needs rows to read, by the backlog's key
- */
-async function readPages(
-  needs: ReadonlyMap<string, number>,
-  ledger: Pick<CallLedger, "due">,
-): Promise<Map<string, BacklogPage>> {
-  const groups = [
-    [...needs].filter(([, count]) => count <= fewRows),
-    [...needs].filter(([, count]) => count > fewRows),
-  ].filter((group) => group.length > 0);
-  const pages = await Promise.all(
-    groups.map(async (group): Promise<[string, BacklogPage][]> => {
-      const most = Math.max(...group.map(([, count]) => count));
-      // One more row tells whether any is left.
-      const each = Math.max(2, Math.min(most + 1, Math.floor(pageRowsMax / group.length)));
-      const backlogs = group.map(([key]) => ({ key }));
-      const found = await ledger.due({ backlogs, until: endOfTime, each });
-      return group.map(([key], index) => {
-        const rows = found[index] ?? [];
-        return [key, { rows: rows.toSorted(comparePositions), isCut: rows.length >= each }];
-      });
-    }),
-  );
-  return new Map(pages.flat());
 }

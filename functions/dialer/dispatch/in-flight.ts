@@ -4,6 +4,7 @@ import {
   type DialingCall,
   type DuePosition,
 } from "../../../shared/ports/ledger.ts";
+import { addTo, createIndexedRows, type IndexedRows } from "./indexed-rows.ts";
 
 /** A row that was dispatched and still stands WAITING. */
 export interface SentRow extends DuePosition {
@@ -38,8 +39,6 @@ export interface InFlight {
   sendTogether(ids: readonly string[]): void;
   /** Forgets rows that the queue has not taken. Returns their backlogs. */
   forget(ids: readonly string[]): string[];
-  /** Forgets rows of a backlog that were dispatched until `until`. Returns true if there were any. */
-  forgetSent(backlog: string, until: number): boolean;
   /** Forgets rows that their delivery has left as they are. Returns their backlogs. */
   forgetLeft(now: number): string[];
   isSent(id: string): boolean;
@@ -58,127 +57,120 @@ export interface InFlight {
   takeCompleted(account: string): { completed: number; isLagging: boolean };
 }
 
-interface Dialing {
+/** A message of dispatches that the queue has taken. `isBegun`: a delivery has handled rows of it. */
+interface SentMessage {
+  isBegun: boolean;
+}
+
+type SentInMessage = SentRow & { message?: SentMessage | undefined };
+
+interface DialingRow {
   account: string;
   backlog: string;
   dueAt: number;
-  message: number | undefined;
+  message: SentMessage | undefined;
 }
 
 export function createInFlight(): InFlight {
-  const sent = new Map<string, SentRow & { message?: number }>();
-  let dialing = new Map<string, Dialing>();
-  const completed = new Map<string, number>();
-  const lagging = new Set<string>();
-  const sentBy = { account: new Map<string, number>(), backlog: new Map<string, number>() };
-  let dialingBy = { account: new Map<string, number>(), backlog: new Map<string, number>() };
-  let messages = 0;
-  /** Messages whose deliveries have handled rows. */
-  let begun = new Set<number>();
-  const add = (counts: Map<string, number>, name: string, by: number) => {
-    const count = (counts.get(name) ?? 0) + by;
-    if (count === 0) counts.delete(name);
-    else counts.set(name, count);
-  };
-  const remove = (id: string): SentRow | undefined => {
-    const row = sent.get(id);
-    if (row === undefined) return undefined;
-    sent.delete(id);
-    add(sentBy.account, row.account, -1);
-    add(sentBy.backlog, row.backlog, -1);
-    return row;
-  };
-  const removeAll = (ids: readonly string[]) => [
-    ...new Set(ids.flatMap((id) => remove(id)?.backlog ?? [])),
+  const sent = createIndexedRows<SentInMessage>();
+  let dialing = createIndexedRows<DialingRow>();
+  const completions = createCompletions();
+  const forget = (ids: readonly string[]) => [
+    ...new Set(ids.flatMap((id) => sent.take(id)?.backlog ?? [])),
   ];
   return {
     seeDialing(calls) {
-      const now = new Map(
-        calls.map((call) => {
-          const message = sent.get(call.id)?.message ?? dialing.get(call.id)?.message;
-          return [call.id, { ...call, backlog: backlogOf(call), message }] as const;
-        }),
-      );
-      for (const [id, { account }] of dialing) {
-        if (!now.has(id) && !sent.has(id)) add(completed, account, 1);
+      const before = dialing.byId;
+      dialing = createIndexedRows();
+      for (const call of calls) {
+        const message = sent.take(call.id)?.message ?? before.get(call.id)?.message;
+        if (message !== undefined) message.isBegun = true;
+        dialing.put(call.id, { ...call, backlog: backlogOf(call), message });
       }
-      dialing = now;
-      dialingBy = { account: new Map(), backlog: new Map() };
-      for (const [id, { account, backlog, message }] of now) {
-        if (message !== undefined) begun.add(message);
-        remove(id);
-        add(dialingBy.account, account, 1);
-        add(dialingBy.backlog, backlog, 1);
+      for (const [id, { account }] of before) {
+        if (!dialing.byId.has(id) && !sent.byId.has(id)) completions.add(account);
       }
     },
-    seeBacklog(backlog, { rows, isCut }, now) {
-      const current = new Map(rows.map(({ id, dueAt }) => [id, dueAt]));
-      const last = rows.at(-1);
-      for (const [id, row] of sent) {
+    seeBacklog(backlog, page, now) {
+      const current = new Map(page.rows.map(({ id, dueAt }) => [id, dueAt]));
+      for (const [id, row] of sent.byId) {
         if (row.backlog !== backlog) continue;
-        const dueAt = current.get(id);
-        const isRead = !isCut || (last !== undefined && comparePositions(row, last) <= 0);
-        if (dueAt === undefined ? isRead : dueAt > now) {
-          if (row.message !== undefined) begun.add(row.message);
-          remove(id);
-          add(completed, row.account, 1);
+        if (hasLeft(row, current.get(id), { page, now })) {
+          if (row.message !== undefined) row.message.isBegun = true;
+          sent.take(id);
+          completions.add(row.account);
         } else if (now - row.at > sentMsMax) {
-          remove(id);
-          lagging.add(row.account);
+          sent.take(id);
+          completions.lag(row.account);
         }
       }
     },
-    send(row) {
-      remove(row.id);
-      sent.set(row.id, row);
-      add(sentBy.account, row.account, 1);
-      add(sentBy.backlog, row.backlog, 1);
-    },
+    send: (row) => sent.put(row.id, row),
     sendTogether(ids) {
-      messages += 1;
+      const message = { isBegun: false };
       for (const id of ids) {
-        const row = sent.get(id);
-        if (row !== undefined) row.message = messages;
+        const row = sent.byId.get(id);
+        if (row !== undefined) row.message = message;
       }
     },
-    forget: removeAll,
-    forgetSent(backlog, until) {
-      const early = [...sent].filter(([, row]) => row.backlog === backlog && row.at <= until);
-      return removeAll(early.map(([id]) => id)).length > 0;
-    },
-    forgetLeft(now) {
-      const underWay = new Set([...dialing.values()].map(({ message }) => message));
-      const isLeft = ({ at, message }: { at: number; message?: number }) =>
-        message !== undefined && begun.has(message) && !underWay.has(message) && now - at > leftMs;
-      const left = [...sent].filter(([, row]) => isLeft(row)).map(([id]) => id);
-      const backlogs = removeAll(left);
-      begun = new Set(
-        [...sent.values(), ...dialing.values()]
-          .flatMap(({ message }) => message ?? [])
-          .filter((one) => begun.has(one)),
-      );
-      return backlogs;
-    },
-    isSent: (id) => sent.has(id),
-    sentIn: () => sentBy.backlog,
-    sentOf: (account) => sentBy.account.get(account) ?? 0,
-    rows: () => sent.values(),
-    dialingOf(account, lapseAt) {
-      let count = 0;
-      for (const one of dialing.values()) {
-        if (one.account === account && one.dueAt > lapseAt) count += 1;
-      }
-      return count;
-    },
-    countOf: (account) =>
-      (sentBy.account.get(account) ?? 0) + (dialingBy.account.get(account) ?? 0),
-    countIn: (backlog) =>
-      (sentBy.backlog.get(backlog) ?? 0) + (dialingBy.backlog.get(backlog) ?? 0),
-    takeCompleted(account) {
+    forget,
+    forgetLeft: (now) => forget(leftByDelivery(sent, dialing, now)),
+    isSent: (id) => sent.byId.has(id),
+    sentIn: () => sent.byBacklog,
+    sentOf: sent.countOf,
+    rows: () => sent.byId.values(),
+    dialingOf: (account, lapseAt) =>
+      [...dialing.byId.values()].filter((one) => one.account === account && one.dueAt > lapseAt)
+        .length,
+    countOf: (account) => sent.countOf(account) + dialing.countOf(account),
+    countIn: (backlog) => sent.countIn(backlog) + dialing.countIn(backlog),
+    takeCompleted: completions.take,
+  };
+}
+
+/** Counts what accounts have completed, and notes whose dispatches arrive late, until it is asked for. */
+function createCompletions() {
+  const completed = new Map<string, number>();
+  const lagging = new Set<string>();
+  return {
+    add: (account: string) => addTo(completed, account, 1),
+    lag: (account: string) => void lagging.add(account),
+    take(account: string): { completed: number; isLagging: boolean } {
       const taken = { completed: completed.get(account) ?? 0, isLagging: lagging.has(account) };
       completed.delete(account);
       lagging.delete(account);
       return taken;
     },
   };
+}
+
+/**
+ * True if a dispatched row has left its backlog, or comes back to it later. One that the page may just not have reached
+ * still stands.
+ *
+ * @param dueAt its due time on the page; undefined: it is not there
+ */
+function hasLeft(
+  row: SentRow,
+  dueAt: number | undefined,
+  { page: { rows, isCut }, now }: { page: BacklogPage; now: number },
+): boolean {
+  if (dueAt !== undefined) return dueAt > now;
+  const last = rows.at(-1);
+  return !isCut || (last !== undefined && comparePositions(row, last) <= 0);
+}
+
+/**
+ * Returns the ids of rows that their delivery has left as they are: it has handled others of their message, and none is
+ * under way any more.
+ */
+function leftByDelivery(
+  sent: IndexedRows<SentInMessage>,
+  dialing: IndexedRows<DialingRow>,
+  now: number,
+): string[] {
+  const underWay = new Set([...dialing.byId.values()].map(({ message }) => message));
+  const isLeft = ({ at, message }: SentInMessage) =>
+    message?.isBegun === true && !underWay.has(message) && now - at > leftMs;
+  return [...sent.byId].flatMap(([id, row]) => (isLeft(row) ? id : []));
 }

@@ -20,7 +20,7 @@ export interface Servable {
   route: Route;
 }
 
-/** A row whose turn it is. `moment`: the time of its request where the account has a pace. */
+/** A row whose turn it is. `permitAt`: the time of its request where the account has a pace. */
 export interface Turn {
   row: DuePosition;
   backlog: string;
@@ -55,124 +55,144 @@ interface Account {
   slowLeft: number;
 }
 
-/** Shares the allowances of one look among backlogs, in turns. */
-export function createShares(shareable: Shareable) {
-  const accounts = new Map<string, Account>();
-  const backlogLeft = new Map<string, number>();
-  let slowLeft = shareable.slowRoom.all;
+/** The allowances of one look, as far as they are used up. */
+export interface Shares {
+  facts: Shareable;
+  accounts: Map<string, Account>;
+  /** Rows that backlogs are still allowed by themselves, of those that were served. */
+  backlogLeft: Map<string, number>;
+  /** Slow rows that may still be dispatched. */
+  slowLeft: number;
+}
 
-  const accountOf = ({ account, route }: Servable): Account => {
-    const known = accounts.get(account);
-    if (known !== undefined) return known;
-    const made: Account = {
-      allowance: shareable.allowanceOfAccount(account, route),
-      served: copyServed(shareable.servedBefore(account)),
-      taken: 0,
-      slowLeft: shareable.slowRoom.of(account),
-    };
-    accounts.set(account, made);
-    return made;
-  };
-  const leftOf = ({ allowance, taken }: Account) => allowance.count - taken;
-  const leftIn = (one: Servable): number => {
-    const left = backlogLeft.get(one.key) ?? shareable.allowanceOfBacklog(one.key);
-    return shareable.isSlow(one.key) ? Math.min(left, accountOf(one).slowLeft, slowLeft) : left;
-  };
+/** Begins to share the allowances of one look among backlogs, in turns. */
+export function createShares(facts: Shareable): Shares {
+  return { facts, accounts: new Map(), backlogLeft: new Map(), slowLeft: facts.slowRoom.all };
+}
 
-  return {
-    /** Returns how many rows of each backlog have to be read for the turns that are left. */
-    needs(candidates: readonly Servable[]): Map<string, number> {
-      const needs = new Map<string, number>();
-      for (const own of Map.groupBy(candidates, ({ account }) => account).values()) {
-        const [first] = own;
-        if (first === undefined) continue;
-        const account = accountOf(first);
-        const left = leftOf(account);
-        if (left <= 0) continue;
-        const turns = createTurns<Servable>(copyServed(account.served));
-        for (const one of own) if (leftIn(one) > 0) turns.add(one.key, [one]);
-        const chosen = new Map<string, Servable[]>();
-        for (let count = 0; count < left; count++) {
-          const turn = turns.next();
-          if (turn === undefined) break;
-          const backlogs = chosen.get(turn.client) ?? [];
-          backlogs.push(turn.item);
-          chosen.set(turn.client, backlogs);
-        }
-        // The turns go over clients first, so each client needs as many rows as the next, whatever agents it has.
-        for (const backlogs of chosen.values()) {
-          const each = Math.ceil(left / chosen.size / backlogs.length);
-          for (const one of backlogs) needs.set(one.key, Math.min(each, leftIn(one)));
-        }
-      }
-      return needs;
-    },
-    /** Serves rows in turns, as far as the allowances go. */
-    serve(
-      servables: readonly Servable[],
-      rows: ReadonlyMap<string, readonly DuePosition[]>,
-    ): Turn[] {
-      const served: Turn[] = [];
-      const withRows = servables.filter(({ key }) => (rows.get(key)?.length ?? 0) > 0);
-      for (const own of Map.groupBy(withRows, ({ account }) => account).values()) {
-        const [first] = own;
-        if (first === undefined) continue;
-        const account = accountOf(first);
-        const turns = createTurns<{ one: Servable; row: DuePosition }>(account.served);
-        for (const one of own) {
-          const items = (rows.get(one.key) ?? []).slice(0, leftIn(one));
-          turns.add(
-            one.key,
-            items.map((row) => ({ one, row })),
-          );
-        }
-        while (leftOf(account) > 0) {
-          const turn = turns.next();
-          if (turn === undefined) break;
-          const { one, row } = turn.item;
-          const left = leftIn(one);
-          if (left <= 0) continue;
-          backlogLeft.set(
-            one.key,
-            (backlogLeft.get(one.key) ?? shareable.allowanceOfBacklog(one.key)) - 1,
-          );
-          if (shareable.isSlow(one.key)) {
-            account.slowLeft -= 1;
-            slowLeft -= 1;
-          }
-          const permitAt = account.allowance.permitTimes?.[account.taken];
-          account.taken += 1;
-          served.push({ row, backlog: one.key, account: one.account, permitAt });
-        }
-      }
-      return served;
-    },
-    hasRoom: () => [...accounts.values()].some((account) => leftOf(account) > 0),
-    /**
-     * Returns the state of each account.
-     *
-     * @param left backlogs with rows that are due and had to be left
-     */
-    result(left: readonly Servable[]): Map<string, AccountShare> {
-      const waiting = Map.groupBy(left, ({ account }) => account);
-      return new Map(
-        [...accounts].map(([name, account]) => {
-          const own = waiting.get(name) ?? [];
-          const isFull = leftOf(account) <= 0;
-          const isLedgerSuspended = own.length > 0 && own.every((one) => leftIn(one) <= 0);
-          const { count, most, why } = account.allowance;
-          return [
-            name,
-            {
-              allowance: count,
-              most,
-              served: account.served,
-              isBusy: own.length > 0 && isFull,
-              why: own.length === 0 ? null : isFull ? why : isLedgerSuspended ? "slow" : null,
-            },
-          ];
-        }),
-      );
-    },
+/** Returns how many rows of each backlog have to be read for the turns that are left. */
+export function countNeeds(shares: Shares, candidates: readonly Servable[]): Map<string, number> {
+  const needs = new Map<string, number>();
+  for (const [account, own] of byAccount(shares, candidates)) {
+    const left = leftOf(account);
+    if (left <= 0) continue;
+    const turns = createTurns<Servable>(copyServed(account.served));
+    for (const one of own) if (leftIn(shares, one) > 0) turns.add(one.key, [one]);
+    const chosen = new Map<string, Servable[]>();
+    for (let count = 0; count < left; count++) {
+      const turn = turns.next();
+      if (turn === undefined) break;
+      const backlogs = chosen.get(turn.client) ?? [];
+      backlogs.push(turn.item);
+      chosen.set(turn.client, backlogs);
+    }
+    // The turns go over clients first, so each client needs as many rows as the next, whatever agents it has.
+    for (const backlogs of chosen.values()) {
+      const each = Math.ceil(left / chosen.size / backlogs.length);
+      for (const one of backlogs) needs.set(one.key, Math.min(each, leftIn(shares, one)));
+    }
+  }
+  return needs;
+}
+
+/** Serves rows in turns, as far as the allowances go. */
+export function serveTurns(
+  shares: Shares,
+  backlogs: readonly Servable[],
+  rows: ReadonlyMap<string, readonly DuePosition[]>,
+): Turn[] {
+  const served: Turn[] = [];
+  const withRows = backlogs.filter(({ key }) => (rows.get(key)?.length ?? 0) > 0);
+  for (const [account, own] of byAccount(shares, withRows)) {
+    const turns = createTurns<{ one: Servable; row: DuePosition }>(account.served);
+    for (const one of own) {
+      const some = (rows.get(one.key) ?? []).slice(0, leftIn(shares, one));
+      const items = some.map((row) => ({ one, row }));
+      turns.add(one.key, items);
+    }
+    while (leftOf(account) > 0) {
+      const turn = turns.next();
+      if (turn === undefined) break;
+      const { one, row } = turn.item;
+      if (leftIn(shares, one) <= 0) continue;
+      const permitAt = account.allowance.permitTimes?.[account.taken];
+      useTurn(shares, one);
+      served.push({ row, backlog: one.key, account: one.account, permitAt });
+    }
+  }
+  return served;
+}
+
+/** True if an account may still be sent rows. */
+export function hasRoom({ accounts }: Shares): boolean {
+  return [...accounts.values()].some((account) => leftOf(account) > 0);
+}
+
+/**
+ * Returns the state of each account after the turns.
+ *
+ * @param left backlogs with rows that are due and had to be left
+ */
+export function accountShares(
+  shares: Shares,
+  left: readonly Servable[],
+): Map<string, AccountShare> {
+  const waiting = Map.groupBy(left, ({ account }) => account);
+  return new Map(
+    [...shares.accounts].map(([name, account]) => {
+      const own = waiting.get(name) ?? [];
+      const isFull = leftOf(account) <= 0;
+      const isHeldBySlow = own.every((one) => leftIn(shares, one) <= 0);
+      const { count: allowance, most, why } = account.allowance;
+      const isBusy = own.length > 0 && isFull;
+      const standsBy = isFull ? why : isHeldBySlow ? "slow" : null;
+      const { served } = account;
+      return [name, { allowance, most, served, isBusy, why: own.length > 0 ? standsBy : null }];
+    }),
+  );
+}
+
+/** Groups backlogs by their account. */
+function byAccount(shares: Shares, backlogs: readonly Servable[]): [Account, Servable[]][] {
+  const groups = Map.groupBy(backlogs, ({ account }) => account);
+  return [...groups.values()].flatMap((own) =>
+    own[0] === undefined ? [] : [[accountIn(shares, own[0]), own]],
+  );
+}
+
+/** Returns the account of a backlog, with its allowance as it is when the look first comes to it. */
+function accountIn({ facts, accounts }: Shares, { account, route }: Servable): Account {
+  const known = accounts.get(account);
+  if (known !== undefined) return known;
+  const made: Account = {
+    allowance: facts.allowanceOfAccount(account, route),
+    served: copyServed(facts.servedBefore(account)),
+    taken: 0,
+    slowLeft: facts.slowRoom.of(account),
   };
+  accounts.set(account, made);
+  return made;
+}
+
+function leftOf({ allowance, taken }: Account): number {
+  return allowance.count - taken;
+}
+
+/** Returns how many rows of a backlog may still be dispatched, but for its account's allowance. */
+function leftIn(shares: Shares, one: Servable): number {
+  const { facts, backlogLeft, slowLeft } = shares;
+  const left = backlogLeft.get(one.key) ?? facts.allowanceOfBacklog(one.key);
+  return facts.isSlow(one.key) ? Math.min(left, accountIn(shares, one).slowLeft, slowLeft) : left;
+}
+
+/** Counts a row of a backlog that was served. */
+function useTurn(shares: Shares, one: Servable): void {
+  const { facts, backlogLeft } = shares;
+  const account = accountIn(shares, one);
+  account.taken += 1;
+  backlogLeft.set(one.key, (backlogLeft.get(one.key) ?? facts.allowanceOfBacklog(one.key)) - 1);
+  if (facts.isSlow(one.key)) {
+    account.slowLeft -= 1;
+    shares.slowLeft -= 1;
+  }
 }

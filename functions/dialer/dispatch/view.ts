@@ -5,6 +5,7 @@ import {
   type BreakerDocument,
 } from "../../../shared/policy/breakers.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import type { DialPlan } from "../../../shared/dial-plan/plan-schema.ts";
 import { pauseKeysOf } from "../../../shared/policy/controls.ts";
 import { type ControlDocuments, isTooFarAhead, sweepKey } from "../../../shared/policy/restore.ts";
 import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
@@ -25,7 +26,7 @@ export interface Waiting extends Servable {
   isSlow: boolean;
 }
 
-/** The documents that decide about turns, as a look has read them. */
+/** The documents that decide about turns, as one dispatcher has read them last. */
 export interface View {
   /** Reads all of them, in one round trip. Returns true if backlogs that are gone were forgotten. */
   read(): Promise<boolean>;
@@ -50,75 +51,39 @@ export interface View {
   isReading(): boolean;
 }
 
+/** The documents besides those of backlogs. */
+interface Controls {
+  breakers: Map<string, BreakerDocument>;
+  /** Keys of the pauses. */
+  pauses: ReadonlySet<string>;
+  /** Those of accounts, of paces, and of the sweep. */
+  state: ControlDocuments;
+}
+
 export function createView(deps: DialerDeps): View {
-  const { documents, settings } = deps;
-  const { plan } = settings;
+  const { plan } = deps.settings;
   const list = createBacklogList(deps);
-  /** The account of each agent that has a backlog. */
-  const accountNames = new Map<Route, string>();
-  let breakers = new Map<string, BreakerDocument>();
-  let pauses: ReadonlySet<string> = new Set();
-  let state: ControlDocuments = { get: () => undefined, isSuspended: true };
+  let controls: Controls = {
+    breakers: new Map(),
+    pauses: new Set(),
+    state: { get: () => undefined, isSuspended: true },
+  };
   let waiting = new Map<string, Waiting>();
-
-  function seeAll(): void {
-    waiting = new Map();
-    for (const backlog of list.all()) {
-      const { key, value } = backlog;
-      const route = findRoute(value.agentId, plan);
-      if (route === undefined) continue;
-      const account = accountNames.get(route) ?? accountNameOf(route);
-      accountNames.set(route, account);
-      const breaker = breakers.get(backlogBreakerOf(value));
-      const isAccountQuick = state.get("account", account)?.value.quick === true;
-      waiting.set(key, {
-        key,
-        backlog,
-        account,
-        route,
-        breaker,
-        accountBreaker: breakers.get(accountBreakerOf(account)),
-        isPaused:
-          pauses.size > 0 && pauseKeysOf(value.agentId, route).some((one) => pauses.has(one.key)),
-        isSlow: isSlow({ answers: value.answers, breaker }, isAccountQuick),
-      });
-    }
-  }
-
   return {
     async read() {
-      const accounts = [...new Set(Object.values(plan.agents).map(accountNameOf))];
-      const keys = accounts.flatMap((key) => [{ kind: "account", key } as const, paceKeyOf(key)]);
-      const [read, listedBreakers, listedPauses, isListed] = await Promise.all([
-        readWithSuspension(keys, deps),
-        documents.list("breaker", { limit: pageDocuments }),
-        documents.list("pause", { limit: pageDocuments }),
-        list.readOn(),
-      ]);
-      state = read;
-      breakers = new Map(listedBreakers.map((one) => [one.key, one]));
-      pauses = new Set(listedPauses.map(({ key }) => key));
-      seeAll();
+      const [read, isListed] = await Promise.all([readControls(deps), list.readOn()]);
+      controls = read;
+      waiting = toWaiting(list.all(), controls, plan);
       return isListed;
     },
     async readAgain(some) {
-      const keys = some.flatMap(({ key, account, backlog }) => [
-        { kind: "backlog", key } as const,
-        { kind: "breaker", key: backlogBreakerOf(backlog.value) } as const,
-        { kind: "breaker", key: accountBreakerOf(account) } as const,
-      ]);
-      const read = await documents.read([...new Map(keys.map((one) => [one.key, one])).values()]);
-      for (const { kind, key } of keys) {
-        if (kind === "breaker") {
-          const breaker = read.get(kind, key);
-          if (breaker === undefined) breakers.delete(key);
-          else breakers.set(key, breaker);
-        } else {
-          const backlog = read.get(kind, key);
-          if (backlog !== undefined) list.put(backlog);
-        }
+      const read = await readBacklogs(some, deps);
+      for (const backlog of read.backlogs) list.put(backlog);
+      for (const [key, breaker] of read.breakers) {
+        if (breaker === undefined) controls.breakers.delete(key);
+        else controls.breakers.set(key, breaker);
       }
-      seeAll();
+      waiting = toWaiting(list.all(), controls, plan);
     },
     documentOf: (key) => list.get(key),
     get: (key) => waiting.get(key),
@@ -128,16 +93,86 @@ export function createView(deps: DialerDeps): View {
       const paused = [...waiting.values()].filter(({ isPaused }) => isPaused);
       return new Set(paused.map(({ account }) => account));
     },
-    breakerOf: (account) => breakers.get(accountBreakerOf(account)),
-    accountDocument: (account) => state.get("account", account),
-    arrivalUsOf: (account) => state.get("pace", account)?.value.arrivalUs ?? 0,
+    breakerOf: (account) => controls.breakers.get(accountBreakerOf(account)),
+    accountDocument: (account) => controls.state.get("account", account),
+    arrivalUsOf: (account) => controls.state.get("pace", account)?.value.arrivalUs ?? 0,
     hasPace: ({ route }) => accountOf(route, plan).pace !== undefined,
     isSuspended() {
+      const { state } = controls;
       const sweep = state.get(sweepKey.kind, sweepKey.key)?.value;
       return state.isSuspended || (sweep !== undefined && isTooFarAhead(sweep));
     },
     isReading: list.isReading,
   };
+}
+
+async function readControls(deps: DialerDeps): Promise<Controls> {
+  const { documents, settings } = deps;
+  const accounts = [...new Set(Object.values(settings.plan.agents).map(accountNameOf))];
+  const keys = accounts.flatMap((key) => [{ kind: "account", key } as const, paceKeyOf(key)]);
+  const [state, breakers, pauses] = await Promise.all([
+    readWithSuspension(keys, deps),
+    documents.list("breaker", { limit: pageDocuments }),
+    documents.list("pause", { limit: pageDocuments }),
+  ]);
+  return {
+    breakers: new Map(breakers.map((one) => [one.key, one])),
+    pauses: new Set(pauses.map(({ key }) => key)),
+    state,
+  };
+}
+
+/** Reads the documents of some backlogs, their breakers and those of their accounts. */
+async function readBacklogs(
+  some: readonly Waiting[],
+  { documents }: DialerDeps,
+): Promise<{ backlogs: Backlog[]; breakers: Map<string, BreakerDocument | undefined> }> {
+  const names = new Set(
+    some.flatMap(({ account, backlog }) => [
+      backlogBreakerOf(backlog.value),
+      accountBreakerOf(account),
+    ]),
+  );
+  const read = await documents.read([
+    ...some.map(({ key }) => ({ kind: "backlog", key }) as const),
+    ...[...names].map((key) => ({ kind: "breaker", key }) as const),
+  ]);
+  return {
+    backlogs: some.flatMap(({ key }) => read.get("backlog", key) ?? []),
+    breakers: new Map([...names].map((key) => [key, read.get("breaker", key)])),
+  };
+}
+
+/** Puts together what bears on each backlog whose agent has a route. */
+function toWaiting(
+  backlogs: Iterable<Backlog>,
+  { breakers, pauses, state }: Controls,
+  plan: DialPlan,
+): Map<string, Waiting> {
+  const waiting = new Map<string, Waiting>();
+  /** The accounts of routes: each is a URL to be parsed, and there may be many backlogs of one. */
+  const accounts = new Map<Route, string>();
+  for (const backlog of backlogs) {
+    const { key, value } = backlog;
+    const route = findRoute(value.agentId, plan);
+    if (route === undefined) continue;
+    const account = accounts.get(route) ?? accountNameOf(route);
+    accounts.set(route, account);
+    const breaker = breakers.get(backlogBreakerOf(value));
+    const isAccountQuick = state.get("account", account)?.value.quick === true;
+    waiting.set(key, {
+      key,
+      backlog,
+      account,
+      route,
+      breaker,
+      accountBreaker: breakers.get(accountBreakerOf(account)),
+      isPaused:
+        pauses.size > 0 && pauseKeysOf(value.agentId, route).some((one) => pauses.has(one.key)),
+      isSlow: isSlow({ answers: value.answers, breaker }, isAccountQuick),
+    });
+  }
+  return waiting;
 }
 
 /** True if calls of a backlog may hold a delivery for long, by everything that is known of it and its account. */

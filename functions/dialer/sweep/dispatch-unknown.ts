@@ -11,7 +11,7 @@ const pageRows = 500;
 /** Maximum calls of unknown outcome of one account that are sent to be looked up at once. */
 const lookUpsMax = 500;
 
-/** How far a sweep has read the unknown outcomes. */
+/** Extent to which a sweep has read the unknown outcomes. */
 interface Reached {
   /** True if it has read all of them. */
   isWhole: boolean;

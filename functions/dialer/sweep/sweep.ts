@@ -46,7 +46,7 @@ export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
  * Runs the phases of a sweep in their order, each from the last sweep's cursor. Each is caught alone, so that trouble of
  * one, such as a list that cannot be read, does not keep the others from their work.
  *
- * @returns what the next sweep has to know; `isFull` is true if every claim and unknown outcome was looked at
+ * @returns cursors for the next sweep; `isFull` is true if every claim and unknown outcome was looked at
  */
 async function runPhases(
   last: SweepDocument["value"],
@@ -75,7 +75,7 @@ async function runPhases(
   await run(() => watchDispatcher(deps), undefined);
   const visited = await run(() => visitBacklogs(last, time.calls, deps), {});
 
-  // What is left concerns calls that were dialed. It has time of its own, whatever the phases above have taken.
+  // Results and events of calls that were dialed. Events have time of their own, however long the phases above took.
   await run(() => sendPolls(deps), undefined);
   await run(() => sweepEvents(time.events, deps), undefined);
   const trackedTo = await run(

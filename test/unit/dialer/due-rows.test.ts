@@ -21,7 +21,10 @@ async function createHeads(usedSecondsAgo: number) {
     value: { ...value, answers: null },
     expiresAt: null,
   };
-  const due = createDueRows(bench.rows, createInFlight(), () => backlog, bench);
+  const due = createDueRows(
+    { inFlight: createInFlight(), documentOf: () => backlog },
+    { ledger: bench.rows, clock: bench },
+  );
   await due.read(new Map(), [key], now);
   return {
     isUnknown: () => due.isUnknown(backlog, now),

@@ -1,0 +1,133 @@
+import type { DuePosition } from "../../../shared/ports/ledger.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { decidedMax, decideRows, writtenOffMax } from "./decide-rows.ts";
+import type { Looks } from "./looks.ts";
+import type { DispatchedRow } from "./send-dispatches.ts";
+import { accountShares, countNeeds, createShares, hasRoom, serveTurns } from "./shares.ts";
+import type { Waiting } from "./view.ts";
+
+/** Maximum passes in which one look finds rows. */
+const passesMax = 2;
+
+/** The rows that a look has chosen, and what it has learnt besides. */
+export interface Chosen {
+  rows: DispatchedRow[];
+  /** Rows that must not be dialed now, with their backlogs. */
+  closed: ReadonlyMap<string, string>;
+  /** True for accounts of which rows had to be left. */
+  busy: ReadonlyMap<string, boolean>;
+}
+
+/** Chosen where nothing may be dispatched. */
+export const nothing: Chosen = { rows: [], closed: new Map(), busy: new Map() };
+
+/**
+ * Chooses the rows of some backlogs whose turn it is: as many as their accounts and they themselves are allowed. They count
+ * as in flight from now on.
+ *
+ * @param decidesFirst true to leave out rows that must not be dialed now, by reading and deciding all of them
+ */
+export async function chooseRows(
+  backlogs: readonly Waiting[],
+  { looks, decidesFirst }: { looks: Looks; decidesFirst: boolean },
+  deps: DialerDeps,
+): Promise<Chosen> {
+  const { view, inFlight, notes, dueRows, allowances } = looks;
+  const { clock, dispatcher } = deps;
+  const shares = createShares({
+    allowanceOfAccount: allowances.ofAccount,
+    allowanceOfBacklog: allowances.ofBacklog,
+    isSlow: (key) => view.get(key)?.isSlow === true,
+    servedBefore: notes.servedBefore,
+    slowRoom: allowances.slowRoom(),
+  });
+  const mayBeDue = (by: number) => backlogs.filter(({ backlog }) => dueRows.mayBeDue(backlog, by));
+  let closed: ReadonlyMap<string, string> = new Map();
+  const rows: DispatchedRow[] = [];
+  for (let pass = 0; pass < passesMax && rows.length < decidedMax; pass++) {
+    const now = clock.now();
+    const needs = withClosed(countNeeds(shares, mayBeDue(now)), closed, looks);
+    const unknown = pass === 0 ? unknownHeads(backlogs, { needs, now, dueRows }) : [];
+    if (needs.size + unknown.length === 0) break;
+    const due = await dueRows.read(needs, unknown.slice(0, dispatcher.headsPerLook), now);
+    const open = decidesFirst ? await decideDue(due, { closed, view }, deps) : { due, closed };
+    closed = open.closed;
+    for (const { account, backlog, row, permitAt } of serveTurns(shares, backlogs, open.due)) {
+      rows.push({ id: row.id, account, permitAt, isSlow: view.get(backlog)?.isSlow === true });
+      inFlight.send({ ...row, account, backlog, at: now });
+    }
+    dueRows.seeAgain(); // the first row that is left is another one now
+    if (!hasRoom(shares)) break;
+  }
+  const result = accountShares(shares, mayBeDue(clock.now()));
+  for (const [account, share] of result) notes.noteShare(account, share);
+  const busy = new Map([...result].map(([account, { isBusy }]) => [account, isBusy]));
+  return { rows, closed, busy };
+}
+
+/** Returns backlogs whose heads have to be read besides, those that were used last first. */
+function unknownHeads(
+  backlogs: readonly Waiting[],
+  {
+    needs,
+    now,
+    dueRows,
+  }: { needs: ReadonlyMap<string, number>; now: number; dueRows: Looks["dueRows"] },
+): string[] {
+  return backlogs
+    .filter(({ key, backlog }) => !needs.has(key) && dueRows.isUnknown(backlog, now))
+    .toSorted((one, other) => other.backlog.value.usedAt - one.backlog.value.usedAt)
+    .map(({ key }) => key);
+}
+
+/**
+ * Adds rows to be read of backlogs with rows at their heads that must not be dialed: those that this look has found, and
+ * twice as many as the last one had, so that a zone that closes does not hold up the calls behind it.
+ */
+function withClosed(
+  needs: ReadonlyMap<string, number>,
+  closed: ReadonlyMap<string, string>,
+  { closedAhead }: Pick<Looks, "closedAhead">,
+): ReadonlyMap<string, number> {
+  const found = countBy(closed.values());
+  const behind = [...needs.keys()].filter((key) => closedAhead.has(key) || found.has(key));
+  if (behind.length === 0) return needs;
+  const needed = [...needs.values()].reduce((sum, count) => sum + count, 0);
+  const most = Math.floor(Math.max(0, decidedMax - needed) / behind.length);
+  return new Map(
+    [...needs].map(([key, count]) => {
+      const more = 2 * (closedAhead.get(key) ?? 0) + (found.get(key) ?? 0);
+      return [key, count + Math.min(more, most, writtenOffMax)];
+    }),
+  );
+}
+
+/**
+ * Decides rows that are due, but for those that this look has found closed already.
+ *
+ * @returns those that may be dialed now, and all that must not be, with their backlogs
+ */
+async function decideDue(
+  due: ReadonlyMap<string, readonly DuePosition[]>,
+  { closed, view }: { closed: ReadonlyMap<string, string>; view: Looks["view"] },
+  deps: DialerDeps,
+): Promise<{ due: Map<string, DuePosition[]>; closed: Map<string, string> }> {
+  const undecided = [...due].flatMap(([key, rows]) => {
+    const of = view.get(key)?.backlog.value;
+    return of === undefined ? [] : rows.flatMap(({ id }) => (closed.has(id) ? [] : { id, of }));
+  });
+  const decided = await decideRows(undecided, deps);
+  const among = (ids: ReadonlySet<string>) =>
+    [...due].map(([key, rows]) => [key, rows.filter(({ id }) => ids.has(id))] as const);
+  const found = among(decided.closed).flatMap(([key, rows]) =>
+    rows.map(({ id }) => [id, key] as const),
+  );
+  return { due: new Map(among(decided.open)), closed: new Map([...closed, ...found]) };
+}
+
+/** Counts how often each name occurs. */
+export function countBy(names: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}

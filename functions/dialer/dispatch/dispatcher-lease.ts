@@ -1,0 +1,53 @@
+import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
+import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { dispatcherKey } from "../../../shared/policy/dispatcher.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { isBeating } from "../record/wake-dispatcher.ts";
+
+/** Tries to take over: the older dispatcher beats meanwhile. */
+const takeOverTries = 10;
+
+/** The one document by which dispatchers take turns, as its holder has written it last. */
+export type DispatcherLease = StoredDocument<"dispatcher">;
+
+/** Takes over from a dispatcher that does not beat or has run its time. Undefined: it goes on. */
+export async function takeOver(deps: DialerDeps): Promise<DispatcherLease | undefined> {
+  const { documents, clock, random, dispatcher } = deps;
+  for (let tries = 0; tries < takeOverTries; tries++) {
+    const current = (await documents.read([dispatcherKey])).get("dispatcher", dispatcherKey.key);
+    const now = clock.now();
+    const hasTime = current !== undefined && now - current.value.since < dispatcher.lifeMs;
+    if (hasTime && isBeating(current.value, now)) return undefined;
+    const version = random.version();
+    const value = { accounts: {}, ...current?.value, holder: version, since: now, beatAt: now };
+    const next: DispatcherLease = { ...dispatcherKey, version, value, expiresAt: null };
+    const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
+    if (isMine === true) return next;
+  }
+  return undefined;
+}
+
+/**
+ * Writes that the dispatcher is alive, and what has to outlive it.
+ *
+ * @returns undefined if another one has taken over
+ */
+export async function beat(
+  lease: DispatcherLease,
+  changes: Pick<ValueOf<"dispatcher">, "accounts"> & Partial<ValueOf<"dispatcher">>,
+  { documents, clock, random }: DialerDeps,
+): Promise<DispatcherLease | undefined> {
+  const value = { ...lease.value, beatAt: clock.now(), ...changes };
+  const next = { ...lease, version: random.version(), value };
+  const [isMine] = await documents.write([{ next, seen: lease.version }]);
+  return isMine === true ? next : undefined;
+}
+
+/** Ends the lease: without a holder the next dispatcher need not wait for this one's last beat to grow old. */
+export async function releaseDispatcher(
+  lease: DispatcherLease,
+  { accounts }: Pick<ValueOf<"dispatcher">, "accounts">,
+  deps: DialerDeps,
+): Promise<void> {
+  await beat(lease, { accounts, holder: null }, deps);
+}
