@@ -1,4 +1,4 @@
-import { callOf, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
+import { toCall, type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { accountNameOf } from "../../../shared/calls/route.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -60,7 +60,7 @@ async function decideUnknown(
   deps: DialerDeps,
 ): Promise<Map<string, CallRow>> {
   if (rows.length === 0) return new Map();
-  const calls = rows.flatMap((row) => callOf(row) ?? []);
+  const calls = rows.flatMap((row) => toCall(row) ?? []);
   const known = knownBy(
     await documentsFor(calls, { numbers: false }, deps),
     deps.clock.now(),

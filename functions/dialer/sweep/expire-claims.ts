@@ -1,4 +1,4 @@
-import { callOf } from "../../../shared/calls/call-row.ts";
+import { toCall } from "../../../shared/calls/call-row.ts";
 import { expireClaim } from "../../../shared/calls/transitions.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -30,7 +30,7 @@ export async function expireClaims(deps: DialerDeps): Promise<boolean> {
     const written = await ledger.write(changes);
     const made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));
     for (const row of made) {
-      const call = callOf(row);
+      const call = toCall(row);
       if (call !== undefined) logDecision(deps, call, "UNKNOWN", { reason: row.reason });
     }
     await countStates(
