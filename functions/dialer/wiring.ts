@@ -37,10 +37,9 @@ export function connect(
   ports: Parameters<typeof createProviders>[0],
   plan: DialPlan,
 ): Pick<DialerSettings, "providerOf" | "postEvent"> {
-  const { environment, fetch, now } = ports;
   return {
     providerOf: createProviders(ports, Object.values(plan.agents)),
-    postEvent: createPostEvent(environment, fetch, now, plan),
+    postEvent: createPostEvent(plan, ports),
   };
 }
 

@@ -127,8 +127,7 @@ function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType;
  */
 export function applyDeliveries(
   row: CallRow,
-  tried: ReadonlyMap<number, Tried>,
-  receiver: string,
+  { tried, receiver }: { tried: ReadonlyMap<number, Tried>; receiver: string },
   { version, at }: Write,
 ): CallRow | undefined {
   const countedTry = (event: CallEvent) => {
@@ -146,8 +145,7 @@ export function applyDeliveries(
 /** Has events of a row told again, as if they had just happened. Undefined if it has none of them. */
 export function replayRow(
   row: CallRow,
-  isWanted: (event: CallEvent) => boolean,
-  receiver: string,
+  { isWanted, receiver }: { isWanted(event: CallEvent): boolean; receiver: string },
   { version, at }: Write,
 ): CallRow | undefined {
   const isAgain = (event: CallEvent) => event.dueAt === undefined && isWanted(event);

@@ -1,10 +1,8 @@
+import { ConflictError, onConflict, retry } from "../lib/retry.ts";
 import type { Kind, ValueOf } from "./document-kinds.ts";
 import type { DocumentKey, Documents, StoredDocument } from "./documents.ts";
 
 const triesMax = 3;
-
-/** Other writes of a document came first each time. */
-export class ConflictError extends Error {}
 
 /** A change of one document. */
 interface DocumentEdit<K extends Kind> {
@@ -27,7 +25,7 @@ export async function changeDocument<K extends Kind>(
   { name, change }: DocumentEdit<K>,
   { documents, random }: { documents: Documents; random: { version(): string } },
 ): Promise<{ before: ValueOf<K> | undefined; after: ValueOf<K> | undefined }> {
-  for (let tries = 0; tries < triesMax; tries++) {
+  return retry(async () => {
     const current = (await documents.read([name])).get(name.kind, name.key);
     const before = current?.value;
     const changed = change(before);
@@ -35,6 +33,6 @@ export async function changeDocument<K extends Kind>(
     const next = { ...name, ...changed, version: random.version() };
     const [isWritten] = await documents.write([{ next, seen: current?.version ?? null }]);
     if (isWritten === true) return { before, after: changed.value };
-  }
-  throw new ConflictError("a document was changed by others each time");
+    throw new ConflictError("a document was changed by others each time");
+  }, onConflict(triesMax));
 }

@@ -217,7 +217,11 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     expect(unitsOf(placed, untold)).toBe(1 + 1 + 1); // out of `due`, into `events`
     const [event] = untold.events;
     const tried = { told: { kind: "taken" }, dueAt: event?.dueAt ?? 0 } as const;
-    const done = applyDeliveries(untold, new Map([[1, tried]]), "crm", write(suiteNow + 130_500));
+    const done = applyDeliveries(
+      untold,
+      { tried: new Map([[1, tried]]), receiver: "crm" },
+      write(suiteNow + 130_500),
+    );
     expect(unitsOf(untold, made(done))).toBe(1 + 1);
   });
 

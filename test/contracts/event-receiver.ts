@@ -63,7 +63,10 @@ export function describeEventReceiver(command: string, file: string): void {
       const events = { "*": receiverSchema.parse({ url: url() }) };
       const receiver = findReceiver("crm", { events });
       if (receiver === undefined) throw new Error("there is one for all clients");
-      const postEvent = createPostEvent({ EVENTS_SECRET: secrets }, send, now, { events });
+      const postEvent = createPostEvent(
+        { events },
+        { environment: { EVENTS_SECRET: secrets }, fetch: send, now },
+      );
       return postEvent(receiver, {
         id,
         body: JSON.stringify({ type: "call.placed", data: { id } }),

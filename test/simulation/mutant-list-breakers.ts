@@ -67,7 +67,7 @@ export const breakerMutants: readonly Mutant[] = [
     ],
     [
       "a 429 about one number counts for nothing",
-      "if (blamesNumber === true) return recordAnswer(call, false, read, deps);",
+      "if (blamesNumber === true) return recordAnswer(judged, { isPlaced: false }, deps);",
       "",
     ],
     [

@@ -167,7 +167,7 @@ export const eventMutants = [
     ],
     [
       "an event that is due again within seconds has a message of its own",
-      "if (isSoon(next.deliverAt, at)) written.soon.calls.push(next.id);",
+      "if (isDueSoon(next.deliverAt, at)) written.pending.push(next.id);",
       "",
     ],
     [
@@ -177,7 +177,7 @@ export const eventMutants = [
     ],
     [
       "an operator learns of tries that are used up",
-      'log("alarm", "events.exhausted", { receiver: receiver.name, count: written.exhausted });',
+      'if (exhausted > 0) log("alarm", "events.exhausted", { receiver: receiver.name, count: exhausted });',
       "",
     ],
   ]),
@@ -435,7 +435,7 @@ export const eventMutants = [
     ],
     [
       "a callee's wish is noted though another writer came first",
-      "if (!(await optOut(placed, deps))) continue;",
+      "if (!(await optOut(placed, deps))) throw conflict;",
       "await optOut(placed, deps);",
     ],
   ]),

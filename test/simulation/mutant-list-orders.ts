@@ -69,8 +69,8 @@ export const orderMutants = [
     ],
     [
       "a number that is listed again has a fresh version",
-      "if (refused.length === 0) break;\n      const read",
-      "if (refused.length >= 0) break;\n      const read",
+      "if (refused.length === 0) return;\n      const read",
+      "if (refused.length >= 0) return;\n      const read",
     ],
     [
       "who removes what was put back meanwhile is told",

@@ -108,8 +108,8 @@ export const waitingMutants: readonly Mutant[] = [
   ...mutantsOf(rules, [
     [
       "a row is written once dispatchers will look at its backlog",
-      'if (tries === writeTries) throw new Error("a backlog\'s document could not be written");',
-      "if (tries === writeTries) return;",
+      'if (needed.size > 0) throw new ConflictError("a backlog\'s document could not be written");',
+      "void ConflictError;",
     ],
     [
       "a backlog is used anew by who knows of no use",

@@ -1,6 +1,6 @@
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { createRequestId } from "../../../shared/calls/ids.ts";
-import { ConflictError } from "../../../shared/ports/change-document.ts";
+import { ConflictError } from "../../../shared/lib/retry.ts";
 import type { ApiEnv, UncheckedApiDeps } from "./context.ts";
 import { causeForLog, UnreachableError } from "./port-limits.ts";
 import { problem } from "./problem.ts";

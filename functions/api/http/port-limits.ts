@@ -1,3 +1,4 @@
+import { retry } from "../../../shared/lib/retry.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { CallQueue } from "../../../shared/ports/queue.ts";
 import type { MessageText } from "../../../shared/ports/request-message.ts";
@@ -30,12 +31,7 @@ export function withPortLimits(deps: UncheckedApiDeps): UncheckedApiDeps {
 
 /** Sends a message, and repeats a failed send once. Ids are fixed, so the dialer drops duplicates. */
 export async function enqueue(queue: CallQueue, message: Message | MessageText): Promise<void> {
-  const send = () => withTimeLimit(queue.send(message), sendSecondsMax);
-  try {
-    await send();
-  } catch {
-    await send();
-  }
+  await retry(() => withTimeLimit(queue.send(message), sendSecondsMax), { delaysMs: [0] });
 }
 
 function limited<Port extends object>(port: Port): Port {

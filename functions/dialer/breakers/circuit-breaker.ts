@@ -7,7 +7,8 @@ import {
 } from "../../../shared/policy/breakers.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { BreakerCause, ValueOf } from "../../../shared/ports/document-kinds.ts";
-import { changeDocument, ConflictError } from "../../../shared/ports/change-document.ts";
+import { ConflictError } from "../../../shared/lib/retry.ts";
+import { changeDocument } from "../../../shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 

@@ -28,47 +28,51 @@ const failuresLifeMs = hourMs;
 const countedNumbersMax = 1_000;
 
 /** The parts of a call that bear on its breakers. */
-export interface JudgedCall extends BacklogOf {
+interface JudgedCall extends BacklogOf {
   route: Route;
   numberHash: string;
   /** Time of its request, in milliseconds since the epoch. */
   sentAt: number;
 }
 
+/** A call with the breakers and failures that were read for it. */
+interface Judged {
+  call: JudgedCall;
+  read: DocumentsRead;
+}
+
 /**
  * Records a provider's answer: a backlog answers for itself first, then its account. Opens or closes breakers
  * accordingly, as the table of breaker-causes.ts says.
- *
- * @param read breakers and failures, as read for the call
  */
 export async function recordOutcome(
   outcome: DialOutcome,
-  call: JudgedCall,
-  read: DocumentsRead,
+  judged: Judged,
   deps: DialerDeps,
 ): Promise<void> {
+  const { call, read } = judged;
   const { route, sentAt } = call;
   const backlog = backlogBreakerOf(call);
   // The address of a webhook is one agent's: what it says of "the account" concerns nobody else's.
   const account = route.type === "webhook" ? backlog : accountBreakerOf(accountNameOf(route));
   switch (outcome.kind) {
     case "placed":
-      return recordAnswer(call, true, read, deps);
+      return recordAnswer(judged, { isPlaced: true }, deps);
     case "unknown":
       return recordTimeout(outcome.code, call, deps);
     case "account_refused":
       await openBreaker(account, { cause: "account_refused", code: outcome.code, sentAt }, deps);
       return;
     case "route_refused":
-      await recordAnswer(call, false, read, deps);
+      await recordAnswer(judged, { isPlaced: false }, deps);
       await openBreaker(backlog, { cause: "agent_refused", code: outcome.code, sentAt }, deps);
       return;
     case "rejected":
     case "forbidden": {
-      await recordAnswer(call, false, read, deps); // the provider got as far as judging the call
+      await recordAnswer(judged, { isPlaced: false }, deps); // the provider got as far as judging the call
       if (outcome.kind === "rejected" && outcome.blamesNumber === true) return;
       const { code } = outcome;
-      if (await isRefusedInRow(code, call, read, deps)) {
+      if (await isRefusedInRow(code, judged, deps)) {
         await openBreaker(backlog, { cause: "calls_refused", code, sentAt }, deps);
       }
       return;
@@ -76,7 +80,7 @@ export async function recordOutcome(
     case "not_placed": {
       const { code, blamesNumber, isFull, unreachable, retryAfterSeconds = 0 } = outcome;
       if (unreachable === true) return recordTimeout(code, call, deps);
-      if (blamesNumber === true) return recordAnswer(call, false, read, deps);
+      if (blamesNumber === true) return recordAnswer(judged, { isPlaced: false }, deps);
       await countAnswered(backlog, read, deps);
       const waitMs = Math.min(retryAfterSeconds * 1000, retryAfterMsMax);
       if (isFull === true) {
@@ -90,9 +94,8 @@ export async function recordOutcome(
 
 /** Records an answer about a call: it ends runs of failures, and may close the breakers of its backlog and account. */
 async function recordAnswer(
-  call: JudgedCall,
-  isPlaced: boolean,
-  read: DocumentsRead,
+  { call, read }: Judged,
+  { isPlaced }: { isPlaced: boolean },
   deps: DialerDeps,
 ): Promise<void> {
   const { route, sentAt } = call;
@@ -101,9 +104,9 @@ async function recordAnswer(
     const breaker = read.get("breaker", name);
     if (breaker !== undefined) await answerBreaker(breaker, { isPlaced, sentAt }, deps);
   }
-  await resetFailures(accountBreakerOf(account), call, read, deps);
+  await resetFailures({ key: accountBreakerOf(account), sentAt }, read, deps);
   await countAnswered(backlogBreakerOf(call), read, deps);
-  if (isPlaced) await resetFailures(refusalsOf(call), call, read, deps);
+  if (isPlaced) await resetFailures({ key: refusalsOf(call), sentAt }, read, deps);
 }
 
 /** Counts an answered request where failures are counted: otherwise there is no run of failures to end. */
@@ -116,8 +119,7 @@ async function countAnswered(key: string, read: DocumentsRead, deps: DialerDeps)
 
 /** Resets the counters of a key where the copy read counts a run that began before this request. */
 async function resetFailures(
-  key: string,
-  { sentAt }: Pick<JudgedCall, "sentAt">,
+  { key, sentAt }: { key: string; sentAt: number },
   read: DocumentsRead,
   deps: DialerDeps,
 ): Promise<void> {
@@ -226,8 +228,7 @@ async function countForAccount(code: string, call: JudgedCall, deps: DialerDeps)
  */
 async function isRefusedInRow(
   code: string,
-  call: JudgedCall,
-  read: DocumentsRead,
+  { call, read }: Judged,
   deps: DialerDeps,
 ): Promise<boolean> {
   const { documents, clock, memory } = deps;

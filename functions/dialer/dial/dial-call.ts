@@ -244,7 +244,7 @@ async function settle(
     outcome.kind === "placed" || outcome.kind === "unknown"
       ? undefined
       : caps.release(claim, dial.route),
-    says && recordOutcome(says, counted, read, deps),
+    says && recordOutcome(says, { call: counted, read }, deps),
   ]).catch((error: unknown) => {
     log("warning", "breaker.update_failed", { call_id: row.id, error: errorForLog(error) });
   });

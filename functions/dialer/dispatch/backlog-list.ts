@@ -11,8 +11,6 @@ type Backlog = StoredDocument<"backlog">;
 export interface BacklogList {
   /** Reads on, some pages at each look. Returns true at the end of a listing: backlogs that are gone are forgotten then. */
   readOn(): Promise<boolean>;
-  /** Replaces a document by one that was read anew. */
-  put(backlog: Backlog): void;
   get(key: string): Backlog | undefined;
   all(): Iterable<Backlog>;
   /** True in the midst of a listing: there may be backlogs that were never read. */
@@ -40,7 +38,6 @@ export function createBacklogList({ documents }: Pick<DialerDeps, "documents">):
       }
       return false;
     },
-    put: (backlog) => void backlogs.set(backlog.key, backlog),
     get: (key) => backlogs.get(key),
     all: () => backlogs.values(),
     isReading: () => after !== undefined,

@@ -35,19 +35,21 @@ export async function choose(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   return chosen;
 }
 
-/** Chooses rows of accounts that have completed all that they were allowed, reading what concerns them alone. */
+/**
+ * Chooses rows of accounts that have completed all that they were allowed. It reads what is in flight of them alone, and
+ * goes by the documents of the last look.
+ */
 export async function chooseQuick(looks: Looks, deps: DialerDeps): Promise<Chosen> {
   const { view, inFlight, dueRows, quickAccounts } = looks;
-  const backlogs = () => view.allowed().filter(({ account }) => quickAccounts.has(account));
-  const sent = backlogs().flatMap(({ key }) => (inFlight.countIn(key) > 0 ? key : []));
+  const backlogs = view.allowed().filter(({ account }) => quickAccounts.has(account));
+  const sent = backlogs.flatMap(({ key }) => (inFlight.countIn(key) > 0 ? key : []));
   if (sent.length > 0 && !(await dueRows.readInFlightOf(sent.slice(0, quickMax)))) return nothing;
-  await view.readAgain(backlogs().slice(0, quickMax));
   dueRows.forget(inFlight.forgetLeft(deps.clock.now()));
-  const done = backlogs().filter(({ account }) => inFlight.countOf(account) === 0);
+  const done = backlogs.filter(({ account }) => inFlight.countOf(account) === 0);
   noteCompleted(new Set(done.map(({ account }) => account)), looks);
   const chosen =
     done.length > 0 ? await chooseRows(done, { looks, decidesFirst: false }, deps) : nothing;
-  looks.quickAccounts = quickAmong(backlogs(), looks, deps);
+  looks.quickAccounts = quickAmong(backlogs, looks, deps);
   return chosen;
 }
 

@@ -30,8 +30,6 @@ export interface Waiting extends Servable {
 export interface View {
   /** Reads all of them, in one round trip. Returns true if backlogs that are gone were forgotten. */
   read(): Promise<boolean>;
-  /** Reads those of these backlogs again: they may have been answered meanwhile, or be in trouble. */
-  readAgain(some: readonly Waiting[]): Promise<void>;
   /** A backlog's document; undefined: there is none. */
   documentOf(key: string): Backlog | undefined;
   /** A backlog whose agent has a route. */
@@ -53,7 +51,7 @@ export interface View {
 
 /** The documents besides those of backlogs. */
 interface Controls {
-  breakers: Map<string, BreakerDocument>;
+  breakers: ReadonlyMap<string, BreakerDocument>;
   /** Keys of the pauses. */
   pauses: ReadonlySet<string>;
   /** Those of accounts, of paces, and of the sweep. */
@@ -75,15 +73,6 @@ export function createView(deps: DialerDeps): View {
       controls = read;
       waiting = toWaiting(list.all(), controls, plan);
       return isListed;
-    },
-    async readAgain(some) {
-      const read = await readBacklogs(some, deps);
-      for (const backlog of read.backlogs) list.put(backlog);
-      for (const [key, breaker] of read.breakers) {
-        if (breaker === undefined) controls.breakers.delete(key);
-        else controls.breakers.set(key, breaker);
-      }
-      waiting = toWaiting(list.all(), controls, plan);
     },
     documentOf: (key) => list.get(key),
     get: (key) => waiting.get(key),
@@ -119,27 +108,6 @@ async function readControls(deps: DialerDeps): Promise<Controls> {
     breakers: new Map(breakers.map((one) => [one.key, one])),
     pauses: new Set(pauses.map(({ key }) => key)),
     state,
-  };
-}
-
-/** Reads the documents of some backlogs, their breakers and those of their accounts. */
-async function readBacklogs(
-  some: readonly Waiting[],
-  { documents }: DialerDeps,
-): Promise<{ backlogs: Backlog[]; breakers: Map<string, BreakerDocument | undefined> }> {
-  const names = new Set(
-    some.flatMap(({ account, backlog }) => [
-      backlogBreakerOf(backlog.value),
-      accountBreakerOf(account),
-    ]),
-  );
-  const read = await documents.read([
-    ...some.map(({ key }) => ({ kind: "backlog", key }) as const),
-    ...[...names].map((key) => ({ kind: "breaker", key }) as const),
-  ]);
-  return {
-    backlogs: some.flatMap(({ key }) => read.get("backlog", key) ?? []),
-    breakers: new Map([...names].map((key) => [key, read.get("breaker", key)])),
   };
 }
 

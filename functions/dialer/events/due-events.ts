@@ -8,6 +8,7 @@ import {
 } from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { deliverMessagesOf } from "../../../shared/events/outbox-ledger.ts";
+import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
 import { finishedEventOf, writeRequestDelivery } from "./request-finished.ts";
@@ -84,81 +85,86 @@ function isDue({ tries = 0, dueAt = Infinity }: DeliveryState, now: number): boo
   return dueAt <= now || (tries === 0 && dueAt < Infinity);
 }
 
-/** Result of writing tries to tell events. */
+/** Result of writing the deliveries of some calls or requests. */
 interface Written {
-  /** Calls and requests with an event that is due again within seconds. */
-  soon: { calls: string[]; requests: string[] };
-  /** Number of events whose tries are used up now. */
+  /** Those with an event that is due again within seconds. */
+  pending: string[];
+  /** Number of events whose tries are exhausted now. */
   exhausted: number;
 }
 
 /**
- * Writes what became of tries to tell events. Those that are due again within seconds are told again by a delayed
- * message, later ones by a sweep.
+ * Writes the results of deliveries. Events that are due again within seconds are delivered by a delayed message, later ones
+ * by a sweep.
  *
- * @throws if the ledger cannot be read or written: what was told is then told again, under the same id
+ * @throws if the ledger cannot be read or written: what was delivered is then delivered again, under the same id
  */
 export async function writeDeliveries(
-  told: ReadonlyMap<PendingEvent, DeliveryOutcome>,
+  delivered: ReadonlyMap<PendingEvent, DeliveryOutcome>,
   receiver: Receiver,
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, eventsQueue, log } = deps;
-  const byCall = new Map<string, Map<number, Tried>>();
-  const written: Written = { soon: { calls: [], requests: [] }, exhausted: 0 };
-  for (const [event, outcome] of told) {
-    const tried = { told: outcome, dueAt: event.dueAt };
-    if ("call" in event) {
-      const ofCall = byCall.get(event.call) ?? new Map<number, Tried>();
-      byCall.set(event.call, ofCall.set(event.sequence, tried));
-    } else {
-      const { request, finishedAt } = event;
-      const next = await writeRequestDelivery(request, { ...tried, finishedAt }, deps);
-      if (next?.exhausted === true) written.exhausted += 1;
-      if (isSoon(next?.dueAt, clock.now())) written.soon.requests.push(event.request);
-    }
-  }
-  await writeCalls(byCall, receiver, written, deps);
-  if (written.exhausted > 0) {
-    log("alarm", "events.exhausted", { receiver: receiver.name, count: written.exhausted });
-  }
-  const messages = deliverMessagesOf(
-    receiver.name,
-    written.soon,
-    clock.now() + againSeconds * 1000,
-  );
+  const requests = await writeRequests(delivered, deps);
+  const calls = await writeCalls(delivered, receiver, deps);
+  const exhausted = requests.exhausted + calls.exhausted;
+  if (exhausted > 0)
+    log("alarm", "events.exhausted", { receiver: receiver.name, count: exhausted });
+  const pending = { calls: calls.pending, requests: requests.pending };
+  const sentAt = clock.now() + againSeconds * 1000;
+  const messages = deliverMessagesOf(receiver.name, pending, sentAt);
   if (messages.length === 0) return;
   await eventsQueue.sendMany(messages.map((one) => ({ ...one, delaySeconds: againSeconds })));
 }
 
+async function writeRequests(
+  delivered: ReadonlyMap<PendingEvent, DeliveryOutcome>,
+  deps: DialerDeps,
+): Promise<Written> {
+  const written: Written = { pending: [], exhausted: 0 };
+  for (const [event, told] of delivered) {
+    if ("call" in event) continue;
+    const { request, finishedAt, dueAt } = event;
+    const next = await writeRequestDelivery(request, { told, dueAt, finishedAt }, deps);
+    if (next?.exhausted === true) written.exhausted += 1;
+    if (isDueSoon(next?.dueAt, deps.clock.now())) written.pending.push(request);
+  }
+  return written;
+}
+
 async function writeCalls(
-  byCall: ReadonlyMap<string, ReadonlyMap<number, Tried>>,
+  delivered: ReadonlyMap<PendingEvent, DeliveryOutcome>,
   receiver: Receiver,
-  written: Written,
   { ledger, clock, random, settings }: DialerDeps,
-): Promise<void> {
+): Promise<Written> {
+  const byCall = new Map<string, Map<number, Tried>>();
+  for (const [event, told] of delivered) {
+    if (!("call" in event)) continue;
+    const ofCall = byCall.get(event.call) ?? new Map<number, Tried>();
+    byCall.set(event.call, ofCall.set(event.sequence, { told, dueAt: event.dueAt }));
+  }
+  const written: Written = { pending: [], exhausted: 0 };
   let left = [...byCall.keys()];
-  for (let tries = 0; tries < writesMax && left.length > 0; tries++) {
+  if (left.length === 0) return written;
+  await retry(async () => {
     const { rows } = await ledger.read(left);
     const at = clock.now();
     const changes = [...rows.values()].flatMap((row) => {
       const tried = byCall.get(row.id) ?? new Map<number, Tried>();
-      const next = applyDeliveries(
-        row,
-        tried,
-        findReceiver(row.client, settings.plan)?.name ?? receiver.name,
-        { version: random.version(), at },
-      );
+      const own = findReceiver(row.client, settings.plan)?.name ?? receiver.name;
+      const write = { version: random.version(), at };
+      const next = applyDeliveries(row, { tried, receiver: own }, write);
       return next === undefined ? [] : { next, seen: row.version };
     });
     const done = changes.length === 0 ? [] : await ledger.write(changes);
     for (const { next } of changes.filter((_, index) => done[index] === true)) {
       written.exhausted += exhaustedBy(next, byCall.get(next.id));
-      if (isSoon(next.deliverAt, at)) written.soon.calls.push(next.id);
+      if (isDueSoon(next.deliverAt, at)) written.pending.push(next.id);
     }
     left = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
-  }
-  if (left.length > 0) throw new Error("every try to write what was told met a conflict");
+    if (left.length > 0) throw new ConflictError("every write of deliveries met a conflict");
+  }, onConflict(writesMax));
+  return written;
 }
 
 function exhaustedBy(row: CallRow, tried: ReadonlyMap<number, Tried> | undefined): number {
@@ -166,6 +172,6 @@ function exhaustedBy(row: CallRow, tried: ReadonlyMap<number, Tried> | undefined
     .length;
 }
 
-function isSoon(dueAt: number | null | undefined, now: number): boolean {
+function isDueSoon(dueAt: number | null | undefined, now: number): boolean {
   return dueAt !== null && dueAt !== undefined && dueAt <= now + soonMs;
 }

@@ -6,6 +6,7 @@ import {
 } from "../../../shared/calls/call-event.ts";
 import { finishedEventIdOf } from "../../../shared/events/outbox-rows.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import { deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
@@ -50,7 +51,7 @@ export async function writeRequestDelivery(
   { documents, clock, random }: DialerDeps,
 ): Promise<DeliveryState | undefined> {
   const name = { kind: "request", key: request } as const;
-  for (let tries = 0; tries < writesMax; tries++) {
+  return retry(async () => {
     const current = (await documents.read([name])).get("request", request);
     const { finishedAt } = current?.value ?? {};
     if (current === undefined || finishedAt !== tried.finishedAt) return undefined;
@@ -67,6 +68,6 @@ export async function writeRequestDelivery(
     const next = { ...current, version: random.version(), value };
     const [isWritten] = await documents.write([{ next, seen: current.version }]);
     if (isWritten === true) return value;
-  }
-  throw new Error("every try to write what was told met a conflict");
+    throw new ConflictError("every write of a request's delivery met a conflict");
+  }, onConflict(writesMax));
 }

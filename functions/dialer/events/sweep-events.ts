@@ -44,7 +44,7 @@ export async function sweepEvents(time: { isOver(): boolean }, deps: DialerDeps)
     // Each probe that fails puts its event behind the others, so that none of them need be old.
     const since = breaker?.state === "open" ? breaker.openedAt : first.dueAt;
     warnLate(receiver, Math.min(first.dueAt, since), deps);
-    const most = mostFor(receiver, breakers, now, sweepSeconds);
+    const most = countDeliverable(receiver, breakers, { now, sweepSeconds });
     if (most > 0) await sendFor(receiver, most, deps);
   }
 }
@@ -62,12 +62,11 @@ export function readBreakers(
   );
 }
 
-/** Returns the maximum number of events of which a receiver is told until the next sweep. */
-export function mostFor(
+/** Returns the maximum number of events that are delivered to a receiver until the next sweep. */
+export function countDeliverable(
   { name, requestsPerSecond }: Receiver,
   read: DocumentsRead,
-  now: number,
-  sweepSeconds: number,
+  { now, sweepSeconds }: { now: number; sweepSeconds: number },
 ): number {
   const breaker = read.get("breaker", receiverBreakerOf(name))?.value;
   if (breaker?.state === "open") return breaker.probeAt > now ? 0 : 1;

@@ -5,7 +5,7 @@ import { findReceiverNamed, findReceiver } from "../../../shared/dial-plan/recei
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { deliverMessagesOf, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { messageGraceMs, mostFor, readBreakers } from "./sweep-events.ts";
+import { messageGraceMs, countDeliverable, readBreakers } from "./sweep-events.ts";
 
 type RequestDocument = StoredDocument<"request">;
 
@@ -65,7 +65,7 @@ async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps):
   for (const [name, some] of byReceiver) {
     const receiver = findReceiverNamed(name, plan);
     if (receiver === undefined) continue;
-    const most = mostFor(receiver, breakers, now, sweepSeconds);
+    const most = countDeliverable(receiver, breakers, { now, sweepSeconds });
     const requests = some.slice(0, most).map(({ key }) => key);
     await eventsQueue.sendMany(deliverMessagesOf(name, { requests, swept: true }, now));
   }

@@ -204,7 +204,8 @@ async function settleNotPlaced(
     if (now - row.claimedAt > recordMsMax) return true;
     const read = await documents.read(breakerKeysOf(row, route));
     const sentAt = row.claimedAt;
-    await recordOutcome(outcome, { client, agentId, route, numberHash, sentAt }, read, deps);
+    const judged = { client, agentId, route, numberHash, sentAt };
+    await recordOutcome(outcome, { call: judged, read }, deps);
   } catch (error) {
     log("warning", "breaker.update_failed", { call_id: call.id, error: errorForLog(error) });
   }

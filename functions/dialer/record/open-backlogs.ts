@@ -1,6 +1,7 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
+import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Interval after which a writer renews a backlog's document: dispatchers look at what was used in the last 30 s. */
@@ -24,8 +25,8 @@ export async function ensureBacklogs(
   let needed = new Map(
     rows.map((row) => [backlogOf(row), row] as const).filter(([key]) => !isKnown(key)),
   );
-  for (let tries = 0; needed.size > 0; tries++) {
-    if (tries === writeTries) throw new Error("a backlog's document could not be written");
+  if (needed.size === 0) return;
+  await retry(async () => {
     const read = await documents.read(
       [...needed.keys()].map((key) => ({ kind: "backlog", key }) as const),
     );
@@ -51,7 +52,8 @@ export async function ensureBacklogs(
       if (written[index] === true) known.set(next.key, now);
     }
     needed = new Map([...needed].filter(([key]) => !isKnown(key)));
-  }
+    if (needed.size > 0) throw new ConflictError("a backlog's document could not be written");
+  }, onConflict(writeTries));
 }
 
 function newBacklog(client: string, agentId: string, now: number) {

@@ -6,6 +6,7 @@ import {
   applySettlement,
 } from "../../../shared/calls/transitions.ts";
 import type { Change } from "../../../shared/ports/ledger.ts";
+import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import { ensureBacklogs } from "./open-backlogs.ts";
@@ -198,22 +199,25 @@ export async function sendOutcome(
 export async function settleOutcome(settlement: Settlement, deps: DialerDeps): Promise<void> {
   const { ledger, random, log } = deps;
   const { id: call_id, state, reason } = settlement;
-  for (let conflicts = 0; conflicts <= conflictsMax; conflicts++) {
-    const { rows, unreadable } = await ledger.read([call_id]);
-    if (unreadable.has(call_id)) throw new Error("the row is of a later version");
-    const row = rows.get(call_id);
-    const next = row && applySettlement(row, settlement, random.version());
-    if (row === undefined || next === undefined) {
-      log("warning", "call.settlement_refused", { call_id, state, reason });
-      return;
-    }
-    if (next.state === "WAITING") await ensureBacklogs([next], deps);
-    const [isWritten] = await ledger.write([{ next, seen: row.version }]);
-    if (isWritten === true) {
-      sayIfLate(row, settlement, deps);
-      log("warning", "call.settled_late", { call_id, state, reason });
-      return;
-    }
-  }
-  throw new Error("every try to write the row met a conflict");
+  await retry(
+    async () => {
+      const { rows, unreadable } = await ledger.read([call_id]);
+      if (unreadable.has(call_id)) throw new Error("the row is of a later version");
+      const row = rows.get(call_id);
+      const next = row && applySettlement(row, settlement, random.version());
+      if (row === undefined || next === undefined) {
+        log("warning", "call.settlement_refused", { call_id, state, reason });
+        return;
+      }
+      if (next.state === "WAITING") await ensureBacklogs([next], deps);
+      const [isWritten] = await ledger.write([{ next, seen: row.version }]);
+      if (isWritten === true) {
+        sayIfLate(row, settlement, deps);
+        log("warning", "call.settled_late", { call_id, state, reason });
+        return;
+      }
+      throw new ConflictError("every try to write the row met a conflict");
+    },
+    onConflict(conflictsMax + 1),
+  );
 }

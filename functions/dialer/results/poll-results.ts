@@ -163,19 +163,18 @@ async function pollOne(row: OpenRow, deps: DialerDeps): Promise<void> {
     providerCallId === null
       ? undefined
       : provider.readResult?.({ id, attempt, providerCallId }, row.route);
-  const result = asking && (await answerOf(asking, recordSecondsMax, id, deps));
+  const result = asking && (await readAnswer(asking, id, deps));
   await writeResults([{ row, result }], askedAt, deps);
 }
 
 /** @throws ProviderUnreachableError if the provider did not answer. A record that cannot be read counts as none. */
-async function answerOf<Answer>(
+async function readAnswer<Answer>(
   asking: Promise<Answer>,
-  secondsMax: number,
   callId: string,
   { log }: Pick<DialerDeps, "log">,
 ): Promise<Answer | undefined> {
   try {
-    return await withTimeLimit(asking, secondsMax);
+    return await withTimeLimit(asking, recordSecondsMax);
   } catch (error) {
     const isUnreadable = error instanceof z.ZodError || error instanceof SyntaxError;
     if (!isUnreadable) throw new ProviderUnreachableError(error);

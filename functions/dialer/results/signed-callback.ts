@@ -1,6 +1,7 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { states } from "../../../shared/calls/states.ts";
 import type { LogFields } from "../../../shared/lib/log.ts";
+import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { ToldResult } from "../../../shared/providers/provider.ts";
 import type { AckOrRetry } from "../../../shared/ports/queue.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
@@ -44,7 +45,8 @@ export async function followSigned(
   const told = await verified(message, named, deps);
   if (told === "ack" || "retryAfterSeconds" in told) return told;
   const id = named?.id ?? told.call?.id;
-  for (let tries = 0; tries < triesMax; tries++) {
+  const conflict = new ConflictError("every try to write the result met a conflict");
+  return retry<AckOrRetry>(async () => {
     const row = id === undefined ? undefined : await read(id);
     if (row === undefined || row.route?.provider !== account) return "ack";
     const claim = call?.claim ?? claimOf(row, told);
@@ -58,13 +60,13 @@ export async function followSigned(
       placed = await read(row.id);
     }
     if (told.optedOut === true && placed !== undefined && !placed.optedOut) {
-      if (!(await optOut(placed, deps))) continue;
+      if (!(await optOut(placed, deps))) throw conflict;
       placed = await read(row.id);
     }
     const results = openRowOf(placed).map((open) => ({ row: open, result: told.result }));
     if (await writeResults(results, deps.clock.now(), deps)) return "ack";
-  }
-  throw new Error("every try to write the result met a conflict");
+    throw conflict;
+  }, onConflict(triesMax));
 }
 
 /** Returns what a callback tells, or what becomes of one that tells no end or does not verify. */

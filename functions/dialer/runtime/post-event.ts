@@ -31,10 +31,12 @@ export type PostEvent = (receiver: Receiver, event: PostedEvent) => Promise<Even
  * @throws if a secret of the plan's receivers is malformed
  */
 export function createPostEvent(
-  environment: Record<string, string | undefined>,
-  send: Send,
-  now: () => number,
   plan: Pick<DialPlan, "events">,
+  {
+    environment,
+    fetch: send,
+    now,
+  }: { environment: Record<string, string | undefined>; fetch: Send; now(): number },
 ): PostEvent {
   const keys = receiverKeys(plan, environment);
   return async ({ name, url }, { id, body }) => {

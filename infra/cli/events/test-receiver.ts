@@ -79,7 +79,7 @@ function postTo(
   const missing = receiverSecrets({ events }).find((secret) => !environment[secret]);
   if (missing !== undefined) throw new Failure(`${missing} must be in the environment.`);
   try {
-    return createPostEvent(environment, fetch, now, { events });
+    return createPostEvent({ events }, { environment, fetch, now });
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : "the secret is malformed", {
       cause: error,

@@ -77,9 +77,9 @@ describe("the counts of failures", () => {
     const read = await bench.deps.documents.read([key]);
     const route = { type: "vapi", provider: "vapi" } as const;
     const call = { client: "crm", agentId: "agent_sales", route, numberHash: "hash" };
-    await recordOutcome(placed, { ...call, sentAt: bench.now() - 1 }, read, bench.deps);
+    await recordOutcome(placed, { call: { ...call, sentAt: bench.now() - 1 }, read }, bench.deps);
     expect((await documentOf(bench, "failures", account))?.value).toEqual(current);
-    await recordOutcome(placed, { ...call, sentAt: bench.now() + 1 }, read, bench.deps);
+    await recordOutcome(placed, { call: { ...call, sentAt: bench.now() + 1 }, read }, bench.deps);
     expect((await documentOf(bench, "failures", account))?.value).toEqual({});
   });
 });

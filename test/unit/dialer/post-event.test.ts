@@ -16,10 +16,10 @@ function post(url: string, secrets?: string, now = Date.now()) {
   const events = { crm: receiverSchema.parse({ url }) };
   const receiver = findReceiver("crm", { events });
   if (receiver === undefined) throw new Error("the client has one");
-  return createPostEvent({ EVENTS_CRM_SECRET: secrets }, fetch, () => now, { events })(
-    receiver,
-    event,
-  );
+  return createPostEvent(
+    { events },
+    { environment: { EVENTS_CRM_SECRET: secrets }, fetch, now: () => now },
+  )(receiver, event);
 }
 
 describe("posting an event", () => {
@@ -81,7 +81,10 @@ describe("posting an event", () => {
     (secret) => {
       const events = { crm: receiverSchema.parse({ url: "https://example.com/" }) };
       const create = () =>
-        createPostEvent({ EVENTS_CRM_SECRET: secret }, fetch, Date.now, { events });
+        createPostEvent(
+          { events },
+          { environment: { EVENTS_CRM_SECRET: secret }, fetch, now: Date.now },
+        );
       expect(create).toThrow("EVENTS_CRM_SECRET must be whsec_ and 24 to 64 bytes in base64");
     },
   );

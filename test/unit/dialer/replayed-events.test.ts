@@ -175,15 +175,17 @@ it("a row is in the list in which its events are found, whatever is told and rep
         if (typeof told === "string") {
           const isWanted = ({ sequence, exhausted }: CallEvent) =>
             sequences.includes(sequence) && (told === "replayed" || exhausted === true);
-          row = replayRow(row, isWanted, "*", write) ?? row;
+          row = replayRow(row, { isWanted, receiver: "*" }, write) ?? row;
           const isAgain = before.events.some((one) => one.dueAt === undefined && isWanted(one));
           expect(row !== before).toBe(isAgain);
         } else {
           row =
             applyDeliveries(
               row,
-              new Map(sequences.map((one) => [one, { told, dueAt: dueOf(row, one) }])),
-              "*",
+              {
+                tried: new Map(sequences.map((one) => [one, { told, dueAt: dueOf(row, one) }])),
+                receiver: "*",
+              },
               write,
             ) ?? row;
         }
