@@ -84,7 +84,7 @@ export async function startTold(
   const options = { environment, fetch, now: clock.now, print: () => undefined };
   const connected = {
     providerOf: createProviders(options, Object.values(plan.agents)),
-    postEvent: createPostEvent(environment, fetch, clock.now, plan),
+    postEvent: createPostEvent(plan, { environment, fetch, now: clock.now }),
     publicUrl: account === "unpaced" ? apiEnvironment.PUBLIC_URL : undefined,
   };
   const service = createService(platform, meter, {
