@@ -196,8 +196,8 @@ export const breakerMutants: readonly Mutant[] = [
     ],
     [
       "a delivery sends no more of a backlog in trouble",
-      "if (!isAnswered) delivery.stopped.add(backlogOf(claim.row));",
-      'if (!isAnswered) delivery.stopped.add("");',
+      "delivery.stopped.add(backlogOf(claim.row));",
+      'delivery.stopped.add("");',
     ],
     [
       "a row that comes back after a 429 waits ever longer",

@@ -7,8 +7,8 @@ export const claimMutants: readonly Mutant[] = [
   ...mutantsOf(unit("set-back", "claims"), [
     [
       "a message comes again if one of its calls must",
-      "!work.calls.some(({ id }) => retry.has(id))",
-      "!work.calls.every(({ id }) => retry.has(id))",
+      "!work.calls.some(({ id }) => undone.has(id))",
+      "!work.calls.every(({ id }) => undone.has(id))",
     ],
     [
       "a claim made before the clock was set back is too old",

@@ -13,12 +13,12 @@ export const lastLookMutants = [
     ],
     [
       "a call whose orders cannot be read is withheld",
-      'refused = waiting("not_checked", claim);',
+      'refused = toWaiting("not_checked", claim);',
       "refused = undefined;",
     ],
     [
       "the clock is looked at again before the phone rings",
-      "return refused ?? refusedByClock(claim, { startedAt, laterMs }, deps);",
+      "return refused ?? refusedByClock(claim, { laterMs }, deps);",
       "return refused;",
     ],
     [
@@ -44,8 +44,8 @@ export const lastLookMutants = [
     ],
     [
       "what was withheld is settled as the last look says",
-      "if (outcome === undefined) return refuse(lastLook.refused());",
-      'if (outcome === undefined) return refuse(waiting("claim_too_old", claim));',
+      "if (outcome === undefined) return { refused: lastLook.refused(), counted: true };",
+      'if (outcome === undefined) return { refused: { state: "WAITING", reason: "claim_too_old", dueAt: claim.dial.dialAt }, counted: true };',
     ],
     [
       "the do-not-call list is looked at by today's HASH_KEY",

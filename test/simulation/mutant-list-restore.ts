@@ -11,7 +11,7 @@ export const restoreMutants = mutantsOf(
     ],
     [
       "nothing is sent under a claim once the ledger is held",
-      'if (read.isSuspended) return waiting("restored", claim);',
+      'if (read.isSuspended) return toWaiting("restored", claim);',
       "",
     ],
     [

@@ -20,8 +20,8 @@ export const waitingMutants: readonly Mutant[] = [
     ],
     [
       "a message that cannot be read comes again",
-      ": work !== undefined && (await splitRequest(work.request, attempt, deps, deadline));",
-      ": work === undefined || (await splitRequest(work.request, attempt, deps, deadline));",
+      "if (work === undefined) return false;",
+      "if (work === undefined) return true;",
     ],
     [
       "an outcome that was not written comes again",
@@ -147,8 +147,8 @@ export const waitingMutants: readonly Mutant[] = [
     [
       [
         "no account has more than half of the requests while another's calls are left",
-        "blockedBy(account) < limitOf(account) && (blockedBy(account) < half || !isShared(account));",
-        "blockedBy(account) < limitOf(account);",
+        "heldBy(account) < limitOf(account) && (heldBy(account) < half || !isShared(account));",
+        "heldBy(account) < limitOf(account);",
       ],
     ],
   ),

@@ -175,14 +175,17 @@ const ofDialing = [
           "if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;",
           "if (settings.plan !== undefined) return undefined;",
         ],
-        ["  return closed;\n", "  void closed;\n  return undefined;\n"],
+        [
+          "return closedUntil(settings.schedule.opening(call.request, route, now, expiresAt), now);",
+          "void closedUntil;\n  return undefined;",
+        ],
       ],
       [
         "what is paused waits",
         'if (isPaused(of.agentId, route, documents)) return "paused";',
         "",
         [
-          'return isPaused(call.request.agent_id, route, read) ? waiting("paused", claim) : undefined;',
+          'return isPaused(call.request.agent_id, route, read) ? toWaiting("paused", claim) : undefined;',
           "return undefined;",
         ],
       ],
@@ -204,11 +207,11 @@ const ofDialing = [
       [
         "nobody dials but the holder of the claim",
         'if ("kind" in claim) return claim;',
-        'if ("kind" in claim && claim.kind !== "done") return claim;\n    if ("kind" in claim) return underClaim({ dial, row: dial.row ?? Object({}), version: "" }, slot, delivery);',
+        'if ("kind" in claim && claim.kind !== "done") return claim;\n    if ("kind" in claim) return await dialClaimed({ dial, row: dial.row ?? Object({}), version: "", startedAt: clock.now() }, slots, delivery);',
       ],
       [
         "a holder who stood still does not dial on an old claim",
-        'if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return waiting("claim_too_old", claim);',
+        'if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return toWaiting("claim_too_old", claim);',
         "void age;",
       ],
       [
@@ -238,7 +241,7 @@ const ofDialing = [
       ],
       [
         "a claim whose write was lost is read back by its version",
-        "if (current?.version === version) return claim;",
+        "if (current?.version === version) return toClaim();",
         "",
       ],
       [
@@ -298,7 +301,7 @@ const ofDialing = [
       ],
       [
         "a placement that comes after a redial is said",
-        "        sayIfLate(current, settlement, deps);\n",
+        'deps.log("alarm", "call.placed_late", { call_id: id, state: row.state });',
         "",
       ],
     ],

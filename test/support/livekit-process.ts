@@ -41,7 +41,7 @@ const deps = { settings, clock, log } as unknown as DialerDeps;
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nor of the delivery
 const delivery = { deps, documents: async () => read } as unknown as Delivery;
 const dial = { kind: "dial", call, row: undefined, route, dialAt: startedAt } as const;
-const look = createLastLook({ dial, row, version: "claim" }, { read, startedAt }, delivery);
+const look = createLastLook({ dial, row, version: "claim", startedAt }, read, delivery);
 const environment = { LIVEKIT_API_KEY: "key", LIVEKIT_API_SECRET: "secret" };
 const options = { environment, fetch: sendByNode, now: Date.now, print: log };
 const { ring } = look;

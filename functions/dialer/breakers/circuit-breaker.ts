@@ -141,51 +141,54 @@ export async function answerBreaker(
   }
 }
 
-/** A probe that was taken. `release` frees it for another call if no request was sent. */
-export interface Probe {
-  release(): Promise<void>;
+/** The probe of open breakers. At the end of its scope it is freed for another call, unless it is kept. */
+export interface Probe extends AsyncDisposable {
+  /**
+   * Takes the probe of every open breaker, by a write that only one caller can win. Taken once, it is not taken again.
+   *
+   * @returns false if another call has a probe, or its time has not come
+   */
+  take(breakers: readonly BreakerDocument[]): Promise<boolean>;
+  /** Keeps the probe taken, as a request was sent under it. */
+  keep(): void;
 }
 
-/**
- * Takes the probe of every open breaker, by a write that only one caller can win.
- *
- * @param of the call's backlog; undefined for a receiver's probe
- * @returns undefined if another call has a probe, or its time has not come
- */
-export async function takeProbe(
-  breakers: readonly BreakerDocument[],
+/** @param of the call's backlog; undefined for a receiver's probe */
+export function createProbe(
   of: BacklogOf | undefined,
   { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
-): Promise<Probe | undefined> {
-  const taken: { before: BreakerDocument; version: string }[] = [];
-  const probe: Probe = {
-    async release() {
-      const changes = taken.map(({ before, version }) => ({
-        next: { ...before, version: random.version() },
-        seen: version,
-      }));
-      if (changes.length > 0) await documents.write(changes);
-    },
+): Probe {
+  let taken: { before: BreakerDocument; version: string }[] = [];
+  const free = async () => {
+    const changes = taken.map(({ before, version }) => ({
+      next: { ...before, version: random.version() },
+      seen: version,
+    }));
+    taken = [];
+    if (changes.length > 0) await documents.write(changes);
   };
-  for (const before of breakers) {
-    const now = clock.now();
-    const isDue = before.value.probeAt <= now;
-    const mayGo = isDue || (of !== undefined && mayProbe(before, of, now));
-    const version = random.version();
-    const next = {
-      ...before,
-      version,
-      value: probed(before, of, now),
-      expiresAt: now + breakerLifeMs,
-    };
-    const [isTaken] = mayGo ? await documents.write([{ next, seen: before.version }]) : [false];
-    if (isTaken !== true) {
-      await probe.release();
-      return undefined;
-    }
-    taken.push({ before, version });
-  }
-  return probe;
+  return {
+    async take(breakers) {
+      if (taken.length > 0) return true;
+      for (const before of breakers) {
+        const now = clock.now();
+        const isDue = before.value.probeAt <= now;
+        const mayGo = isDue || (of !== undefined && mayProbe(before, of, now));
+        const version = random.version();
+        const value = probed(before, of, now);
+        const next = { ...before, version, value, expiresAt: now + breakerLifeMs };
+        const [isTaken] = mayGo ? await documents.write([{ next, seen: before.version }]) : [false];
+        if (isTaken !== true) {
+          await free();
+          return false;
+        }
+        taken.push({ before, version });
+      }
+      return true;
+    },
+    keep: () => void (taken = []),
+    [Symbol.asyncDispose]: () => free().catch(() => undefined), // without it the next probe comes later
+  };
 }
 
 /** Returns a breaker's value once a probe of it is under way. */

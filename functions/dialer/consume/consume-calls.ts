@@ -47,21 +47,23 @@ async function answerAll(
   deadline: number,
 ): Promise<AckOrRetry[]> {
   const works = await Promise.all(
-    delivered.map(async ({ attempt, open }) => {
-      const message = await openMessage(messageSchema, open, attempt, deps);
-      return { attempt, work: message && classify(message) };
+    delivered.map(async (one) => {
+      const message = await openMessage(one, messageSchema, deps);
+      return { attempt: one.attempt, work: message && classify(message) };
     }),
   );
   const wanted = works.flatMap(({ work }) => (work?.kind === "dial" ? work.calls : []));
-  const retry = await dial(eachOnce(wanted), deps, deadline);
+  const undone = await dial(eachOnce(wanted), deps, deadline);
+
+  const finish = async (work: Work | undefined, attempt: number): Promise<boolean> => {
+    if (work === undefined) return false; // it could not be read
+    if (work.kind === "dial") return !work.calls.some(({ id }) => undone.has(id));
+    if (work.kind === "settle") return settle(work.settlement, deps);
+    return splitRequest(work.request, { attempt, deadline }, deps);
+  };
   const answers: AckOrRetry[] = [];
   for (const { work, attempt } of works) {
-    const isDone =
-      work?.kind === "dial"
-        ? !work.calls.some(({ id }) => retry.has(id))
-        : work?.kind === "settle"
-          ? await settle(work.settlement, deps)
-          : work !== undefined && (await splitRequest(work.request, attempt, deps, deadline));
+    const isDone = await finish(work, attempt);
     answers.push(isDone ? "ack" : retryLater(attempt));
   }
   return answers;

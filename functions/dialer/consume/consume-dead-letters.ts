@@ -33,8 +33,8 @@ export async function handleDeadLetters(
 
 async function handleOne(delivered: Delivered, deps: DialerDeps): Promise<AckOrRetry> {
   const { log } = deps;
-  const { attempt, open } = delivered;
-  const message = await openMessage(messageSchema, open, attempt, deps);
+  const { attempt } = delivered;
+  const message = await openMessage(delivered, messageSchema, deps);
   if (message !== undefined) {
     log("alarm", "message.dead_lettered", { message_kind: message.kind, attempt });
     try {

@@ -71,8 +71,9 @@ export async function handleEvents(
   const { concurrency, clock } = ready;
   const answers: AckOrRetry[] = [];
   const opened = await Promise.all(
-    delivered.map(async ({ attempt, open }, index): Promise<Opened[]> => {
-      const message = await openMessage(eventMessageSchema, open, attempt, ready);
+    delivered.map(async (one, index): Promise<Opened[]> => {
+      const { attempt } = one;
+      const message = await openMessage(one, eventMessageSchema, ready);
       if (message !== undefined) return [{ index, attempt, message }];
       answers[index] = retryLater(attempt);
       return [];
@@ -168,16 +169,15 @@ async function followAccount(
   const known: Known = { isFailing: false, isAsked: false, isCrowded: false };
   const answers: AckOrRetry[] = [];
   for (const { message, attempt } of own) {
-    const release = known.isCrowded ? undefined : await slots.acquire(slotOf(message));
-    known.isCrowded = release === undefined;
+    using slot = known.isCrowded ? undefined : await slots.acquire(slotOf(message));
+    known.isCrowded = slot === undefined;
     // The messages before it may have been slow, and a callback that outlasts the invocation is not acknowledged.
     const isLate = message.kind === "callback" && deps.clock.now() + callbackMsMax > deadline;
     answers.push(
-      release === undefined || isLate
+      slot === undefined || isLate
         ? { retryAfterSeconds: 1 }
         : await follow({ message, attempt, known, deadline }, deps),
     );
-    release?.();
   }
   return answers;
 }
@@ -194,7 +194,7 @@ async function follow(
 ): Promise<AckOrRetry> {
   const { message, attempt, known, deadline } = one;
   try {
-    if (message.kind === "poll") return await followPoll(message, known, deps, deadline);
+    if (message.kind === "poll") return await followPoll(message, { known, deadline }, deps);
     const isLeft = isHint(message) && known.isFailing;
     return isLeft ? retryOf(message, attempt) : await followCallback(message, attempt, deps);
   } catch (error) {
@@ -213,9 +213,8 @@ async function follow(
 /** Asks an account, once in a delivery. */
 async function followPoll(
   { account, sentAt }: Extract<EventMessage, { kind: "poll" }>,
-  known: Known,
+  { known, deadline }: { known: Known; deadline: number },
   deps: DialerDeps,
-  deadline: number,
 ): Promise<AckOrRetry> {
   // The next sweep has sent another one.
   const isOld = deps.clock.now() - sentAt > deps.sweepSeconds * 1000;

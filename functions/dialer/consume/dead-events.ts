@@ -22,8 +22,8 @@ export async function handleDeadEvents(
   let hints = 0;
   const answers = await Promise.all(
     delivered.map(async (one): Promise<AckOrRetry> => {
-      const { attempt, open } = one;
-      const message = await openMessage(eventMessageSchema, open, attempt, deps);
+      const { attempt } = one;
+      const message = await openMessage(one, eventMessageSchema, deps);
       if (message !== undefined && isHint(message)) {
         hints += 1;
         return "ack";

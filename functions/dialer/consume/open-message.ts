@@ -10,9 +10,8 @@ import { queueSecondsMax } from "../runtime/time-limits.ts";
  * a dead letter.
  */
 export async function openMessage<Schema extends z.ZodMiniType>(
+  { attempt, open }: Delivered,
   schema: Schema,
-  open: Delivered["open"],
-  attempt: number,
   { log }: Pick<DialerDeps, "log">,
 ): Promise<z.output<Schema> | undefined> {
   try {

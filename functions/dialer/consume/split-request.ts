@@ -17,9 +17,8 @@ import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
  */
 export async function splitRequest(
   message: CallsMessage,
-  attempt: number,
+  { attempt, deadline }: { attempt: number; deadline: number },
   deps: DialerDeps,
-  deadline: number,
 ): Promise<boolean> {
   const { log, clock } = deps;
   const request_id = message.requestId;

@@ -15,8 +15,7 @@ const writtenAgainMs = 5_000;
 /** Records the time of an answer for its account and its backlog. Never throws. */
 export async function recordAnswerTime(
   claim: Claim,
-  answerMs: number,
-  read: DocumentsRead,
+  { answerMs, read }: { answerMs: number; read: DocumentsRead },
   deps: DialerDeps,
 ): Promise<void> {
   for (const name of namesOf(claim)) {
@@ -27,7 +26,7 @@ export async function recordAnswerTime(
         : known.averageMs + (answerMs - known.averageMs) * answerWeight;
     deps.memory.answers.set(name, { ...known, averageMs });
   }
-  await writeChanges(claim, read, deps, true);
+  await writeChanges(claim, { read, isAnswered: true }, deps);
 }
 
 /**
@@ -44,7 +43,7 @@ export async function recordSlow(
     const averageMs = Math.max(known?.averageMs ?? 0, slowMs + 1);
     deps.memory.answers.set(name, { ...known, averageMs });
   }
-  await writeChanges(claim, read, deps, false);
+  await writeChanges(claim, { read, isAnswered: false }, deps);
 }
 
 function namesOf({ dial, row }: Claim): [account: string, backlog: string] {
@@ -54,9 +53,8 @@ function namesOf({ dial, row }: Claim): [account: string, backlog: string] {
 /** Writes to the documents of account and backlog what has changed. Dropped on a conflict: the next answer tells it again. */
 async function writeChanges(
   claim: Claim,
-  read: DocumentsRead,
+  { read, isAnswered }: { read: DocumentsRead; isAnswered: boolean },
   deps: DialerDeps,
-  isAnswered: boolean,
 ): Promise<void> {
   const { documents, clock, random, memory, log } = deps;
   const [ofAccount, ofBacklog] = namesOf(claim);

@@ -5,7 +5,7 @@ import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import { findCancellation, isOnDoNotCallList, isPaused } from "../../../shared/policy/controls.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { type Delivery, type Claim, type Refusal, waiting } from "./delivery.ts";
+import { type Delivery, type Claim, type Refusal, toWaiting } from "./delivery.ts";
 import { decideOverCap } from "../../../shared/policy/decide.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Permit } from "./permits.ts";
@@ -29,10 +29,10 @@ export async function checkClaimed(
   const refused =
     byAncestors ??
     refusedByControls(claim, read, deps) ??
-    (permit === undefined ? waiting("pace", claim) : undefined) ??
+    (permit === undefined ? toWaiting("pace", claim) : undefined) ??
     (count.isCounted ? undefined : refusedByCap(claim, count.freeAt, deps));
   if (permit !== undefined && refused === undefined) return { permit };
-  return { refused: refused ?? waiting("pace", claim), counted: count.isCounted };
+  return { refused: refused ?? toWaiting("pace", claim), counted: count.isCounted };
 }
 
 export function refusedByControls(
@@ -41,7 +41,7 @@ export function refusedByControls(
   deps: DialerDeps,
 ): Decided | undefined {
   const { call, route } = claim.dial;
-  if (read.isSuspended) return waiting("restored", claim);
+  if (read.isSuspended) return toWaiting("restored", claim);
   const cancelled = findCancellation(call, read);
   if (cancelled !== undefined) return { state: "CANCELLED", reason: cancelled };
   // The row's own hash may be of a HASH_KEY from before a rotation.
@@ -50,7 +50,7 @@ export function refusedByControls(
   if (isOnDoNotCallList(numberHash, read, hashKey)) {
     return { state: "REJECTED", reason: "do_not_call" };
   }
-  return isPaused(call.request.agent_id, route, read) ? waiting("paused", claim) : undefined;
+  return isPaused(call.request.agent_id, route, read) ? toWaiting("paused", claim) : undefined;
 }
 
 function refusedByCap(
@@ -59,7 +59,7 @@ function refusedByCap(
   { clock, settings }: DialerDeps,
 ): Decided {
   const { call, row } = claim.dial;
-  if (freeAt === undefined) return waiting("max_calls", claim);
+  if (freeAt === undefined) return toWaiting("max_calls", claim);
   const expiresAt = expiryOf(call, settings.plan);
   return decideOverCap(freeAt, { now: clock.now(), expiresAt, reason: row?.reason });
 }

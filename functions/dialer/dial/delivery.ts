@@ -7,7 +7,7 @@ import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Permits } from "./permits.ts";
 import type { SharedWrites } from "../record/batch-writer.ts";
-import type { Semaphore, Release } from "../runtime/fair-semaphore.ts";
+import type { Semaphore, Slot } from "../runtime/fair-semaphore.ts";
 
 /** Result of handling a call. */
 export type Result =
@@ -26,9 +26,9 @@ export interface Delivery {
   deps: DialerDeps;
   /** End of the invocation, in milliseconds since the epoch. */
   deadline: number;
-  /** Places for claimed calls. */
+  /** Slots for claimed calls. */
   slots: Semaphore;
-  /** Places for requests under way. */
+  /** Slots for requests under way. */
   connections: Semaphore;
   permits: Permits;
   caps: Caps;
@@ -46,14 +46,13 @@ export interface Claim {
   dial: Dial;
   row: CallRow;
   version: string;
+  /** Time at which the work under the claim began, in milliseconds since the epoch. */
+  startedAt: number;
 }
 
-/** The places of a delivery that a claimed call holds. */
-export interface Slot {
-  /** Gives back the connection, while the call has one. */
-  disconnect: Release | undefined;
-  /** Gives back everything. */
-  release: Release;
+/** The slots of a delivery that a call holds: its own, and a connection while it has one. */
+export interface CallSlots extends Slot {
+  connection: Slot | undefined;
 }
 
 /** A decision to settle under the claim without a request. `counted`: the call has an entry in its number's cap. */
@@ -62,7 +61,7 @@ export interface Refusal {
   counted: boolean;
 }
 
-/** Lets the call wait on with its former `dueAt`, so that it keeps its place. */
-export function waiting(reason: string, { dial, row }: Claim): Decided {
+/** Lets the call wait on with its former `dueAt`, so that it keeps its position. */
+export function toWaiting(reason: string, { dial, row }: Claim): Decided {
   return { state: "WAITING", reason, dueAt: dial.row?.dueAt ?? row.claimedAt ?? dial.dialAt };
 }

@@ -7,7 +7,7 @@ import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
 import { decideByHours } from "../../../shared/policy/decide.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { refusedByControls } from "./check-claim.ts";
-import { type Delivery, type Claim, waiting } from "./delivery.ts";
+import { type Delivery, type Claim, toWaiting } from "./delivery.ts";
 
 /** Largest clock step back that is tolerated; after a larger one a claim's age is unknown. */
 const clockStepMs = 1_000;
@@ -22,13 +22,10 @@ export interface LastLook {
   refused(): Decided;
 }
 
-/**
- * @param read the documents by which orders were looked at before
- * @param startedAt time at which the work under the claim began, in milliseconds since the epoch
- */
+/** @param read the documents by which orders were looked at before */
 export function createLastLook(
   claim: Claim,
-  { read, startedAt }: { read: ControlDocuments; startedAt: number },
+  read: ControlDocuments,
   { deps, documents }: Delivery,
 ): LastLook {
   const { timeoutSeconds } = accountOf(claim.row.route ?? claim.dial.route, deps.settings.plan);
@@ -40,9 +37,9 @@ export function createLastLook(
       if (now !== read) refused = refusedByControls(claim, now, deps);
     } catch (error) {
       deps.log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
-      refused = waiting("not_checked", claim);
+      refused = toWaiting("not_checked", claim);
     }
-    return refused ?? refusedByClock(claim, { startedAt, laterMs }, deps);
+    return refused ?? refusedByClock(claim, { laterMs }, deps);
   }
 
   return {
@@ -52,13 +49,13 @@ export function createLastLook(
         refused = await look(laterMs);
         if (refused !== undefined) throw new Withheld(refused.reason);
         const mayLeave = () => {
-          refused = refusedByClock(claim, { startedAt, laterMs }, deps);
+          refused = refusedByClock(claim, { laterMs }, deps);
           return refused === undefined;
         };
         return send(url, { ...request, mayLeave });
       };
     },
-    refused: () => refused ?? waiting("claim_too_old", claim),
+    refused: () => refused ?? toWaiting("claim_too_old", claim),
   };
 }
 
@@ -69,18 +66,18 @@ export function createLastLook(
  */
 export function refusedByClock(
   claim: Claim,
-  { startedAt, laterMs = 0 }: { startedAt: number; laterMs?: number },
+  { laterMs = 0 }: { laterMs?: number },
   { clock, settings }: DialerDeps,
 ): Decided | undefined {
   const { call, route } = claim.dial;
   const now = clock.now();
-  const claimedAt = Math.min(startedAt, claim.row.claimedAt ?? startedAt);
+  const claimedAt = Math.min(claim.startedAt, claim.row.claimedAt ?? claim.startedAt);
   // The process was frozen or the ledger slow: a sweep may be about to turn this claim UNKNOWN.
   const age = now - claimedAt;
-  if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return waiting("claim_too_old", claim);
+  if (age > claimAgeMsMax + laterMs || age < -clockStepMs) return toWaiting("claim_too_old", claim);
   const expiresAt = expiryOf(call, settings.plan);
   if (now >= expiresAt) return ended;
   if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
-  const opening = settings.schedule.opening(call.request, route, { from: now, until: expiresAt });
-  return decideByHours(opening, now) ?? waiting("claim_too_old", claim);
+  const opening = settings.schedule.opening(call.request, route, now, expiresAt);
+  return decideByHours(opening, now) ?? toWaiting("claim_too_old", claim);
 }

@@ -191,12 +191,12 @@ async function deliverDue(
   const { breaker } = telling;
   const [first] = untold;
   if (breaker.isOpen && first !== undefined) {
-    const probe = await breaker.takeProbe();
+    await using probe = await breaker.takeProbe();
     if (probe === undefined) return "others";
     telling.isProbe = true;
     const isProbed = await deliverSome([first], telling, deps);
     telling.isProbe = false;
-    if (!isProbed) await probe.release();
+    if (isProbed) probe.keep();
     if (breaker.isOpen) return "others";
     if (untold.length === 1) return undefined;
     return deliverDue(untold.slice(1), telling, deps);
@@ -227,14 +227,11 @@ async function deliverSome(
       if (startAt >= telling.endAt) return;
       telling.nextAt = startAt + 1000 / receiver.requestsPerSecond;
       await clock.sleep(startAt - clock.now());
-      const release = await slots.acquire(slotOf(receiver));
-      if (release === undefined) telling.isCrowded = true;
+      using slot = await slots.acquire(slotOf(receiver));
+      if (slot === undefined) telling.isCrowded = true;
       const isOver = clock.now() >= telling.endAt || (breaker.isOpen && !telling.isProbe);
-      if (release !== undefined && !isOver) {
-        told.set(event, await deliverOne(event, telling, deps));
-      }
-      release?.();
-      if (release === undefined || isOver) return;
+      if (slot === undefined || isOver) return;
+      told.set(event, await deliverOne(event, telling, deps));
     }
   });
   await Promise.all(tellers);

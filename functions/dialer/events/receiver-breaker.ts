@@ -1,7 +1,12 @@
 import type { Receiver } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { DocumentsRead } from "../../../shared/ports/documents.ts";
-import { answerBreaker, openBreaker, type Probe, takeProbe } from "../breakers/circuit-breaker.ts";
+import {
+  answerBreaker,
+  openBreaker,
+  createProbe,
+  type Probe,
+} from "../breakers/circuit-breaker.ts";
 import { writeFailures } from "../breakers/record-outcome.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
@@ -47,8 +52,10 @@ export function receiverBreakerIn(
   const breaker: ReceiverBreaker = {
     isOpen: isProbing,
     isProbeDue: isProbing && (current?.value.probeAt ?? 0) <= deps.clock.now(),
-    takeProbe: async () =>
-      current === undefined ? undefined : takeProbe([current], undefined, deps),
+    async takeProbe() {
+      const probe = createProbe(undefined, deps);
+      return current !== undefined && (await probe.take([current])) ? probe : undefined;
+    },
     async note(answer) {
       try {
         if (isTaken(answer)) {

@@ -1,6 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { recordLookupMiss, requireReview } from "../../../shared/calls/transitions.ts";
-import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { breakerKeysOf } from "../../../shared/policy/breakers.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
@@ -16,7 +15,7 @@ import { createCaps } from "../record/number-caps.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
 import { pollAtOf } from "../record/poll-times.ts";
 import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
-import { settlementOf, unknownDueAt } from "../record/settle.ts";
+import { toSettlement, unknownDueAt } from "../record/to-settlement.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { countStates, logDecision } from "../record/write-decisions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
@@ -57,10 +56,10 @@ export async function lookUpCalls(
   });
   await Promise.all(
     lookUps.map(async (lookUp) => {
-      const release = await slots.acquire(lookUp.row.route.provider);
-      // If time is short, the row stays due and a sweep calls it up again.
-      if (clock.now() + timeNeededMs <= deadline) await lookUpOne(lookUp, failing, deps);
-      release?.();
+      using slot = await slots.acquire(lookUp.row.route.provider);
+      // If time is short, the row stays due and a sweep dispatches it again.
+      if (slot !== undefined && clock.now() + timeNeededMs <= deadline)
+        await lookUpOne(lookUp, failing, deps);
     }),
   );
 }
@@ -129,7 +128,7 @@ async function writeLookupMiss(
   const { ledger, clock, random, settings } = deps;
   const write = { version: random.version(), at: clock.now() };
   const { reviewAfterSeconds } = settings.plan;
-  const dueAt = unknownDueAt(row, { canLookUp: true, reviewAfterSeconds }, write.at, 0);
+  const dueAt = unknownDueAt(row, write.at, deps);
   const next = orReview
     ? requireReview(row, reviewAfterSeconds, write)
     : recordLookupMiss(row, dueAt, write);
@@ -178,25 +177,12 @@ async function settleNotPlaced(
   { call, row }: LookUp,
   deps: DialerDeps,
 ): Promise<boolean> {
-  const { clock, random, documents, settings, log } = deps;
+  const { clock, documents, log } = deps;
   const { route, client, agentId, numberHash } = row;
-  const { plan } = settings;
   const claim = row.claims.at(-1);
   if (claim === undefined || row.resent || row.lostUntil !== null) return false;
   const now = clock.now();
-  const settlement = settlementOf(
-    outcome,
-    {
-      row,
-      claim,
-      canLookUp: true,
-      expiresAt: expiryOf(call, plan),
-      reviewAfterSeconds: plan.reviewAfterSeconds,
-      pollAt: undefined,
-    },
-    now,
-    random.fraction(),
-  );
+  const settlement = toSettlement(outcome, { call, row, claim }, deps);
   if (!(await settleProved(row, settlement, deps))) return true; // the row has moved on
   try {
     await createCaps(deps).release({ row, version: claim }, route);

@@ -18,11 +18,10 @@ export interface SharedWrites {
   /** Resolves to true if the row stands as requested. */
   write(change: Change): Promise<boolean>;
   /**
-   * Each call calls `begin` before its first write and `end` after its last, so that no write waits for calls
+   * Each call joins before its first write, and leaves after its last by disposing, so that no write waits for calls
    * that cannot come.
    */
-  begin(): void;
-  end(): void;
+  join(): Disposable;
 }
 
 export function createSharedWrites(
@@ -56,7 +55,9 @@ export function createSharedWrites(
       waiting += 1;
       return loader.load(change);
     },
-    begin: () => void underWay++,
-    end: () => void underWay--,
+    join() {
+      underWay += 1;
+      return { [Symbol.dispose]: () => void underWay-- };
+    },
   };
 }

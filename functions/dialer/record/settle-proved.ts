@@ -18,7 +18,7 @@ export async function settleProved(
   deps: DialerDeps,
 ): Promise<boolean> {
   const write = async (change: Change) => (await deps.ledger.write([change]))[0] === true;
-  const settling = await settleSurely(row, settlement, write, deps);
+  const settling = await settleSurely(settlement, { row, write }, deps);
   if (settling === "lost") throw new Error("the settlement was lost");
   if (settling === "refused") return false;
   const { id, client, agentId, route, attempt } = row;

@@ -6,55 +6,54 @@ interface Waiter {
   grant(): void;
 }
 
-/** Gives a place back. Further calls do nothing. */
-export type Release = () => void;
+/** A slot that an account holds until it is released, or until its scope ends. It is released once: later ones do nothing. */
+export interface Slot extends Disposable {
+  release(): void;
+}
 
 /**
- * Places of one delivery: for claimed calls, for requests under way, or for look-ups. A free place goes to the
+ * Slots of one delivery: for claimed calls, for requests under way, or for look-ups. A free slot goes to the
  * waiting account that holds the fewest, and no account holds more than half while calls of another are left: an
  * account that hangs delays its own calls only.
  */
 export interface Semaphore {
-  /** Resolves to undefined if the account freed no place in time. */
-  acquire(account: string): Promise<Release | undefined>;
+  /** Resolves to undefined if the account freed no slot in time. */
+  acquire(account: string): Promise<Slot | undefined>;
 }
 
-export function createSemaphore({
-  total,
-  limitOf,
-  isShared,
-  waitMsMax,
-  clock,
-}: {
+interface SemaphoreLimits {
   total: number;
-  /** Places that one account may hold now. The limit grows as the account answers. */
+  /** Slots that one account may hold now. The limit grows as the account answers. */
   limitOf(account: string): number;
   /** Returns true if calls of other accounts are left in the delivery. */
   isShared(account: string): boolean;
-  /** Time without a place freed by its account after which a call gives up waiting, in milliseconds. */
+  /** Time without a slot freed by its account after which a call gives up waiting, in milliseconds. */
   waitMsMax: number;
   clock: { now(): number; sleep(ms: number): Promise<void> };
-}): Semaphore {
+}
+
+export function createSemaphore(limits: SemaphoreLimits): Semaphore {
+  const { total, limitOf, isShared, waitMsMax, clock } = limits;
   const half = Math.ceil(total / 2);
   const waiters: Waiter[] = [];
   const held = new Map<string, number>();
-  /** Time at which a place was last taken or freed, by account. */
+  /** Time at which a slot was last taken or freed, by account. */
   const progressAt = new Map<string, number>();
-  const blockedBy = (account: string) => held.get(account) ?? 0;
+  const heldBy = (account: string) => held.get(account) ?? 0;
   const change = (account: string, by: number) => {
-    held.set(account, blockedBy(account) + by);
+    held.set(account, heldBy(account) + by);
     progressAt.set(account, clock.now());
   };
 
   const mayTake = (account: string): boolean =>
-    blockedBy(account) < limitOf(account) && (blockedBy(account) < half || !isShared(account));
+    heldBy(account) < limitOf(account) && (heldBy(account) < half || !isShared(account));
   const grantFree = () => {
     let all = 0;
     for (const count of held.values()) all += count;
     for (; all < total; all++) {
       let next: Waiter | undefined;
       for (const waiter of waiters) {
-        const fewer = next === undefined || blockedBy(waiter.account) < blockedBy(next.account);
+        const fewer = next === undefined || heldBy(waiter.account) < heldBy(next.account);
         if (fewer && mayTake(waiter.account)) next = waiter;
       }
       if (next === undefined) return;
@@ -63,25 +62,28 @@ export function createSemaphore({
       next.grant();
     }
   };
+  const toSlot = (account: string): Slot => {
+    let isHeld = true;
+    const release = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      change(account, -1);
+      grantFree();
+    };
+    return { release, [Symbol.dispose]: release };
+  };
 
   return {
     async acquire(account) {
-      let isHeld = false;
       const granted = Promise.withResolvers<void>();
-      const waiter: Waiter = {
-        account,
-        grant() {
-          isHeld = true;
-          granted.resolve();
-        },
-      };
+      const waiter: Waiter = { account, grant: granted.resolve };
       waiters.push(waiter);
       const since = clock.now();
-      // All calls that ask at the same time are queued before the first place is granted.
+      // All calls that ask at the same time are queued before the first slot is granted.
       await Promise.resolve();
       for (;;) {
         grantFree();
-        if (isHeld) break;
+        if (!waiters.includes(waiter)) return toSlot(account);
         const leftMs = Math.max(since, progressAt.get(account) ?? 0) + waitMsMax - clock.now();
         if (leftMs <= 0) {
           waiters.splice(waiters.indexOf(waiter), 1);
@@ -89,12 +91,6 @@ export function createSemaphore({
         }
         await Promise.race([granted.promise, clock.sleep(Math.min(leftMs, lookMs))]);
       }
-      return () => {
-        if (!isHeld) return;
-        isHeld = false;
-        change(account, -1);
-        grantFree();
-      };
     },
   };
 }

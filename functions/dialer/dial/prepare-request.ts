@@ -1,0 +1,76 @@
+import { accountNameOf } from "../../../shared/calls/route.ts";
+import { backlogOf } from "../../../shared/calls/call-row.ts";
+import { openBreakers } from "../../../shared/policy/breakers.ts";
+import type { ControlDocuments } from "../../../shared/policy/restore.ts";
+import type { Probe } from "../breakers/circuit-breaker.ts";
+import { leadMs } from "../runtime/round-trips.ts";
+import { refusedByControls } from "./check-claim.ts";
+import { type CallSlots, type Claim, type Delivery, type Refusal, toWaiting } from "./delivery.ts";
+import { refusedByClock } from "./last-look.ts";
+import type { Permit } from "./permits.ts";
+
+/** Time before its permit at which a request takes one of the connections. */
+const connectedMs = 100;
+
+/** The needs of a request besides its claim. */
+interface Needed {
+  permit: Permit;
+  slots: CallSlots;
+  probe: Probe;
+}
+
+/**
+ * Waits for the time of the permit and checks what may have changed meanwhile: orders, breakers, the clock. A permit whose
+ * time was missed is replaced by another one.
+ *
+ * @returns the documents by which the request is allowed, if it may be sent now
+ */
+export async function prepareRequest(
+  claim: Claim,
+  { permit: first, slots, probe }: Needed,
+  delivery: Delivery,
+): Promise<Refusal | { read: ControlDocuments }> {
+  const { deps, permits, documents } = delivery;
+  const { route } = claim.dial;
+  const waits = (reason: string): Refusal => ({ refused: toWaiting(reason, claim), counted: true });
+  let permit: Permit | undefined = first;
+  for (let tries = 1; permit !== undefined; tries++) {
+    const isConnected = await waitForPermit(
+      permit,
+      { account: accountNameOf(route), slots },
+      delivery,
+    );
+    if (!isConnected) return waits("no_capacity");
+    // The call may have waited for seconds, so orders given meanwhile apply.
+    const read = await documents(deps.clock.now());
+    const ordered = refusedByControls(claim, read, deps);
+    if (ordered !== undefined) return { refused: ordered, counted: true };
+    if (delivery.stopped.has(backlogOf(claim.row))) return waits("turn");
+    if (!(await probe.take(openBreakers(claim.row, route, read)))) return waits("breaker_open");
+    const late = refusedByClock(claim, {}, deps);
+    if (late !== undefined) return { refused: late, counted: true };
+    if (permits.isValid(route, permit)) return { read };
+    slots.connection?.release();
+    slots.connection = undefined;
+    permit = tries < permits.triesMax ? await permits.take(route) : undefined;
+  }
+  return waits("permit_void");
+}
+
+/**
+ * Sleeps until a permit's time. Documents that would be too old by then are read two round trips earlier, so
+ * that nothing is left to read at that time. Resolves to false if no connection came free.
+ */
+async function waitForPermit(
+  { permitAt }: Permit,
+  { account, slots }: { account: string; slots: CallSlots },
+  { deps: { clock, memory }, connections, documents }: Delivery,
+): Promise<boolean> {
+  await clock.sleep(permitAt - connectedMs - 2 * leadMs(memory) - clock.now());
+  await documents(permitAt);
+  await clock.sleep(permitAt - connectedMs - clock.now());
+  slots.connection ??= await connections.acquire(account);
+  if (slots.connection === undefined) return false;
+  await clock.sleep(permitAt - clock.now());
+  return true;
+}

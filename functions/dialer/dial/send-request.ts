@@ -1,0 +1,87 @@
+import type { Route } from "../../../shared/calls/route.ts";
+import { receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { accountOf } from "../../../shared/dial-plan/routes.ts";
+import { isLoopback } from "../../../shared/lib/https-url.ts";
+import type { ControlDocuments } from "../../../shared/policy/restore.ts";
+import type { DocumentsRead } from "../../../shared/ports/documents.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import { callbackAddress } from "../../../shared/settings/callback-url.ts";
+import type { DialerDeps, DialerSettings } from "../runtime/context.ts";
+import { recordSlow, slowMs } from "./answer-times.ts";
+import type { Claim, Delivery, Refusal } from "./delivery.ts";
+import { createLastLook, type LastLook } from "./last-look.ts";
+import { failRequest } from "./stage-errors.ts";
+
+/** A request that was sent, what came of it, and the documents by which it was allowed. */
+export interface Sent {
+  outcome: DialOutcome;
+  sentAt: number;
+  answerMs: number;
+  read: DocumentsRead;
+}
+
+/** Sends the request of a claimed call, through a last look that may withhold it. */
+export async function sendRequest(
+  claim: Claim,
+  read: ControlDocuments,
+  delivery: Delivery,
+): Promise<Refusal | Sent> {
+  const { deps } = delivery;
+  const sentAt = deps.clock.now();
+  let isUnderWay = true;
+  void deps.clock.sleep(slowMs).then(() => {
+    if (isUnderWay) return recordSlow(claim, read, deps);
+    return undefined;
+  });
+  const lastLook = createLastLook(claim, read, delivery);
+  const outcome = await request(claim, lastLook, deps);
+  isUnderWay = false;
+  if (outcome === undefined) return { refused: lastLook.refused(), counted: true };
+  return { outcome, sentAt, answerMs: deps.clock.now() - sentAt, read };
+}
+
+/** Sends the request. Undefined: it was withheld. */
+async function request(
+  claim: Claim,
+  { ring }: LastLook,
+  deps: DialerDeps,
+): Promise<DialOutcome | undefined> {
+  const { settings } = deps;
+  const { dial, row } = claim;
+  // A resend repeats the first request to the route of the first request.
+  const route = row.route ?? dial.route;
+  const { timeoutSeconds } = accountOf(route, settings.plan);
+  const attempt = row.attempt - (row.claims.length - 1);
+  return settings
+    .providerOf(route)
+    .dial(
+      {
+        call: dial.call,
+        attempt,
+        timeoutSeconds,
+        ring,
+        callbackUrl: callbackUrlOf(claim, route, settings),
+        tellsAnswer: receiverOf(row.client, settings.plan)?.types.includes("call.answered"),
+      },
+      route,
+    )
+    .catch((error: unknown) => failRequest(error, claim, deps));
+}
+
+/**
+ * Returns the address at which the provider is to tell of the call's end. A resend carries the address of the first
+ * request, which it repeats.
+ */
+function callbackUrlOf(
+  { row, version }: Claim,
+  route: Route,
+  { plan, publicUrl, hashKey }: DialerSettings,
+): string | undefined {
+  if (publicUrl === undefined || plan.results === undefined) return undefined;
+  const target = "url" in route ? route.url : "baseUrl" in route ? route.baseUrl : undefined;
+  // A real provider cannot reach this machine, and may refuse a call that names it.
+  if (isLoopback(publicUrl) && !isLoopback(target ?? "")) return undefined;
+  const { provider: account } = route;
+  const call = { id: row.id, claim: row.claims[0] ?? version };
+  return callbackAddress(publicUrl, { account, call, hashKey });
+}

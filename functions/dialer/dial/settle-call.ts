@@ -1,0 +1,76 @@
+import type { Settlement } from "../../../shared/calls/transitions.ts";
+import type { LogFields } from "../../../shared/lib/log.ts";
+import { recordOutcome } from "../breakers/record-outcome.ts";
+import { settleSurely, type Settling } from "../record/settle.ts";
+import { toSettlement, unknownDueAt } from "../record/to-settlement.ts";
+import { wakeForRows } from "../record/wake-dispatcher.ts";
+import { logDecision } from "../record/write-decisions.ts";
+import type { Claim, Delivery, Refusal, Result } from "./delivery.ts";
+import type { Sent } from "./send-request.ts";
+import { failAfterRequest } from "./stage-errors.ts";
+
+/** Settles a claim under which nothing was sent. */
+export async function settleUnsent(
+  claim: Claim,
+  { refused, counted }: Refusal,
+  delivery: Delivery,
+): Promise<Result> {
+  const { deps, writes, caps } = delivery;
+  const { row, version, dial } = claim;
+  if (counted) await caps.release(claim, dial.route);
+  const at = deps.clock.now();
+  const settlement: Settlement = { id: row.id, claim: version, at, ...refused };
+  // A resend stays UNKNOWN, and its next look-up or review is not delayed.
+  if (row.resent) {
+    settlement.state = "UNKNOWN";
+    settlement.dueAt = unknownDueAt(row, at, deps);
+  }
+  const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
+  return report(settlement, { claim, settling, fields: {} }, delivery);
+}
+
+/** Writes the provider's answer, then counts it for the cap of its number and for the breakers. */
+export async function settleSent(claim: Claim, sent: Sent, delivery: Delivery): Promise<Result> {
+  const { deps, writes } = delivery;
+  const { dial, row, version, startedAt } = claim;
+  const settlement = toSettlement(sent.outcome, { call: dial.call, row, claim: version }, deps);
+  const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
+  await count(claim, sent, delivery).catch((error: unknown) =>
+    failAfterRequest(error, claim, deps),
+  );
+  const ms = settlement.at - startedAt;
+  const fields = { provider: dial.route.provider, attempt: row.attempt, ms };
+  return report(settlement, { claim, settling, fields }, delivery);
+}
+
+async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promise<void> {
+  const { outcome, sentAt, read } = sent;
+  const { row, dial } = claim;
+  const { client, agentId, numberHash } = row;
+  const mayRing = outcome.kind === "placed" || outcome.kind === "unknown";
+  // The answer to a resend may be about the first request, so only a success is counted.
+  const isCounted = !row.resent || outcome.kind === "placed";
+  const call = { client, agentId, numberHash, route: dial.route, sentAt };
+  await Promise.all([
+    mayRing ? undefined : caps.release(claim, dial.route),
+    isCounted ? recordOutcome(outcome, { call, read }, deps) : undefined,
+  ]);
+}
+
+/** Logs a settlement, and wakes a dispatcher for a row that waits again. */
+async function report(
+  { state, reason, dueAt }: Settlement,
+  { claim, settling, fields }: { claim: Claim; settling: Settling; fields: LogFields },
+  { deps }: Delivery,
+): Promise<Result> {
+  const { call } = claim.dial;
+  if (settling === "refused") {
+    deps.log("warning", "call.settlement_refused", { call_id: call.id, state, reason });
+    return { kind: "done" };
+  }
+  if (settling === "lost") return { kind: "retry" }; // the claim lapses, and the sweep has it looked up or reviewed
+  const due = dueAt === undefined ? {} : { due_at: new Date(dueAt).toISOString() };
+  logDecision(deps, call, state, { reason, ...fields, ...due });
+  if (dueAt !== undefined && state === "WAITING") await wakeForRows([dueAt], deps);
+  return { kind: "done", state };
+}

@@ -1,0 +1,50 @@
+import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import type { Write } from "../../../shared/calls/transitions.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { countStates, logDecision } from "./write-decisions.ts";
+
+/** Returns the row to write over the row as read, or undefined to leave it. */
+type RowChange = (row: CallRow, write: Write) => CallRow | undefined;
+
+/**
+ * Changes rows as they were read. Those that came into another state are logged and counted. A row that another writer has
+ * changed meanwhile stays as it is.
+ *
+ * @returns `changed`: the rows as written; `conflicts`: the number of rows that another writer has changed
+ * @throws if the ledger cannot be written: any part may have taken effect
+ */
+export async function changeRows(
+  rows: readonly CallRow[],
+  change: RowChange,
+  deps: DialerDeps,
+): Promise<{ changed: CallRow[]; conflicts: number }> {
+  const { ledger, clock, random } = deps;
+  const at = clock.now();
+  const changes = rows.flatMap((row) => {
+    const next = change(row, { version: random.version(), at });
+    return next === undefined ? [] : [{ row, next }];
+  });
+  if (changes.length === 0) return { changed: [], conflicts: 0 };
+  const written = await ledger.write(changes.map(({ row, next }) => ({ next, seen: row.version })));
+  const made = changes.filter((_, index) => written[index] === true);
+  const entered = made.filter(({ row, next }) => next.state !== row.state);
+  await reportStates(
+    entered.map(({ next }) => next),
+    deps,
+  );
+  const changed = made.map(({ next }) => next);
+  return { changed, conflicts: changes.length - changed.length };
+}
+
+/** Logs and counts rows by the states that they came into. */
+export async function reportStates(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
+  if (rows.length === 0) return;
+  for (const row of rows) {
+    const call = callOf(row);
+    if (call !== undefined) logDecision(deps, call, row.state, { reason: row.reason });
+  }
+  await countStates(
+    rows.map(({ state }) => state),
+    deps,
+  );
+}

@@ -1,0 +1,91 @@
+import type { Call } from "../../../shared/calls/call-request.ts";
+import type { CallRow } from "../../../shared/calls/call-row.ts";
+import { isIdempotent, type Settlement } from "../../../shared/calls/transitions.ts";
+import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
+import { minuteMs } from "../../../shared/lib/units.ts";
+import { retryAfterMsMax } from "../../../shared/policy/breaker-causes.ts";
+import type { DialOutcome } from "../../../shared/providers/provider.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import { pollAtOf } from "./poll-times.ts";
+
+/** Returns the settlement of a claim by its provider's answer. */
+export function toSettlement(
+  outcome: DialOutcome,
+  { call, row, claim }: { call: Call; row: CallRow; claim: string },
+  deps: DialerDeps,
+): Settlement {
+  const now = deps.clock.now();
+  const base = { id: row.id, claim, at: now };
+  const expiresAt = expiryOf(call, deps.settings.plan);
+  const waiting = (reason: string, dueAt: number): Settlement => ({
+    ...base,
+    state: "WAITING",
+    reason,
+    dueAt: Math.min(Math.round(dueAt), expiresAt),
+  });
+  if (outcome.kind === "placed") {
+    const { providerCallId } = outcome;
+    const pollAt = pollAtOf(row, now, deps);
+    const known = {
+      ...(providerCallId === undefined ? {} : { providerCallId }),
+      ...(pollAt === undefined ? {} : { pollAt }),
+    };
+    return { ...base, state: "PLACED", reason: "placed", ...known };
+  }
+  if (outcome.kind === "unknown" || row.resent) {
+    return { ...base, state: "UNKNOWN", reason: outcome.code, dueAt: unknownDueAt(row, now, deps) };
+  }
+  switch (outcome.kind) {
+    case "rejected":
+      return { ...base, state: "REJECTED", reason: outcome.code };
+    case "forbidden":
+      return { ...base, state: "NEEDS_REVIEW", reason: outcome.code };
+    // A row that comes back after an answer goes behind those that are due, so that it holds nobody.
+    case "account_refused":
+    case "route_refused":
+      return waiting(outcome.code, now);
+    case "not_placed": {
+      const { blamesNumber, retryAfterSeconds = 0 } = outcome;
+      // Otherwise the breaker of the backlog waits for as long as the provider asks.
+      const askedMs =
+        blamesNumber === true ? Math.min(retryAfterSeconds * 1000, retryAfterMsMax) : 0;
+      const waitMs = Math.max(askedMs, comeBackMs(row.attempt)) + deps.random.fraction() * 1000;
+      return waiting(outcome.code, now + waitMs);
+    }
+  }
+}
+
+/** Wait of a row whose request was surely not placed: 1, 2, 4 … 60 s; in milliseconds. */
+function comeBackMs(attempt: number): number {
+  return Math.min(1000 * 2 ** (Math.max(1, attempt) - 1), minuteMs);
+}
+
+/**
+ * Delay of the first look-up, as a new call need not be listed at once. The next ones follow after 1, 2, 4 …
+ * minutes.
+ */
+const firstLookUpMs = minuteMs;
+const lookUpsDoubled = 6;
+
+/**
+ * Returns the time of the next action on a call of unknown outcome: a look-up where its provider has one, a resend, or
+ * the review. Times are milliseconds since the epoch.
+ */
+export function unknownDueAt(
+  row: Pick<CallRow, "route" | "attempt" | "misses" | "unknownSince">,
+  now: number,
+  { settings, random }: Pick<DialerDeps, "settings" | "random">,
+): number {
+  const { route, attempt, misses, unknownSince } = row;
+  const reviewAt = (unknownSince ?? now) + settings.plan.reviewAfterSeconds * 1000;
+  if (route !== null && settings.providerOf(route).lookUp !== undefined) {
+    return Math.min(now + firstLookUpMs * 2 ** Math.min(misses, lookUpsDoubled), reviewAt);
+  }
+  if (!isIdempotent(route)) return reviewAt;
+  return Math.min(Math.round(now + backoffMs(attempt, random.fraction())), reviewAt);
+}
+
+/** Exponential backoff from 5 s to 15 min with full jitter, at least one second; in milliseconds. */
+function backoffMs(attempt: number, fraction: number): number {
+  return Math.max(1000, fraction * Math.min(5_000 * 2 ** (Math.max(1, attempt) - 1), 900_000));
+}
