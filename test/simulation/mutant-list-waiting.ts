@@ -127,8 +127,8 @@ export const waitingMutants: readonly Mutant[] = [
       ],
       [
         "a claim past its time becomes an unknown outcome",
-        "const written = await ledger.write(changes);\nconst made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));\nfor (const row of made) {",
-        "const written: boolean[] = [];\nconst made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));\nfor (const row of made) {",
+        "(row, write) => expireClaim(row, unknownDueAt(row, write.at, deps), write),",
+        "() => undefined,",
       ],
       [
         "an unknown outcome that is due is dispatched",

@@ -18,7 +18,8 @@ import { lookUpCalls } from "../look-up/look-up-calls.ts";
 import { createPermits } from "./permits.ts";
 import { createSharedWrites } from "../record/batch-writer.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
-import { countStates, logDecision, type ToWrite, writeDecided } from "../record/write-decisions.ts";
+import { changeRows } from "../record/change-rows.ts";
+import { countStates, type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
 /** Calls that are claimed at most for each request at once: those beyond wait for their permits, or for the ledger. */
@@ -214,22 +215,6 @@ async function dialAll(
 
 /** Moves rows whose outcome stayed unknown to NEEDS_REVIEW. */
 async function review(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
-  const { ledger, clock, random, settings } = deps;
-  const at = clock.now();
-  const { reviewAfterSeconds } = settings.plan;
-  const changes = rows.flatMap((row) => {
-    const next = requireReview(row, reviewAfterSeconds, { version: random.version(), at });
-    return next === undefined ? [] : { next, seen: row.version, row };
-  });
-  if (changes.length === 0) return;
-  const written = await ledger.write(changes);
-  const made = changes.filter((_, index) => written[index] === true);
-  for (const { row, next } of made) {
-    const call = toCall(row);
-    if (call !== undefined) logDecision(deps, call, next.state, { reason: next.reason });
-  }
-  await countStates(
-    made.map(({ next }) => next.state),
-    deps,
-  );
+  const { reviewAfterSeconds } = deps.settings.plan;
+  await changeRows(rows, (row, write) => requireReview(row, reviewAfterSeconds, write), deps);
 }

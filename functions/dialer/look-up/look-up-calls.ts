@@ -1,5 +1,5 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
-import { recordLookupMiss, requireReview } from "../../../shared/calls/transitions.ts";
+import { recordLookupMiss, requireReview, type Write } from "../../../shared/calls/transitions.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { breakerKeysOf } from "../../../shared/policy/breakers.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
@@ -17,7 +17,7 @@ import { pollAtOf } from "../record/poll-times.ts";
 import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
 import { toSettlement, unknownDueAt } from "../record/to-settlement.ts";
 import { settleProved } from "../record/settle-proved.ts";
-import { countStates, logDecision } from "../record/write-decisions.ts";
+import { changeRows } from "../record/change-rows.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
 /** Time limit for everything that a provider is asked about one call. */
@@ -88,7 +88,7 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
         ? await settleNotPlaced(found.notPlaced, lookUp, deps)
         : await settleFound(found, lookUp, deps));
     if (!isSettled && (isAsked || (orReview && !mayStillBePolled(row, deps)))) {
-      await writeLookupMiss(lookUp, orReview, deps);
+      await writeLookupMiss(lookUp, deps);
     }
   } catch (error) {
     // The found call is not lost: its row stays due, and is looked up again.
@@ -120,23 +120,13 @@ function mayStillBePolled(
 }
 
 /** Writes that the provider had no record: the row waits for the next look-up, or for review. */
-async function writeLookupMiss(
-  { call, row }: LookUp,
-  orReview: boolean,
-  deps: DialerDeps,
-): Promise<void> {
-  const { ledger, clock, random, settings } = deps;
-  const write = { version: random.version(), at: clock.now() };
-  const { reviewAfterSeconds } = settings.plan;
-  const dueAt = unknownDueAt(row, write.at, deps);
-  const next = orReview
-    ? requireReview(row, reviewAfterSeconds, write)
-    : recordLookupMiss(row, dueAt, write);
-  if (next === undefined) return;
-  const [isWritten] = await ledger.write([{ next, seen: row.version }]);
-  if (isWritten !== true || next.state === "UNKNOWN") return;
-  logDecision(deps, call, next.state, { reason: next.reason });
-  await countStates([next.state], deps);
+async function writeLookupMiss({ row, orReview }: LookUp, deps: DialerDeps): Promise<void> {
+  const { reviewAfterSeconds } = deps.settings.plan;
+  const change = (one: CallRow, write: Write) =>
+    orReview
+      ? requireReview(one, reviewAfterSeconds, write)
+      : recordLookupMiss(one, unknownDueAt(one, write.at, deps), write);
+  await changeRows([row], change, deps);
 }
 
 /** @throws if the provider could not be asked */

@@ -3,19 +3,17 @@ import type { Write } from "../../../shared/calls/transitions.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { countStates, logDecision } from "./write-decisions.ts";
 
-/** Returns the row to write over the row as read, or undefined to leave it. */
-type RowChange = (row: CallRow, write: Write) => CallRow | undefined;
-
 /**
  * Changes rows as they were read. Those that came into another state are logged and counted. A row that another writer has
  * changed meanwhile stays as it is.
  *
+ * @param change returns the row to write over the row as read, or undefined to leave it
  * @returns `changed`: the rows as written; `conflicts`: the number of rows that another writer has changed
  * @throws if the ledger cannot be written: any part may have taken effect
  */
-export async function changeRows(
-  rows: readonly CallRow[],
-  change: RowChange,
+export async function changeRows<Row extends CallRow>(
+  rows: readonly Row[],
+  change: (row: Row, write: Write) => CallRow | undefined,
   deps: DialerDeps,
 ): Promise<{ changed: CallRow[]; conflicts: number }> {
   const { ledger, clock, random } = deps;

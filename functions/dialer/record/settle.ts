@@ -102,17 +102,21 @@ export async function settleOutcome(settlement: Settlement, deps: DialerDeps): P
   const { ledger, random, log } = deps;
   const { id: call_id, state, reason } = settlement;
   const write: WriteRow = async (change) => (await ledger.write([change]))[0] === true;
-  await retry(async () => {
-    const { rows, unreadable } = await ledger.read([call_id]);
-    if (unreadable.has(call_id)) throw new Error("the row is of a later version");
-    const row = rows.get(call_id);
-    const version = random.version();
-    const result =
-      row === undefined
-        ? "refused"
-        : await writeSettlement(row, { settlement, version, write }, deps);
-    if (result === "conflict") throw new ConflictError("every try to write the row met a conflict");
-    const event = result === "written" ? "call.settled_late" : "call.settlement_refused";
-    log("warning", event, { call_id, state, reason });
-  }, onConflict(conflictsMax + 1));
+  await retry(
+    async () => {
+      const { rows, unreadable } = await ledger.read([call_id]);
+      if (unreadable.has(call_id)) throw new Error("the row is of a later version");
+      const row = rows.get(call_id);
+      const version = random.version();
+      const result =
+        row === undefined
+          ? "refused"
+          : await writeSettlement(row, { settlement, version, write }, deps);
+      if (result === "conflict")
+        throw new ConflictError("every try to write the row met a conflict");
+      const event = result === "written" ? "call.settled_late" : "call.settlement_refused";
+      log("warning", event, { call_id, state, reason });
+    },
+    onConflict(conflictsMax + 1),
+  );
 }

@@ -1,6 +1,8 @@
 import type { CallRow } from "../../../shared/calls/call-row.ts";
+import type { Write } from "../../../shared/calls/transitions.ts";
 import { doNotCallKeyOf, doNotCallKeysOf, listMarks } from "../../../shared/policy/controls.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
+import { changeRows } from "../record/change-rows.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
@@ -11,14 +13,18 @@ import type { DialerDeps } from "../runtime/context.ts";
  * @throws if the ledger could not be reached; asked again, it does what is left
  */
 export async function optOut(row: CallRow, deps: DialerDeps): Promise<boolean> {
-  const { ledger, clock, random, log } = deps;
   if (row.optedOut) return true;
-  const at = clock.now();
-  await list(row.numberHash, at, deps);
-  const noted = { ...row, optedOut: true, version: random.version(), updatedAt: at };
-  const [isWritten] = await ledger.write([{ next: noted, seen: row.version }]);
-  if (isWritten === true) log("info", "call.opted_out", { call_id: row.id, client: row.client });
-  return isWritten === true;
+  await list(row.numberHash, deps.clock.now(), deps);
+  const note = (one: CallRow, { version, at }: Write) => ({
+    ...one,
+    optedOut: true,
+    version,
+    updatedAt: at,
+  });
+  const { conflicts } = await changeRows([row], note, deps);
+  if (conflicts > 0) return false;
+  deps.log("info", "call.opted_out", { call_id: row.id, client: row.client });
+  return true;
 }
 
 /** Puts a number onto the list, and begins the list if it is the first one. @throws if other writes came first each time */

@@ -1,11 +1,11 @@
-import { type CallRow, toCall, watchBacklog } from "../../../shared/calls/call-row.ts";
+import { type CallRow, watchBacklog } from "../../../shared/calls/call-row.ts";
 import { recoverRow, type Restored } from "../../../shared/calls/restore-row.ts";
 import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { Route } from "../../../shared/calls/route.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { countStates, logDecision } from "../record/write-decisions.ts";
+import { changeRows, reportStates } from "../record/change-rows.ts";
 import type { SweepTime } from "./sweep-time.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
@@ -100,7 +100,7 @@ async function recoverDialing(
   let gone = nothing;
   for (let start = 0; start < calls.length; start += pageRows) {
     if (time.isOver()) return { ...gone, isWhole: false };
-    gone = together(gone, await changeRows(calls.slice(start, start + pageRows), restore, deps));
+    gone = together(gone, await recoverRows(calls.slice(start, start + pageRows), restore, deps));
   }
   return calls.length < dialingMax ? gone : { ...gone, isWhole: false };
 }
@@ -134,39 +134,34 @@ async function recoverBacklog(
   while (!time.isOver()) {
     const backlogs = [{ key, after }];
     const [page = []] = await deps.ledger.due({ backlogs, until, each: pageRows });
-    gone = together(gone, await changeRows(page, restore, deps));
+    gone = together(gone, await recoverRows(page, restore, deps));
     if (page.length < pageRows) return gone;
     after = page.at(-1);
   }
   return { ...gone, isWhole: false };
 }
 
-async function changeRows(
+async function recoverRows(
   page: readonly DuePosition[],
   restore: Restored,
   deps: DialerDeps,
 ): Promise<Recovered> {
   if (page.length === 0) return nothing;
-  const { ledger, clock, random, log } = deps;
+  const { ledger, log } = deps;
   const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
-  const changes = [...rows.values()].flatMap((row) => {
-    const write = { version: random.version(), at: clock.now() };
-    const next = recoverRow(row, { route: routeToPoll(row, deps), restore }, write);
-    return next === undefined ? [] : { next, seen: row.version };
-  });
-  if (changes.length === 0) return nothing;
-  const written = await ledger.write(changes);
   // A row that has moved on meanwhile is found again by the next sweep.
-  const made = changes.flatMap(({ next }, index) => (written[index] === true ? next : []));
-  for (const row of made) {
-    const call = toCall(row);
-    if (call !== undefined) logDecision(deps, call, row.state, { reason: row.reason });
-  }
-  const states = made.map(({ state }) => state);
-  await countStates(states, deps);
-  const lookedUp = states.filter((state) => state === "UNKNOWN").length;
-  return { isWhole: true, found: changes.length, lookedUp, toReview: states.length - lookedUp };
+  const { changed, conflicts } = await changeRows(
+    [...rows.values()],
+    (row, write) => recoverRow(row, routeToPoll(row, deps), restore, write),
+    deps,
+  );
+  // A call that was UNKNOWN before is looked up for the lost time too, and is counted with the others.
+  const stayed = changed.filter(({ id, state }) => rows.get(id)?.state === state);
+  await reportStates(stayed, deps);
+  const lookedUp = changed.filter(({ state }) => state === "UNKNOWN").length;
+  const toReview = changed.length - lookedUp;
+  return { isWhole: true, found: changed.length + conflicts, lookedUp, toReview };
 }
 
 /** Returns the route along which a call was placed, if at all, and can be looked up. */
