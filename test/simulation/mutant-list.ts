@@ -176,8 +176,8 @@ const ofDialing = [
           "if (settings.plan !== undefined) return undefined;",
         ],
         [
-          "return closedUntil(settings.schedule.opening(call.request, route, now, expiresAt), now);",
-          "void closedUntil;\n  return undefined;",
+          "return decideByHours(settings.schedule.opening(call.request, route, { from: now, until: expiresAt }), now);",
+          "void decideByHours;\n  return undefined;",
         ],
       ],
       [

@@ -1,10 +1,10 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { claimAgeMsMax, claimed } from "../../../shared/calls/transitions.ts";
+import { claimAgeMsMax, applyClaim } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
-import { mayProbe, openBreakers } from "../../../shared/policy/breakers.ts";
-import { closedUntil, expiryReason } from "../../../shared/policy/decide.ts";
+import { mayProbe, listOpenBreakers } from "../../../shared/policy/breakers.ts";
+import { decideByHours, findExpiryReason } from "../../../shared/policy/decide.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { sendOutcome } from "../record/settle.ts";
 import { newCallOf } from "../record/write-decisions.ts";
@@ -27,12 +27,15 @@ function obstacleInTime(
 ): NotDialed | undefined {
   const now = clock.now();
   const expiresAt = expiryOf(call, settings.plan);
-  if (now >= expiresAt) return { state: "EXPIRED", reason: expiryReason(row) };
+  if (now >= expiresAt) return { state: "EXPIRED", reason: findExpiryReason(row) };
   const { timeoutSeconds } = accountOf(route, settings.plan);
   if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
     return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
   }
-  return closedUntil(settings.schedule.opening(call.request, route, now, expiresAt), now);
+  return decideByHours(
+    settings.schedule.opening(call.request, route, { from: now, until: expiresAt }),
+    now,
+  );
 }
 
 async function obstacleInBreakers(
@@ -43,7 +46,7 @@ async function obstacleInBreakers(
   const dueAt = row?.dueAt ?? dialAt;
   if (stopped.has(backlogOf(of))) return { state: "WAITING", reason: "turn", dueAt };
   const read = await documents(deps.clock.now()).catch(() => undefined); // they are read again under the claim
-  const open = read === undefined ? [] : openBreakers(of, route, read);
+  const open = read === undefined ? [] : listOpenBreakers(of, route, read);
   if (open.every((breaker) => mayProbe(breaker, of, dialAt))) return undefined;
   return { state: "WAITING", reason: "breaker_open", dueAt };
 }
@@ -56,7 +59,8 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
   const { timeoutSeconds } = accountOf(route, settings.plan);
   const version = random.version();
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
-  const next = claimed(row, newCallOf(call, deps), { route, timeoutSeconds }, { version, at });
+  const of = { newCall: newCallOf(call, deps), route, timeoutSeconds };
+  const next = applyClaim(row, of, { version, at });
   if (next === undefined) return { kind: "done" }; // the row is authoritative
   const toClaim = (): Claim => ({ dial, row: next, version, startedAt: clock.now() });
   try {

@@ -78,6 +78,6 @@ export function refusedByClock(
   const expiresAt = expiryOf(call, settings.plan);
   if (now >= expiresAt) return ended;
   if (settings.schedule.closedBy(call.request, route, now) === undefined) return undefined;
-  const opening = settings.schedule.opening(call.request, route, now, expiresAt);
+  const opening = settings.schedule.opening(call.request, route, { from: now, until: expiresAt });
   return decideByHours(opening, now) ?? toWaiting("claim_too_old", claim);
 }

@@ -1,6 +1,6 @@
 import { accountNameOf } from "../../../shared/calls/route.ts";
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { openBreakers } from "../../../shared/policy/breakers.ts";
+import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import type { Probe } from "../breakers/circuit-breaker.ts";
 import { leadMs } from "../runtime/round-trips.ts";
@@ -46,7 +46,7 @@ export async function prepareRequest(
     const ordered = refusedByControls(claim, read, deps);
     if (ordered !== undefined) return { refused: ordered, counted: true };
     if (delivery.stopped.has(backlogOf(claim.row))) return waits("turn");
-    if (!(await probe.take(openBreakers(claim.row, route, read)))) return waits("breaker_open");
+    if (!(await probe.take(listOpenBreakers(claim.row, route, read)))) return waits("breaker_open");
     const late = refusedByClock(claim, {}, deps);
     if (late !== undefined) return { refused: late, counted: true };
     if (permits.isValid(route, permit)) return { read };

@@ -1,5 +1,5 @@
 import type { Route } from "../../../shared/calls/route.ts";
-import { receiverOf } from "../../../shared/dial-plan/receivers.ts";
+import { findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { isLoopback } from "../../../shared/lib/https-url.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
@@ -61,7 +61,7 @@ async function request(
         timeoutSeconds,
         ring,
         callbackUrl: callbackUrlOf(claim, route, settings),
-        tellsAnswer: receiverOf(row.client, settings.plan)?.types.includes("call.answered"),
+        tellsAnswer: findReceiver(row.client, settings.plan)?.types.includes("call.answered"),
       },
       route,
     )

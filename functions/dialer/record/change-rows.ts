@@ -1,4 +1,4 @@
-import { callOf, type CallRow } from "../../../shared/calls/call-row.ts";
+import { toCall, type CallRow } from "../../../shared/calls/call-row.ts";
 import type { Write } from "../../../shared/calls/transitions.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { countStates, logDecision } from "./write-decisions.ts";
@@ -38,7 +38,7 @@ export async function changeRows<Row extends CallRow>(
 export async function reportStates(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
   if (rows.length === 0) return;
   for (const row of rows) {
-    const call = callOf(row);
+    const call = toCall(row);
     if (call !== undefined) logDecision(deps, call, row.state, { reason: row.reason });
   }
   await countStates(

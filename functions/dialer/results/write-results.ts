@@ -41,7 +41,7 @@ export async function writeResults(
       const isOver = isOpen && isPolledLast(row.claimedAt, askedAt, waitMinutes);
       const known = isOver ? untold(result) : result && { ...result, readAt: askedAt };
       const pollAt = pollAtOf(row, write.at, deps) ?? write.at;
-      return recordResult(row, known, pollAt, write);
+      return recordResult(row, { result: known, pollAt }, write);
     },
     deps,
   );
@@ -71,7 +71,7 @@ export async function postpone(row: OpenRow, deps: DialerDeps): Promise<void> {
   const change = (one: OpenRow, write: Write) => {
     const isLost = isPolledLast(one.claimedAt, write.at - lostMs, waitMinutes);
     const result = isLost ? untold(one.result ?? undefined) : undefined;
-    return recordResult(one, result, write.at + postponedMs, write);
+    return recordResult(one, { result, pollAt: write.at + postponedMs }, write);
   };
   await changeRows([row], change, deps);
 }

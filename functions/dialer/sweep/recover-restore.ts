@@ -153,7 +153,7 @@ async function recoverRows(
   // A row that has moved on meanwhile is found again by the next sweep.
   const { changed, conflicts } = await changeRows(
     [...rows.values()],
-    (row, write) => recoverRow(row, routeToPoll(row, deps), restore, write),
+    (row, write) => recoverRow(row, { route: routeToPoll(row, deps), restore }, write),
     deps,
   );
   // A call that was UNKNOWN before is looked up for the lost time too, and is counted with the others.
