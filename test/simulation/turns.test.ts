@@ -4,6 +4,7 @@ import { allowanceOfBacklog } from "../../functions/dialer/dispatch/allowances.t
 import { createInFlight } from "../../functions/dialer/dispatch/in-flight.ts";
 import { isSlow } from "../../functions/dialer/dispatch/view.ts";
 import { backlogBreakerOf } from "../../shared/policy/breakers.ts";
+import { countQueries } from "../support/count-queries.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import {
   type Bench,
@@ -182,24 +183,3 @@ describe("a row that was dispatched", () => {
     expect(inFlight.takeCompleted("a").completed).toBe(1);
   });
 });
-
-/** Wraps a bench's ledger and documents so that their queries are counted: a write is two. */
-function countQueries(bench: Bench) {
-  let count = 0;
-  const counting = <Port extends object>(port: Port): Port =>
-    new Proxy(port, {
-      get(target, name, receiver) {
-        const method: unknown = Reflect.get(target, name, receiver);
-        if (typeof method !== "function") return method;
-        return (...words: unknown[]): unknown => {
-          count += name === "write" ? 2 : 1;
-          return Reflect.apply(method, target, words);
-        };
-      },
-    });
-  return {
-    ledger: counting(bench.rows),
-    documents: counting(bench.documents),
-    count: () => count,
-  };
-}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
+import { countQueries } from "../../support/count-queries.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import {
   type Bench,
@@ -224,18 +225,11 @@ describe("a dispatcher", () => {
         await putWaiting(bench, 1, 0, { client, request });
       }
     }
-    let queries = 0;
-    const counting = <Port extends object>(port: Port): Port =>
-      new Proxy(port, {
-        get(target, name, receiver) {
-          queries += 1;
-          return Reflect.get(target, name, receiver) as unknown;
-        },
-      });
-    bench.deps.ledger = counting(bench.rows);
-    bench.deps.documents = counting(bench.documents);
+    const queries = countQueries(bench);
+    bench.deps.ledger = queries.ledger;
+    bench.deps.documents = queries.documents;
     await bench.dispatch();
     // Two more take over and give back.
-    expect(queries).toBeLessThanOrEqual(12 + 3);
+    expect(queries.count()).toBeLessThanOrEqual(12 + 3);
   });
 });
