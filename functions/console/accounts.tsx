@@ -9,7 +9,7 @@ import { Age, countText, Fact, Table, textIn, Time } from "./shared.tsx";
 
 const refreshMs = 10_000;
 /** Names of the reasons that hold a backlog. Circuit breakers are named by their keys. */
-const holds: Record<string, string> = {
+const blockers: Record<string, string> = {
   agent_paused: "agent paused",
   account_paused: "account paused",
   route_gone: "no route in the plan",
@@ -38,7 +38,7 @@ export function Accounts() {
         )}
       </Shown>
       <section class="card" aria-labelledby="waiting">
-        <h3 id="waiting">Whose calls wait</h3>
+        <h3 id="waiting">Waiting calls by agent and client</h3>
         <Shown live={backlogs} what="The backlogs">
           {(data) => <BacklogTable backlogs={data} />}
         </Shown>
@@ -214,7 +214,7 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
 function Rules({ plan }: { plan: PlanInWords }) {
   return (
     <section class="card" aria-labelledby="rules">
-      <h3 id="rules">Rules besides those of the agents</h3>
+      <h3 id="rules">Rules for all agents</h3>
       <dl>
         {plan.rules.map(({ destination, hours, calls }) => (
           <Fact key={destination} name={destination}>
@@ -225,12 +225,12 @@ function Rules({ plan }: { plan: PlanInWords }) {
         {plan.blackout_dates.length === 0 ? null : (
           <Fact name="nobody is called on">{plan.blackout_dates.join(", ")}</Fact>
         )}
-        <Fact name="zone of numbers that tell none">
-          {plan.default_time_zone ?? "none: such a call needs its own"}
+        <Fact name="time zone of numbers without one">
+          {plan.default_time_zone ?? "none: such a call must name its own"}
         </Fact>
         <Fact name="not dialed in time">EXPIRED after {plan.expire_after_hours} hours</Fact>
-        <Fact name="of unknown outcome">
-          looked up for {plan.review_after_seconds} s, then to review
+        <Fact name="unknown outcome">
+          looked up for {plan.review_after_seconds} s, then needs review
         </Fact>
         <Fact name="kept for">{plan.retention_days} days</Fact>
       </dl>
@@ -244,7 +244,7 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlog
     <>
       <Table
         label="Backlogs"
-        columns={["Agent", "Client", "Account", "Calls", "Oldest due", "Held by", "Stands still"]}
+        columns={["Agent", "Client", "Account", "Calls", "Oldest due", "Blocked by", "Why"]}
       >
         {backlogs.map((backlog) => (
           <Row
@@ -274,7 +274,7 @@ function Row({ backlog, most }: { backlog: BacklogView; most: number }) {
       <td>
         <Age at={head.due_at} />
       </td>
-      <td>{blocked_by.map((one) => holds[one] ?? `breaker ${one}`).join(", ")}</td>
+      <td>{blocked_by.map((one) => blockers[one] ?? `breaker ${one}`).join(", ")}</td>
       <td>{why === null ? "" : standsBy[why]}</td>
     </tr>
   );

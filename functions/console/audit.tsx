@@ -23,7 +23,7 @@ export function Audit() {
           entries.length === 0 ? (
             <p>No operator has done anything yet.</p>
           ) : (
-            <Table label="Audit log" columns={["Time", "Operator", "Act", "Target", "Count"]}>
+            <Table label="Audit log" columns={["Time", "Operator", "Action", "Target", "Count"]}>
               {[...entries, ...(older?.entries ?? [])].map(({ at, by, action, target, count }) => (
                 <tr key={`${at} ${action} ${target}`}>
                   <th scope="row">

@@ -41,7 +41,7 @@ export function BulkReview({ calls, hasMore }: { calls: readonly CallView[]; has
     });
   return (
     <section class="card" aria-labelledby="bulk">
-      <h3 id="bulk">Decide many at once</h3>
+      <h3 id="bulk">Decide many calls at once</h3>
       <ul class="rows">
         {groupsOf(calls).map((group) => (
           <GroupRow
@@ -65,7 +65,7 @@ export function BulkReview({ calls, hasMore }: { calls: readonly CallView[]; has
           close={() => setAsked(undefined)}
         >
           {asked.decision === "redial" ? (
-            <p>Each number is called again, also where the first call was placed after all.</p>
+            <p>Each number is called again, even if the first call was placed after all.</p>
           ) : null}
         </Confirm>
       )}

@@ -142,7 +142,7 @@ function useCalls(filter: Filter, number: string) {
     attempt(async () => {
       const page = await load(cursor);
       setRead({ calls: [...(calls ?? []), ...page.calls], cursor: page.cursor });
-      return page.calls.length === 0 ? "None of these; there may be more." : undefined;
+      return page.calls.length === 0 ? "None found so far; there may be more." : undefined;
     });
   return { calls, cursor, problem, more };
 }
@@ -162,7 +162,11 @@ function Found({
       {problem === undefined ? null : <p class="problem">{problem}</p>}
       {calls === undefined && problem === undefined ? <p class="hint">Loading …</p> : null}
       {calls?.length === 0 ? (
-        <p>{cursor === undefined ? "There is no such call." : "None yet; there may be more."}</p>
+        <p>
+          {cursor === undefined
+            ? "There is no such call."
+            : "None found so far; there may be more."}
+        </p>
       ) : null}
       {calls === undefined || calls.length === 0 ? null : (
         <>
@@ -187,7 +191,7 @@ function Reasons({ calls, filter }: { calls: readonly CallView[]; filter: Filter
   for (const { reason } of calls) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   return (
     <p class="line reasons">
-      Why, of these:
+      Reasons of these calls:
       {[...reasons].map(([reason, count]) => (
         <a key={reason} href={addressOf("calls", { ...filter, reason })}>
           {reason} {count}
@@ -245,11 +249,11 @@ function CancelAll({ filter }: { filter: Filter }) {
   return (
     <>
       <button type="button" class="grave" onClick={() => setIsAsking(true)}>
-        Cancel all that wait of {name}
+        Cancel the waiting calls of {name}
       </button>
       {isAsking ? (
         <Confirm
-          title={`Cancel what waits of ${name}?`}
+          title={`Cancel the waiting calls of ${name}?`}
           yes="Cancel these calls"
           no="Leave them"
           close={() => setIsAsking(false)}
@@ -259,7 +263,7 @@ function CancelAll({ filter }: { filter: Filter }) {
             })
           }
         >
-          <p>Also what is still on the queue. Nobody of it will be called.</p>
+          <p>Calls that are still on the queue are cancelled too.</p>
         </Confirm>
       ) : null}
     </>

@@ -7,9 +7,9 @@ import { type Ask, useDesk } from "./desk.tsx";
 
 /** The three decisions about a call that needs review, and the key of each. */
 export const decisions = {
-  placed: { key: "p", label: "It was placed", done: "Marked as placed." },
-  redial: { key: "a", label: "It was not: call again", done: "The call is made again" },
-  close: { key: "c", label: "It was not: let it be", done: "Closed." },
+  placed: { key: "p", label: "Mark as placed", done: "Marked as placed." },
+  redial: { key: "a", label: "Not placed: call again", done: "The call is made again" },
+  close: { key: "c", label: "Not placed: close", done: "Closed." },
 } as const;
 export type Decision = keyof typeof decisions;
 export const decisionNames: readonly Decision[] = ["placed", "redial", "close"];

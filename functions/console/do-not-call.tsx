@@ -50,7 +50,7 @@ function Change() {
     attempt(async () => {
       await ask("/do-not-call", { [verb]: numbers });
       form.reset();
-      return verb === "add" ? `Added ${count}: nobody calls them.` : `Removed ${count}.`;
+      return verb === "add" ? `Added ${count}: they are no longer called.` : `Removed ${count}.`;
     });
   };
   return (

@@ -19,7 +19,7 @@ const outcomes: readonly Outcome[] = ["now", "wait", "blocked", "expire", "rejec
 const outcomeNames: Record<Outcome, string> = {
   now: "Dialed at once",
   wait: "Dialed later",
-  blocked: "Held",
+  blocked: "Blocked",
   expire: "Expire",
   rejected: "Never dialed",
   refused: "Refused",
@@ -116,10 +116,10 @@ function Curve({ summary: { hours } }: { summary: ForecastSummary }) {
 function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) {
   return (
     <section class="card" aria-labelledby="limits">
-      <h3 id="limits">What decides</h3>
+      <h3 id="limits">What limits the calls</h3>
       <Table
         label="Accounts of the forecast"
-        columns={["Account", "Calls", "First", "Last", "Delayed most by", "Wait there already"]}
+        columns={["Account", "Calls", "First", "Last", "Delayed most by", "Already waiting"]}
       >
         {accounts.map(({ account, calls, first_at, last_at, limit, waiting }) => (
           <tr key={account}>
@@ -140,7 +140,7 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
         ))}
       </Table>
       {rules.length === 0 ? null : (
-        <Table label="Rules of the forecast" columns={["Rule", "Delays", "At most by"]}>
+        <Table label="Rules of the forecast" columns={["Rule", "Delayed calls", "Longest delay"]}>
           {rules.map(({ limit, rule, calls, seconds_max }) => (
             <tr key={`${limit} ${rule}`}>
               <th scope="row">
@@ -184,7 +184,7 @@ function Problems({
           </li>
         ))}
       </ul>
-      <Table label="Calls that are not dialed" columns={["Place in the file", "Outcome", "Why"]}>
+      <Table label="Calls that are not dialed" columns={["Position in the file", "Outcome", "Why"]}>
         {items.slice(0, itemsShown).map(({ index, outcome, reason, errors = [] }) => (
           <tr key={index}>
             <th scope="row">{countText(index + 1)}</th>

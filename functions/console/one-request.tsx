@@ -77,7 +77,7 @@ function Actions({ request }: { request: RequestDetail }) {
         </a>
         {waits ? (
           <button type="button" class="grave" onClick={() => setIsAsking(true)}>
-            Cancel what waits
+            Cancel waiting calls
           </button>
         ) : null}
         {waits
@@ -104,7 +104,7 @@ function Actions({ request }: { request: RequestDetail }) {
       ) : null}
       {isAsking ? (
         <Confirm
-          title={`Cancel what waits of request ${request.id}?`}
+          title={`Cancel the waiting calls of request ${request.id}?`}
           yes="Cancel these calls"
           no="Leave them"
           close={() => setIsAsking(false)}
@@ -114,7 +114,7 @@ function Actions({ request }: { request: RequestDetail }) {
             })
           }
         >
-          <p>Also what is still on the queue. Nobody of it will be called.</p>
+          <p>Calls that are still on the queue are cancelled too.</p>
         </Confirm>
       ) : null}
     </>
@@ -139,7 +139,8 @@ export async function cancelAll(
     ordered = Math.max(ordered, answer.ordered ?? 0);
     cursor = answer.cursor;
   } while (cursor !== undefined);
-  const rest = ordered > count ? ` ${ordered - count} more end when their turn comes.` : "";
+  const rest =
+    ordered > count ? ` ${ordered - count} more will be cancelled when their turn comes.` : "";
   return `${count} waiting calls of ${name} cancelled.${rest}`;
 }
 

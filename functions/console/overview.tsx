@@ -59,7 +59,7 @@ function Warnings({ counts: { suspended_since, last_sweep_at } }: { counts: Coun
   if (last_sweep_at === null || Date.now() - Date.parse(last_sweep_at) < sweepMsMax) return null;
   return (
     <p class="problem" role="alert">
-      The sweep was last round at <Time at={last_sweep_at} />: calls that wait may not be dialed.
+      The last full sweep was at <Time at={last_sweep_at} />: waiting calls may not be dialed.
     </p>
   );
 }
@@ -113,11 +113,11 @@ function Cards({
         href={addressOf("review")}
         isGrave={(current["NEEDS_REVIEW"] ?? 0) > 0}
       >
-        a person decides
+        need a decision
       </Card>
       <Stopped pauses={pauses} />
       <Card name="Dialing now" value={currentIn("DIALING")} href={inState("DIALING")}>
-        {currentIn("UNKNOWN")} of unknown outcome
+        {currentIn("UNKNOWN")} with an unknown outcome
       </Card>
       <Card name="Waiting" value={currentIn("WAITING")} href={inState("WAITING")}>
         <OldestDue backlogs={backlogs} />
@@ -142,7 +142,7 @@ function Stopped({ pauses }: { pauses: Live<Pauses> }) {
         href={href}
         isGrave={open > 0}
       >
-        {open === 0 ? "no provider in trouble" : "a provider in trouble"}
+        {open === 0 ? "no provider is failing" : "a provider is failing"}
       </Card>
       <Card name="Paused" value={pauses.data === undefined ? "…" : countText(paused)} href={href}>
         agents and accounts

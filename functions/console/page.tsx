@@ -32,7 +32,7 @@ function Page() {
         // A late answer to a former token must not sign out who has entered another one since.
         const isOfThis = sessionStorage.getItem(tokenKey) === token;
         if (error instanceof AskError && error.status === 401 && isOfThis)
-          leave("The token is not an operator's, or no longer.");
+          leave("This is not an operator's token, or it is no longer valid.");
         throw error;
       }
     },

@@ -85,7 +85,7 @@ export function Progress({ request }: { request: RequestView }) {
         ))}
       </ul>
       <p class="hint">
-        {isUnderWay(request) ? <Pace request={request} /> : "All of it has ended."}
+        {isUnderWay(request) ? <Pace request={request} /> : "All of its calls have ended."}
       </p>
     </div>
   );
@@ -97,7 +97,7 @@ function Pace({ request }: { request: RequestView }) {
     <>
       {rate === 0 ? "None ended in the last minutes" : `${rate.toLocaleString()} calls a minute`};{" "}
       {end === null ? (
-        "its end cannot be told yet."
+        "its end cannot be estimated yet."
       ) : (
         <>
           expected to end <Age at={end} />, at <Time at={end} />.

@@ -27,14 +27,14 @@ function RequestList({ callsMin }: { callsMin: string }) {
     attempt(async () => {
       const page = await ask<RequestsPage>(`${path}&cursor=${cursor}`);
       setOlder({ ...page, requests: [...(older?.requests ?? []), ...page.requests] });
-      return page.requests.length === 0 ? "None of these; there may be more." : undefined;
+      return page.requests.length === 0 ? "None found so far; there may be more." : undefined;
     });
   const isAll = callsMin === "1";
   return (
     <>
       <p class="line">
         <a href={addressOf("requests", { calls_min: isAll ? "" : "1" })}>
-          {isAll ? "Only requests of several calls" : "Requests of a single call too"}
+          {isAll ? "Only requests of several calls" : "Include requests of a single call"}
         </a>
       </p>
       <Shown live={live} what="The requests">
@@ -45,7 +45,7 @@ function RequestList({ callsMin }: { callsMin: string }) {
             <>
               {isEmpty && cursor === undefined ? (
                 <p class="card">
-                  There is no request yet. Batches appear once a dialer has seen them.
+                  There is no request yet. A batch appears once the dialer has read it.
                 </p>
               ) : null}
               {isEmpty && cursor !== undefined ? <p>None among the newest calls.</p> : null}

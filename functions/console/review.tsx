@@ -16,7 +16,7 @@ export function Review() {
     <Shown live={live} what="The calls that need review">
       {({ calls, cursor }) =>
         calls.length === 0 ? (
-          <p class="card">Nothing waits for you: no call needs review.</p>
+          <p class="card">No call needs review.</p>
         ) : (
           <>
             <OneAtATime calls={calls} hasMore={cursor !== undefined} />

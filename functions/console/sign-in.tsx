@@ -16,7 +16,7 @@ export function SignIn({ enter }: { enter(token: string): void }) {
         <input type="password" name="token" autocomplete="off" required />
       </label>
       <button type="submit">Open</button>
-      <p class="hint">It stays in this tab, until you sign out or close it.</p>
+      <p class="hint">It stays in this tab until you sign out or close the tab.</p>
     </form>
   );
 }

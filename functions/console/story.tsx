@@ -14,12 +14,15 @@ function resultText({ status, human, seconds }: NonNullable<CallDetail["result"]
 
 /** Describes what asking the provider's records has told. */
 function recordText(call: CallDetail): string {
-  if (call.provider_call_id !== null) return `it has the call as ${call.provider_call_id}`;
+  if (call.provider_call_id !== null)
+    return `the provider has the call as ${call.provider_call_id}`;
   if (call.lookup_misses > 0) {
     const times = call.lookup_misses === 1 ? "once" : `${call.lookup_misses} times`;
-    return `asked ${times}, and had no such call`;
+    return `looked up ${times}, and not found`;
   }
-  return call.claimed_at === null ? "nothing was sent" : "not asked, or it cannot be asked";
+  return call.claimed_at === null
+    ? "nothing was sent"
+    : "not looked up, or the provider has no records to search";
 }
 
 /** All facts about a call. Its number and context are shown only on request, which is recorded. */
@@ -53,8 +56,8 @@ export function CallFacts({ call }: { call: CallDetail }) {
         <a href={addressOf("requests", { id: call.request_id })}>{call.request_id}</a>
       </Fact>
       <Whom key={call.id} call={call} />
-      {link("Made instead of", call.redial_of)}
-      {link("Made again as", call.redialed_as)}
+      {link("Replaces", call.redial_of)}
+      {link("Redialed as", call.redialed_as)}
     </dl>
   );
 }
@@ -71,7 +74,7 @@ function Whom({ call }: { call: CallDetail }) {
   const reveal = () =>
     attempt(async () => {
       setRevealed(await ask<Revealed>(`/calls/${encodeURIComponent(call.id)}/reveal`, {}));
-      return "Shown, and recorded that you asked.";
+      return "Shown, and recorded in the audit log.";
     });
   return (
     <>

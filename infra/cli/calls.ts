@@ -22,7 +22,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   list     [--state STATE] [--request ID] [--number +12025550123]
            [--agent A] [--provider P] [--reason R] [--from TIME] [--until TIME] [--limit N]
   show     ID [--reveal]                      one call with its history; --reveal adds its number and context
-  request  ID                                 how far a request is, until it is finished
+  request  ID                                 the progress of a request, until it is finished
   forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all]
                                               when calls would be dialed; F is a JSON array, as posted
   redial   ID… | --state STATE [as list]      [--not-placed], required for NEEDS_REVIEW
@@ -31,7 +31,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   pause    --agent A | --account P            keeps calls WAITING until they are resumed
   resume   --agent A | --account P | --breaker KEY
   pauses                                      the pauses and the open circuit breakers
-  backlogs [--limit N]                        waiting calls by client and agent, and what holds them
+  backlogs [--limit N]                        waiting calls by client and agent, and what blocks them
   stats    [--hours N]                        calls by state and hour
   dnc      add|remove|check NUMBER… | --file F  [--renew]   the do-not-call list; a file has a number a line
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back

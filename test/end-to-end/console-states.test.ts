@@ -41,7 +41,7 @@ describe("the operator's page", () => {
     for (const [view, words] of [
       ["overview", "No call has ended in the last 24 hours."],
       ["requests", "There is no request yet."],
-      ["review", "Nothing waits for you: no call needs review."],
+      ["review", "No call needs review."],
       ["calls", "There is no such call."],
       ["accounts", "No call waits."],
       ["audit", "No operator has done anything yet."],

@@ -89,7 +89,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
 
   it("reviews call by call, each decision by its key, and comes to the next one", async () => {
     await page.getByText("Call 1 of 7 to review").waitFor();
-    await page.getByText("asked 4 times, and had no such call").waitFor();
+    await page.getByText("looked up 4 times, and not found").waitFor();
     expect(await flawsOf(page)).toEqual([]);
     const [newest, second] = await inState("NEEDS_REVIEW");
     await page.keyboard.press("n");
@@ -117,7 +117,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
   });
 
   it("decides many at once, only with their count typed in", async () => {
-    await press(page, button(/^It was placed: all 4 of agent_survey, outcome_unknown/));
+    await press(page, button(/^Mark as placed: all 4 of agent_survey, outcome_unknown/));
     await type(page, page.getByLabel("Type 4 to confirm"), "7");
     const decide = button("Decide 4 calls");
     expect(await decide.isDisabled()).toBe(true);
@@ -126,8 +126,8 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await type(page, page.getByLabel("Type 4 to confirm"), "4");
     expect(await flawsOf(page)).toEqual([]);
     await page.keyboard.press("Enter");
-    await said(/^4 calls decided: It was placed/);
-    await page.getByText("Nothing waits for you").waitFor();
+    await said(/^4 calls decided: Mark as placed/);
+    await page.getByText("No call needs review").waitFor();
     expect(await inState("NEEDS_REVIEW")).toEqual([]);
     expect(await flawsOf(page)).toEqual([]);
   });
@@ -144,15 +144,15 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await said(/^Paused: agent agent_survey/);
     await press(page, button("Resume agent_survey"));
     await said(/^Resumed: agent agent_survey/);
-    await press(page, button("Cancel what waits"));
+    await press(page, button("Cancel waiting calls"));
     await press(page, button("Leave them"));
     expect((await inState("WAITING")).filter(({ client }) => client === "research")).toHaveLength(
       91,
     );
-    await press(page, button("Cancel what waits"));
+    await press(page, button("Cancel waiting calls"));
     await press(page, button("Cancel these calls"));
     await said(/^91 waiting calls of request \w+ cancelled/);
-    await page.getByText("All of it has ended.").waitFor();
+    await page.getByText("All of its calls have ended.").waitFor();
     expect((await inState("WAITING")).filter(({ client }) => client === "research")).toEqual([]);
   });
 

@@ -120,7 +120,7 @@ describe("the operator's page", () => {
     expect(await call.textContent()).toContain(awkward);
     expect(await page.title()).toBe("Calls · Outbound Calls: operator");
     expect(await flawsOf(page)).toEqual([]);
-    await call.getByRole("button", { name: "It was not: call again" }).click();
+    await call.getByRole("button", { name: "Not placed: call again" }).click();
     await page.getByRole("button", { name: "Call again", exact: true }).click();
     await hasSaid(/^The call is made again as call_/);
     await until(() => receiver.received.length === 1, 15_000);
@@ -128,7 +128,7 @@ describe("the operator's page", () => {
       phone_number: "+13035550300",
       context: { name: awkward },
     });
-    await call.getByText("Made again as").waitFor();
+    await call.getByText("Redialed as").waitFor();
     // The button may be used repeatedly, in case the queue lost the call: it is the same call, made once.
     const made = await said();
     await call.getByRole("button", { name: "Send the new call again" }).click();
@@ -142,9 +142,9 @@ describe("the operator's page", () => {
     const request = requestIds["WAITING"] ?? "";
     await open(`calls?state=WAITING&request_id=${request}`);
     await rows(30);
-    await button(`Cancel all that wait of request ${request}`).click();
+    await button(`Cancel the waiting calls of request ${request}`).click();
     await button("Leave them").click();
-    await button(`Cancel all that wait of request ${request}`).click();
+    await button(`Cancel the waiting calls of request ${request}`).click();
     await button("Cancel these calls").click();
     await hasSaid(new RegExp(`^30 waiting calls of request ${request} cancelled`));
     await page.getByText("There is no such call.").waitFor();

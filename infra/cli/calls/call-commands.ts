@@ -118,9 +118,11 @@ export const callCommands: Record<string, Command> = {
 
 /** Tells what an order ends later: what is still on the queue, or was being written. */
 function laterIn(cancelled: number, ordered: number | null): string {
-  if (ordered === null) return "what is still on the queue will be.";
+  if (ordered === null) return "calls still on the queue will be, too.";
   const later = Math.max(0, ordered - cancelled);
-  return later === 0 ? "none is left on the queue." : `${later} more will be, once they are read.`;
+  return later === 0
+    ? "none is left on the queue."
+    : `${later} more will be, once the dialer has read them.`;
 }
 
 function withStatus(call: CallView): Json {

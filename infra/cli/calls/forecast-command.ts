@@ -54,7 +54,9 @@ function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Termin
   print(`${answer.calls} calls posted at ${answer.at}: ${countsLine(counts)}.`);
   if (first_at !== null) print(`The first is dialed at ${first_at}, the last at ${last_at}.`);
   if (unread > 0) {
-    print(`${unread} calls are told without the caps and the do-not-call list of their numbers.`);
+    print(
+      `${unread} calls are forecast without the caps and the do-not-call list of their numbers.`,
+    );
   }
   const table = (rows: Json[], columns: string[]) => {
     if (rows.length > 0) show(rows, columns, { values: {}, terminal });

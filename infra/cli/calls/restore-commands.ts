@@ -14,22 +14,22 @@ export const restoreCommands: Record<string, Command> = {
 
 function textOf(restore: RestoreView): string {
   const { state, since, restored_to } = restore;
-  const calls = `${restore.looked_up} calls are looked up, ${restore.to_review} wait for review.`;
+  const calls = `${restore.looked_up} calls are looked up, ${restore.to_review} need review.`;
   switch (state) {
     case "none":
       return "The ledger was not restored. Calls are dialed.";
     case "suspended":
       return (
-        `The ledger went back; noticed at ${since}. NOTHING IS DIALED.\n` +
-        "First enter again what was changed since the time of the backup: entries of the do-not-call list\n" +
+        `The ledger was restored from a backup; noticed at ${since}. NOTHING IS DIALED.\n` +
+        "First repeat what was changed since the time of the backup: entries of the do-not-call list\n" +
         "(dnc add), pauses (pause) and cancellations (cancel). Then name that time:\n" +
         "npm run calls -- restored --at TIME"
       );
     case "confirmed":
       return (
-        `Restored to ${restored_to}. Sweeps go through the calls, and nothing is dialed yet: ${calls}\n` +
-        "Decide nothing twice: what you resolved or redialed since then stands for review again.\n" +
-        "Show how far it is: npm run calls -- restored"
+        `Restored to ${restored_to}. Sweeps check the calls, and nothing is dialed yet: ${calls}\n` +
+        "What you resolved or redialed since then needs review again: decide nothing twice.\n" +
+        "Show its progress: npm run calls -- restored"
       );
     case "done":
       return `Restored to ${restored_to}. Calls are dialed again: ${calls}`;

@@ -58,7 +58,7 @@ export const listEvents: EventsCommand = async (values, ask, terminal) => {
 export const replayEvents: EventsCommand = async (values, ask, terminal) => {
   const { client, from, until, types } = values;
   if (!client || !from || !until) {
-    throw new Failure("replay needs --client, --from and --until: it tells no others again.");
+    throw new Failure("replay needs --client, --from and --until.");
   }
   const filter = {
     client,
@@ -76,7 +76,7 @@ export const replayEvents: EventsCommand = async (values, ask, terminal) => {
     cursor = answer.cursor;
   } while (cursor !== undefined);
   say(
-    `${replayed} events are told again, at the receiver's pace.`,
+    `${replayed} events will be delivered again, at the receiver's pace.`,
     { replayed },
     { values, terminal },
   );

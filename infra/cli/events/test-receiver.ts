@@ -67,7 +67,7 @@ function chosenReceiver(client: string | undefined, plan: DialPlan): Receiver {
   const receiver =
     client === undefined ? findReceiverNamed(first, plan) : findReceiver(client, plan);
   if (receiver !== undefined) return receiver;
-  throw new Failure(`Nobody is told of the events of ${client}. There is: ${names.join(", ")}.`);
+  throw new Failure(`No receiver takes the events of ${client}. Receivers: ${names.join(", ")}.`);
 }
 
 /** @throws a Failure if the environment lacks the receiver's secret, or has a malformed one */

@@ -262,7 +262,7 @@ describe("npm run calls", () => {
     expect([late.code, late.err]).toEqual([2, expect.stringMatching(/\/at must not be after/)]);
     const said = await bench.calls("restored --at 2026-11-21T09:00:00Z");
     expect(said.code).toBe(0);
-    expect(said.out).toMatch(/nothing is dialed yet: 0 calls are looked up, 0 wait for review/);
+    expect(said.out).toMatch(/nothing is dialed yet: 0 calls are looked up, 0 need review/);
     const again = await bench.calls("restored --at 2026-11-21T09:00:00Z");
     expect([again.code, again.err]).toEqual([2, expect.stringMatching(/^409 /)]);
     const json = await bench.calls("restored --json");

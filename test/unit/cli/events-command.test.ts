@@ -108,7 +108,7 @@ describe("npm run events", () => {
     expect((await bench.events(`${replay} --types call.placed --exhausted`)).out).toMatch(/^0 /);
     expect(await bench.events(`${replay} --types call.placed,call.ended --exhausted`)).toEqual({
       code: 0,
-      out: "620 events are told again, at the receiver's pace.",
+      out: "620 events will be delivered again, at the receiver's pace.",
       err: "",
     });
     const { rows: now } = await bench.ledger.read(rows.map(({ id }) => id));
@@ -254,7 +254,7 @@ describe("npm run events -- test", () => {
     expect(received).toHaveLength(1);
     const refusals: [words: string, environment: object, message: RegExp][] = [
       ["", {}, /Name a client: .* crm-eu, shop/],
-      ["other", {}, /Nobody is told of the events of other/],
+      ["other", {}, /No receiver takes the events of other/],
       ["shop", {}, /^EVENTS_SHOP_SECRET must be in the environment\.$/],
       ["shop", { EVENTS_SHOP_SECRET: "whsec_short" }, /EVENTS_SHOP_SECRET must be whsec/],
       ["crm-eu", { EVENTS_CRM_EU_SECRET: `${secretOf(1)},x` }, /EVENTS_CRM_EU_SECRET must be/],
