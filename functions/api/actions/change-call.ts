@@ -6,7 +6,7 @@ import { addCounts } from "../../../shared/policy/state-counts.ts";
 import type { CallLedger, Change } from "../../../shared/ports/ledger.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
-import { problem } from "../http/problem.ts";
+import { answerProblem } from "../http/problem.ts";
 import { recordAction } from "./audit-log.ts";
 
 /**
@@ -62,9 +62,9 @@ export async function countActions(rows: readonly CallRow[], deps: RouteDeps): P
 }
 
 /** Returns 409: the call is in a state in which this action may not be taken. */
-export function conflict(c: Context, { state }: CallRow, action: CallAction): Response {
+export function answerConflict(c: Context, { state }: CallRow, action: CallAction): Response {
   const from = statesWhere(({ actions }) => actions.includes(action));
-  return problem(c, 409, {
+  return answerProblem(c, 409, {
     detail: `The call is ${state}; this is for calls that are ${from.join(" or ")}.`,
   });
 }

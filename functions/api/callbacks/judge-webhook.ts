@@ -4,7 +4,7 @@ import type { LogFields } from "../../../shared/lib/log.ts";
 import type { SignedCallback } from "../../../shared/providers/provider.ts";
 import { readWebhookCallback } from "../../../shared/providers/webhook.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
-import { problem, unprocessable } from "../http/problem.ts";
+import { answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
 /** Returns the answer to a webhook's callback that its sender must mend; undefined for one that is to be queued. */
@@ -34,7 +34,7 @@ export function createJudge({ settings, clock, log }: ApiDeps): Judge {
     } catch (error) {
       log("alarm", "settings.invalid", { ...fields, problem: messageOf(error) });
       const detail = "The secret of this account is missing or wrong here. Send it again.";
-      return problem(c, 503, { detail, headers: { "retry-after": "60" } });
+      return answerProblem(c, 503, { detail, headers: { "retry-after": "60" } });
     }
     const told = readWebhookCallback(signed, key, call?.id);
     if (told.kind === "told") return undefined;
@@ -42,7 +42,7 @@ export function createJudge({ settings, clock, log }: ApiDeps): Judge {
       log(levelNow(), "callback.unverified", { ...fields, problem: told.error.header });
       const detail = "The callback is not signed for this call: see errors.";
       const headers = { "www-authenticate": "Standard-Webhooks" };
-      return problem(c, 401, { detail, errors: [told.error], headers });
+      return answerProblem(c, 401, { detail, errors: [told.error], headers });
     }
     return refuseBody(c, told.errors, log);
   };
@@ -56,7 +56,7 @@ export function refuseBody(
 ): Response {
   const words = errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
   log("warning", "callback.malformed", { ...fieldsOf(c), problem: words.join("; ") });
-  return unprocessable(c, errors);
+  return answerUnprocessable(c, errors);
 }
 
 /** Returns what the log says of a callback in every event. */

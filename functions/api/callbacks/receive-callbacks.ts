@@ -7,7 +7,7 @@ import { callbackHeadersOf } from "../../../shared/providers/routes.ts";
 import type { EventMessage } from "../../../shared/ports/event-messages.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { readAtMost } from "../http/read-json.ts";
-import { problem } from "../http/problem.ts";
+import { answerProblem } from "../http/problem.ts";
 import { createJudge, fieldsOf, type Judge, refuseBody } from "./judge-webhook.ts";
 
 type Callback = Extract<EventMessage, { kind: "callback" }>;
@@ -63,11 +63,14 @@ function addressOf(path: string): { subject: CallbackSubject; code: string } | u
 async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps, judge: Judge): Promise<Response> {
   const { eventsQueue, log } = deps;
   if (c.req.method !== "POST") {
-    return problem(c, 405, { detail: "Only POST is known here.", headers: { allow: "POST" } });
+    return answerProblem(c, 405, {
+      detail: "Only POST is known here.",
+      headers: { allow: "POST" },
+    });
   }
   const fields = fieldsOf(c);
   const retry = (why: string) =>
-    problem(c, 503, { detail: `${why} Send it again.`, headers: { "retry-after": "30" } });
+    answerProblem(c, 503, { detail: `${why} Send it again.`, headers: { "retry-after": "30" } });
   const message = await messageOf(c, deps, judge);
   if (message instanceof Response) return message;
   if (message === "slow") {

@@ -11,7 +11,7 @@ import { findRoute } from "../../../shared/dial-plan/routes.ts";
 import type { ApiSettings } from "../../../shared/settings/settings.ts";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 import { contextProblem } from "../../../shared/providers/routes.ts";
-import { errorsOf, type ProblemError } from "../http/problem.ts";
+import { toErrors, type ProblemError } from "../http/problem.ts";
 
 const names = Object.keys(callRequestSchema.shape);
 /** The error of a field that a call does not have. */
@@ -31,7 +31,7 @@ export function readCallAt(
   if (data !== undefined) return { request: data };
   const issues = error?.issues ?? [];
   const inBatch = issues.map((issue) => ({ ...issue, path: [index, ...issue.path] }));
-  return { errors: errorsOf(inBatch, unknownField) };
+  return { errors: toErrors(inBatch, unknownField) };
 }
 
 /** Returns the errors of a body by the plan and the token, at most as many as an answer names. */

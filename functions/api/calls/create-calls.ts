@@ -9,7 +9,7 @@ import { readCaller } from "../http/authenticate.ts";
 import { identify } from "../http/base-app.ts";
 import type { ApiEnv, PlatformDeps } from "../http/context.ts";
 import { enqueue } from "../http/port-limits.ts";
-import { errorsOf, problem, unprocessable } from "../http/problem.ts";
+import { toErrors, answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { readBody } from "../http/read-json.ts";
 import { findRefusals, unknownField } from "./call-errors.ts";
 import type { Endpoint } from "./endpoints.ts";
@@ -40,7 +40,8 @@ export async function createCalls(
   const read = await readBody(c, { bytesMax });
   if (read instanceof Response) return read;
   const { data, error } = body.safeParse(read.value);
-  if (data === undefined) return unprocessable(c, errorsOf(error?.issues ?? [], unknownField));
+  if (data === undefined)
+    return answerUnprocessable(c, toErrors(error?.issues ?? [], unknownField));
 
   // The settings: 503.
   const { settings } = deps;
@@ -98,12 +99,12 @@ function created({ requestId, isReplay }: { requestId: string; isReplay: boolean
 function unconfigured(c: Context<ApiEnv>): Response {
   const detail =
     "The service is not configured; its log says what is missing. Nothing was accepted.";
-  return problem(c, 503, { detail, headers: { "retry-after": "60" } });
+  return answerProblem(c, 503, { detail, headers: { "retry-after": "60" } });
 }
 
 function unconfirmed(c: Context<ApiEnv>): Response {
   const detail =
     "The queue did not confirm the request, which may have been accepted all the same. " +
     "Repeat it only under the same Idempotency-Key, or somebody may be called twice.";
-  return problem(c, 503, { detail, headers: { "retry-after": "5" } });
+  return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
 }

@@ -5,7 +5,7 @@ import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import { randomVersion } from "../../../shared/lib/random.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
-import { problem, type ProblemError, unprocessable } from "../http/problem.ts";
+import { answerProblem, type ProblemError, answerUnprocessable } from "../http/problem.ts";
 
 /** Lifetime of an Idempotency-Key. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000;
@@ -54,11 +54,11 @@ export async function findOrigin(
   const own = { requestId, acceptedAt: at };
   const header = c.req.header("idempotency-key");
   if (header === undefined) {
-    return refusals.length > 0 ? unprocessable(c, refusals) : { ...own, isReplay: false };
+    return refusals.length > 0 ? answerUnprocessable(c, refusals) : { ...own, isReplay: false };
   }
   if (!keyPattern.test(header)) {
     const detail = "must be sent once, and be 1 to 255 printable ASCII characters without a comma";
-    return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
+    return answerUnprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
   const key = keyOf(client, header);
   const fingerprint = createFingerprint(path, bytes, hashKey);
@@ -79,12 +79,12 @@ export async function findOrigin(
     const fields = { request_id: own.requestId, error: causeForLog(error) };
     deps.log("alarm", "ledger.unreachable", fields);
     const detail = "The ledger cannot be reached. Nothing was accepted: send the request again.";
-    return problem(c, 503, { detail, headers: { "retry-after": "5" } });
+    return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
   }
-  if (current === undefined) return unprocessable(c, refusals);
+  if (current === undefined) return answerUnprocessable(c, refusals);
   if (current.fingerprint !== fingerprint) {
     const detail = "was used for another request in the last 24 hours";
-    return unprocessable(c, [{ header: "Idempotency-Key", detail }]);
+    return answerUnprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
   const isReplay = current.requestId !== requestId;
   return { requestId: current.requestId, acceptedAt: current.acceptedAt, isReplay };

@@ -40,7 +40,10 @@ export function summarize(
 }
 
 /** Describes the calls one by one; without `all`, those that are not dialed. At most 10,000 errors are named. */
-export function itemsOf(posted: readonly Forecasted[], which: "problems" | "all"): ForecastItem[] {
+export function describeItems(
+  posted: readonly Forecasted[],
+  which: "problems" | "all",
+): ForecastItem[] {
   const items: ForecastItem[] = [];
   let errorsLeft = itemErrorsMax;
   for (let index = 0; index < posted.length; index++) {

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { Caller } from "../../../shared/settings/tokens.ts";
 import type { ApiEnv } from "./context.ts";
-import { problem } from "./problem.ts";
+import { answerProblem } from "./problem.ts";
 
 /**
  * Admits a request that carries exactly one known bearer token (RFC 6750), before its body is read. Any other
@@ -32,5 +32,5 @@ export function readCaller(
       ? "Send the token as Authorization: Bearer <token>."
       : "The Authorization header does not hold a valid bearer token.";
   const challenge = header === undefined ? "Bearer" : 'Bearer error="invalid_token"';
-  return problem(c, 401, { detail, headers: { "www-authenticate": challenge } });
+  return answerProblem(c, 401, { detail, headers: { "www-authenticate": challenge } });
 }

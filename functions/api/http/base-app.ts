@@ -3,7 +3,7 @@ import { createRequestId } from "../../../shared/calls/ids.ts";
 import { ConflictError } from "../../../shared/lib/retry.ts";
 import type { ApiEnv, UncheckedApiDeps } from "./context.ts";
 import { causeForLog, UnreachableError } from "./port-limits.ts";
-import { problem } from "./problem.ts";
+import { answerProblem } from "./problem.ts";
 
 /** Creates an app without routes. It answers what is not there, and what fails. */
 export function createBaseApp({
@@ -12,7 +12,7 @@ export function createBaseApp({
 }: Pick<UncheckedApiDeps, "log" | "clock" | "randomId">): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   app.notFound((c) =>
-    problem(c, 404, { detail: "Calls are posted to /v1/calls or /v1/calls/batch." }),
+    answerProblem(c, 404, { detail: "Calls are posted to /v1/calls or /v1/calls/batch." }),
   );
   app.onError((error, c) => {
     // A request whose part could not be loaded has no id yet.
@@ -21,10 +21,10 @@ export function createBaseApp({
     if (error instanceof UnreachableError || error instanceof ConflictError) {
       log("alarm", "ledger.unreachable", fields);
       const detail = "The ledger cannot be reached. What was asked may have been done: look again.";
-      return problem(c, 503, { detail, headers: { "retry-after": "5" } });
+      return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
     }
     log("alarm", "api.failed", fields);
-    return problem(c, 500, { detail: "The service failed. Its log has the request id." });
+    return answerProblem(c, 500, { detail: "The service failed. Its log has the request id." });
   });
   return app;
 }

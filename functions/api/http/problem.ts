@@ -29,7 +29,7 @@ interface ProblemFields {
  * Returns an answer in `application/problem+json` (RFC 9457). It names errors and their places, never values:
  * a number or a context value must not come back in an error.
  */
-export function problem(
+export function answerProblem(
   c: Context,
   status: keyof typeof titles,
   { detail, errors, headers = {} }: ProblemFields,
@@ -43,14 +43,14 @@ export function problem(
 }
 
 /** Returns 422: nothing of the request was accepted, or what was asked for is not shown. */
-export function unprocessable(c: Context, errors: ProblemError[]): Response {
+export function answerUnprocessable(c: Context, errors: ProblemError[]): Response {
   if (c.req.method === "GET" || c.req.method === "HEAD") {
-    return problem(c, 422, {
+    return answerProblem(c, 422, {
       detail: "A parameter is wrong: see errors.",
       errors: errors.map(ofParameter),
     });
   }
-  return problem(c, 422, { detail: "Nothing was accepted: see errors.", errors });
+  return answerProblem(c, 422, { detail: "Nothing was accepted: see errors.", errors });
 }
 
 /**
@@ -63,11 +63,13 @@ export function refuse(unknownField: string) {
     result: { success: true } | { success: false; error: z.ZodError },
     c: Context,
   ): Response | undefined =>
-    result.success ? undefined : unprocessable(c, errorsOf(result.error.issues, unknownField));
+    result.success
+      ? undefined
+      : answerUnprocessable(c, toErrors(result.error.issues, unknownField));
 }
 
 /** Returns the errors of a value that does not fit its schema: the first hundred, in document order. */
-export function errorsOf(
+export function toErrors(
   issues: readonly z.core.$ZodIssue[],
   unknownField: string,
 ): ProblemError[] {

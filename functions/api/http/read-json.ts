@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { ApiEnv } from "./context.ts";
-import { type ProblemError, unprocessable } from "./problem.ts";
+import { type ProblemError, answerUnprocessable } from "./problem.ts";
 
 /** A JSON body: its bytes, their text, and its value. */
 export interface JsonBody {
@@ -36,15 +36,15 @@ export async function readBody(
   { bytesMax, isOptional = false }: { bytesMax: number; isOptional?: boolean },
 ): Promise<JsonBody | Response> {
   const wrongHeader = wrongHeaderOf(c);
-  if (wrongHeader !== undefined && !isOptional) return unprocessable(c, [wrongHeader]);
+  if (wrongHeader !== undefined && !isOptional) return answerUnprocessable(c, [wrongHeader]);
   const bytes = await readAtMost(c, bytesMax);
   if (bytes === undefined) {
-    return unprocessable(c, [{ pointer: "", detail: `must be at most ${bytesMax} bytes` }]);
+    return answerUnprocessable(c, [{ pointer: "", detail: `must be at most ${bytesMax} bytes` }]);
   }
   if (isOptional && bytes.byteLength === 0) return { bytes, text: "{}", value: {} };
-  if (wrongHeader !== undefined) return unprocessable(c, [wrongHeader]);
+  if (wrongHeader !== undefined) return answerUnprocessable(c, [wrongHeader]);
   const json = parseJson(bytes);
-  return "detail" in json ? unprocessable(c, [{ pointer: "", detail: json.detail }]) : json;
+  return "detail" in json ? answerUnprocessable(c, [{ pointer: "", detail: json.detail }]) : json;
 }
 
 function wrongHeaderOf(c: Context): ProblemError | undefined {

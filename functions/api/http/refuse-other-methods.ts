@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import type { ApiEnv } from "./context.ts";
-import { problem } from "./problem.ts";
+import { answerProblem } from "./problem.ts";
 
 /** Answers 405 to every request of a path that its routes, added before, have not taken. */
 export function refuseOtherMethods(
@@ -10,5 +10,5 @@ export function refuseOtherMethods(
 ): void {
   const allow = methods.map((method) => (method === "get" ? "GET, HEAD" : "POST")).join(", ");
   const detail = `Only ${allow} is known here.`;
-  app.all(path, (c) => problem(c, 405, { detail, headers: { allow } }));
+  app.all(path, (c) => answerProblem(c, 405, { detail, headers: { allow } }));
 }

@@ -1,7 +1,7 @@
 import { createMiddleware } from "hono/factory";
 import type { ClientRight } from "../../../shared/settings/tokens.ts";
 import type { ApiEnv } from "./context.ts";
-import { problem } from "./problem.ts";
+import { answerProblem } from "./problem.ts";
 
 /**
  * Admits authenticated callers whose token has a right; any other is answered 403.
@@ -12,11 +12,14 @@ export function requireRight(right: ClientRight, served: readonly ClientRight[])
   const headers = { "www-authenticate": `Bearer error="insufficient_scope", scope="${right}"` };
   return createMiddleware<ApiEnv>(async (c, next) => {
     if (!c.get("caller").rights.includes(right)) {
-      return problem(c, 403, { detail: `The token does not have the right "${right}".`, headers });
+      return answerProblem(c, 403, {
+        detail: `The token does not have the right "${right}".`,
+        headers,
+      });
     }
     if (!served.includes(right)) {
       const detail = `This deployment lets no token have the right "${right}": its clientRights lack it.`;
-      return problem(c, 403, { detail, headers });
+      return answerProblem(c, 403, { detail, headers });
     }
     return next();
   });

@@ -39,7 +39,7 @@ export const breakerViewSchema = z.strictObject({
 export type BreakerView = z.infer<typeof breakerViewSchema>;
 
 /** Returns the views of the circuit breakers among these that are open or half-open. */
-export async function viewOpenBreakers(
+export async function listBreakerViews(
   breakers: readonly StoredDocument<"breaker">[],
   documents: Documents,
 ): Promise<BreakerView[]> {

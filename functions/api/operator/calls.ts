@@ -4,7 +4,7 @@ import type { CallLedger, ListOf } from "../../../shared/ports/ledger.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
-import { problem } from "../http/problem.ts";
+import { answerProblem } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import { callDetailSchema, callViewSchema, toCallDetail, toCallView } from "./call-view.ts";
 import { callCursor } from "../http/cursors.ts";
@@ -136,7 +136,7 @@ const revealCall = declareRoute({
     const row = await findCall(c, deps);
     if (row instanceof Response) return row;
     if (row.request === null) {
-      return problem(c, 409, { detail: "The call is placed: whom it was to is erased." });
+      return answerProblem(c, 409, { detail: "The call is placed: whom it was to is erased." });
     }
     await recordAction(c, { action: "reveal", target: row.id }, deps);
     const { phone_number, context = {}, timezone = null } = row.request;

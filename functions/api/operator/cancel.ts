@@ -4,7 +4,7 @@ import type { Cancellable, GivenOrder } from "../../../shared/policy/controls.ts
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
-import { unprocessable } from "../http/problem.ts";
+import { answerUnprocessable } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import {
   answerPages,
@@ -41,7 +41,7 @@ const cursorSchema = z.union([
 type CancelCursor = z.infer<typeof cursorSchema>;
 
 /** Encodes the position at which a cancellation goes on. */
-export function cancelCursorOf(cursor: CancelCursor): string {
+export function toCancelCursor(cursor: CancelCursor): string {
   return toCursor(cursor);
 }
 
@@ -68,7 +68,7 @@ const cancelCalls = declareRoute({
   async handle({ c, deps, body: { request_id, agent_id = "", cursor } }) {
     const what = request_id === undefined ? { agent: agent_id } : { request: request_id };
     const target = request_id === undefined ? `agent ${agent_id}` : `request ${request_id}`;
-    const refuse = (detail: string) => unprocessable(c, [{ pointer: "/cursor", detail }]);
+    const refuse = (detail: string) => answerUnprocessable(c, [{ pointer: "/cursor", detail }]);
     if (cursor !== undefined && "before" in cursor !== "request" in what) {
       return refuse("must be of an answer to this very order");
     }
@@ -81,7 +81,7 @@ const cancelCalls = declareRoute({
       "request" in what
         ? await cancelRequest(c, { given, request: what.request, cursor }, deps)
         : await cancelAgent(c, { given, agent: what.agent, cursor }, deps);
-    const more = next === undefined ? {} : { cursor: cancelCursorOf(next) };
+    const more = next === undefined ? {} : { cursor: toCancelCursor(next) };
     if (cursor !== undefined) {
       await recordAction(c, { action: "cancel", target, count: cancelled }, deps);
       return { cancelled, ...more };

@@ -6,7 +6,7 @@ import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { state, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
-import { waitingPositions } from "./waiting-positions.ts";
+import { readWaitingPositions } from "./waiting-positions.ts";
 import { hourMs } from "../../../shared/lib/units.ts";
 
 /** Maximum rows of a state that are counted. */
@@ -88,7 +88,7 @@ async function currentNow(
   documents: Documents,
 ): Promise<Record<string, number>> {
   const [waiting, dialing, unknown, reviewed] = await Promise.all([
-    waitingPositions(ledger, documents, currentMax),
+    readWaitingPositions(ledger, documents, currentMax),
     ledger.dialing(currentMax),
     countIn("UNKNOWN", ledger),
     countIn("NEEDS_REVIEW", ledger),

@@ -3,7 +3,7 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { type CallAction, states } from "../../../shared/calls/states.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
-import { changeCall, conflict } from "../actions/change-call.ts";
+import { changeCall, answerConflict } from "../actions/change-call.ts";
 import { type CallView, callViewSchema, toCallView } from "./call-view.ts";
 import { findCall } from "../actions/find-call.ts";
 import { declareRoute } from "../http/route.ts";
@@ -58,7 +58,7 @@ async function decide(
   deps: RouteDeps,
 ): Promise<CallView | Response> {
   if (row.state === to) return toCallView(row);
-  if (!states[row.state].actions.includes(action)) return conflict(c, row, action);
+  if (!states[row.state].actions.includes(action)) return answerConflict(c, row, action);
   const now = await changeCall(c, { row, action: { to }, name }, deps);
-  return now.state === to ? toCallView(now) : conflict(c, now, action);
+  return now.state === to ? toCallView(now) : answerConflict(c, now, action);
 }

@@ -6,10 +6,10 @@ import {
   listMarks,
 } from "../../../shared/policy/controls.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
-import { problem } from "../http/problem.ts";
+import { UnreachableError } from "../http/port-limits.ts";
+import { answerProblem } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
@@ -19,8 +19,7 @@ import { declareRoute } from "../http/route.ts";
 const numbersMax = 10_000;
 /** Entries of one write, so that each ends within its time limit. */
 const entriesAtOnce = 500;
-/** Maximum tries of a write where other writers come first. */
-const triesMax = 3;
+const tries = 3;
 
 const changedSchema = z.strictObject({ added: z.int(), removed: z.int() });
 
@@ -63,7 +62,7 @@ const changeDoNotCall = declareRoute({
     const isOther = isOfOtherKey(current, deps.hashKey);
     if (isOther && !renew && !more) {
       const detail = "The list was made under another HASH_KEY: send all of it again, with renew.";
-      return problem(c, 409, { detail });
+      return answerProblem(c, 409, { detail });
     }
     await recordAction(
       c,
@@ -83,7 +82,7 @@ const changeDoNotCall = declareRoute({
     if (isDropped) return { added: add.length, removed: remove.length };
     const detail =
       "Some of the numbers to be removed were put on the list again meanwhile, and stay on it. Look, and send those again.";
-    return problem(c, 409, { detail });
+    return answerProblem(c, 409, { detail });
   },
 });
 
@@ -125,18 +124,18 @@ async function put(
       next: { ...key, version: random.version(), value, expiresAt: null },
       seen: null,
     }));
-    await retry(async () => {
+    for (let tried = 0; changes.length > 0; tried++) {
+      if (tried === tries) throw new UnreachableError("the do-not-call list took no entry");
       const written = await documents.write(changes);
       const refused = changes.filter((_, index) => written[index] !== true);
-      if (refused.length === 0) return;
+      if (refused.length === 0) break;
       const read = await documents.read(refused.map(({ next }) => next));
       changes = refused.map(({ next }) => {
         const current = read.get(next.kind, next.key);
         const kept = current?.value ?? next.value;
         return { next: { ...next, value: kept }, seen: current?.version ?? null };
       });
-      throw new ConflictError("the do-not-call list took no entry");
-    }, onConflict(triesMax));
+    }
   }
 }
 

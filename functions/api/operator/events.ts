@@ -19,7 +19,7 @@ import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
-import { problem } from "../http/problem.ts";
+import { answerProblem } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import { duePositionSchema, toCursor, createCursorSchema } from "../http/cursors.ts";
 import { anyName, endOfTime, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
@@ -121,7 +121,7 @@ const listEvents = declareRoute({
     if (query.receiver === undefined) return views;
     const [receiver] = receivers;
     if (receiver === undefined)
-      return problem(c, 404, { detail: "The dial plan has no such receiver." });
+      return answerProblem(c, 404, { detail: "The dial plan has no such receiver." });
     const { exhausted, next } = await listExhausted(
       receiver,
       { cursor: query.cursor, most: query.limit },

@@ -6,8 +6,13 @@ import type { RouteDeps } from "../http/context.ts";
 import { forecastCalls, type Posted } from "../forecast/forecast-calls.ts";
 import { forecastRequestSchema, forecastSchema } from "../forecast/forecast-schema.ts";
 import { type PlanWithSchedule, readControls } from "../forecast/read-bearing.ts";
-import { itemsOf, summarize } from "../forecast/summarize.ts";
-import { toPointer, problem, type ProblemError, unprocessable } from "../http/problem.ts";
+import { describeItems, summarize } from "../forecast/summarize.ts";
+import {
+  toPointer,
+  answerProblem,
+  type ProblemError,
+  answerUnprocessable,
+} from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import { toIsoTime } from "../http/fields.ts";
 
@@ -41,7 +46,7 @@ const forecastRoute = declareRoute({
         : []),
       ...("errors" in sent ? sent.errors : []),
     ];
-    if (errors.length > 0 || "errors" in sent) return unprocessable(c, errors);
+    if (errors.length > 0 || "errors" in sent) return answerUnprocessable(c, errors);
     const posted: Posted = { calls: body.calls.map(readCallAt), client, agents, at };
     const deployed: PlanWithSchedule = deps.settings;
     const { plan = deployed } = sent;
@@ -49,7 +54,7 @@ const forecastRoute = declareRoute({
     const read = await readControls({ requests, client }, [...new Set([plan, deployed])], deps);
     if (isOfOtherKey(read.documents, deps.hashKey)) {
       const detail = "The do-not-call list was made under another HASH_KEY: nobody is dialed.";
-      return problem(c, 409, { detail });
+      return answerProblem(c, 409, { detail });
     }
     const { hashKey } = deps;
     const under = (one: PlanWithSchedule) => forecastCalls(posted, one, { hashKey, now, read });
@@ -59,7 +64,7 @@ const forecastRoute = declareRoute({
       calls: posted.calls.length,
       ...summarize(forecast, read),
       ...(plan === deployed ? {} : { deployed: summarize(under(deployed), read) }),
-      ...(items === undefined ? {} : { items: itemsOf(forecast.posted, items) }),
+      ...(items === undefined ? {} : { items: describeItems(forecast.posted, items) }),
     };
   },
 });

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { authenticate } from "../http/authenticate.ts";
 import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
 import { createBaseApp, identifyRequests } from "../http/base-app.ts";
-import { problem } from "../http/problem.ts";
+import { answerProblem } from "../http/problem.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes } from "../http/route.ts";
 import { serveConsole, serveOperatorDocument } from "../http/serve-files.ts";
@@ -27,7 +27,7 @@ export function createOperator(
   if (deps === undefined) {
     // The settings have the time for which documents are kept, and the key of hashes.
     const detail = "The service is not configured; its log says what is missing.";
-    operator.all("*", (c) => problem(c, 503, { detail }));
+    operator.all("*", (c) => answerProblem(c, 503, { detail }));
   } else {
     operator.use(async (c, next) => {
       await next();
@@ -36,7 +36,7 @@ export function createOperator(
     addRoutes(operator, operatorRoutes, toRouteDeps(deps));
     serveOperatorDocument(operator, deps.readServed);
     operator.all("*", (c) =>
-      problem(c, 404, { detail: "There is nothing of this name for operators." }),
+      answerProblem(c, 404, { detail: "There is nothing of this name for operators." }),
     );
   }
   return app.route("/operator", operator);

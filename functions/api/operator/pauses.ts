@@ -5,9 +5,9 @@ import { type Pausable, pauseKeyOf } from "../../../shared/policy/controls.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
-import { problem, unprocessable } from "../http/problem.ts";
+import { answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";
-import { breakerViewSchema, viewOpenBreakers } from "./breaker-views.ts";
+import { breakerViewSchema, listBreakerViews } from "./breaker-views.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { removeDocuments } from "../actions/remove-documents.ts";
 import { agentId, anyName, hasExactlyOne, time, toIsoTime } from "../http/fields.ts";
@@ -57,7 +57,7 @@ const listPauses = declareRoute({
         at: toIsoTime(at),
         by,
       })),
-      breakers: await viewOpenBreakers(breakers, documents),
+      breakers: await listBreakerViews(breakers, documents),
       agents: Object.keys(agents).filter((name) => name !== "*"),
       other_agents: Object.hasOwn(agents, "*"),
       accounts: [...new Set(Object.values(agents).map(({ provider }) => provider))].toSorted(),
@@ -83,12 +83,14 @@ const pause = declareRoute({
   answer: pauseViewSchema,
   async handle({ c, deps, body: { agent_id, account } }) {
     if (agent_id !== undefined && findRoute(agent_id, deps.plan) === undefined) {
-      return unprocessable(c, [{ pointer: "/agent_id", detail: "is no agent of the dial plan" }]);
+      return answerUnprocessable(c, [
+        { pointer: "/agent_id", detail: "is no agent of the dial plan" },
+      ]);
     }
     const accounts = Object.values(deps.plan.agents).map(({ provider }) => provider);
     if (account !== undefined && !accounts.includes(account)) {
       const detail = "is no account that an agent of the dial plan goes through";
-      return unprocessable(c, [{ pointer: "/account", detail }]);
+      return answerUnprocessable(c, [{ pointer: "/account", detail }]);
     }
     const what = pausable(agent_id, account);
     await recordAction(c, { action: "pause", target: targetOf(what) }, deps);
@@ -129,7 +131,7 @@ const resume = declareRoute({
     await recordAction(c, { action: "resume", target: targetOf(what) }, deps);
     const { documents } = deps;
     if (await removeDocuments([pauseKeyOf(what)], documents)) return fieldsOf(what);
-    return problem(c, 409, {
+    return answerProblem(c, 409, {
       detail: "It was paused again meanwhile, and stays paused. Look, and resume it.",
     });
   },
@@ -160,7 +162,7 @@ async function closeBreaker(
   const breakerKey = { kind: "breaker", key } as const;
   const breaker = (await documents.read([breakerKey])).get("breaker", key);
   if (breaker === undefined || breaker.value.state === "closed") {
-    return problem(c, 404, { detail: "There is no breaker of this key." });
+    return answerProblem(c, 404, { detail: "There is no breaker of this key." });
   }
   await recordAction(c, { action: "resume", target: `breaker ${key}` }, deps);
   const counters = [key, `${key} refusals`].map((one) => ({ kind: "failures", key: one }) as const);

@@ -12,7 +12,7 @@ import { accountNameOf, type Route } from "../../../shared/calls/route.ts";
 import { declareRoute } from "../http/route.ts";
 import { time, toIsoTime, why } from "../http/fields.ts";
 import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
-import { tally } from "./request-progress.ts";
+import { countEqual } from "./request-progress.ts";
 
 /** Maximum requests under way that are counted. */
 const dialingMax = 1_000;
@@ -149,7 +149,7 @@ function toAccountView(
 
 /** Counts the requests under way by account. */
 async function dialingNow(ledger: CallLedger): Promise<Partial<Record<string, number>>> {
-  return tally((await ledger.dialing(dialingMax)).map(({ account }) => account));
+  return countEqual((await ledger.dialing(dialingMax)).map(({ account }) => account));
 }
 
 function rulesIn(plan: DialPlan) {

@@ -3,8 +3,8 @@ import { toCallId, requestIdOf } from "../../../shared/calls/ids.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { CallsMessage } from "../../../shared/ports/call-messages.ts";
 import { causeForLog, enqueue } from "../http/port-limits.ts";
-import { problem, unprocessable } from "../http/problem.ts";
-import { changeCall, conflict } from "../actions/change-call.ts";
+import { answerProblem, answerUnprocessable } from "../http/problem.ts";
+import { changeCall, answerConflict } from "../actions/change-call.ts";
 import { findCall } from "../actions/find-call.ts";
 import { declareRoute } from "../http/route.ts";
 
@@ -37,7 +37,7 @@ const redialCall = declareRoute({
     if (row instanceof Response) return row;
     if (row.state === "NEEDS_REVIEW" && body.not_placed !== true) {
       const detail = "must be true: the call may have been placed, and would be made twice";
-      return unprocessable(c, [{ pointer: "/not_placed", detail }]);
+      return answerUnprocessable(c, [{ pointer: "/not_placed", detail }]);
     }
     // The new call belongs to this request: whoever has the X-Request-Id of the 201 knows the id of its call.
     const redialedAs = toCallId(c.get("requestId"), 0);
@@ -50,14 +50,14 @@ const redialCall = declareRoute({
             deps,
           );
     const message = messageOf(redialed);
-    if (message === undefined) return conflict(c, redialed, "redial");
+    if (message === undefined) return answerConflict(c, redialed, "redial");
     try {
       await enqueue(deps.queue, message);
     } catch (error) {
       const fields = { request_id: c.get("requestId"), call_id: row.id };
       deps.log("alarm", "queue.unreachable", { ...fields, error: causeForLog(error) });
       const detail = "The queue did not confirm the call. Redial it again: it will be made once.";
-      return problem(c, 503, { detail, headers: { "retry-after": "5" } });
+      return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
     }
     if (message.requestId !== c.get("requestId")) {
       c.header("x-request-id", message.requestId);

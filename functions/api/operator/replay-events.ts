@@ -8,10 +8,10 @@ import {
   sendDeliverMessages,
   deliveredKeyOf,
 } from "../../../shared/events/outbox-ledger.ts";
-import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
-import { unprocessable } from "../http/problem.ts";
+import { UnreachableError } from "../http/port-limits.ts";
+import { answerUnprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import { scan } from "./calls.ts";
@@ -66,7 +66,7 @@ const replayEvents = declareRoute({
     const receiver = findReceiver(client, deps.plan);
     if (receiver === undefined) {
       const detail = "has no receiver of events in the dial plan";
-      return unprocessable(c, [{ pointer: "/client", detail }]);
+      return answerUnprocessable(c, [{ pointer: "/client", detail }]);
     }
     const { rows, next } = await scan(
       deps.ledger,
@@ -99,7 +99,7 @@ export const replayRoutes = [replayEvents];
  * they are.
  *
  * @returns the number of events
- * @throws ConflictError if other writes of a row came first each time
+ * @throws UnreachableError if other writes of a row came first each time
  */
 async function deliverAgain(
   rows: readonly CallRow[],
@@ -113,26 +113,25 @@ async function deliverAgain(
     names.includes(type) && (isExhausted !== true || exhausted === true);
   let count = 0;
   let left = rows;
-  await retry(async () => {
+  for (let tries = 0; tries < writesMax; tries++) {
     const write = { at: clock.now() };
     const changes = left.flatMap((row) => {
       const version = random.version();
-      const next = replayRow(row, { isWanted, receiver: receiver.name }, { ...write, version });
+      const next = replayRow(row, isWanted, receiver.name, { ...write, version });
       return next === undefined
         ? []
         : { next, seen: row.version, events: changedEvents(row, next) };
     });
-    if (changes.length === 0) return;
+    if (changes.length === 0) return count;
     const done = await ledger.write(changes);
     const written = changes.filter((_, index) => done[index] === true);
     for (const { events } of written) count += events;
     await sendDeliverMessages(written, deps);
     const lost = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
-    if (lost.length === 0) return;
+    if (lost.length === 0) return count;
     left = [...(await ledger.read(lost)).rows.values()];
-    throw new ConflictError("a call was changed by others each time");
-  }, onConflict(writesMax));
-  return count;
+  }
+  throw new UnreachableError("a call was changed by others each time");
 }
 
 function changedEvents(row: CallRow, next: CallRow): number {

@@ -80,8 +80,8 @@ export function toRequestView(
     agents: [...new Set(rows.map(({ agentId }) => agentId))].toSorted().slice(0, namesMax),
     counted,
     queued,
-    by_state: tally(rows.map(({ state }) => state)),
-    by_result: tally(rows.flatMap(({ result }) => result?.status ?? [])),
+    by_state: countEqual(rows.map(({ state }) => state)),
+    by_result: countEqual(rows.flatMap(({ result }) => result?.status ?? [])),
     calls_per_minute: Math.round(perMinute * 100) / 100,
     last_due_at: toIsoTime(lastDueAt),
     expected_end_at: toIsoTime(estimateEnd(left, { perMinute, lastDueAt, now })),
@@ -112,7 +112,7 @@ export function estimateEnd(
 }
 
 /** Counts equal values. */
-export function tally<Value extends string>(
+export function countEqual<Value extends string>(
   values: readonly Value[],
 ): Partial<Record<Value, number>> {
   const counts: Partial<Record<Value, number>> = {};
@@ -121,8 +121,8 @@ export function tally<Value extends string>(
 }
 
 /** Returns equal reasons with their counts, the most frequent first, at most 20. */
-export function reasonsOf(rows: readonly CallRow[]): { reason: string; count: number }[] {
-  return Object.entries(tally(rows.map(({ reason }) => reason)))
+export function countReasons(rows: readonly CallRow[]): { reason: string; count: number }[] {
+  return Object.entries(countEqual(rows.map(({ reason }) => reason)))
     .map(([reason, count = 0]) => ({ reason, count }))
     .toSorted((one, other) => other.count - one.count)
     .slice(0, namesMax);

@@ -2,14 +2,14 @@ import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { toCallId, readRequestId, requestIdOf } from "../../../shared/calls/ids.ts";
 import type { CallLedger } from "../../../shared/ports/ledger.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { problem } from "../http/problem.ts";
+import { answerProblem } from "../http/problem.ts";
 import { callIdsOf, rowsOf } from "../actions/request-rows.ts";
 import { declareRoute } from "../http/route.ts";
 import { callCursor } from "../http/cursors.ts";
 import { nextCursor, time, toIsoTime } from "../http/fields.ts";
 import {
   listFinishedIndexes,
-  reasonsOf,
+  countReasons,
   toRequestView,
   requestViewSchema,
   type RequestView,
@@ -85,7 +85,7 @@ const showRequest = declareRoute({
     const id = readRequestId(c.req.param("id") ?? "");
     const [one] = id === undefined ? [] : (await ledger.list({ requestId: id, limit: 1 })).rows;
     if (id === undefined || one === undefined) {
-      return problem(c, 404, {
+      return answerProblem(c, 404, {
         detail: "There is no request of this id, or none of its calls is known yet.",
       });
     }
@@ -93,7 +93,7 @@ const showRequest = declareRoute({
     for await (const row of rowsOf(callIdsOf(id, 0, one.batchCalls), ledger)) rows.push(row);
     return {
       ...toRequestView(one, { rows, counted: one.batchCalls, now: clock.now() }),
-      reasons: reasonsOf(rows.filter(({ state }) => state !== "PLACED")),
+      reasons: countReasons(rows.filter(({ state }) => state !== "PLACED")),
       hours: hoursOf(rows),
     };
   },

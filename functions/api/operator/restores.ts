@@ -1,7 +1,7 @@
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { restoreKey, sweepKey } from "../../../shared/policy/restore.ts";
 import * as z from "../../../shared/lib/zod.ts";
-import { problem, unprocessable } from "../http/problem.ts";
+import { answerProblem, answerUnprocessable } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import { changeDocument } from "../../../shared/ports/change-document.ts";
 import { instant, time, toIsoTime } from "../http/fields.ts";
@@ -57,19 +57,19 @@ const confirmRestore = declareRoute({
     const read = await documents.read([restoreKey, sweepKey]);
     const current = read.get("restore", restoreKey.key)?.value;
     if (current?.state === "confirmed") {
-      return problem(c, 409, {
+      return answerProblem(c, 409, {
         detail: "A restore is confirmed already, and its calls are being gone through.",
       });
     }
     if (current?.state !== "suspended" && unnoticed !== true) {
       const detail =
         "No restore stands to be confirmed. A sweep notices one within two minutes; if none does, declare it as unnoticed.";
-      return problem(c, 409, { detail });
+      return answerProblem(c, 409, { detail });
     }
     const since = current?.state === "suspended" ? current.since : now;
     if (at > since) {
       const detail = `must not be after ${toIsoTime(since)}, when the restore was noticed`;
-      return unprocessable(c, [{ pointer: "/at", detail }]);
+      return answerUnprocessable(c, [{ pointer: "/at", detail }]);
     }
     await recordAction(c, { action: "restored", target: `ledger ${toIsoTime(at)}` }, deps);
     const by = c.get("caller").tokenId;

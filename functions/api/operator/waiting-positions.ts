@@ -7,7 +7,7 @@ const backlogsAtOnce = 20;
 const backlogsMost = 1000;
 
 /** Finds waiting calls, up to `most` of a backlog, until there are so many or 1,000 backlogs are read. */
-export async function waitingPositions(
+export async function readWaitingPositions(
   ledger: CallLedger,
   documents: Documents,
   most: number,

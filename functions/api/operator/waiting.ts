@@ -1,7 +1,7 @@
 import * as z from "../../../shared/lib/zod.ts";
 import { declareRoute } from "../http/route.ts";
-import { listFinishedIndexes, reasonsOf } from "./request-progress.ts";
-import { waitingPositions } from "./waiting-positions.ts";
+import { listFinishedIndexes, countReasons } from "./request-progress.ts";
+import { readWaitingPositions } from "./waiting-positions.ts";
 
 /** Waiting calls of a backlog that are found, and maximum calls of all these whose reasons are read. */
 const foundMax = 500;
@@ -27,14 +27,14 @@ const countWaiting = declareRoute({
   path: "/waiting",
   answer: waitingSchema,
   async handle({ deps: { ledger, documents } }) {
-    const positions = await waitingPositions(ledger, documents, foundMax);
+    const positions = await readWaitingPositions(ledger, documents, foundMax);
     const ids = listFinishedIndexes(positions.length, readMax).flatMap(
       (index) => positions[index]?.id ?? [],
     );
     const { rows } = await ledger.read(ids);
     // A call may have gone on since it was found.
     const waiting = [...rows.values()].filter(({ state }) => state === "WAITING");
-    return { found: positions.length, read: waiting.length, reasons: reasonsOf(waiting) };
+    return { found: positions.length, read: waiting.length, reasons: countReasons(waiting) };
   },
 });
 

@@ -12,7 +12,7 @@ import {
   findControl,
 } from "../actions/cancel-calls.ts";
 import { callCursor } from "../http/cursors.ts";
-import { unprocessable } from "../http/problem.ts";
+import { answerUnprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import { findRequest } from "./find-request.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
@@ -60,7 +60,7 @@ export const cancelRequest = declareRoute({
       : findControl(what, scope, deps));
     if (given === undefined) {
       const detail = "must be of an answer to this very order";
-      return unprocessable(c, [{ pointer: "/cursor", detail }]);
+      return answerUnprocessable(c, [{ pointer: "/cursor", detail }]);
     }
     const { ledger } = deps;
     const { cancelled, next } =

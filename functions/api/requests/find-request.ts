@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { readRequestId, timeOfId } from "../../../shared/calls/ids.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
-import { problem } from "../http/problem.ts";
+import { answerProblem } from "../http/problem.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 
 /** Time after its acceptance in which a request without rows may still be on the queue, unless there is trouble. */
@@ -32,26 +32,26 @@ export async function findRequest(
   const id = readRequestId(c.req.param("id") ?? "");
   // A purge deletes the rows of a request one after another. It is unknown as a whole from before the first one on.
   if (id === undefined || timeOfId(id) + retentionMs <= clock.now()) {
-    return noRequest(c, id, clock.now());
+    return answerNoRequest(c, id, clock.now());
   }
   const { rows, unreadable } = await ledger.list({ requestId: id, limit: 1 });
   if (rows.length === 0 && unreadable > 0) {
     log("alarm", "row.unreadable", { request_id: id });
-    return problem(c, 503, {
+    return answerProblem(c, 503, {
       detail: "A later version of the service has written this request.",
       headers: { "retry-after": "60" },
     });
   }
   const row = rows.find(({ client }) => client === c.get("caller").client);
   const isUnknown = row === undefined && !isYoungerThan(unknownMsMax, id, clock.now());
-  return isUnknown ? noRequest(c, id, clock.now()) : { id, row };
+  return isUnknown ? answerNoRequest(c, id, clock.now()) : { id, row };
 }
 
 /** Returns 404, the same for an unknown request and for another client's, so that no id is told to be in use. */
-export function noRequest(c: Context<ApiEnv>, id: string | undefined, now: number): Response {
+export function answerNoRequest(c: Context<ApiEnv>, id: string | undefined, now: number): Response {
   const isYoung = id !== undefined && isYoungerThan(youngMs, id, now);
   const headers: Record<string, string> = isYoung ? { "retry-after": "5" } : {};
-  return problem(c, 404, {
+  return answerProblem(c, 404, {
     detail: "There is no request of this id, or none of its calls is known yet.",
     headers,
   });

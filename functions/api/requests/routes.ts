@@ -4,7 +4,7 @@ import type { ApiDeps, ApiEnv, PlatformDeps } from "../http/context.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { requireRight } from "../http/require-right.ts";
 import { createBaseApp, identifyRequests } from "../http/base-app.ts";
-import { problem } from "../http/problem.ts";
+import { answerProblem } from "../http/problem.ts";
 import { refuseOtherMethods } from "../http/refuse-other-methods.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes, type Route } from "../http/route.ts";
@@ -41,7 +41,9 @@ export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps):
     requests.on(method, path, authenticated, requireRight(right, clientRights));
     if (deps !== undefined) continue;
     const detail = "The service is not configured; its log says what is missing.";
-    requests.on(method, path, (c) => problem(c, 503, { detail, headers: { "retry-after": "60" } }));
+    requests.on(method, path, (c) =>
+      answerProblem(c, 503, { detail, headers: { "retry-after": "60" } }),
+    );
   }
   if (deps !== undefined) addRoutes(requests, requestRoutes, toRouteDeps(deps));
   for (const { path, method } of requestRoutes) refuseOtherMethods(requests, path, [method]);

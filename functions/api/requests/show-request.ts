@@ -6,9 +6,9 @@ import { states } from "../../../shared/calls/states.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import { foreignCursor } from "../http/cursors.ts";
 import { limit, nextCursor, state, time, toIsoTime } from "../http/fields.ts";
-import { unprocessable } from "../http/problem.ts";
+import { answerUnprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
-import { findRequest, noRequest } from "./find-request.ts";
+import { findRequest, answerNoRequest } from "./find-request.ts";
 import { countProgress } from "../actions/count-request.ts";
 import { callIdsOf } from "../actions/request-rows.ts";
 
@@ -70,10 +70,10 @@ export const showRequest = declareRoute({
     const found = await findRequest(c, deps);
     if (found instanceof Response) return found;
     const { id, row } = found;
-    if (row === undefined) return noRequest(c, id, deps.clock.now());
+    if (row === undefined) return answerNoRequest(c, id, deps.clock.now());
     const { cursor } = query;
     if (cursor !== undefined && requestIdOf(cursor) !== id) {
-      return unprocessable(c, [{ pointer: "/cursor", detail: foreignCursor }]);
+      return answerUnprocessable(c, [{ pointer: "/cursor", detail: foreignCursor }]);
     }
     const total = row.batchCalls;
     const from = cursor === undefined ? 0 : indexOf(cursor) + 1;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { cancelCursorOf } from "../../../functions/api/operator/cancel.ts";
+import { toCancelCursor } from "../../../functions/api/operator/cancel.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { toCallId, requestIdOf } from "../../../shared/calls/ids.ts";
@@ -129,7 +129,7 @@ export function itActsOnCalls(api: OperatorApiBench): void {
     expect((await ask("/cancel", { agent_id: mine })).body.cancelled).toBe(2);
     for (const call of waiting) expect((await rowOf(call))?.state).toBe("CANCELLED");
     expect((await rowOf(other))?.state).toBe("WAITING");
-    const cursor = cancelCursorOf({ backlog: JSON.stringify(["crm", mine]) });
+    const cursor = toCancelCursor({ backlog: JSON.stringify(["crm", mine]) });
     const noOrder = await ask("/cancel", { agent_id: `${mine}_x`, cursor });
     expect([noOrder.status, noOrder.body.errors[0]?.pointer]).toEqual([422, "/cursor"]);
     expect((await ask("/cancel", { request_id: requestId, cursor })).status).toBe(422);
