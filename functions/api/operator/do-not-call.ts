@@ -6,9 +6,9 @@ import {
   listMarks,
 } from "../../../shared/policy/controls.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
+import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
-import { UnreachableError } from "../http/port-limits.ts";
 import { answerProblem } from "../http/problem.ts";
 import { recordAction } from "../actions/audit-log.ts";
 import { phoneNumber } from "../http/fields.ts";
@@ -19,7 +19,8 @@ import { declareRoute } from "../http/route.ts";
 const numbersMax = 10_000;
 /** Entries of one write, so that each ends within its time limit. */
 const entriesAtOnce = 500;
-const tries = 3;
+/** Maximum tries of a write where other writers come first. */
+const triesMax = 3;
 
 const changedSchema = z.strictObject({ added: z.int(), removed: z.int() });
 
@@ -124,18 +125,18 @@ async function put(
       next: { ...key, version: random.version(), value, expiresAt: null },
       seen: null,
     }));
-    for (let tried = 0; changes.length > 0; tried++) {
-      if (tried === tries) throw new UnreachableError("the do-not-call list took no entry");
+    await retry(async () => {
       const written = await documents.write(changes);
       const refused = changes.filter((_, index) => written[index] !== true);
-      if (refused.length === 0) break;
+      if (refused.length === 0) return;
       const read = await documents.read(refused.map(({ next }) => next));
       changes = refused.map(({ next }) => {
         const current = read.get(next.kind, next.key);
         const kept = current?.value ?? next.value;
         return { next: { ...next, value: kept }, seen: current?.version ?? null };
       });
-    }
+      throw new ConflictError("the do-not-call list took no entry");
+    }, onConflict(triesMax));
   }
 }
 

@@ -8,9 +8,9 @@ import {
   sendDeliverMessages,
   deliveredKeyOf,
 } from "../../../shared/events/outbox-ledger.ts";
+import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import * as z from "../../../shared/lib/zod.ts";
 import type { RouteDeps } from "../http/context.ts";
-import { UnreachableError } from "../http/port-limits.ts";
 import { answerUnprocessable } from "../http/problem.ts";
 import { declareRoute } from "../http/route.ts";
 import { recordAction } from "../actions/audit-log.ts";
@@ -99,7 +99,7 @@ export const replayRoutes = [replayEvents];
  * they are.
  *
  * @returns the number of events
- * @throws UnreachableError if other writes of a row came first each time
+ * @throws ConflictError if other writes of a row came first each time
  */
 async function deliverAgain(
   rows: readonly CallRow[],
@@ -113,25 +113,26 @@ async function deliverAgain(
     names.includes(type) && (isExhausted !== true || exhausted === true);
   let count = 0;
   let left = rows;
-  for (let tries = 0; tries < writesMax; tries++) {
+  await retry(async () => {
     const write = { at: clock.now() };
     const changes = left.flatMap((row) => {
       const version = random.version();
-      const next = replayRow(row, isWanted, receiver.name, { ...write, version });
+      const next = replayRow(row, { isWanted, receiver: receiver.name }, { ...write, version });
       return next === undefined
         ? []
         : { next, seen: row.version, events: changedEvents(row, next) };
     });
-    if (changes.length === 0) return count;
+    if (changes.length === 0) return;
     const done = await ledger.write(changes);
     const written = changes.filter((_, index) => done[index] === true);
     for (const { events } of written) count += events;
     await sendDeliverMessages(written, deps);
     const lost = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
-    if (lost.length === 0) return count;
+    if (lost.length === 0) return;
     left = [...(await ledger.read(lost)).rows.values()];
-  }
-  throw new UnreachableError("a call was changed by others each time");
+    throw new ConflictError("a call was changed by others each time");
+  }, onConflict(writesMax));
+  return count;
 }
 
 function changedEvents(row: CallRow, next: CallRow): number {
