@@ -20,7 +20,7 @@ function statesOf(type: CallEventType): CallState[] {
   return statesWhere(({ event }) => event === type);
 }
 
-/** Returns the schema of an event of a call, by the states in which the call may be and the result that it tells. */
+/** Returns the schema of an event of a call, by the states in which the call may be and the result that it contains. */
 function callEventBody(
   type: CallEventType,
   states: readonly CallState[] = statesOf(type),

@@ -11,10 +11,10 @@ import { type EventMessage, deliverCallsMax } from "../ports/event-messages.ts";
 import type { CallLedger, Change } from "../ports/ledger.ts";
 import { dayMs } from "../lib/units.ts";
 
-/** Time limit of a message that has events told at once: without it they are told by a sweep. */
+/** Time limit of sending messages for new events: a sweep finds the events whose message was not sent. */
 const sendSecondsMax = 2;
 
-/** A row that was written with events to tell. */
+/** A row that was written with new events. */
 export type WrittenRow = Pick<Change, "next">;
 
 interface OutboxDeps {
@@ -24,19 +24,19 @@ interface OutboxDeps {
   clock: { now(): number };
   random: { version(): string };
   log: Log;
-  /** Has the events of rows that were written told. Absent: at once, by `sendDeliverMessages`. */
-  tell?: ((written: readonly WrittenRow[]) => Promise<void>) | undefined;
+  /** Gets the rows that were written with new events delivered. Absent: at once, by `sendDeliverMessages`. */
+  deliver?: ((written: readonly WrittenRow[]) => Promise<void>) | undefined;
 }
 
 /**
- * Wraps a ledger so that each write of a row also keeps what is to be told of it. An event is a part of its row's own
- * write, so it is neither lost nor told of a write that did not take place. Once the rows stand, a message has their
- * events told; should it get lost, a sweep finds them.
+ * Wraps a ledger so that each write of a row also writes its new events. An event is a part of its row's own write, so it is
+ * neither lost nor delivered for a write that did not take place. Once the rows stand, a message names them; should it get
+ * lost, a sweep finds their events.
  *
  * A plan without receivers gets the ledger as it is.
  */
 export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
-  const { plan, tell = (some) => sendDeliverMessages(some, deps) } = deps;
+  const { plan, deliver = (some) => sendDeliverMessages(some, deps) } = deps;
   if (plan.events === undefined) return ledger;
   return {
     read: (ids) => ledger.read(ids),
@@ -47,23 +47,23 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
     ended: (query) => ledger.ended(query),
     purge: (ids) => ledger.purge(ids),
     async write(changes) {
-      const telling = changes.map(({ next, seen }) => ({
+      const withOutbox = changes.map(({ next, seen }) => ({
         next: withEvents(next, findReceiver(next.client, plan)),
         seen,
       }));
-      await noteRequests(telling, deps);
-      const written = await ledger.write(telling);
+      await noteRequests(withOutbox, deps);
+      const written = await ledger.write(withOutbox);
       const isNew = (_: Change, index: number) =>
-        written[index] === true && telling[index]?.next !== changes[index]?.next;
-      await tell(telling.filter(isNew));
+        written[index] === true && withOutbox[index]?.next !== changes[index]?.next;
+      await deliver(withOutbox.filter(isNew));
       return written;
     },
   };
 }
 
 /**
- * Notes the requests whose first call is about to get its row, where the client is told once all are over. The note is
- * written first: a request whose note were lost would never be told of.
+ * Notes the requests whose first call is about to get its row, where the client gets an event once all of its calls
+ * are finished. The note is written first: a request whose note were lost would never be finished.
  *
  * @throws if it could not be written; the rows are then not written either
  */
@@ -80,8 +80,8 @@ async function noteRequests(changes: readonly Change[], deps: OutboxDeps): Promi
 }
 
 /**
- * Returns the document by which a sweep follows a request until all of its calls are over, as it is before the first one
- * is.
+ * Returns the document by which a sweep tracks a request until all of its calls are finished, as it is before the first
+ * one is.
  */
 export function followedRequest(
   { id, client, acceptedAt, batchCalls }: CallRow,
@@ -98,7 +98,7 @@ export function followedRequest(
   };
 }
 
-/** Has the events of rows that were written told at once. Never throws. */
+/** Sends messages for the events of rows that were written. Never throws. */
 export async function sendDeliverMessages(
   changes: readonly WrittenRow[],
   deps: Pick<OutboxDeps, "eventsQueue" | "clock" | "log">,
@@ -110,7 +110,7 @@ export async function sendDeliverMessages(
   const messages = [...byList].flatMap(([list, some]) => {
     const receiver = list?.slice(prefix.length);
     const ids = some.map(({ next }) => next.id);
-    return receiver === undefined ? [] : deliverMessagesOf(receiver, { calls: ids }, clock.now());
+    return receiver === undefined ? [] : toDeliverMessages(receiver, { calls: ids }, clock.now());
   });
   try {
     await withTimeLimit(eventsQueue.sendMany(messages), sendSecondsMax);
@@ -119,17 +119,17 @@ export async function sendDeliverMessages(
   }
 }
 
-/** Names the document that says that a request is told. */
+/** Names the document that says that a request's event was delivered. */
 export function deliveredKeyOf(request: string): DocumentKey<"delivered-request"> {
   return { kind: "delivered-request", key: request };
 }
 
 /**
- * Composes the messages that have events of these calls or requests told.
+ * Composes the messages that name calls or requests with pending events.
  *
  * @param of `swept`: a sweep sends them, which does so again a minute later
  */
-export function deliverMessagesOf(
+export function toDeliverMessages(
   receiver: string,
   of: { calls?: readonly string[]; requests?: readonly string[]; swept?: boolean },
   sentAt: number,

@@ -16,23 +16,23 @@ import { type ResultView, toResultView } from "../calls/result-view.ts";
 import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
 
-/** Names the list of rows with events that are to be told to a receiver. */
+/** Names the list of rows with pending events of a receiver. */
 export function pendingOf(receiver: string): string {
   return `events:${receiver}`;
 }
 
-/** Names the list of rows with events whose tries are used up. */
+/** Names the list of rows with events of a receiver whose tries are exhausted. */
 export function exhaustedOf(receiver: string): string {
   return `exhausted:${receiver}`;
 }
 
 /**
- * Time past its retention for which a row with events to tell is kept. Tries take three days, so that by then its
+ * Time past its retention for which a row with pending events is kept. Tries take three days, so that by then its
  * receiver has been failing for as long, or has left the plan.
  */
 export const pendingKeptMs = 90 * dayMs;
 
-/** True if a row has events that are still to be told. */
+/** True if a row has pending events: they have not been delivered yet. */
 export function isPending({ deliverTo }: Pick<CallRow, "deliverTo">): boolean {
   return deliverTo !== null && deliverTo.startsWith(pendingOf(""));
 }
@@ -41,10 +41,10 @@ export function isPending({ deliverTo }: Pick<CallRow, "deliverTo">): boolean {
 const sequenceAfterRestore = 101;
 
 /**
- * Adds to a row what has happened to its call and is to be told, as part of the row's own write. What has happened is
- * seen from the row alone, so that a repeated write adds the same.
+ * Adds events to a row for what has happened to its call, as part of the row's own write. What has happened is seen from
+ * the row alone, so that a repeated write adds the same.
  *
- * @param receiver undefined: nobody is told
+ * @param receiver undefined: nobody gets events
  */
 export function withEvents(row: CallRow, receiver: Receiver | undefined): CallRow {
   if (receiver === undefined) return row;
@@ -97,7 +97,7 @@ function wasAnswered({ status, answered, answeredAt }: CallResult): boolean {
   return answered === true || answeredAt !== null || isByEnd;
 }
 
-/** True for an event that a row already has. A call may end twice: as `unknown`, and as told later. */
+/** True for an event that a row already has. A call may end twice: as `unknown`, and as its provider reports later. */
 function isSame(known: CallEvent, { type, state, status }: Happened): boolean {
   if (known.type !== type) return false;
   return type === "call.ended"
@@ -109,7 +109,7 @@ const isOnce: ReadonlySet<CallEventType> = new Set(["call.answered", "call.opt_o
 
 /**
  * Returns the event of the step that led to a row's state, and its time. What an operator decides about a call in review
- * is `call.reviewed`. Later steps that leave the state as it is, such as a second end, tell nothing.
+ * is `call.reviewed`. Later steps that leave the state as it is, such as a second end, are no event.
  */
 function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType; at: number } {
   const before = history.findLastIndex((one) => one.state !== state);
@@ -120,7 +120,7 @@ function stepOf({ state, history, updatedAt }: CallRow): { type?: CallEventType;
 }
 
 /**
- * Applies what became of tries to tell a row's events.
+ * Applies the outcomes of deliveries to a row's events.
  *
  * @param tried by the events' sequences
  * @returns undefined if nothing of it concerns the row as it stands
@@ -142,7 +142,7 @@ export function applyDeliveries(
   return indexEvents({ ...row, version, events }, receiver);
 }
 
-/** Has events of a row told again, as if they had just happened. Undefined if it has none of them. */
+/** Makes delivered or exhausted events of a row pending again, as if they had just happened. Undefined if it has none of them. */
 export function replayRow(
   row: CallRow,
   { isWanted, receiver }: { isWanted(event: CallEvent): boolean; receiver: string },
@@ -156,7 +156,7 @@ export function replayRow(
   return indexEvents({ ...row, version, events }, receiver);
 }
 
-/** Returns the row in the list of a receiver in which its events are found: to be told, or with tries used up. */
+/** Returns the row in the list of a receiver in which its events are found: pending ones, or exhausted ones. */
 export function indexEvents(row: CallRow, receiver: string): CallRow {
   const deliverAt = firstDueOf(row.events);
   if (deliverAt !== undefined) return { ...row, deliverTo: pendingOf(receiver), deliverAt };
@@ -170,7 +170,7 @@ export function eventIdOf({ id }: Pick<CallRow, "id">, { sequence }: CallEvent):
   return `${id}.${sequence}`;
 }
 
-/** Returns the id of the event that a request is finished, which is told once. */
+/** Returns the id of the event that a request is finished, which happens once. */
 export function finishedEventIdOf(requestId: string): string {
   return `${requestId}.finished`;
 }
@@ -183,7 +183,7 @@ export interface EventBody {
   data: Record<string, unknown>;
 }
 
-/** The fields of a row that its events tell. */
+/** The fields of a row that its events contain. */
 type EventSubject = Pick<CallRow, "id" | "agentId" | "echo" | "result">;
 
 /** Returns what an event says, the same each time. It never has the number. */
@@ -209,7 +209,7 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
 }
 
 /**
- * Returns the result as it was known when the event happened. The end that a provider tells stays in the row; of anything
+ * Returns the result as it was known when the event happened. The end that a provider reports stays in the row; of anything
  * before it, the row may by now say something else.
  */
 function resultOf({ result }: EventSubject, event: CallEvent): ResultView | null {

@@ -29,7 +29,7 @@ export interface LogFields {
   /** Name of a zone, in an event that concerns the zone and no call. */
   time_zone?: string;
   message_kind?: string;
-  /** Id of an event that was told or not. */
+  /** Id of an event whose delivery succeeded or failed. */
   event_id?: string;
   /** Name of a receiver of events: a client, or `*`. */
   receiver?: string;

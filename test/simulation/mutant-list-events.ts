@@ -8,8 +8,8 @@ export const eventMutants = [
   ...mutantsOf(told, [
     [
       "an event is told of its write alone",
-      "written[index] === true && telling[index]?.next !== changes[index]?.next;",
-      "telling[index]?.next === changes[index]?.next;",
+      "written[index] === true && withOutbox[index]?.next !== changes[index]?.next;",
+      "withOutbox[index]?.next === changes[index]?.next;",
     ],
     [
       "a request is noted before its first row",
@@ -133,7 +133,7 @@ export const eventMutants = [
     ],
     [
       "what is left waits once the breaker is open",
-      "|| (breaker.isOpen && !telling.isProbe);",
+      "|| (breaker.isOpen && !delivery.isProbe);",
       ";",
     ],
     [
@@ -143,8 +143,8 @@ export const eventMutants = [
     ],
     [
       "late permits make no burst",
-      "telling.nextAt = startAt + 1000 / receiver.requestsPerSecond;",
-      "telling.nextAt += 1000 / receiver.requestsPerSecond;",
+      "delivery.nextAt = startAt + 1000 / receiver.requestsPerSecond;",
+      "delivery.nextAt += 1000 / receiver.requestsPerSecond;",
     ],
     ["a receiver is told at its pace", "await clock.sleep(startAt - clock.now());", ""],
     [
@@ -152,7 +152,7 @@ export const eventMutants = [
       "const atOnce = isSlow ? 1 : concurrency - Math.floor(concurrency / 3);",
       "const atOnce = isSlow ? 1 : concurrency;",
     ],
-    ["what became of a try is written", "await writeDeliveries(told, receiver, deps);", ""],
+    ["what became of a try is written", "await writeDeliveries(delivered, receiver, deps);", ""],
   ]),
   ...mutantsOf(told, [
     [
@@ -172,7 +172,7 @@ export const eventMutants = [
     ],
     [
       "the message that tells again waits until it is due",
-      "({ ...one, delaySeconds: againSeconds })",
+      "({ ...one, delaySeconds: retrySeconds })",
       "({ ...one, delaySeconds: 0 })",
     ],
     [
@@ -253,8 +253,8 @@ export const eventMutants = [
     ],
     [
       "a sweep goes on behind the request that the former one counted last",
-      "calls += await carryOn(request, deps); last = request.key;",
-      "calls += await carryOn(request, deps);",
+      "calls += await trackOne(request, deps); last = request.key;",
+      "calls += await trackOne(request, deps);",
       [
         "if (time.isOver() || calls >= callsMax) return last;",
         "if (time.isOver() || calls >= callsMax) return page.at(-1)?.key ?? null;",
@@ -267,13 +267,13 @@ export const eventMutants = [
     ],
     [
       "what stands in another receiver's list is put into its own",
-      "if (changes.length > 0) await ledger.write(changes); } /** True if an event may be told",
-      "} /** True if an event may be told",
+      "if (changes.length > 0) await ledger.write(changes); } /** True if an event may be delivered",
+      "} /** True if an event may be delivered",
     ],
     ["a finished request ends some day", "(expiresAt ?? now) + pendingKeptMs", "null"],
     [
       "a finished request that was not told is told by the next sweep",
-      "await eventsQueue.sendMany(deliverMessagesOf(name, { requests, swept: true }, now));",
+      "await eventsQueue.sendMany(toDeliverMessages(name, { requests, swept: true }, now));",
       "",
     ],
     [
@@ -323,14 +323,14 @@ export const eventMutants = [
     ],
     [
       "the next delivery knows a receiver that hangs",
-      "const { nextAt, isSlow = lease.isSlow } = telling;",
-      "const { nextAt } = telling; const isSlow = false;",
+      "const { nextAt, isSlow = lease.isSlow } = delivery;",
+      "const { nextAt } = delivery; const isSlow = false;",
     ],
-    ["a receiver that answers again is slow no more", "telling.isSlow ??= false;", ""],
+    ["a receiver that answers again is slow no more", "delivery.isSlow ??= false;", ""],
     [
       "the next delivery keeps to a receiver's pace",
-      "telling = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false };",
-      "telling = { ...turn, endAt, nextAt: 0, isProbe: false };",
+      "delivery = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false };",
+      "delivery = { ...turn, endAt, nextAt: 0, isProbe: false };",
     ],
     [
       "a message waits a second for what hangs in its delivery",
@@ -344,7 +344,7 @@ export const eventMutants = [
     ],
     [
       "a receiver that hangs has to wait for the next sweep",
-      "if (breaker.isOpen || telling.isHanging === true) return",
+      "if (breaker.isOpen || delivery.isHanging === true) return",
       "if (breaker.isOpen) return",
     ],
     [
@@ -365,8 +365,8 @@ export const eventMutants = [
     ],
     [
       "a replay is told though a late try has noted the telling before it",
-      "told.value.finishedAt > replayedAt;",
-      "told.value.finishedAt > 0;",
+      "delivered.value.finishedAt > replayedAt;",
+      "delivered.value.finishedAt > 0;",
     ],
   ]),
   ...mutantsOf(unit("orphaned-events"), [

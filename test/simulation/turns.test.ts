@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { lagMaxAfter } from "../../functions/dialer/dispatch/account-notes.ts";
-import { allowanceOfBacklog } from "../../functions/dialer/dispatch/allowances.ts";
+import { allowBacklog } from "../../functions/dialer/dispatch/allowances.ts";
 import { createInFlight } from "../../functions/dialer/dispatch/in-flight.ts";
 import { isSlow } from "../../functions/dialer/dispatch/view.ts";
 import { backlogBreakerOf } from "../../shared/policy/breakers.ts";
@@ -146,7 +146,7 @@ describe("a backlog", () => {
 
   it("has one probe in flight behind its open breaker, once its time has come", () => {
     const allowed = (probeAt: number, inFlight: number) =>
-      allowanceOfBacklog({ ...now, breaker: open(probeAt), inFlight }, 1000);
+      allowBacklog({ ...now, breaker: open(probeAt), inFlight }, 1000);
     expect([allowed(1001, 0), allowed(1000, 0), allowed(1000, 1)]).toEqual([0, 1, 0]);
   });
 

@@ -66,8 +66,8 @@ export async function handleEvents(
   deps: DialerDeps,
   deadline: number,
 ): Promise<AckOrRetry[]> {
-  const tells = batchDeliverMessages(deps);
-  const ready = withPortLimits(deps, tells.tell);
+  const batch = batchDeliverMessages(deps);
+  const ready = withPortLimits(deps, batch.deliver);
   const { concurrency, clock } = ready;
   const answers: AckOrRetry[] = [];
   const opened = await Promise.all(
@@ -113,7 +113,7 @@ export async function handleEvents(
       answer(own, followAccount(own, { slots, deadline }, ready)),
     ),
   ]);
-  await tells.flush();
+  await batch.flush();
   return answers;
 }
 

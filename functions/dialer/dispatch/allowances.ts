@@ -41,7 +41,7 @@ interface AccountNow {
  *
  * @param connections requests that the whole deployment can have under way at once
  */
-function allowanceOfAccount(
+function allowAccount(
   account: AccountNow,
   { now, connections }: { now: number; connections: number },
 ): Allowance {
@@ -77,7 +77,7 @@ export interface BacklogNow {
 }
 
 /** Returns how many calls of a backlog may be dispatched now. */
-export function allowanceOfBacklog(backlog: BacklogNow, now: number): number {
+export function allowBacklog(backlog: BacklogNow, now: number): number {
   const { of, breaker, accountBreaker, answers, inFlight } = backlog;
   const open = [accountBreaker, breaker].flatMap((one) =>
     one?.value.state === "open" ? [one] : [],
@@ -114,7 +114,7 @@ export function createAllowances(
   return {
     ofAccount(account, route) {
       const { pace, timeoutSeconds } = accountOf(route, plan);
-      return allowanceOfAccount(
+      return allowAccount(
         {
           breaker: view.breakerOf(account),
           pace,
@@ -133,7 +133,7 @@ export function createAllowances(
       const { breaker, accountBreaker, backlog } = one;
       const { answers } = backlog.value;
       const of = { of: backlog.value, breaker, accountBreaker, answers };
-      return allowanceOfBacklog({ ...of, inFlight: inFlight.countIn(key) }, clock.now());
+      return allowBacklog({ ...of, inFlight: inFlight.countIn(key) }, clock.now());
     },
     slowRoom() {
       const most = Math.max(1, Math.floor(connections / 2));

@@ -35,8 +35,8 @@ export async function chooseRows(
   const { view, inFlight, notes, dueRows, allowances } = looks;
   const { clock, dispatcher } = deps;
   const shares = createShares({
-    allowanceOfAccount: allowances.ofAccount,
-    allowanceOfBacklog: allowances.ofBacklog,
+    allowAccount: allowances.ofAccount,
+    allowBacklog: allowances.ofBacklog,
     isSlow: (key) => view.get(key)?.isSlow === true,
     servedBefore: notes.servedBefore,
     slowRoom: allowances.slowRoom(),

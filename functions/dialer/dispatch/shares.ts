@@ -30,8 +30,8 @@ export interface Turn {
 
 /** The facts that the shares of one look depend on. */
 export interface Shareable {
-  allowanceOfAccount(account: string, route: Route): Allowance;
-  allowanceOfBacklog(key: string): number;
+  allowAccount(account: string, route: Route): Allowance;
+  allowBacklog(key: string): number;
   isSlow(key: string): boolean;
   servedBefore(account: string): Served;
   /** Slow rows that may be dispatched: of all accounts, and of one. */
@@ -165,7 +165,7 @@ function accountIn({ facts, accounts }: Shares, { account, route }: Servable): A
   const known = accounts.get(account);
   if (known !== undefined) return known;
   const made: Account = {
-    allowance: facts.allowanceOfAccount(account, route),
+    allowance: facts.allowAccount(account, route),
     served: copyServed(facts.servedBefore(account)),
     taken: 0,
     slowLeft: facts.slowRoom.of(account),
@@ -181,7 +181,7 @@ function leftOf({ allowance, taken }: Account): number {
 /** Returns how many rows of a backlog may still be dispatched, but for its account's allowance. */
 function leftIn(shares: Shares, one: Servable): number {
   const { facts, backlogLeft, slowLeft } = shares;
-  const left = backlogLeft.get(one.key) ?? facts.allowanceOfBacklog(one.key);
+  const left = backlogLeft.get(one.key) ?? facts.allowBacklog(one.key);
   return facts.isSlow(one.key) ? Math.min(left, accountIn(shares, one).slowLeft, slowLeft) : left;
 }
 
@@ -190,7 +190,7 @@ function useTurn(shares: Shares, one: Servable): void {
   const { facts, backlogLeft } = shares;
   const account = accountIn(shares, one);
   account.taken += 1;
-  backlogLeft.set(one.key, (backlogLeft.get(one.key) ?? facts.allowanceOfBacklog(one.key)) - 1);
+  backlogLeft.set(one.key, (backlogLeft.get(one.key) ?? facts.allowBacklog(one.key)) - 1);
   if (facts.isSlow(one.key)) {
     account.slowLeft -= 1;
     shares.slowLeft -= 1;

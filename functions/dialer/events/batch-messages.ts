@@ -1,26 +1,26 @@
 import { sendDeliverMessages, type WrittenRow } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Maximum time that an event which was written waits for others, to be told of by one message. */
-const gatherMs = 1_000;
+/** Maximum time that an event which was written waits for others, to be named by the same message. */
+const batchMs = 1_000;
 
 /**
- * Gathers the rows of one delivery whose events are to be told. Callbacks come one by one, and each would send a message
- * of its own, which is paid for, and so is the permit that telling takes.
+ * Batches the rows of one invocation that were written with pending events. Callbacks come one by one, and each would send
+ * a message of its own, which is paid for, and so is the lease that a delivery takes.
  */
 export function batchDeliverMessages(deps: Pick<DialerDeps, "eventsQueue" | "clock" | "log">) {
-  let gathered: WrittenRow[] = [];
-  /** Sends what has been gathered. Never throws: what is not sent is told by a sweep. */
+  let batch: WrittenRow[] = [];
+  /** Sends messages for the rows of the batch. Never throws: a sweep finds the events of those that are not sent. */
   async function flush(): Promise<void> {
-    const some = gathered;
-    gathered = [];
+    const some = batch;
+    batch = [];
     await sendDeliverMessages(some, deps);
   }
   return {
     flush,
-    async tell(written: readonly WrittenRow[]): Promise<void> {
-      if (gathered.length === 0 && written.length > 0) void deps.clock.sleep(gatherMs).then(flush);
-      gathered.push(...written);
+    async deliver(written: readonly WrittenRow[]): Promise<void> {
+      if (batch.length === 0 && written.length > 0) void deps.clock.sleep(batchMs).then(flush);
+      batch.push(...written);
     },
   };
 }

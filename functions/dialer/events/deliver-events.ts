@@ -18,7 +18,7 @@ import { readPending, type PendingEvent, writeDeliveries } from "./due-events.ts
 
 type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
 
-/** Events that are told before what became of them is written: a process that dies repeats at most so many. */
+/** Events that are delivered before their outcomes are written: a process that dies repeats at most so many. */
 const eventsPerWrite = 25;
 /** Time left for the last answer, its write and the acknowledgement of the message. */
 const afterPostsMs = 35_000;
@@ -26,10 +26,10 @@ const afterPostsMs = 35_000;
 const turnMs = 1_000;
 /** Time of an answer from which on a receiver counts as slow, until one takes less. */
 const slowMs = 5_000;
-/** Longest time after which a message comes again whose receiver another delivery tells. */
+/** Longest time after which a message comes again while another invocation has the lease of its receiver. */
 const heldSecondsMax = 16;
 
-/** A message that has a receiver told. `attempt`: number of its delivery. */
+/** A message that names pending events of a receiver. `attempt`: number of its delivery by the queue. */
 export interface DeliveredMessage {
   message: DeliverMessage;
   attempt: number;
@@ -44,11 +44,11 @@ interface Left {
 const nothing: Left = { ids: [] };
 
 /**
- * Tells a receiver the events of some calls and requests that are due, at its pace, for one turn. What there is no time
- * for comes again by its message, or is due in the ledger, where a sweep finds it.
+ * Delivers the pending events of some calls and requests to a receiver, at its pace, for one turn. Events that there is no
+ * time for come again by their message, or stay pending in the ledger, where a sweep finds them.
  *
- * One delivery at a time tells a receiver. One that is slow is told by the sweep's messages alone, one request at a time,
- * and one that does not answer at all has to wait for the next sweep.
+ * One invocation at a time delivers to a receiver. A slow receiver gets events by the sweep's messages alone, one request at
+ * a time, and one that does not answer at all has to wait for the next sweep.
  *
  * @param delivered messages of one receiver, of one delivery
  * @param deadline end of the invocation, in milliseconds since the epoch
@@ -87,7 +87,7 @@ interface Turn {
   deadline: number;
 }
 
-/** Takes the receiver's lease where something is due, tells what it can, and ends the lease. */
+/** Takes the receiver's lease where events are pending, delivers those that there is time for, and ends the lease. */
 async function takeTurn(
   messages: readonly DeliveredMessage[],
   turn: Turn,
@@ -97,25 +97,25 @@ async function takeTurn(
   const { receiver, lease, breaker, deadline } = turn;
   if (lease.isHeld) return { ids: idsOf(messages) };
   if (breaker.isOpen && !breaker.isProbeDue) return nothing;
-  let telling: DeliveryState | undefined;
+  let delivery: Delivery | undefined;
   try {
-    for await (const part of partsOf(messages, receiver, deps)) {
-      const untold = await readPending(part, receiver, deps);
-      if (untold.length === 0 && part.isLast) break;
-      if (untold.length === 0) continue;
-      if (telling === undefined) {
+    for await (const part of readParts(messages, receiver, deps)) {
+      const pending = await readPending(part, receiver, deps);
+      if (pending.length === 0 && part.isLast) break;
+      if (pending.length === 0) continue;
+      if (delivery === undefined) {
         if (!(await lease.take())) return { ids: idsOf(messages) };
         const endAt = Math.min(clock.now() + turnMs, deadline - afterPostsMs);
-        telling = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false };
+        delivery = { ...turn, endAt, nextAt: lease.nextAt, isProbe: false };
       }
-      const left = await deliverDue(untold, telling, deps);
+      const left = await deliverDue(pending, delivery, deps);
       if (left === "others") return nothing;
       if (left !== undefined) return { ids: part.left, afterSeconds: left };
     }
     return nothing;
   } finally {
-    if (telling !== undefined) {
-      const { nextAt, isSlow = lease.isSlow } = telling;
+    if (delivery !== undefined) {
+      const { nextAt, isSlow = lease.isSlow } = delivery;
       await lease.release({ nextAt, isSlow });
     }
   }
@@ -133,9 +133,9 @@ interface Part {
 
 /**
  * Yields what messages name, a write's worth at a time. Behind messages that come again follows whatever else is due in
- * the ledger: the receiver was told by others, and what they had no time for waits as long.
+ * the ledger: others delivered to the receiver meanwhile, and the events that they had no time for wait as long.
  */
-async function* partsOf(
+async function* readParts(
   messages: readonly DeliveredMessage[],
   { name }: Receiver,
   { ledger, clock }: DialerDeps,
@@ -162,7 +162,8 @@ function idsOf(messages: readonly DeliveredMessage[]): string[] {
   return [...new Set([...calls, ...messages.flatMap(({ message }) => message.requests)])];
 }
 
-interface DeliveryState extends Turn {
+/** The turn of a receiver whose lease was taken, as far as it has come. */
+interface Delivery extends Turn {
   /** Time at which the turn ends: the last at which it begins a request. */
   endAt: number;
   /** Earliest time of the next request. */
@@ -178,86 +179,89 @@ interface DeliveryState extends Turn {
 }
 
 /**
- * Tells events that are due. Behind an open breaker the first one is its probe.
+ * Delivers pending events. Behind an open breaker the first one is its probe.
  *
- * @returns undefined if all were told; otherwise the seconds after which the message comes again, or `others` if they
+ * @returns undefined if all were delivered; otherwise the seconds after which the message comes again, or `others` if they
  * are left to another message
  */
 async function deliverDue(
-  untold: readonly PendingEvent[],
-  telling: DeliveryState,
+  pending: readonly PendingEvent[],
+  delivery: Delivery,
   deps: DialerDeps,
 ): Promise<number | "others" | undefined> {
-  const { breaker } = telling;
-  const [first] = untold;
+  const { breaker } = delivery;
+  const [first] = pending;
   if (breaker.isOpen && first !== undefined) {
-    await using probe = await breaker.takeProbe();
+    const probe = await breaker.takeProbe();
     if (probe === undefined) return "others";
-    telling.isProbe = true;
-    const isProbed = await deliverSome([first], telling, deps);
-    telling.isProbe = false;
-    if (isProbed) probe.keep();
+    delivery.isProbe = true;
+    const isProbed = await deliverSome([first], delivery, deps);
+    delivery.isProbe = false;
+    if (!isProbed) await probe.release();
     if (breaker.isOpen) return "others";
-    if (untold.length === 1) return undefined;
-    return deliverDue(untold.slice(1), telling, deps);
+    if (pending.length === 1) return undefined;
+    return deliverDue(pending.slice(1), delivery, deps);
   }
-  if (await deliverSome(untold, telling, deps)) return undefined;
-  // A sweep has them told.
-  if (breaker.isOpen || telling.isHanging === true) return "others";
-  if (telling.isCrowded === true) return 1;
-  return Math.max(0, Math.floor((telling.nextAt - deps.clock.now()) / 1000));
+  if (await deliverSome(pending, delivery, deps)) return undefined;
+  // A sweep sends messages for them.
+  if (breaker.isOpen || delivery.isHanging === true) return "others";
+  if (delivery.isCrowded === true) return 1;
+  return Math.max(0, Math.floor((delivery.nextAt - deps.clock.now()) / 1000));
 }
 
-/** Tells some events, and writes what became of them. Resolves to false if some are left. */
+/** Delivers some events, and writes their outcomes. Resolves to false if some are left. */
 async function deliverSome(
   events: readonly PendingEvent[],
-  telling: DeliveryState,
+  delivery: Delivery,
   deps: DialerDeps,
 ): Promise<boolean> {
   const { clock, concurrency } = deps;
-  const { receiver, breaker, lease, slots } = telling;
-  const told = new Map<PendingEvent, DeliveryOutcome>();
+  const { receiver, breaker, lease, slots } = delivery;
+  const delivered = new Map<PendingEvent, DeliveryOutcome>();
   const next = events.values();
-  const isSlow = telling.isSlow ?? lease.isSlow;
+  const isSlow = delivery.isSlow ?? lease.isSlow;
   const atOnce = isSlow ? 1 : concurrency - Math.floor(concurrency / 3);
-  // Each of these takes the next event once it has told one.
-  const tellers = Array.from({ length: atOnce }, async () => {
+  // Each of these takes the next event once it has delivered one.
+  const workers = Array.from({ length: atOnce }, async () => {
     for (const event of next) {
-      const startAt = Math.max(telling.nextAt, clock.now());
-      if (startAt >= telling.endAt) return;
-      telling.nextAt = startAt + 1000 / receiver.requestsPerSecond;
+      const startAt = Math.max(delivery.nextAt, clock.now());
+      if (startAt >= delivery.endAt) return;
+      delivery.nextAt = startAt + 1000 / receiver.requestsPerSecond;
       await clock.sleep(startAt - clock.now());
-      using slot = await slots.acquire(slotOf(receiver));
-      if (slot === undefined) telling.isCrowded = true;
-      const isOver = clock.now() >= telling.endAt || (breaker.isOpen && !telling.isProbe);
-      if (slot === undefined || isOver) return;
-      told.set(event, await deliverOne(event, telling, deps));
+      const release = await slots.acquire(slotOf(receiver));
+      if (release === undefined) delivery.isCrowded = true;
+      const isOver = clock.now() >= delivery.endAt || (breaker.isOpen && !delivery.isProbe);
+      if (release !== undefined && !isOver) {
+        delivered.set(event, await deliverOne(event, delivery, deps));
+      }
+      release?.();
+      if (release === undefined || isOver) return;
     }
   });
-  await Promise.all(tellers);
-  await writeDeliveries(told, receiver, deps);
-  return told.size === events.length;
+  await Promise.all(workers);
+  await writeDeliveries(delivered, receiver, deps);
+  return delivered.size === events.length;
 }
 
-/** Names a receiver among those that hold places of a delivery. */
+/** Names a receiver among those that hold slots of an invocation. */
 function slotOf({ name }: Pick<Receiver, "name">): string {
   return `receiver ${name}`;
 }
 
 async function deliverOne(
   event: PendingEvent,
-  telling: DeliveryState,
+  delivery: Delivery,
   deps: DialerDeps,
 ): Promise<DeliveryOutcome> {
   const { clock, settings, log } = deps;
-  const { receiver, breaker, isProbe } = telling;
+  const { receiver, breaker } = delivery;
   const begunAt = clock.now();
   const answer = await settings.postEvent(receiver, event.posted);
   const ms = clock.now() - begunAt;
-  telling.isSlow ??= false;
+  delivery.isSlow ??= false;
   if (ms > slowMs) {
-    telling.isSlow = true;
-    telling.isHanging ||= !("status" in answer);
+    delivery.isSlow = true;
+    delivery.isHanging ||= !("status" in answer);
   }
   await breaker.note(answer);
   const fields = { event_id: event.posted.id, receiver: receiver.name, code: codeOf(answer), ms };
@@ -266,10 +270,11 @@ async function deliverOne(
     isTaken(answer) ? "event.delivered" : "event.delivery_failed",
     fields,
   );
-  return outcomeOf(answer, isProbe);
+  return toOutcome(answer, delivery);
 }
 
-function outcomeOf(answer: EventAnswer, isProbe: boolean): DeliveryOutcome {
+/** Returns the outcome of a delivery by its answer. A probe that fails counts for no try. */
+function toOutcome(answer: EventAnswer, { isProbe }: Delivery): DeliveryOutcome {
   if (isTaken(answer)) return { kind: "taken" };
   if (isProbe) return { kind: "deferred" };
   return { kind: "failed", retryAfterMs: "status" in answer ? answer.retryAfterMs : undefined };

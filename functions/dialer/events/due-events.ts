@@ -7,7 +7,7 @@ import {
   applyDeliveries,
 } from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, findReceiver } from "../../../shared/dial-plan/receivers.ts";
-import { deliverMessagesOf } from "../../../shared/events/outbox-ledger.ts";
+import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
 import { ConflictError, onConflict, retry } from "../../../shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
@@ -19,15 +19,15 @@ export type PendingEvent = { posted: PostedEvent; dueAt: number } & (
   | { request: string; finishedAt: number | null }
 );
 
-/** Delay of the message that has an event told again, and time up to which an event is due soon enough for it. */
-const againSeconds = 5;
-const soonMs = 2 * againSeconds * 1000;
+/** Delay of the message for a further try, and time up to which an event is due soon enough for it. */
+const retrySeconds = 5;
+const soonMs = 2 * retrySeconds * 1000;
 /** Maximum tries of a write where another writer changes the row meanwhile. */
 const writesMax = 4;
 
 /**
  * Reads the events that are due among these calls and requests, those due first in front. A plan may have given a client
- * a receiver of its own since: then its calls are put into the list of that one, which alone is told of them.
+ * a receiver of its own since: then its calls are put into the list of that one, which alone gets their events.
  */
 export async function readPending(
   { calls, requests }: { calls: readonly string[]; requests: readonly string[] },
@@ -36,14 +36,14 @@ export async function readPending(
 ): Promise<PendingEvent[]> {
   const { ledger, documents, clock, settings } = deps;
   const now = clock.now();
-  const isTold = ({ client }: { client: string }) =>
+  const isOwn = ({ client }: { client: string }) =>
     findReceiver(client, settings.plan)?.name === receiver.name;
   const { rows } = await ledger.read(calls);
   await moveStrays(
-    [...rows.values()].filter((row) => !isTold(row)),
+    [...rows.values()].filter((row) => !isOwn(row)),
     deps,
   );
-  const ofCalls = [...rows.values()].filter(isTold).flatMap((row) =>
+  const ofCalls = [...rows.values()].filter(isOwn).flatMap((row) =>
     row.events.flatMap((event) => {
       const { sequence, dueAt } = event;
       if (dueAt === undefined || !isDue(event, now)) return [];
@@ -57,14 +57,14 @@ export async function readPending(
     const current = read?.get("request", request);
     const dueAt = current?.value.dueAt;
     if (current === undefined || dueAt === undefined || !isDue(current.value, now)) return [];
-    if (!isTold(current.value)) return [];
+    if (!isOwn(current.value)) return [];
     const { finishedAt } = current.value;
     return { request, finishedAt, posted: finishedEventOf(current), dueAt };
   });
   return [...ofCalls, ...ofRequests].toSorted((one, other) => one.dueAt - other.dueAt);
 }
 
-/** Puts calls into the lists of the receivers that their clients have now. A sweep has them told there. */
+/** Puts calls into the lists of the receivers that their clients have now. A sweep finds them there. */
 async function moveStrays(
   rows: readonly CallRow[],
   { ledger, random, settings }: DialerDeps,
@@ -80,7 +80,7 @@ async function moveStrays(
   if (changes.length > 0) await ledger.write(changes);
 }
 
-/** True if an event may be told. One that was never tried has happened, though another clock be ahead of this one. */
+/** True if an event may be delivered. One that was never tried has happened, even if another clock is ahead of this one. */
 function isDue({ tries = 0, dueAt = Infinity }: DeliveryState, now: number): boolean {
   return dueAt <= now || (tries === 0 && dueAt < Infinity);
 }
@@ -111,10 +111,10 @@ export async function writeDeliveries(
   if (exhausted > 0)
     log("alarm", "events.exhausted", { receiver: receiver.name, count: exhausted });
   const pending = { calls: calls.pending, requests: requests.pending };
-  const sentAt = clock.now() + againSeconds * 1000;
-  const messages = deliverMessagesOf(receiver.name, pending, sentAt);
+  const sentAt = clock.now() + retrySeconds * 1000;
+  const messages = toDeliverMessages(receiver.name, pending, sentAt);
   if (messages.length === 0) return;
-  await eventsQueue.sendMany(messages.map((one) => ({ ...one, delaySeconds: againSeconds })));
+  await eventsQueue.sendMany(messages.map((one) => ({ ...one, delaySeconds: retrySeconds })));
 }
 
 async function writeRequests(

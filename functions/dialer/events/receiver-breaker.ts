@@ -21,7 +21,7 @@ const goneStatus = 410;
 /** The circuit breaker of one receiver, as read for one message. */
 export interface ReceiverBreaker {
   isOpen: boolean;
-  /** True if it is open, and one event may be told now to see whether it is well. */
+  /** True if it is open, and one event may be delivered now to see whether it is well. */
   isProbeDue: boolean;
   /** Takes the probe of the open breaker. Undefined: another message has it, or its time has not come. */
   takeProbe(): Promise<Probe | undefined>;
@@ -45,7 +45,7 @@ export function receiverBreakerIn(
   const key = receiverBreakerOf(name);
   const current = read.get("breaker", key);
   const failures = read.get("failures", key)?.value ?? {};
-  /** True while what is told is a probe of the open breaker. */
+  /** True while the event that is delivered is a probe of the open breaker. */
   let isProbing = current?.value.state === "open";
   /** True if failures are counted that an answer ends. */
   let isCounting = Object.keys(failures).length > 0;

@@ -4,7 +4,7 @@ import type { ValueOf } from "../../../shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-/** Time after which a lease lapses that its delivery does not end: a request, and the write of its answer. */
+/** Time after which a lease lapses that its invocation does not end: a request, and the write of its answer. */
 const leaseMs = 45_000;
 /** Time for which a receiver's document is kept after its last turn. */
 const keptMs = dayMs;
@@ -13,13 +13,13 @@ const keptMs = dayMs;
 type TurnState = Pick<ValueOf<"receiver">, "nextAt" | "isSlow">;
 
 /**
- * The lease under which one delivery at a time tells a receiver its events. The others hand their messages back at once,
- * so that the backlog of one receiver, or one that hangs, holds one delivery and no more.
+ * The lease under which one invocation at a time delivers to a receiver. The others hand their messages back at once,
+ * so that the pending events of one receiver, or one that hangs, hold one invocation and no more.
  */
 export interface ReceiverLease extends TurnState {
-  /** True while another delivery has it, as read. */
+  /** True while another invocation has it, as read. */
   isHeld: boolean;
-  /** Takes the lease. False: another delivery has taken it since it was read. */
+  /** Takes the lease. False: another invocation has taken it since it was read. */
   take(): Promise<boolean>;
   /** Ends the lease. Never throws: one that is not ended lapses. */
   release(state: TurnState): Promise<void>;

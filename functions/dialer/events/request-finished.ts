@@ -12,7 +12,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
-/** Time for which a told request is remembered: longer than a function may stand still. */
+/** Time for which a delivery is remembered: longer than a function may stand still. */
 const rememberedMs = dayMs;
 /** Maximum tries of a write where another writer changes the document meanwhile. */
 const writesMax = 4;
@@ -33,16 +33,16 @@ export function finishedEventOf({ key, value }: StoredDocument<"request">): Post
   return { id: finishedEventIdOf(key), body: JSON.stringify(body) };
 }
 
-/** A try to tell that a request is finished. `finishedAt`: as its document had it then. */
+/** A try to deliver the event that a request is finished. `finishedAt`: as its document had it then. */
 type TriedRequest = Tried & { finishedAt: number | null };
 
 /**
- * Writes what became of a try to tell that a request is finished. Once it is told, its document has no further use. A
- * function that has stood still since before its calls had rows may write the document anew: that is known by another
- * one, which is not listed. An operator may have had the request told anew since this try: then it is finished at
- * another time, and this try says nothing of that.
+ * Writes the outcome of a try to deliver the event that a request is finished. Once it is delivered, the request's document
+ * has no further use. A function that has stood still since before the calls had rows may write that document anew, which
+ * another document tells, one that is not listed. An operator may have replayed the event since this try: then the request
+ * is finished at another time, and this try says nothing of that.
  *
- * @returns the state of telling it; undefined if it is told, or if another try was counted instead
+ * @returns the state of the delivery; undefined if it has succeeded, or if another try was counted instead
  * @throws if the documents cannot be read or written
  */
 export async function writeRequestDelivery(

@@ -2,18 +2,18 @@ import { pendingOf } from "../../../shared/events/outbox-rows.ts";
 import { type Receiver, findReceiverNamed } from "../../../shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "../../../shared/policy/breakers.ts";
 import type { Documents, DocumentsRead } from "../../../shared/ports/documents.ts";
-import { deliverMessagesOf } from "../../../shared/events/outbox-ledger.ts";
+import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { receiverKeyOf } from "./receiver-lease.ts";
 import { dayMs, hourMs } from "../../../shared/lib/units.ts";
 
 /** Time for which an event that is due is left to the message of its row's writer. */
 export const messageGraceMs = 30_000;
-/** Maximum events that a sweep has a receiver told. */
+/** Maximum events of a receiver that a sweep sends messages for. */
 const eventsMax = 3_000;
 /** The same of a receiver that is slow: it gets one request at a time. */
 const slowEventsMax = 10;
-/** Age of an event, still to be told, from which on each sweep raises an alarm. */
+/** Age of a pending event from which on each sweep raises an alarm. */
 const lateMs = 3 * dayMs + 12 * hourMs;
 
 /**
@@ -84,10 +84,10 @@ async function sendFor(receiver: Receiver, each: number, deps: DialerDeps): Prom
     each,
   });
   const calls = due.map(({ id }) => id);
-  await eventsQueue.sendMany(deliverMessagesOf(receiver.name, { calls, swept: true }, now));
+  await eventsQueue.sendMany(toDeliverMessages(receiver.name, { calls, swept: true }, now));
 }
 
-/** Raises an alarm where a receiver has not been told of an event for longer than its tries would take. */
+/** Raises an alarm where an event has been pending for longer than its tries would take. */
 function warnLate({ name }: Receiver, dueAt: number, { clock, log }: DialerDeps): void {
   if (clock.now() - dueAt <= lateMs) return;
   log("alarm", "events.late", { receiver: name, due_at: new Date(dueAt).toISOString() });

@@ -3,7 +3,7 @@ import { toCallId } from "../../../shared/calls/ids.ts";
 import { isFinished } from "../../../shared/calls/states.ts";
 import { findReceiverNamed, findReceiver } from "../../../shared/dial-plan/receivers.ts";
 import type { StoredDocument } from "../../../shared/ports/documents.ts";
-import { deliverMessagesOf, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
+import { toDeliverMessages, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { messageGraceMs, countDeliverable, readBreakers } from "./sweep-events.ts";
 
@@ -18,13 +18,14 @@ const pageCalls = 1_000;
 const callsMax = 50_000;
 
 /**
- * Carries the requests forward whose client is told once all of their calls are over: past the calls that are over
- * already, so that no sweep looks at them again. Counts those that are finished, and has them told.
+ * Tracks the requests whose client gets an event once all of their calls are finished: moves them past the calls that are
+ * finished already, so that no sweep looks at those again. Counts the requests that are finished, and sends messages for
+ * their events.
  *
  * @param after the request after which the former sweep's turn ended
  * @returns the request after which the next sweep goes on; null: from the first one
  */
-export async function followRequests(
+export async function trackRequests(
   after: string | null,
   time: { isOver(): boolean },
   deps: DialerDeps,
@@ -39,7 +40,7 @@ export async function followRequests(
     await sendFinished(page, deps);
     for (const request of await withFirstFinished(page, deps)) {
       if (time.isOver() || calls >= callsMax) return last;
-      calls += await carryOn(request, deps);
+      calls += await trackOne(request, deps);
       last = request.key;
     }
     if (page.length < pageRequests) return null;
@@ -49,7 +50,7 @@ export async function followRequests(
 }
 
 /**
- * Sends messages for the requests that are finished and were to be told some time ago: of a page for each receiver at
+ * Sends messages for finished requests whose events have been pending for some time: of a page for each receiver at
  * most as many as it takes until the next sweep, and one where it is the probe of an open circuit breaker.
  */
 async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps): Promise<void> {
@@ -67,11 +68,11 @@ async function sendFinished(page: readonly RequestDocument[], deps: DialerDeps):
     if (receiver === undefined) continue;
     const most = countDeliverable(receiver, breakers, { now, sweepSeconds });
     const requests = some.slice(0, most).map(({ key }) => key);
-    await eventsQueue.sendMany(deliverMessagesOf(name, { requests, swept: true }, now));
+    await eventsQueue.sendMany(toDeliverMessages(name, { requests, swept: true }, now));
   }
 }
 
-/** Returns the requests whose next call is over, by one read of these calls. */
+/** Returns the requests whose next call is finished, by one read of these calls. */
 async function withFirstFinished(
   page: readonly RequestDocument[],
   { ledger, clock }: DialerDeps,
@@ -87,12 +88,12 @@ async function withFirstFinished(
 }
 
 /**
- * Carries one request forward past its calls that are over. Once all of them are, they are counted anew: a call in review
- * may have been placed since it was passed, and may even wait for its result again.
+ * Moves one request past its calls that are finished. Once all of them are, they are counted anew: a call in review may have
+ * been placed since it was passed, and may even wait for its result again.
  *
  * @returns the number of calls that it read
  */
-async function carryOn(request: RequestDocument, deps: DialerDeps): Promise<number> {
+async function trackOne(request: RequestDocument, deps: DialerDeps): Promise<number> {
   const { documents, eventsQueue, random, clock, settings } = deps;
   const { key, value, version, expiresAt } = request;
   if (value.finished === 0 && (await isDeliveredAlready(request, deps))) {
@@ -114,33 +115,33 @@ async function carryOn(request: RequestDocument, deps: DialerDeps): Promise<numb
     value: isComplete
       ? { ...value, finished, states, results, finishedAt: now, dueAt: now }
       : { ...value, finished },
-    // Like rows with events to tell, it outlives its retention.
+    // Like a row with pending events, it outlives its retention.
     expiresAt: isComplete ? (expiresAt ?? now) + pendingKeptMs : expiresAt,
   };
   const [isWritten] = await documents.write([{ next, seen: version }]);
   const receiver = findReceiver(value.client, settings.plan);
   if (isWritten !== true || !isComplete || receiver === undefined) return read;
-  await eventsQueue.sendMany(deliverMessagesOf(receiver.name, { requests: [key] }, now));
+  await eventsQueue.sendMany(toDeliverMessages(receiver.name, { requests: [key] }, now));
   return read;
 }
 
 /**
- * True if a request was told before a function that had stood still wrote its document anew. An operator may have had it
- * written anew, too: then it is told once more.
+ * True if a request's event was delivered before a function that had stood still wrote its document anew. An operator may
+ * have had it written anew, too: then the event is delivered once more.
  */
 async function isDeliveredAlready(
   { key: request, value: { replayedAt = -Infinity } }: RequestDocument,
   { documents }: DialerDeps,
 ): Promise<boolean> {
   const key = deliveredKeyOf(request);
-  const told = (await documents.read([key])).get(key.kind, key.key);
-  return told !== undefined && told.value.finishedAt > replayedAt;
+  const delivered = (await documents.read([key])).get(key.kind, key.key);
+  return delivered !== undefined && delivered.value.finishedAt > replayedAt;
 }
 
-/** Counts of a request's calls: `over` is the first one that is not over, and their number if there is none. */
+/** Counts of a request's calls: `finished` is the index of the first one that is not, and their number if there is none. */
 type Counted = Pick<RequestDocument["value"], "finished" | "states" | "results">;
 
-/** Counts the calls of a request from one on, up to the first one that is not over. */
+/** Counts the calls of a request from one on, up to the first one that is not finished. */
 async function countFinished(
   { key, value: { calls } }: RequestDocument,
   from: number,

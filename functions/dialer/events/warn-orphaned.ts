@@ -9,7 +9,7 @@ export type KnownReceivers = Pick<ValueOf<"sweep">, "receivers" | "orphanedAt">;
 const lookEveryMs = dayMs;
 
 /**
- * Raises an alarm a day for each receiver that has left the plan while events of it were untold: nobody is told of them
+ * Raises an alarm a day for each receiver that has left the plan while events to it were pending: they are not delivered
  * until it is put back.
  *
  * @returns the receivers that the next sweep is to know, and the time of the last look

@@ -6,8 +6,8 @@ import { changeRows } from "../record/change-rows.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
- * Puts the number of a call onto the do-not-call list, as its callee asked for, and notes it in the row, so that it is
- * told.
+ * Puts the number of a call onto the do-not-call list, as its callee asked for, and notes it in the row, of
+ * which it is an event.
  *
  * @returns false if another writer has changed the row
  * @throws if the ledger could not be reached; asked again, it does what is left

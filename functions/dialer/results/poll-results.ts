@@ -55,11 +55,11 @@ export async function pollAccount(
     const { rows } = await ledger.read(slots.map(({ id }) => id));
     const open = slots.flatMap(({ id }) => openRowOf(rows.get(id)));
     const hasRecords = ({ route }: OpenRow) => settings.providerOf(route).readResult !== undefined;
-    // A provider without records tells by itself, or has not told in time.
-    const untold = open
+    // A provider without records reports by itself, or has not reported in time.
+    const withoutRecords = open
       .filter((row) => !hasRecords(row))
       .map((row) => ({ row, result: undefined }));
-    await writeResults(untold, begunAt, deps);
+    await writeResults(withoutRecords, begunAt, deps);
     const left = await pollLists(open.filter(hasRecords), endAt, deps);
     await pollEach(left, endAt, deps);
     if (slots.length < callsMax) return;

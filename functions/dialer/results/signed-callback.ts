@@ -16,7 +16,7 @@ type Callback = Extract<EventMessage, { kind: "callback" }>;
 type DeliveryOutcome = Extract<ToldResult, { kind: "told" }>;
 
 /** Interval between a process's alarms about callbacks that do not verify. */
-const saidEveryMs = hourMs;
+const warnEveryMs = hourMs;
 
 /** Time after which no function holds a secret any more that was replaced: both renew them every five minutes. */
 const secretsMsMax = 6 * minuteMs;
@@ -49,7 +49,7 @@ export async function followSigned(
   return retry<AckOrRetry>(async () => {
     const row = id === undefined ? undefined : await read(id);
     if (row === undefined || row.route?.provider !== account) return "ack";
-    const claim = call?.claim ?? claimOf(row, told);
+    const claim = call?.claim ?? findClaim(row, told);
     if (claim === undefined) return "ack";
     const before = states[row.state].placed;
     if (before === "now") return awaitHolder(attempt);
@@ -83,7 +83,7 @@ async function verified(
   const fields = { provider: account, ...(call === undefined ? {} : { call_id: call.id }) };
   if (told?.kind === "malformed") deps.log("warning", "callback.malformed", fields);
   if (told?.kind !== "unverified") return "ack";
-  sayUnverified(fields, deps);
+  warnUnverified(fields, deps);
   // The API has verified a webhook's: the secret was replaced, and one of both functions still holds the former one.
   const isRenewing = deps.clock.now() - (signed?.receivedAt ?? 0) < secretsMsMax;
   return isRenewing && route?.type === "webhook"
@@ -92,14 +92,14 @@ async function verified(
 }
 
 /** Returns the claim that a body's attempt names: the last one, if it is of that attempt. */
-function claimOf({ claims, attempt }: CallRow, { call }: DeliveryOutcome): string | undefined {
+function findClaim({ claims, attempt }: CallRow, { call }: DeliveryOutcome): string | undefined {
   return call?.attempt === attempt ? claims.at(-1) : undefined;
 }
 
 /** Raises an alarm at most once an hour: the secret may be wrong, or somebody has an address. */
-function sayUnverified(fields: LogFields, { clock, log, memory }: DialerDeps): void {
+function warnUnverified(fields: LogFields, { clock, log, memory }: DialerDeps): void {
   const now = clock.now();
-  const isSaid = now - memory.unverifiedSaidAt < saidEveryMs;
+  const isSaid = now - memory.unverifiedSaidAt < warnEveryMs;
   if (!isSaid) memory.unverifiedSaidAt = now;
   log(isSaid ? "warning" : "alarm", "callback.unverified", fields);
 }

@@ -12,7 +12,7 @@ import type { PostEvent } from "./post-event.ts";
 /** Dependencies of the dialer's core. Settings are parsed at the entries, so they are right here. */
 export interface DialerDeps {
   queue: CallQueue;
-  /** Queue of callbacks, of calls whose provider is to be asked, and of events that are to be told. */
+  /** Queue of callbacks, of accounts to be polled for results, and of events to be delivered. */
   eventsQueue: CallQueue<EventMessage>;
   ledger: CallLedger;
   documents: Documents;

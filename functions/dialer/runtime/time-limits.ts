@@ -25,22 +25,22 @@ function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
 
 /**
  * Wraps the dependencies so that each call to ledger, documents, queues and dead letters has a time limit, and so that
- * writes of rows keep what is to be told of them.
+ * writes of rows also write their new events.
  *
- * @param tell has it told. Absent: at once
+ * @param deliver gets the rows that were written with new events delivered. Absent: at once
  */
 export function withPortLimits(
   deps: DialerDeps,
-  tell?: (written: readonly WrittenRow[]) => Promise<void>,
+  deliver?: (written: readonly WrittenRow[]) => Promise<void>,
 ): DialerDeps {
   const { clock, memory, random, log, settings } = deps;
   const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
   const documents = withTimeLimits(deps.documents, ledgerSecondsFor, timed);
   const eventsQueue = withTimeLimits(deps.eventsQueue, queueSecondsMax);
-  const telling = { plan: settings.plan, documents, eventsQueue, clock, random, log, tell };
+  const outbox = { plan: settings.plan, documents, eventsQueue, clock, random, log, deliver };
   return {
     ...deps,
-    ledger: outboxLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), telling),
+    ledger: outboxLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), outbox),
     documents,
     queue: withTimeLimits(deps.queue, queueSecondsMax),
     eventsQueue,

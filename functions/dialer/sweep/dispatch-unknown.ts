@@ -44,7 +44,7 @@ export async function dispatchUnknown(
     for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
     const mayGo = await decideUnknown([...rows.values()], deps);
     await sendDispatches(
-      page.flatMap(({ id }) => dispatchOf(mayGo.get(id), sent)),
+      page.flatMap(({ id }) => toDispatch(mayGo.get(id), sent)),
       0,
       deps,
     );
@@ -71,7 +71,7 @@ async function decideUnknown(
 }
 
 /** Returns the dispatch of a row of unknown outcome, unless its account has enough of them. */
-function dispatchOf(row: CallRow | undefined, sent: Map<string, number>) {
+function toDispatch(row: CallRow | undefined, sent: Map<string, number>) {
   if (row?.state !== "UNKNOWN" || row.route === null) return [];
   const account = accountNameOf(row.route);
   const count = sent.get(account) ?? 0;

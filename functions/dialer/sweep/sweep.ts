@@ -3,7 +3,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { sendPolls } from "../results/send-polls.ts";
 import { sweepEvents } from "../events/sweep-events.ts";
-import { followRequests } from "../events/track-requests.ts";
+import { trackRequests } from "../events/track-requests.ts";
 import { warnOrphaned } from "../events/warn-orphaned.ts";
 import { dispatchUnknown } from "./dispatch-unknown.ts";
 import { expireClaims } from "./expire-claims.ts";
@@ -78,10 +78,7 @@ async function runPhases(
   // Results and events of calls that were dialed. Events have time of their own, however long the phases above took.
   await run(() => sendPolls(deps), undefined);
   await run(() => sweepEvents(time.events, deps), undefined);
-  const trackedTo = await run(
-    () => followRequests(requestsAfter, time.events, deps),
-    requestsAfter,
-  );
+  const trackedTo = await run(() => trackRequests(requestsAfter, time.events, deps), requestsAfter);
   const known = await run(() => warnOrphaned(last, deps), {});
 
   const isFull = areExpired && unknown.isWhole;

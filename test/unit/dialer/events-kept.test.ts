@@ -3,7 +3,7 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import type { CallEvent } from "../../../shared/calls/call-event.ts";
 import { applyAction } from "../../../shared/calls/transitions.ts";
 import { withPortLimits } from "../../../functions/dialer/runtime/time-limits.ts";
-import { deliverMessagesOf } from "../../../shared/events/outbox-ledger.ts";
+import { toDeliverMessages } from "../../../shared/events/outbox-ledger.ts";
 import {
   createEventsBench,
   failed,
@@ -41,7 +41,7 @@ async function write(bench: Bench, next: Awaited<ReturnType<typeof rowOf>>): Pro
 /** Has events of these calls told by one message. */
 const sendDeliver = (bench: Bench, calls: readonly Call[], swept = false) =>
   bench.eventsQueue.sendMany(
-    deliverMessagesOf("*", { calls: calls.map(({ id }) => id), swept }, bench.now()),
+    toDeliverMessages("*", { calls: calls.map(({ id }) => id), swept }, bench.now()),
   );
 
 /** Events of a call as its row has them. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CallEvent, DeliveryOutcome } from "../../../shared/calls/call-event.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import type { EventAnswer } from "../../../functions/dialer/runtime/post-event.ts";
-import { deliverMessagesOf, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
+import { toDeliverMessages, deliveredKeyOf } from "../../../shared/events/outbox-ledger.ts";
 import {
   replayRow,
   pendingOf,
@@ -103,7 +103,7 @@ describe("events that are replayed", () => {
     const late = deliverFor(bench, 10);
     await expect.poll(() => bench.posted).toHaveLength(1);
     bench.advance(45_000); // its lease has lapsed, so that another delivery tells the receiver
-    const [message] = deliverMessagesOf("*", { requests: [call?.requestId ?? ""] }, bench.now());
+    const [message] = toDeliverMessages("*", { requests: [call?.requestId ?? ""] }, bench.now());
     await bench.eventsQueue.sendMany(message === undefined ? [] : [message]);
     await bench.deliverEvents();
     expect(bench.posted).toHaveLength(2);
