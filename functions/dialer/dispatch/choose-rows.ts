@@ -3,7 +3,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { decidedMax, decideRows, writtenOffMax } from "./decide-rows.ts";
 import type { Looks } from "./looks.ts";
 import type { DispatchedRow } from "./send-dispatches.ts";
-import { accountShares, countNeeds, createShares, hasRoom, serveTurns } from "./shares.ts";
+import { accountShares, countNeeds, createShares, serveTurns } from "./shares.ts";
 import type { Waiting } from "./view.ts";
 
 /** Maximum passes in which one look finds rows. */
@@ -57,7 +57,6 @@ export async function chooseRows(
       inFlight.send({ ...row, account, backlog, at: now });
     }
     dueRows.seeAgain(); // the first row that is left is another one now
-    if (!hasRoom(shares)) break;
   }
   const result = accountShares(shares, mayBeDue(clock.now()));
   for (const [account, share] of result) notes.noteShare(account, share);

@@ -123,11 +123,6 @@ export function serveTurns(
   return served;
 }
 
-/** True if an account may still be sent rows. */
-export function hasRoom({ accounts }: Shares): boolean {
-  return [...accounts.values()].some((account) => leftOf(account) > 0);
-}
-
 /**
  * Returns the state of each account after the turns.
  *
