@@ -22,7 +22,7 @@ export interface ItemKey {
 }
 
 /** An expression in which `#name` stands for an attribute and `:name` for a value. */
-export interface Condition {
+interface Condition {
   expression: string;
   values?: Item;
 }

@@ -192,12 +192,12 @@ async function deliverDue(
   const { breaker } = delivery;
   const [first] = pending;
   if (breaker.isOpen && first !== undefined) {
-    const probe = await breaker.takeProbe();
+    await using probe = await breaker.takeProbe();
     if (probe === undefined) return "others";
     delivery.isProbe = true;
     const isProbed = await deliverSome([first], delivery, deps);
     delivery.isProbe = false;
-    if (!isProbed) await probe.release();
+    if (isProbed) probe.keep();
     if (breaker.isOpen) return "others";
     if (pending.length === 1) return undefined;
     return deliverDue(pending.slice(1), delivery, deps);
@@ -228,14 +228,11 @@ async function deliverSome(
       if (startAt >= delivery.endAt) return;
       delivery.nextAt = startAt + 1000 / receiver.requestsPerSecond;
       await clock.sleep(startAt - clock.now());
-      const release = await slots.acquire(slotOf(receiver));
-      if (release === undefined) delivery.isCrowded = true;
+      using slot = await slots.acquire(slotOf(receiver));
+      if (slot === undefined) delivery.isCrowded = true;
       const isOver = clock.now() >= delivery.endAt || (breaker.isOpen && !delivery.isProbe);
-      if (release !== undefined && !isOver) {
-        delivered.set(event, await deliverOne(event, delivery, deps));
-      }
-      release?.();
-      if (release === undefined || isOver) return;
+      if (slot === undefined || isOver) return;
+      delivered.set(event, await deliverOne(event, delivery, deps));
     }
   });
   await Promise.all(workers);
