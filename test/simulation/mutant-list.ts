@@ -311,8 +311,8 @@ const ofDialing = [
     [
       [
         "a number's entries are written on the version",
-        "if (await write(key, next, current)) return { isCounted: true };",
-        "await write(key, next, current);\n          return { isCounted: true };",
+        "if (await write(key, added.next, current)) return { isCounted: true };",
+        "await write(key, added.next, current);\n          return { isCounted: true };",
       ],
       [
         "a resend that was not counted needs a place",

@@ -30,7 +30,7 @@ export async function splitRequest(
       return true;
     }
     const documents = await documentsFor(calls, { numbers: false }, deps);
-    const known = knownBy(documents, clock.now(), deps);
+    const known = knownBy(documents, deps);
     const written = attempt === 1 ? new Set<string>() : await writtenOf(calls, deps);
     const writes = calls.flatMap((call): ToWrite[] => {
       if (written.has(call.id)) return [];

@@ -80,18 +80,16 @@ export async function readWithSuspension(
   return { ...read, isSuspended };
 }
 
-/** Combines everything that `decide` needs for the calls of a delivery. */
+/** Combines everything that `decide` needs for calls, as of now. */
 export function knownBy(
   documents: ControlDocuments,
-  now: number,
-  { settings, concurrency }: Pick<DialerDeps, "settings" | "concurrency">,
-  ahead: ReadonlyMap<string, number> = new Map(),
+  { settings, clock, concurrency }: Pick<DialerDeps, "settings" | "clock" | "concurrency">,
 ): Known {
   const { plan, schedule, hashKey, providerOf } = settings;
   const canLookUp = (route: Route) => providerOf(route).lookUp !== undefined;
   const hashOf = (number: string) => hashNumber(number, hashKey).numberHash;
-  const of = { plan, schedule, hashKey, documents, now, ahead, hashOf, canLookUp };
-  return { ...of, requestsAtOnce: concurrency };
+  const of = { plan, schedule, hashKey, documents, hashOf, canLookUp };
+  return { ...of, now: clock.now(), ahead: new Map(), requestsAtOnce: concurrency };
 }
 
 /** Combines two reads; the first one wins. */

@@ -131,7 +131,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
   };
   // Claims of calls that cannot go within 5 s by the pace as read would be useless.
   const ahead = new Map<string, number>();
-  const known = knownBy(read, clock.now(), deps, ahead);
+  const known = { ...knownBy(read, deps), ahead };
   const oldest = oldestAccepted(clock.now(), deps);
   for (const { id, call: delivered, account: dispatchedFor } of wanted) {
     const row = rows.get(id);

@@ -60,7 +60,11 @@ async function count(claim: Claim, sent: Sent, { deps, caps }: Delivery): Promis
 /** Logs a settlement, and wakes a dispatcher for a row that waits again. */
 async function report(
   { state, reason, dueAt }: Settlement,
-  { claim, settling, fields }: { claim: Claim; settling: Settling; fields: LogFields },
+  {
+    claim,
+    settling,
+    fields,
+  }: { claim: Claim; settling: Settling; fields: Omit<LogFields, "state"> },
   { deps }: Delivery,
 ): Promise<Result> {
   const { call } = claim.dial;
@@ -70,7 +74,7 @@ async function report(
   }
   if (settling === "lost") return { kind: "retry" }; // the claim lapses, and the sweep has it looked up or reviewed
   const due = dueAt === undefined ? {} : { due_at: new Date(dueAt).toISOString() };
-  logDecision(deps, call, state, { reason, ...fields, ...due });
+  logDecision(call, { state, reason, ...fields, ...due }, deps);
   if (dueAt !== undefined && state === "WAITING") await wakeForRows([dueAt], deps);
   return { kind: "done", state };
 }

@@ -32,7 +32,7 @@ export async function decideRows(
   due: readonly DueRow[],
   deps: DialerDeps,
 ): Promise<{ open: Set<string>; closed: Set<string> }> {
-  const { ledger, clock, log } = deps;
+  const { ledger, log } = deps;
   const decided = { open: new Set<string>(), closed: new Set<string>() };
   const some = due.slice(0, decidedMax);
   if (some.length === 0) return decided;
@@ -43,7 +43,7 @@ export async function decideRows(
   ]);
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   if (read.isSuspended) return decided;
-  const known = knownBy(read, clock.now(), deps);
+  const known = knownBy(read, deps);
   for (const [id, brief] of rows) {
     const row: CallRow = { ...brief, version: "" };
     const call = row.state === "WAITING" ? toCall(row) : undefined;
@@ -76,7 +76,7 @@ export async function writeOff(
     { numbers: true },
     deps,
   );
-  const known = knownBy(read, deps.clock.now(), deps);
+  const known = knownBy(read, deps);
   await writeDecided(
     calls.flatMap(({ call, row }) => {
       const decision = decide(call, row, known);

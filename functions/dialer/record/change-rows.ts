@@ -39,7 +39,7 @@ export async function reportStates(rows: readonly CallRow[], deps: DialerDeps): 
   if (rows.length === 0) return;
   for (const row of rows) {
     const call = toCall(row);
-    if (call !== undefined) logDecision(deps, call, row.state, { reason: row.reason });
+    if (call !== undefined) logDecision(call, { state: row.state, reason: row.reason }, deps);
   }
   await countStates(
     rows.map(({ state }) => state),

@@ -4,7 +4,7 @@ import type { StoredDocument } from "../../../shared/ports/documents.ts";
 import { hashNumber } from "../../../shared/telephony/phone-number.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
 import type { Route } from "../../../shared/calls/route.ts";
-import { capDaysMax, freeAt } from "../../../shared/telephony/frequency-cap.ts";
+import { capDaysMax, freeAt, type FrequencyCap } from "../../../shared/telephony/frequency-cap.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "../../../shared/lib/units.ts";
 
@@ -19,21 +19,54 @@ interface Counted {
   version: string;
 }
 
-/**
- * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
- * are written one after another, so that two calls never take the last place together.
- */
-export function createCaps({ documents, clock, random, settings, log }: DialerDeps) {
-  const busy = new Map<string, Promise<unknown>>();
+type Entry = StoredDocument<"cap">["value"]["entries"][number];
 
-  /** Runs `work` after this delivery's pending work on the same number. */
-  async function inTurn<Result>(numberHash: string, work: () => Promise<Result>): Promise<Result> {
+/** Returns the entries with a call among them, or the time at which its number is free again, undefined if not known. */
+function addEntry(
+  entries: readonly Entry[],
+  { row, version }: Counted,
+  { caps, at }: { caps: readonly FrequencyCap[]; at: number },
+): { next: Entry[] } | { freeAt: number | undefined } {
+  const others = entries.filter((one) => one.call !== row.id);
+  const own = entries.find((one) => one.call === row.id);
+  // A process that claimed the call first may have died before it counted the call: then there is no
+  // entry yet.
+  const hasPlace = row.resent && own !== undefined;
+  // A later claim has counted the call while this holder stood still: counting here would overwrite
+  // that entry.
+  if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
+    return { freeAt: undefined };
+  }
+  const times = others.map((one) => one.at);
+  const free = freeAt(times, caps, at);
+  if (free > at && !hasPlace) return { freeAt: free };
+  return { next: [...others, { call: row.id, claim: version, at }] };
+}
+
+/** Returns a number's document, without the entries that no cap looks at any more. */
+function toCap(key: string, value: { entries: readonly Entry[] }, now: number) {
+  const periodMs = capDaysMax * dayMs;
+  const entries = value.entries.filter(({ at }) => at > now - periodMs);
+  return { kind: "cap" as const, key, value: { ...value, entries }, expiresAt: now + periodMs };
+}
+
+/** Returns a function that runs `work` after this delivery's pending work on the same number. */
+function createTurns() {
+  const busy = new Map<string, Promise<unknown>>();
+  return async <Result>(numberHash: string, work: () => Promise<Result>): Promise<Result> => {
     const before = busy.get(numberHash) ?? Promise.resolve();
     const mine = before.then(work, work);
     busy.set(numberHash, mine);
     return mine;
-  }
+  };
+}
 
+/**
+ * Counts claimed calls towards the frequency caps of their numbers. Within a delivery, entries of one number
+ * are written one after another, so that two calls never take the last room together.
+ */
+export function createCaps({ documents, clock, random, settings, log }: DialerDeps) {
+  const inTurn = createTurns();
   /** The number's hash under today's HASH_KEY: that of a row may be older. */
   const keyOf = ({ request }: Call) =>
     hashNumber(request.phone_number, settings.hashKey).numberHash;
@@ -41,17 +74,12 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
     (await documents.read([{ kind: "cap", key }])).get("cap", key);
   const write = async (
     key: string,
-    entries: StoredDocument<"cap">["value"]["entries"],
+    entries: readonly Entry[],
     seen: StoredDocument<"cap"> | undefined,
   ): Promise<boolean> => {
-    const periodMs = capDaysMax * dayMs;
-    const now = clock.now();
     const next = {
-      kind: "cap" as const,
-      key,
+      ...toCap(key, { ...seen?.value, entries }, clock.now()),
       version: random.version(),
-      value: { ...seen?.value, entries: entries.filter(({ at }) => at > now - periodMs) },
-      expiresAt: now + periodMs,
     };
     return (await documents.write([{ next, seen: seen?.version ?? null }]))[0] === true;
   };
@@ -66,11 +94,11 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
      * undefined if that is not known, or if there is no permit
      */
     async count(
-      { row, version }: Counted,
+      counted: Counted,
       route: Route,
       permit: Promise<{ permitAt: number } | undefined>,
     ): Promise<CountedOrNot> {
-      const call = toCall(row);
+      const call = toCall(counted.row);
       if (call === undefined) return { isCounted: false, freeAt: undefined };
       const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
       if (!isCounted) return { isCounted: true };
@@ -79,23 +107,10 @@ export function createCaps({ documents, clock, random, settings, log }: DialerDe
         for (let tries = 0; tries < writeTries; tries++) {
           const [current, permitted] = await Promise.all([read(key), permit]);
           if (permitted === undefined) break;
-          const entries = current?.value.entries ?? [];
-          const others = entries.filter((one) => one.call !== row.id);
-          const own = entries.find((one) => one.call === row.id);
-          // A process that claimed the call first may have died before it counted the call: then there is no
-          // entry yet.
-          const hasPlace = row.resent && own !== undefined;
-          // A later claim has counted the call while this holder stood still: counting here would overwrite
-          // that entry.
-          if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
-            return { isCounted: false, freeAt: undefined };
-          }
           const at = Math.max(clock.now(), permitted.permitAt);
-          const times = others.map((one) => one.at);
-          const free = freeAt(times, caps, at);
-          if (free > at && !hasPlace) return { isCounted: false, freeAt: free };
-          const next = [...others, { call: row.id, claim: version, at }];
-          if (await write(key, next, current)) return { isCounted: true };
+          const added = addEntry(current?.value.entries ?? [], counted, { caps, at });
+          if ("freeAt" in added) return { isCounted: false, freeAt: added.freeAt };
+          if (await write(key, added.next, current)) return { isCounted: true };
         }
         return { isCounted: false, freeAt: undefined };
       });

@@ -24,7 +24,7 @@ export async function settleProved(
   const { id, client, agentId, route, attempt } = row;
   const { state, reason } = settlement;
   const call = { id, requestId: requestIdOf(id), client, request: { agent_id: agentId } };
-  logDecision(deps, call, state, { reason, provider: route?.provider ?? "", attempt });
+  logDecision(call, { state, reason, provider: route?.provider ?? "", attempt }, deps);
   await countStates([state], deps);
   return true;
 }

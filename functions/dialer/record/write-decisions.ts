@@ -73,8 +73,9 @@ async function writeSome(writes: readonly ToWrite[], deps: DialerDeps): Promise<
 
 /** Logs and counts the written decisions, and wakes a dispatcher for rows that are due. Never throws. */
 async function tell(made: readonly ToWrite[], deps: DialerDeps): Promise<void> {
-  for (const { call, decided: to } of made)
-    logDecision(deps, call, to.state, { reason: to.reason });
+  for (const { call, decided: to } of made) {
+    logDecision(call, { state: to.state, reason: to.reason }, deps);
+  }
   raiseRoutesGone(made, deps);
   const reached = made.map((one) => one.decided.state);
   const dueAt = made.flatMap(({ decided: to }) => (to.state === "WAITING" ? to.dueAt : []));
@@ -127,10 +128,9 @@ export function logEventOf(state: CallState): string {
 
 /** Logs one wide event per decision. */
 export function logDecision(
-  { log }: Pick<DialerDeps, "log">,
   call: Pick<Call, "id" | "requestId" | "client"> & { request: { agent_id: string } },
-  state: CallState,
-  fields: LogFields,
+  { state, ...fields }: LogFields & { state: CallState },
+  { log }: Pick<DialerDeps, "log">,
 ): void {
   log(states[state].logLevel, logEventOf(state), {
     call_id: call.id,

@@ -44,7 +44,7 @@ export async function dispatchUnknown(
     for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
     const mayGo = await decideUnknown([...rows.values()], deps);
     await sendDispatches(
-      page.flatMap(({ id }) => toDispatch(mayGo.get(id), sent)),
+      page.flatMap(({ id }) => dispatchOf(mayGo.get(id), sent)),
       0,
       deps,
     );
@@ -61,17 +61,13 @@ async function decideUnknown(
 ): Promise<Map<string, CallRow>> {
   if (rows.length === 0) return new Map();
   const calls = rows.flatMap((row) => toCall(row) ?? []);
-  const known = knownBy(
-    await documentsFor(calls, { numbers: false }, deps),
-    deps.clock.now(),
-    deps,
-  );
+  const known = knownBy(await documentsFor(calls, { numbers: false }, deps), deps);
   const mayGo = rows.filter((row) => decide(undefined, row, known).kind !== "leave");
   return new Map(mayGo.map((row) => [row.id, row]));
 }
 
 /** Returns the dispatch of a row of unknown outcome, unless its account has enough of them. */
-function toDispatch(row: CallRow | undefined, sent: Map<string, number>) {
+function dispatchOf(row: CallRow | undefined, sent: Map<string, number>) {
   if (row?.state !== "UNKNOWN" || row.route === null) return [];
   const account = accountNameOf(row.route);
   const count = sent.get(account) ?? 0;
