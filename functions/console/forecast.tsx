@@ -87,7 +87,7 @@ function Drop({ file, choose }: { file: File | undefined; choose(file: File | un
   );
 }
 
-/** Who sends the calls, when and by which plan. */
+/** Fields for the client, the time and the plan of a forecast. */
 function Circumstances({ isAsking }: { isAsking: boolean }) {
   return (
     <div class="line">

@@ -129,7 +129,7 @@ function Cards({
   );
 }
 
-/** What keeps calls from being dialed: open breakers and pauses. */
+/** Cards of open breakers and pauses, which keep calls from being dialed. */
 function Stopped({ pauses }: { pauses: Live<Pauses> }) {
   const open = pauses.data?.breakers.length ?? 0;
   const paused = pauses.data?.pauses.length ?? 0;
@@ -151,7 +151,7 @@ function Stopped({ pauses }: { pauses: Live<Pauses> }) {
   );
 }
 
-/** When the oldest waiting call was due, or will be. */
+/** Due time of the oldest waiting call. */
 function OldestDue({ backlogs }: { backlogs: Live<Backlogs> }) {
   const oldest = backlogs.data?.oldest_due_at ?? null;
   if (oldest === null) return null;

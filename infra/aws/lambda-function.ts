@@ -26,7 +26,7 @@ interface FunctionOptions {
   environment?: Record<string, string>;
 }
 
-/** What a function is made of: its own options, and those of all functions. */
+/** Parts of a function: its own options, and those of all functions. */
 interface FunctionParts {
   options: FunctionOptions;
   props: Pick<OutboundCallsProps, "bundles" | "basePath" | "xray">;

@@ -28,7 +28,7 @@ interface FunctionOptions {
   timeoutSeconds: number;
 }
 
-/** What the instances of a function share. */
+/** State that the instances of a function share. */
 interface Shared extends FunctionOptions {
   waiting: Invocation[];
   running: Set<Instance>;

@@ -127,7 +127,7 @@ export function toStatusOutcome({ status, headers }: Answer, now: number): DialO
   }
 }
 
-/** How a provider's JSON answers are read. */
+/** Functions that read a provider's JSON answers. */
 interface JsonReading {
   /** Finds the provider's id of the call in the body of a 2xx. */
   callIdIn(body: unknown): string | undefined;

@@ -115,7 +115,7 @@ function accountsIn({ agents }: DialPlan): { name: string; route: Route }[] {
   return [...byName].map(([name, route]) => ({ name, route }));
 }
 
-/** What tells how far an account's pace is used. */
+/** Facts about the use of an account's pace. */
 interface AccountFacts {
   plan: DialPlan;
   read: DocumentsRead;
