@@ -28,7 +28,7 @@ describe("the page of providers' answers", () => {
   });
 
   it("has a row for each record that results are tested with, and no other", () => {
-    expect(tableUnder("Records that tell what became of a call")).toEqual(resultRows());
+    expect(tableUnder("Records of results")).toEqual(resultRows());
   });
 
   it("says how many there are", () => {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { glob, readdir, readFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { eventExamples } from "../../../infra/generate/examples.ts";
@@ -166,6 +166,24 @@ describe("the documentation", () => {
       states[state].actions.flatMap((action) => targets[action].map((to) => `${state} ${to}`)),
     );
     expect(byOperator).toEqual(expected);
+  });
+
+  it("says in docs/operators.md what to do about each alarm", async () => {
+    const [, section = ""] =
+      /^## Alarms\n(.*?)(?=^## )/ms.exec(textOf.get("docs/operators.md") ?? "") ?? [];
+    const cells = [...section.matchAll(/^\| (`[^|]+) \|/gm)].map(([, cell = ""]) => cell);
+    const explained = cells.flatMap((cell) =>
+      [...cell.matchAll(/`([\w.]+)`/g)].map(([, one]) => one),
+    );
+    const raised = new Set<string>();
+    for await (const path of glob("{functions,shared}/**/*.ts")) {
+      if (path.includes("generated")) continue;
+      const code = await readFile(path, "utf8");
+      for (const [, event = ""] of code.matchAll(/"alarm",\s*"([\w.]+)"/g)) raised.add(event);
+    }
+    // These follow from the table of states.
+    const others = ["call.needs_review", "call.expired"];
+    expect(explained.toSorted()).toEqual([...raised, ...others].toSorted());
   });
 
   it("says what each reason means", () => {
