@@ -35,7 +35,7 @@ export function createSignatureHeaders(
   const headers = { "webhook-id": id, "webhook-timestamp": timestamp };
   if (keys.length === 0) return headers;
   const signatures = keys.map(
-    (key) => `v1,${macOf(key, { id, timestamp, body }).toString("base64")}`,
+    (key) => `v1,${computeMac(key, { id, timestamp, body }).toString("base64")}`,
   );
   return { ...headers, "webhook-signature": signatures.join(" ") };
 }
@@ -59,7 +59,7 @@ export function findSignatureProblem(
   const timestamp = headers["webhook-timestamp"] ?? "";
   if (!/^\d{1,12}$/.test(timestamp)) return wrongTimestamp;
   if (Math.abs(receivedAt / 1000 - Number(timestamp)) > ageSecondsMax) return wrongTimestamp;
-  const right = macOf(key, { id, timestamp, body });
+  const right = computeMac(key, { id, timestamp, body });
   const isSigned = (headers["webhook-signature"] ?? "").split(" ").some((one) => {
     const [version, text = ""] = one.split(",", 2);
     const given = Buffer.from(text, "base64");
@@ -77,7 +77,7 @@ const wrongSignature: SignatureProblem = {
   detail: "must be v1, and the HMAC-SHA256 of id.timestamp.body in base64, by the shared secret",
 };
 
-function macOf(
+function computeMac(
   key: KeyObject,
   { id, timestamp, body }: { id: string; timestamp: string; body: string },
 ): Buffer {

@@ -111,7 +111,7 @@ export async function openBreaker(
 }
 
 /**
- * Records an answer by which a standing breaker may close: a placed call closes any, and any other answer about a call
+ * Records an answer by which a breaker may close: a placed call closes any, and any other answer about a call
  * those of silence. One that was throttled takes twice as many calls after each success, until it closes.
  *
  * @param read the breaker as it was read for the call

@@ -9,13 +9,13 @@ import { ProviderUnreachableError } from "../../../shared/providers/unreachable.
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
 import { minuteMs } from "../../../shared/lib/units.ts";
 
-/** Maximum calls of an account that are asked about at once. */
+/** Maximum calls of an account that are polled at once. */
 const callsMax = 500;
 /** Maximum pages of so many calls for one message. */
 const pagesMax = 20;
 /** Number of calls from which on a list is read first: it takes up to five requests. */
 const listedMin = 5;
-/** Maximum part of the time between sweeps for which an account is asked: the next sweep has it asked again. */
+/** Maximum part of the time between sweeps for which an account is polled: the next sweep has it polled again. */
 const partOfSweep = 0.8;
 /** Time limits of one record, and of a list of five pages. */
 const recordSecondsMax = 15;
@@ -31,12 +31,12 @@ const clockMarginMs = minuteMs;
 const freshMs = 10_000;
 
 /**
- * Asks an account what became of its placed calls that are due for it: by lists where many are due and the provider
- * has one, and call by call for the rest, at most `pollsPerSecond`. What is not asked before the next sweep stays due.
+ * Polls an account for the results of its placed calls that are due for it: by lists where many are due and the provider
+ * has one, and call by call for the rest, at most `pollsPerSecond`. Calls not polled before the next sweep stay due.
  *
  * @param account name of the account in the dial plan
  * @param deadline end of the invocation, in milliseconds since the epoch
- * @throws ProviderUnreachableError if the account answers nothing; it is asked again after the next sweep
+ * @throws ProviderUnreachableError if the account answers nothing; it is polled again after the next sweep
  * @throws if the ledger cannot be read or written; the message is then retried
  */
 export async function pollAccount(
@@ -45,7 +45,7 @@ export async function pollAccount(
   deadline: number,
 ): Promise<void> {
   const { ledger, clock, sweepSeconds, settings } = deps;
-  // A plan without results has no time for asking: each result would be `unknown` at once.
+  // A plan without results has no time for polling: each result would be `unknown` at once.
   if (settings.plan.results === undefined) return;
   const begunAt = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
@@ -67,8 +67,8 @@ export async function pollAccount(
 }
 
 /**
- * Asks what became of one placed call, whatever the time of its next turn. Its end, once told, is not asked for
- * again, and neither is a record that was read some seconds ago.
+ * Polls for the result of one placed call, whatever the time of its next turn. A call whose end is known is not polled
+ * again, and neither is one whose record was read some seconds ago.
  *
  * @throws if the provider or the ledger could not be asked
  */
@@ -77,15 +77,15 @@ export async function pollNow(row: CallRow, deps: DialerDeps): Promise<void> {
   const isFresh = deps.clock.now() - (row.result?.readAt ?? -Infinity) < freshMs;
   // A call without a provider's id, such as one that an operator has marked placed, has no record to read.
   if (open?.providerCallId == null || hasEnded(row.result) || isFresh) return;
-  // A provider without records is not asked.
+  // A provider without records is not polled.
   if (deps.settings.providerOf(open.route).readResult !== undefined) await pollOne(open, deps);
 }
 
 /**
- * Reads lists of an account's calls, and writes what they tell. One list mostly tells of all routes: another one is read
- * where it does not.
+ * Reads lists of an account's calls, and writes the results in them. One list mostly has the calls of all routes: another
+ * one is read where it does not.
  *
- * @returns the calls of which no list tells
+ * @returns the calls that are in no list
  */
 async function pollLists(
   rows: readonly OpenRow[],
@@ -105,7 +105,7 @@ async function pollLists(
     const from = Math.min(...own.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
     const listed = await withTimeLimit(listResults(from, route), listSecondsMax).catch(
       (error: unknown) => {
-        // Where a key may read calls and not the list, the calls are asked about one by one.
+        // Where a key may read calls and not the list, the calls are polled one by one.
         log("warning", "results.not_listed", {
           provider: route.provider,
           error: errorForLog(error),
@@ -125,8 +125,8 @@ async function pollLists(
 }
 
 /**
- * Asks about calls one by one. One record that always fails must not keep the calls behind it from being asked about,
- * so that its call comes again later.
+ * Polls calls one by one. One record that always fails must not keep the calls behind it from being polled, so its call
+ * comes again later.
  *
  * @throws ProviderUnreachableError if several records fail in a row
  */
@@ -151,7 +151,7 @@ async function pollEach(rows: readonly OpenRow[], endAt: number, deps: DialerDep
 }
 
 /**
- * Asks for the result of one call, and writes it.
+ * Polls for the result of one call, and writes it.
  *
  * @throws ProviderUnreachableError if the provider did not answer
  */

@@ -2,8 +2,8 @@ import { resultsBacklogOf } from "../../../shared/calls/call-row.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
- * Sends a message for each account that has placed calls whose results are due to be asked for. Accounts that the
- * plan no longer names at all are not asked: their secrets may be gone.
+ * Sends a message for each account with placed calls that are due to be polled for their results. Accounts that the plan
+ * no longer names at all are not polled: their secrets may be gone.
  */
 export async function sendPolls(deps: DialerDeps): Promise<void> {
   const { ledger, eventsQueue, clock, settings } = deps;
@@ -14,8 +14,8 @@ export async function sendPolls(deps: DialerDeps): Promise<void> {
   const sentAt = clock.now();
   const backlogs = accounts.map((provider) => ({ key: resultsBacklogOf({ provider }) }));
   const due = await ledger.due({ backlogs, until: sentAt, each: 1 });
-  const asks = accounts.flatMap((account, index) =>
+  const polls = accounts.flatMap((account, index) =>
     due[index]?.length === 1 ? [{ message: { kind: "poll", account, sentAt } as const }] : [],
   );
-  if (asks.length > 0) await eventsQueue.sendMany(asks);
+  if (polls.length > 0) await eventsQueue.sendMany(polls);
 }

@@ -57,7 +57,7 @@ export function createPostEvent(
       });
       const retryAfter = retryAfterSeconds(response.headers, now());
       const retryAfterMs = retryAfter === undefined ? undefined : retryAfter * 1000;
-      return { status: response.status, retryAfterMs, text: await beginningOf(response) };
+      return { status: response.status, retryAfterMs, text: await readBeginning(response) };
     } catch (error) {
       return { error: reasonOf(error) };
     }
@@ -65,7 +65,7 @@ export function createPostEvent(
 }
 
 /** Returns the first kilobyte of an answer; what breaks off is nothing. The status alone decides. */
-async function beginningOf({ body }: Response): Promise<string> {
+async function readBeginning({ body }: Response): Promise<string> {
   if (body === null) return "";
   const reader = body.getReader();
   const decoder = new TextDecoder();
