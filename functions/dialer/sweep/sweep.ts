@@ -53,7 +53,7 @@ async function runPhases(
   time: ReturnType<typeof planSweep>,
   deps: DialerDeps,
 ): Promise<{ isFull: boolean; reached: Partial<SweepDocument["value"]> }> {
-  /** Runs one phase. One that fails is alarmed about, and its cursor stays where it was. */
+  /** Runs one phase. One that fails raises an alarm, and `otherwise` stands for its result. */
   async function run<Result>(phase: () => Promise<Result>, otherwise: Result): Promise<Result> {
     try {
       return await phase();
