@@ -2,11 +2,11 @@ import type { Settings } from "../../shared/settings/settings.ts";
 import type { AckOrRetry, Delivered } from "../../shared/ports/queue.ts";
 import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
 import { dispatch } from "./dispatch/dispatcher.ts";
-import { handleDeadEvents } from "./consume/dead-events.ts";
-import { handleDeadLetters, storeOrRetry } from "./consume/consume-dead-letters.ts";
-import { handleMessages } from "./consume/consume-calls.ts";
+import { consumeDeadEvents } from "./consume/consume-dead-events.ts";
+import { consumeDeadLetters, storeOrRetry } from "./consume/consume-dead-letters.ts";
+import { consumeCalls } from "./consume/consume-calls.ts";
 import { purge } from "./sweep/purge.ts";
-import { handleEvents } from "./consume/consume-events.ts";
+import { consumeEvents } from "./consume/consume-events.ts";
 import { retryLater } from "./consume/retry.ts";
 import { sweep } from "./sweep/sweep.ts";
 
@@ -44,10 +44,10 @@ export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers
   if ("problem" in settings) return unconfigured(settings.problem, others);
   const deps = { ...others, settings: settings.value };
   return {
-    messages: (delivered, deadline) => handleMessages(delivered, deps, deadline),
-    deadLetters: (delivered) => handleDeadLetters(delivered, deps),
-    events: (delivered, deadline) => handleEvents(delivered, deps, deadline),
-    deadEvents: (delivered) => handleDeadEvents(delivered, deps),
+    messages: (delivered, deadline) => consumeCalls(delivered, deps, deadline),
+    deadLetters: (delivered) => consumeDeadLetters(delivered, deps),
+    events: (delivered, deadline) => consumeEvents(delivered, deps, deadline),
+    deadEvents: (delivered) => consumeDeadEvents(delivered, deps),
     dispatch: (deadline) => dispatch(deps, deadline),
     sweep: (deadline) => sweep(deps, deadline),
     purge: (deadline) => purge(deps, deadline),
@@ -65,7 +65,7 @@ function unconfigured(problem: string, deps: Pick<DialerDeps, "deadLetters" | "l
     events: handBack,
     async deadEvents(delivered) {
       alarm(delivered.length);
-      return handleDeadEvents(delivered, deps);
+      return consumeDeadEvents(delivered, deps);
     },
     async deadLetters(delivered) {
       alarm(delivered.length);

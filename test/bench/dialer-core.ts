@@ -10,7 +10,7 @@ import { randomBytes } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { connect, createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
-import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
+import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { createRequestId } from "../../shared/calls/ids.ts";
 import { createDynamoDocuments } from "../../shared/aws/dynamodb-documents.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
@@ -124,7 +124,7 @@ answer({
     const cpuUs = await cpuOf(async () => {
       while (waiting.length > 0) {
         const delivery = waiting.splice(0, 1);
-        const answers = await handleMessages(delivery, deps, now() + invocationMs);
+        const answers = await consumeCalls(delivery, deps, now() + invocationMs);
         if (answers.some((one) => one !== "ack")) throw new Error("calls were handed back");
       }
     });

@@ -6,9 +6,9 @@ import type {
   DialerSettings,
   DispatcherTraits,
 } from "../../functions/dialer/runtime/context.ts";
-import { handleEvents } from "../../functions/dialer/consume/consume-events.ts";
+import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
 import { createDialerMemory, systemClock } from "../../functions/dialer/wiring.ts";
-import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
+import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import type { CallRequest } from "../../shared/calls/call-request.ts";
@@ -201,7 +201,7 @@ export function createService(
   };
 
   async function handle(delivered: Delivered[]): Promise<void> {
-    const answers = await handleMessages(delivered, deps, clock.now() + 870_000);
+    const answers = await consumeCalls(delivered, deps, clock.now() + 870_000);
     const again = answers.filter((one) => one !== "ack").length;
     if (again > 0) throw new Error(`${again} messages come again: ${lastAlarm}`);
   }
@@ -252,7 +252,7 @@ export function createService(
         held = held.filter((one) => !again.includes(one));
         const some = [...again.map(({ one }) => one), ...events.deliver(10 - again.length, now)];
         meter.add("eventInvocations");
-        const answers = await meter.at("events", () => handleEvents(some, deps, now + 120_000));
+        const answers = await meter.at("events", () => consumeEvents(some, deps, now + 120_000));
         for (const [index, one] of some.entries()) {
           const answer = answers[index];
           if (answer === undefined || answer === "ack") continue;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
+import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { slowMs } from "../../functions/dialer/dial/answer-times.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
@@ -211,7 +211,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
   };
   const calls: Call[] = [];
   const deliverText = (text: string) =>
-    handleMessages([{ attempt: 1, id: "message", open: async () => text }], deps, now + 900_000);
+    consumeCalls([{ attempt: 1, id: "message", open: async () => text }], deps, now + 900_000);
   const bench = {
     rung,
     sought,

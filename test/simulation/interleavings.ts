@@ -1,7 +1,7 @@
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
-import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
+import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import { toCallId, createRequestId } from "../../shared/calls/ids.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
@@ -284,7 +284,7 @@ async function play(
     const open = async () => JSON.stringify(message);
     const delivered = { attempt: 1, id: "message", open };
     const deadline = world.now() + lifeMs;
-    const work = () => handleMessages([delivered], depsOf(), deadline);
+    const work = () => consumeCalls([delivered], depsOf(), deadline);
     const [answer] = (await world.invoke("dialer", work, 100 * lifeMs)) ?? [];
     if (answer === "ack") acknowledged();
     world.note(`dialer ${JSON.stringify(answer)}`);

@@ -8,7 +8,7 @@ export const lastLookMutants = [
   ...mutantsOf(unit("last-look"), [
     [
       "orders are looked at again before the phone rings",
-      "if (now !== read) refused = refusedByControls(claim, now, deps);",
+      "if (now !== read) refused = checkControls(claim, now, deps);",
       "void now;",
     ],
     [
@@ -18,7 +18,7 @@ export const lastLookMutants = [
     ],
     [
       "the clock is looked at again before the phone rings",
-      "return refused ?? refusedByClock(claim, { laterMs }, deps);",
+      "return refused ?? checkClock(claim, { laterMs }, deps);",
       "return refused;",
     ],
     [

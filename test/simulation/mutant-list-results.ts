@@ -40,7 +40,7 @@ export const resultMutants = [
     ],
     [
       "the result of a call that was found is asked for",
-      "const pollAt = pollAtOf(row, at, deps);",
+      "const pollAt = findNextPollAt(row, at, deps);",
       "const pollAt = undefined;",
     ],
     [
@@ -162,8 +162,8 @@ export const resultMutants = [
     ],
     [
       "a callback's call is settled under its own claim",
-      "const providerCallId = await ownOf(found, lookUp, deps);\n  const claim = row.claims.at(-1);",
-      'const providerCallId = await ownOf(found, lookUp, deps);\n  const claim = "another";',
+      "const providerCallId = await findOwnId(found, lookUp, deps);\n  const claim = row.claims.at(-1);",
+      'const providerCallId = await findOwnId(found, lookUp, deps);\n  const claim = "another";',
     ],
     [
       "a callback does not have a result read that is told",

@@ -221,7 +221,7 @@ const ofDialing = [
       ],
       [
         "an order that was given since the decision holds",
-        "refusedByControls(claim, read, deps) ??",
+        "checkControls(claim, read, deps) ??",
         "",
       ],
       [
@@ -236,7 +236,7 @@ const ofDialing = [
       ],
       [
         "a number's cap is kept",
-        "(count.isCounted ? undefined : refusedByCap(claim, count.freeAt, deps));",
+        "(count.isCounted ? undefined : checkCap(claim, count.freeAt, deps));",
         "undefined;",
       ],
       [

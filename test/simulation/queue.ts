@@ -1,8 +1,8 @@
 import type { DialerDeps } from "../../functions/dialer/runtime/context.ts";
-import { handleDeadLetters } from "../../functions/dialer/consume/consume-dead-letters.ts";
-import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
-import { handleDeadEvents } from "../../functions/dialer/consume/dead-events.ts";
-import { handleEvents } from "../../functions/dialer/consume/consume-events.ts";
+import { consumeDeadLetters } from "../../functions/dialer/consume/consume-dead-letters.ts";
+import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
+import { consumeDeadEvents } from "../../functions/dialer/consume/consume-dead-events.ts";
+import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
 import type * as z from "../../shared/lib/zod.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "../../shared/ports/queue.ts";
 import { type EventMessage, eventMessageSchema } from "../../shared/ports/event-messages.ts";
@@ -50,15 +50,15 @@ export interface QueueUse<Sent> {
 export const callsUse: QueueUse<Message> = {
   prefix: "",
   schema: messageSchema,
-  handle: handleMessages,
-  settleDeadLetter: handleDeadLetters,
+  handle: consumeCalls,
+  settleDeadLetter: consumeDeadLetters,
 };
 
 export const eventsUse: QueueUse<EventMessage> = {
   prefix: "events: ",
   schema: eventMessageSchema,
-  handle: handleEvents,
-  settleDeadLetter: handleDeadEvents,
+  handle: consumeEvents,
+  settleDeadLetter: consumeDeadEvents,
 };
 
 /** Size above which bodies lie in object storage. */

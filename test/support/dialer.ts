@@ -1,8 +1,8 @@
 import type { DialerDeps, DialerSettings } from "../../functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "../../functions/dialer/wiring.ts";
 import { dispatch } from "../../functions/dialer/dispatch/dispatcher.ts";
-import { handleMessages } from "../../functions/dialer/consume/consume-calls.ts";
-import { handleEvents } from "../../functions/dialer/consume/consume-events.ts";
+import { consumeCalls } from "../../functions/dialer/consume/consume-calls.ts";
+import { consumeEvents } from "../../functions/dialer/consume/consume-events.ts";
 import { sweep } from "../../functions/dialer/sweep/sweep.ts";
 import type { Call } from "../../shared/calls/call-request.ts";
 import type { CallResult } from "../../shared/calls/call-result.ts";
@@ -170,7 +170,7 @@ export function createDialerBench(
     deadlineMs: number,
     own: Partial<DialerDeps> = {},
   ): Promise<AckOrRetry[]> {
-    const answers = await handleMessages(
+    const answers = await consumeCalls(
       messages.map(({ json, attempt }, index) => ({
         attempt,
         id: `message-${index}`,
@@ -190,7 +190,7 @@ export function createDialerBench(
 
   /** Hands messages of the events queue to the dialer. Those that it hands back come again. */
   async function handleSome(delivered: Delivered[], deadlineMs: number): Promise<AckOrRetry[]> {
-    const answers = await handleEvents(delivered, bench.deps, now + deadlineMs);
+    const answers = await consumeEvents(delivered, bench.deps, now + deadlineMs);
     for (const [index, one] of delivered.entries()) {
       const answer = answers[index] ?? "ack";
       if (answer !== "ack") eventsQueue.putBack(one, answer);

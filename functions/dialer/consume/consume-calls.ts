@@ -28,7 +28,7 @@ type Work =
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
-export async function handleMessages(
+export async function consumeCalls(
   delivered: readonly Delivered[],
   deps: DialerDeps,
   deadline: number,
@@ -53,7 +53,7 @@ async function answerAll(
     }),
   );
   const wanted = works.flatMap(({ work }) => (work?.kind === "dial" ? work.calls : []));
-  const undone = await dial(eachOnce(wanted), deps, deadline);
+  const undone = await dial(mergeById(wanted), deps, deadline);
 
   const finish = async (work: Work | undefined, attempt: number): Promise<boolean> => {
     if (work === undefined) return false; // it could not be read
@@ -84,7 +84,7 @@ function classify(message: Message): Work {
 }
 
 /** Returns each id once, with its call and account if any message of the delivery brings them. */
-function eachOnce(wanted: readonly WantedCall[]): WantedCall[] {
+function mergeById(wanted: readonly WantedCall[]): WantedCall[] {
   const byId = new Map<string, WantedCall>();
   for (const { id, call, account } of wanted) {
     const known = byId.get(id);

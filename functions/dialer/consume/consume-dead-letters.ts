@@ -10,7 +10,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { queueSecondsMax, withPortLimits } from "../runtime/time-limits.ts";
 import { openMessage } from "./open-message.ts";
 import { settleOutcome } from "../record/settle.ts";
-import { countStates, logEventOf, newCallOf } from "../record/write-decisions.ts";
+import { countStates, logEventOf, toNewCall } from "../record/write-decisions.ts";
 
 /** Maximum rows per write. */
 const rowsPerWrite = 500;
@@ -22,7 +22,7 @@ const retryAfterSeconds = 1800;
  * Handles messages that failed a hundred times. Dials nothing: late outcomes are settled, hints are dropped,
  * and a call without a row is written NEEDS_REVIEW, or EXPIRED where its time is over. Never throws.
  */
-export async function handleDeadLetters(
+export async function consumeDeadLetters(
   delivered: readonly Delivered[],
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
@@ -92,14 +92,10 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
   const changes = recent.flatMap((call) => {
     const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";
     const to = { state, reason: "dead_letter" } as const;
-    const next = applyDecision(
-      undefined,
-      { newCall: newCallOf(call, deps), decision: to },
-      {
-        version: random.version(),
-        at,
-      },
-    );
+    const next = applyDecision(undefined, toNewCall(call, deps), to, {
+      version: random.version(),
+      at,
+    });
     // An existing row is left to the sweeps.
     return next === undefined ? [] : { next, seen: null };
   });

@@ -61,7 +61,7 @@ interface Delivery {
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
-export async function handleEvents(
+export async function consumeEvents(
   delivered: readonly Delivered[],
   deps: DialerDeps,
   deadline: number,

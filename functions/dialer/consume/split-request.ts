@@ -4,7 +4,7 @@ import type { Call } from "../../../shared/calls/call-request.ts";
 import { decide } from "../decide/decide-delivered.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { documentsFor, knownBy } from "../decide/read-controls.ts";
+import { readControlDocuments, toKnown } from "../decide/read-controls.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
 
 /**
@@ -29,9 +29,9 @@ export async function splitRequest(
       log("alarm", "call.too_old", { request_id, count: calls.length });
       return true;
     }
-    const documents = await documentsFor(calls, { numbers: false }, deps);
-    const known = knownBy(documents, deps);
-    const written = attempt === 1 ? new Set<string>() : await writtenOf(calls, deps);
+    const documents = await readControlDocuments(calls, { numbers: false }, deps);
+    const known = toKnown(documents, deps);
+    const written = attempt === 1 ? new Set<string>() : await findWritten(calls, deps);
     const writes = calls.flatMap((call): ToWrite[] => {
       if (written.has(call.id)) return [];
       const decision = decide(call, undefined, known);
@@ -52,7 +52,7 @@ export async function splitRequest(
 const idsPerRead = 500;
 
 /** Returns the ids of calls that have a row: an earlier delivery of their request has come that far. */
-async function writtenOf(calls: readonly Call[], { ledger }: DialerDeps): Promise<Set<string>> {
+async function findWritten(calls: readonly Call[], { ledger }: DialerDeps): Promise<Set<string>> {
   const ids = new Set<string>();
   for (let start = 0; start < calls.length; start += idsPerRead) {
     const some = calls.slice(start, start + idsPerRead).map(({ id }) => id);

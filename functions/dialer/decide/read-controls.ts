@@ -28,7 +28,7 @@ import { paceKeyOf } from "../../../shared/policy/account-pace.ts";
  * @param numbers true to read the do-not-call entry of each number; every call is checked again before it is
  * dialed
  */
-export async function documentsFor(
+export async function readControlDocuments(
   calls: readonly Call[],
   { numbers }: { numbers: boolean },
   deps: DialerDeps,
@@ -81,7 +81,7 @@ export async function readWithSuspension(
 }
 
 /** Combines everything that `decide` needs for calls, as of now. */
-export function knownBy(
+export function toKnown(
   documents: ControlDocuments,
   { settings, clock, concurrency }: Pick<DialerDeps, "settings" | "clock" | "concurrency">,
 ): Known {
@@ -93,7 +93,10 @@ export function knownBy(
 }
 
 /** Combines two reads; the first one wins. */
-export function bothRead(one: ControlDocuments, other: ControlDocuments): ControlDocuments {
+export function mergeControlDocuments(
+  one: ControlDocuments,
+  other: ControlDocuments,
+): ControlDocuments {
   return {
     get: (kind, key) => one.get(kind, key) ?? other.get(kind, key),
     isSuspended: one.isSuspended || other.isSuspended,

@@ -1,6 +1,6 @@
 import type { Call } from "../../../shared/calls/call-request.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
-import { documentsFor } from "./read-controls.ts";
+import { readControlDocuments } from "./read-controls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Maximum age of the orders and breakers that a request relies on. */
@@ -24,7 +24,7 @@ export function createFreshDocuments(
     const isOld = now < last.askedAt || at - last.askedAt > documentsAgeMsMax;
     const { breakersChanged } = memory;
     if (isOld || breakersChanged !== last.breakersChanged) {
-      const read = documentsFor(calls, { numbers: true }, deps);
+      const read = readControlDocuments(calls, { numbers: true }, deps);
       const asked = { read, askedAt: now, breakersChanged };
       last = asked;
       asked.read.catch(() => {

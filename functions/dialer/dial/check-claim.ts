@@ -14,7 +14,7 @@ import type { Permit } from "./permits.ts";
  * Runs the checks that do not depend on each other side by side under the claim: the number's cap, orders and
  * the do-not-call list, the redialed calls that this one replaces, and the permit.
  */
-export async function checkClaimed(
+export async function checkClaim(
   claim: Claim,
   { deps, caps, documents, permits }: Delivery,
 ): Promise<Refusal | { permit: Permit }> {
@@ -23,19 +23,19 @@ export async function checkClaimed(
   const [count, read, byAncestors, permit] = await Promise.all([
     caps.count(claim, dial.route, asked),
     documents(deps.clock.now()),
-    refusedByAncestors(row, deps),
+    checkAncestors(row, deps),
     asked,
   ]);
   const refused =
     byAncestors ??
-    refusedByControls(claim, read, deps) ??
+    checkControls(claim, read, deps) ??
     (permit === undefined ? toWaiting("pace", claim) : undefined) ??
-    (count.isCounted ? undefined : refusedByCap(claim, count.freeAt, deps));
+    (count.isCounted ? undefined : checkCap(claim, count.freeAt, deps));
   if (permit !== undefined && refused === undefined) return { permit };
   return { refused: refused ?? toWaiting("pace", claim), counted: count.isCounted };
 }
 
-export function refusedByControls(
+export function checkControls(
   claim: Claim,
   read: ControlDocuments,
   deps: DialerDeps,
@@ -53,7 +53,7 @@ export function refusedByControls(
   return isPaused(call.request.agent_id, route, read) ? toWaiting("paused", claim) : undefined;
 }
 
-function refusedByCap(
+function checkCap(
   claim: Claim,
   freeAt: number | undefined,
   { clock, settings }: DialerDeps,
@@ -68,7 +68,7 @@ function refusedByCap(
  * Refuses a redial if a call that it replaces has since been placed or may have been. Purged calls count for
  * nothing.
  */
-async function refusedByAncestors(
+async function checkAncestors(
   { id, ancestors }: CallRow,
   { ledger, log }: DialerDeps,
 ): Promise<Decided | undefined> {

@@ -1,5 +1,5 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { claimAgeMsMax, applyClaim } from "../../../shared/calls/transitions.ts";
+import { claimAgeMsMax, claimed } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
@@ -7,7 +7,7 @@ import { mayProbe, listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import { decideByHours, findExpiryReason } from "../../../shared/policy/decide.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { sendOutcome } from "../record/settle.ts";
-import { newCallOf } from "../record/write-decisions.ts";
+import { toNewCall } from "../record/write-decisions.ts";
 import type { Claim, Delivery, NotDialed, Result } from "./delivery.ts";
 
 /** Time reserved after a request for the settlement, its repetitions and the acknowledgement of the message. */
@@ -17,11 +17,11 @@ const givenUpSeconds = 60;
 
 /** Returns why a call may not be claimed after all, to spare a useless claim. */
 export async function findObstacle(dial: Dial, delivery: Delivery): Promise<NotDialed | undefined> {
-  return obstacleInTime(dial, delivery) ?? (await obstacleInBreakers(dial, delivery));
+  return checkTime(dial, delivery) ?? (await checkBreakers(dial, delivery));
 }
 
 /** Looks at the call's expiry, the end of the invocation and the callee's hours. */
-function obstacleInTime(
+function checkTime(
   { call, route, row }: Dial,
   { deps: { clock, settings }, deadline }: Delivery,
 ): NotDialed | undefined {
@@ -32,13 +32,10 @@ function obstacleInTime(
   if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
     return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
   }
-  return decideByHours(
-    settings.schedule.opening(call.request, route, { from: now, until: expiresAt }),
-    now,
-  );
+  return decideByHours(settings.schedule.opening(call.request, route, now, expiresAt), now);
 }
 
-async function obstacleInBreakers(
+async function checkBreakers(
   { call, route, row, dialAt }: Dial,
   { deps, documents, stopped }: Delivery,
 ): Promise<NotDialed | undefined> {
@@ -59,8 +56,7 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
   const { timeoutSeconds } = accountOf(route, settings.plan);
   const version = random.version();
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
-  const of = { newCall: newCallOf(call, deps), route, timeoutSeconds };
-  const next = applyClaim(row, of, { version, at });
+  const next = claimed(row, toNewCall(call, deps), { route, timeoutSeconds }, { version, at });
   if (next === undefined) return { kind: "done" }; // the row is authoritative
   const toClaim = (): Claim => ({ dial, row: next, version, startedAt: clock.now() });
   try {

@@ -6,7 +6,7 @@ import type { Caps } from "../record/number-caps.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { Permits } from "./permits.ts";
-import type { SharedWrites } from "../record/batch-writer.ts";
+import type { BatchWriter } from "../record/batch-writer.ts";
 import type { Semaphore, Slot } from "../runtime/fair-semaphore.ts";
 
 /** Result of handling a call. */
@@ -34,7 +34,7 @@ export interface Delivery {
   caps: Caps;
   /** Returns the documents that bear on the calls, at most 5 s old at time `at`: now, or the time of a request. */
   documents(at: number): Promise<ControlDocuments>;
-  writes: SharedWrites;
+  writes: BatchWriter;
   /** Backlogs of which this delivery sends no more, as their requests stay unanswered or are refused. */
   stopped: Set<string>;
   /** Set by the first claim that can neither be made nor read back: the other calls are handed back untouched. */

@@ -4,7 +4,7 @@ import { backlogOf } from "../../../shared/calls/call-row.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { createProbe } from "../breakers/circuit-breaker.ts";
 import { recordAnswerTime } from "./answer-times.ts";
-import { checkClaimed } from "./check-claim.ts";
+import { checkClaim } from "./check-claim.ts";
 import { claimCall, findObstacle } from "./claim-call.ts";
 import {
   type CallSlots,
@@ -69,7 +69,7 @@ async function checkAndSend(
   slots: CallSlots,
   delivery: Delivery,
 ): Promise<Refusal | Sent> {
-  const checked = await checkClaimed(claim, delivery);
+  const checked = await checkClaim(claim, delivery);
   if ("refused" in checked) return checked;
   await using probe = createProbe(claim.row, delivery.deps);
   const ready = await prepareRequest(claim, { permit: checked.permit, slots, probe }, delivery);

@@ -12,11 +12,11 @@ import { decide, type Dial, type LookUp } from "../decide/decide-delivered.ts";
 import type { Delivery, Result } from "./delivery.ts";
 import { dialCall } from "./dial-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { bothRead, documentsFor, knownBy } from "../decide/read-controls.ts";
+import { mergeControlDocuments, readControlDocuments, toKnown } from "../decide/read-controls.ts";
 import { createFreshDocuments } from "../decide/refresh-controls.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
 import { createPermits } from "./permits.ts";
-import { createSharedWrites } from "../record/batch-writer.ts";
+import { createBatchWriter } from "../record/batch-writer.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { countStates, type ToWrite, writeDecided } from "../record/write-decisions.ts";
@@ -25,8 +25,8 @@ import { dayMs } from "../../../shared/lib/units.ts";
 /** Calls that are claimed at most for each request at once: those beyond wait for their permits, or for the ledger. */
 const claimsARequest = 2;
 
-/** Time without a place freed by its account after which a call goes back. */
-const noPlaceMs = 5_000;
+/** Time without a slot freed by its account after which a call goes back. */
+const slotWaitMsMax = 5_000;
 
 /** A call to handle: carried by its message, or only named by it. */
 export interface WantedCall {
@@ -106,7 +106,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
   const brought = wanted.flatMap(({ call }) => call ?? []);
   const [{ rows, unreadable }, first] = await Promise.all([
     ledger.read(wanted.map(({ id }) => id)),
-    documentsFor(brought, { numbers: true }, deps),
+    readControlDocuments(brought, { numbers: true }, deps),
   ]);
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   // The agent and number of calls that were only named are read from their rows.
@@ -117,7 +117,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
   const read =
     named.length === 0
       ? first
-      : bothRead(first, await documentsFor(named, { numbers: true }, deps));
+      : mergeControlDocuments(first, await readControlDocuments(named, { numbers: true }, deps));
   const plan: Plan = {
     calls: [...brought, ...named],
     read,
@@ -131,7 +131,7 @@ async function readAndDecide(wanted: readonly WantedCall[], deps: DialerDeps): P
   };
   // Claims of calls that cannot go within 5 s by the pace as read would be useless.
   const ahead = new Map<string, number>();
-  const known = { ...knownBy(read, deps), ahead };
+  const known = { ...toKnown(read, deps), ahead };
   const oldest = oldestAccepted(clock.now(), deps);
   for (const { id, call: delivered, account: dispatchedFor } of wanted) {
     const row = rows.get(id);
@@ -183,7 +183,7 @@ async function dialAll(
   const limitOf = (account: string) => Math.min(limits.get(account) ?? concurrency, concurrency);
   const isShared = (account: string) =>
     [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
-  const placesFor = { isShared, waitMsMax: noPlaceMs, clock };
+  const placesFor = { isShared, waitMsMax: slotWaitMsMax, clock };
   const delivery: Delivery = {
     deps,
     deadline,
@@ -196,7 +196,7 @@ async function dialAll(
     permits: createPermits(deps),
     caps: createCaps(deps),
     documents: createFreshDocuments(calls, { read, askedAt, breakersChanged }, deps),
-    writes: createSharedWrites(dials.length, deps),
+    writes: createBatchWriter(dials.length, deps),
     stopped: new Set(),
     ledger: { isDown: false },
   };

@@ -6,7 +6,7 @@ import { errorForLog } from "../../../shared/lib/log.ts";
 import { type Send, Withheld } from "../../../shared/lib/http-client.ts";
 import { decideByHours } from "../../../shared/policy/decide.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { refusedByControls } from "./check-claim.ts";
+import { checkControls } from "./check-claim.ts";
 import { type Delivery, type Claim, toWaiting } from "./delivery.ts";
 
 /** Largest clock step back that is tolerated; after a larger one a claim's age is unknown. */
@@ -34,12 +34,12 @@ export function createLastLook(
   async function look(laterMs: number): Promise<Decided | undefined> {
     try {
       const now = await documents(deps.clock.now());
-      if (now !== read) refused = refusedByControls(claim, now, deps);
+      if (now !== read) refused = checkControls(claim, now, deps);
     } catch (error) {
       deps.log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
       refused = toWaiting("not_checked", claim);
     }
-    return refused ?? refusedByClock(claim, { laterMs }, deps);
+    return refused ?? checkClock(claim, { laterMs }, deps);
   }
 
   return {
@@ -49,7 +49,7 @@ export function createLastLook(
         refused = await look(laterMs);
         if (refused !== undefined) throw new Withheld(refused.reason);
         const mayLeave = () => {
-          refused = refusedByClock(claim, { laterMs }, deps);
+          refused = checkClock(claim, { laterMs }, deps);
           return refused === undefined;
         };
         return send(url, { ...request, mayLeave });
@@ -64,7 +64,7 @@ export function createLastLook(
  *
  * @param laterMs time that other requests of the same adapter may have taken before
  */
-export function refusedByClock(
+export function checkClock(
   claim: Claim,
   { laterMs = 0 }: { laterMs?: number },
   { clock, settings }: DialerDeps,

@@ -15,7 +15,7 @@ const permitAgeMsMax = { slow: 50, fast: 100 } as const;
 const fastIntervalUsMax = 50_000;
 const permitsMax = 3;
 
-function paceOfRoute(route: Route, { settings }: Pick<DialerDeps, "settings">) {
+function findPace(route: Route, { settings }: Pick<DialerDeps, "settings">) {
   return accountOf(route, settings.plan).pace;
 }
 
@@ -67,14 +67,14 @@ export function createPermits(deps: DialerDeps) {
      * gets one for now.
      */
     async take(route: Route): Promise<Permit | undefined> {
-      const pace = paceOfRoute(route, deps);
+      const pace = findPace(route, deps);
       if (pace === undefined) return { permitAt: clock.now() };
       const permitAt = await ask(accountNameOf(route), pace);
       return permitAt === undefined ? undefined : { permitAt };
     },
     /** Returns true if a request may be sent under this permit now. */
     isValid(route: Route, { permitAt }: Permit): boolean {
-      const pace = paceOfRoute(route, deps);
+      const pace = findPace(route, deps);
       if (pace === undefined) return true;
       const late = clock.now() - permitAt;
       const { fast, slow } = permitAgeMsMax;

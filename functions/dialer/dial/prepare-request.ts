@@ -4,9 +4,9 @@ import { listOpenBreakers } from "../../../shared/policy/breakers.ts";
 import type { ControlDocuments } from "../../../shared/policy/restore.ts";
 import type { Probe } from "../breakers/circuit-breaker.ts";
 import { leadMs } from "../runtime/round-trips.ts";
-import { refusedByControls } from "./check-claim.ts";
+import { checkControls } from "./check-claim.ts";
 import { type CallSlots, type Claim, type Delivery, type Refusal, toWaiting } from "./delivery.ts";
-import { refusedByClock } from "./last-look.ts";
+import { checkClock } from "./last-look.ts";
 import type { Permit } from "./permits.ts";
 
 /** Time before its permit at which a request takes one of the connections. */
@@ -43,11 +43,11 @@ export async function prepareRequest(
     if (!isConnected) return waits("no_capacity");
     // The call may have waited for seconds, so orders given meanwhile apply.
     const read = await documents(deps.clock.now());
-    const ordered = refusedByControls(claim, read, deps);
+    const ordered = checkControls(claim, read, deps);
     if (ordered !== undefined) return { refused: ordered, counted: true };
     if (delivery.stopped.has(backlogOf(claim.row))) return waits("turn");
     if (!(await probe.take(listOpenBreakers(claim.row, route, read)))) return waits("breaker_open");
-    const late = refusedByClock(claim, {}, deps);
+    const late = checkClock(claim, {}, deps);
     if (late !== undefined) return { refused: late, counted: true };
     if (permits.isValid(route, permit)) return { read };
     slots.connection?.release();

@@ -60,7 +60,7 @@ async function request(
         attempt,
         timeoutSeconds,
         ring,
-        callbackUrl: callbackUrlOf(claim, route, settings),
+        callbackUrl: toCallbackUrl(claim, route, settings),
         tellsAnswer: findReceiver(row.client, settings.plan)?.types.includes("call.answered"),
       },
       route,
@@ -69,10 +69,10 @@ async function request(
 }
 
 /**
- * Returns the address at which the provider is to tell of the call's end. A resend carries the address of the first
+ * Returns the address at which the provider is to report the call's end. A resend carries the address of the first
  * request, which it repeats.
  */
-function callbackUrlOf(
+function toCallbackUrl(
   { row, version }: Claim,
   route: Route,
   { plan, publicUrl, hashKey }: DialerSettings,

@@ -4,7 +4,7 @@ import { requestIdOf } from "../../../shared/calls/ids.ts";
 import type { BacklogOf } from "../../../shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { decide } from "../decide/decide-delivered.ts";
-import { documentsFor, knownBy } from "../decide/read-controls.ts";
+import { readControlDocuments, toKnown } from "../decide/read-controls.ts";
 import { writeDecided } from "../record/write-decisions.ts";
 
 /** Maximum rows that one look decides, and that it writes off. */
@@ -39,11 +39,11 @@ export async function decideRows(
   // Their documents are read at the same time, by their ids alone: the dialer reads the do-not-call list.
   const [{ rows, unreadable }, read] = await Promise.all([
     ledger.readWithoutContext(some.map(({ id }) => id)),
-    documentsFor(some.map(asCall), { numbers: false }, deps),
+    readControlDocuments(some.map(asCall), { numbers: false }, deps),
   ]);
   for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
   if (read.isSuspended) return decided;
-  const known = knownBy(read, deps);
+  const known = toKnown(read, deps);
   for (const [id, brief] of rows) {
     const row: CallRow = { ...brief, version: "" };
     const call = row.state === "WAITING" ? toCall(row) : undefined;
@@ -71,12 +71,12 @@ export async function writeOff(
     const call = row.state === "WAITING" ? toCall(row) : undefined;
     return call === undefined ? [] : [{ call, row: endsOnly ? { ...row, dueAt: now } : row }];
   });
-  const read = await documentsFor(
+  const read = await readControlDocuments(
     calls.map(({ call }) => call),
     { numbers: true },
     deps,
   );
-  const known = knownBy(read, deps);
+  const known = toKnown(read, deps);
   await writeDecided(
     calls.flatMap(({ call, row }) => {
       const decision = decide(call, row, known);

@@ -9,11 +9,11 @@ import { accountNameOf } from "../../../shared/calls/route.ts";
 import { withTimeLimit } from "../../../shared/lib/time-limit.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { ownOf, type FoundPlaced, timeOf } from "./match-call.ts";
+import { findOwnId, type FoundPlaced, findPeriod } from "./match-call.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
 import { createCaps } from "../record/number-caps.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
-import { pollAtOf } from "../record/poll-times.ts";
+import { findNextPollAt } from "../record/poll-times.ts";
 import { ProviderUnreachableError } from "../../../shared/providers/unreachable.ts";
 import { toSettlement, unknownDueAt } from "../record/to-settlement.ts";
 import { settleProved } from "../record/settle-proved.ts";
@@ -133,7 +133,7 @@ async function writeLookupMiss({ row, orReview }: LookUp, deps: DialerDeps): Pro
 async function ask(lookUp: LookUp, deps: DialerDeps): Promise<FoundCall | undefined> {
   const { call, row } = lookUp;
   const provider = deps.settings.providerOf(row.route);
-  const sought: SoughtCall = { call, attempt: row.attempt, ...timeOf(row, deps) };
+  const sought: SoughtCall = { call, attempt: row.attempt, ...findPeriod(row, deps) };
   const asking = provider.lookUp?.(sought, row.route) ?? Promise.resolve(undefined);
   return withTimeLimit(asking, lookUpSecondsMax);
 }
@@ -145,11 +145,11 @@ async function ask(lookUp: LookUp, deps: DialerDeps): Promise<FoundCall | undefi
  */
 async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
   const { row } = lookUp;
-  const providerCallId = await ownOf(found, lookUp, deps);
+  const providerCallId = await findOwnId(found, lookUp, deps);
   const claim = row.claims.at(-1);
   if (providerCallId === undefined || claim === undefined) return false;
   const at = deps.clock.now();
-  const pollAt = pollAtOf(row, at, deps);
+  const pollAt = findNextPollAt(row, at, deps);
   const base = { id: row.id, claim, state: "PLACED", reason: "found", at } as const;
   await settleProved(row, { ...base, providerCallId, pollAt }, deps);
   return true;

@@ -25,7 +25,7 @@ export type FoundPlaced = Exclude<FoundCall, { notPlaced: NotPlaced }>;
  * Period in which the request of a claim, or of claims that a restore lost, may have been sent and answered, in
  * milliseconds since the epoch.
  */
-export function timeOf(
+export function findPeriod(
   { claimedAt, lostUntil, route }: Pick<CallRow, "lostUntil"> & { claimedAt: number; route: Route },
   { settings }: DialerDeps,
 ): Pick<SoughtCall, "from" | "until"> {
@@ -42,7 +42,7 @@ export function timeOf(
  * may have been placed in that period, not even by another account: its provider may call through this
  * account's carrier.
  */
-export async function ownOf(
+export async function findOwnId(
   found: FoundPlaced,
   lookUp: LookUp,
   deps: DialerDeps,
@@ -56,7 +56,7 @@ export async function ownOf(
   // After a rotation of HASH_KEY, the calls to this number cannot be found by its hash.
   const { phone_number } = call.request;
   if (hashNumber(phone_number, settings.hashKey).numberHash !== numberHash) return undefined;
-  const { from, until } = timeOf(row, deps);
+  const { from, until } = findPeriod(row, deps);
   // Another call's row may be some moments late in the ledger's index of numbers.
   if (clock.now() < until + indexMarginMs) return undefined;
   const { rows, next, unreadable } = await ledger.list({ numberHash, limit: callsToNumberMax });
@@ -65,7 +65,7 @@ export async function ownOf(
   const overlaps = ({ claimedAt, lostUntil, route: other, state }: CallRow) => {
     if (other === null) return false; // never claimed
     if (claimedAt === null) return true; // claimed before claim times were kept
-    const time = timeOf({ claimedAt, lostUntil, route: other }, deps);
+    const time = findPeriod({ claimedAt, lostUntil, route: other }, deps);
     const lateMs = unresolved.has(state) ? lateMsMax : 0;
     return time.from <= until && from <= time.until + lateMs;
   };

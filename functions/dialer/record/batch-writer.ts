@@ -14,7 +14,7 @@ const lookMs = 4;
 const manyCalls = 10;
 
 /** Writes claims and settlements that fall at about the same time in one round trip. */
-export interface SharedWrites {
+export interface BatchWriter {
   /** Resolves to true if the row stands as requested. */
   write(change: Change): Promise<boolean>;
   /**
@@ -24,10 +24,10 @@ export interface SharedWrites {
   join(): Disposable;
 }
 
-export function createSharedWrites(
+export function createBatchWriter(
   calls: number,
   { ledger, clock }: Pick<DialerDeps, "ledger" | "clock">,
-): SharedWrites {
+): BatchWriter {
   let underWay = 0;
   let waiting = 0;
   /** Waits for other writes, but not once every call under way waits for its write. */

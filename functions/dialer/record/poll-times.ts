@@ -6,9 +6,9 @@ const firstPollMinutes = 2;
 
 /**
  * Returns the next time to ask what became of a claimed call, should it be placed. Undefined: the plan does not ask,
- * or the provider does not tell.
+ * or the provider reports no result.
  */
-export function pollAtOf(
+export function findNextPollAt(
   row: Pick<CallRow, "route" | "claimedAt">,
   now: number,
   { settings }: Pick<DialerDeps, "settings">,

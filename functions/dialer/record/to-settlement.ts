@@ -6,7 +6,7 @@ import { minuteMs } from "../../../shared/lib/units.ts";
 import { retryAfterMsMax } from "../../../shared/policy/breaker-causes.ts";
 import type { DialOutcome } from "../../../shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { pollAtOf } from "./poll-times.ts";
+import { findNextPollAt } from "./poll-times.ts";
 
 /** Returns the settlement of a claim by its provider's answer. */
 export function toSettlement(
@@ -25,7 +25,7 @@ export function toSettlement(
   });
   if (outcome.kind === "placed") {
     const { providerCallId } = outcome;
-    const pollAt = pollAtOf(row, now, deps);
+    const pollAt = findNextPollAt(row, now, deps);
     const known = {
       ...(providerCallId === undefined ? {} : { providerCallId }),
       ...(pollAt === undefined ? {} : { pollAt }),

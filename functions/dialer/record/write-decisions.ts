@@ -38,7 +38,7 @@ export async function writeDecided(
 ): Promise<void> {
   const { clock, rowsPerSecond = Infinity } = deps;
   /** The follow-up of one write runs beside the next write, so that a slow ledger delays only once. */
-  let told = Promise.resolve();
+  let reported = Promise.resolve();
   let begunAt = -Infinity;
   try {
     for (let start = 0; start < writes.length; start += rowsPerWrite) {
@@ -47,10 +47,10 @@ export async function writeDecided(
       begunAt = clock.now();
       if (begunAt + writeMsMax > deadline) throw new Error("no time is left to write the rest");
       const made = await writeSome(writes.slice(start, start + rowsPerWrite), deps);
-      told = told.then(() => tell(made, deps));
+      reported = reported.then(() => report(made, deps));
     }
   } finally {
-    await told;
+    await reported;
   }
 }
 
@@ -59,7 +59,7 @@ async function writeSome(writes: readonly ToWrite[], deps: DialerDeps): Promise<
   const { ledger, clock } = deps;
   const at = clock.now();
   const some = writes.flatMap((one) => {
-    const change = changeOf(one, at, deps);
+    const change = toChange(one, at, deps);
     return change === undefined ? [] : [{ ...one, change }];
   });
   const waiting = some.filter((one) => one.decided.state === "WAITING");
@@ -72,7 +72,7 @@ async function writeSome(writes: readonly ToWrite[], deps: DialerDeps): Promise<
 }
 
 /** Logs and counts the written decisions, and wakes a dispatcher for rows that are due. Never throws. */
-async function tell(made: readonly ToWrite[], deps: DialerDeps): Promise<void> {
+async function report(made: readonly ToWrite[], deps: DialerDeps): Promise<void> {
   for (const { call, decided: to } of made) {
     logDecision(call, { state: to.state, reason: to.reason }, deps);
   }
@@ -82,15 +82,11 @@ async function tell(made: readonly ToWrite[], deps: DialerDeps): Promise<void> {
   await Promise.all([countStates(reached, deps), wakeForRows(dueAt, deps)]);
 }
 
-function changeOf({ call, row, decided: to }: ToWrite, at: number, deps: DialerDeps) {
-  const next = applyDecision(
-    row,
-    { newCall: newCallOf(call, deps), decision: to },
-    {
-      version: deps.random.version(),
-      at,
-    },
-  );
+function toChange({ call, row, decided: to }: ToWrite, at: number, deps: DialerDeps) {
+  const next = applyDecision(row, toNewCall(call, deps), to, {
+    version: deps.random.version(),
+    at,
+  });
   return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
 }
 
@@ -110,12 +106,12 @@ function raiseRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
 export async function countStates(reached: readonly CallState[], deps: DialerDeps): Promise<void> {
   const { documents, clock, settings, log } = deps;
   const retentionMs = settings.plan.retentionDays * dayMs;
-  await addCounts(reached, { at: clock.now(), retentionMs }, documents).catch((error: unknown) => {
+  await addCounts(documents, reached, clock.now(), retentionMs).catch((error: unknown) => {
     log("warning", "counts.update_failed", { count: reached.length, error: errorForLog(error) });
   });
 }
 
-export function newCallOf(call: Call, { settings: { plan, hashKey } }: DialerDeps): NewCall {
+export function toNewCall(call: Call, { settings: { plan, hashKey } }: DialerDeps): NewCall {
   const { phone_number, context } = call.request;
   const echo = echoOf(context, findReceiver(call.client, plan));
   return { call, ...hashNumber(phone_number, hashKey), echo };

@@ -3,7 +3,7 @@ import { accountNameOf } from "../../../shared/calls/route.ts";
 import type { DuePosition } from "../../../shared/ports/ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { decide } from "../decide/decide-delivered.ts";
-import { documentsFor, knownBy } from "../decide/read-controls.ts";
+import { readControlDocuments, toKnown } from "../decide/read-controls.ts";
 import { sendDispatches } from "../dispatch/send-dispatches.ts";
 import type { SweepTime } from "./sweep-time.ts";
 
@@ -61,7 +61,7 @@ async function decideUnknown(
 ): Promise<Map<string, CallRow>> {
   if (rows.length === 0) return new Map();
   const calls = rows.flatMap((row) => toCall(row) ?? []);
-  const known = knownBy(await documentsFor(calls, { numbers: false }, deps), deps);
+  const known = toKnown(await readControlDocuments(calls, { numbers: false }, deps), deps);
   const mayGo = rows.filter((row) => decide(undefined, row, known).kind !== "leave");
   return new Map(mayGo.map((row) => [row.id, row]));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { handleDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
+import { consumeDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { toCallId } from "../../../shared/calls/ids.ts";
 import { aCall, aRequestId } from "../../support/calls.ts";
@@ -22,7 +22,7 @@ const later = { retryAfterSeconds: 1800 };
 
 /** Hands messages to the dead-letter queue's consumer. */
 const settleDeadLetter = (bench: Bench, messages: readonly unknown[], attempt = 1) =>
-  handleDeadLetters(
+  consumeDeadLetters(
     messages.map((one, index) => ({
       attempt,
       id: `dead-${index}`,
@@ -188,7 +188,7 @@ describe("a dead letter that cannot be read or written", () => {
   it("whose body cannot be fetched comes again, and is never acknowledged", async () => {
     const bench = createDialerBench();
     const lost = [{ attempt: 50, id: "m", large: true, open: boom }];
-    expect(await handleDeadLetters(lost, bench.deps)).toEqual([later]);
+    expect(await consumeDeadLetters(lost, bench.deps)).toEqual([later]);
     expect(bench.kept.size).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { handleEvents } from "../../../functions/dialer/consume/consume-events.ts";
+import { consumeEvents } from "../../../functions/dialer/consume/consume-events.ts";
 import type { CallRow } from "../../../shared/calls/call-row.ts";
 import { createDialerBench } from "../../support/dialer.ts";
 import { aCallNow, type Bench, boom, putIn, rowOf, stateOf } from "../../support/dialer-calls.ts";
@@ -150,7 +150,7 @@ describe("a provider's callback", () => {
     let seconds = 0;
     for (let attempt = 1; attempt <= 100; attempt++) {
       const one = { attempt, id: "m", open: async () => sent };
-      const [answer] = await handleEvents([one], bench.deps, bench.now() + 60_000);
+      const [answer] = await consumeEvents([one], bench.deps, bench.now() + 60_000);
       const again = typeof answer === "object" ? answer.retryAfterSeconds : Infinity;
       expect(again).toBeLessThanOrEqual(seconds < 40 ? 1 : 3);
       seconds += again;
@@ -223,7 +223,7 @@ describe("a provider's callback", () => {
       id: "m",
       open: async () => JSON.stringify(sent),
     });
-    const answers = await handleEvents(
+    const answers = await consumeEvents(
       [delivered(2), delivered(3)],
       bench.deps,
       bench.now() + 60_000,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { handleMessages } from "../../../functions/dialer/consume/consume-calls.ts";
+import { consumeCalls } from "../../../functions/dialer/consume/consume-calls.ts";
 import { sweep } from "../../../functions/dialer/sweep/sweep.ts";
 import type { Call } from "../../../shared/calls/call-request.ts";
 import { aCall } from "../../support/calls.ts";
@@ -168,7 +168,7 @@ describe("sweeps", () => {
   it("without a full round for five minutes raise an alarm in the next delivery", async () => {
     const bench = createDialerBench();
     await bench.sweep();
-    const deliver = () => handleMessages([], bench.deps, bench.now() + 900_000);
+    const deliver = () => consumeCalls([], bench.deps, bench.now() + 900_000);
     bench.advance(5 * minute);
     await deliver();
     expect(bench.eventsOf("sweep.late")).toEqual([]);

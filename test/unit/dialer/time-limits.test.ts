@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { handleDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
-import { handleMessages } from "../../../functions/dialer/consume/consume-calls.ts";
+import { consumeDeadLetters } from "../../../functions/dialer/consume/consume-dead-letters.ts";
+import { consumeCalls } from "../../../functions/dialer/consume/consume-calls.ts";
 import { purge } from "../../../functions/dialer/sweep/purge.ts";
 import { dispatch } from "../../../functions/dialer/dispatch/dispatcher.ts";
 import { sweep } from "../../../functions/dialer/sweep/sweep.ts";
@@ -304,7 +304,7 @@ describe("a queue that never answers", () => {
   it("one body in the object store hands its message back", async () => {
     const { bench } = createBench();
     const delivered = { attempt: 1, id: "one", open: silent };
-    const answers = handleMessages([delivered], bench.deps, Date.now() + 900_000);
+    const answers = consumeCalls([delivered], bench.deps, Date.now() + 900_000);
     expect(await within(40, answers)).toEqual([again]);
   });
 
@@ -363,7 +363,7 @@ describe("an object store that never answers", () => {
     const { bench } = createBench();
     bench.deps.deadLetters.store = silent;
     const letter = { attempt: 100, id: "m", open: async () => "no JSON" };
-    const answers = await within(60, handleDeadLetters([letter], bench.deps));
+    const answers = await within(60, consumeDeadLetters([letter], bench.deps));
     expect(answers).toEqual([{ retryAfterSeconds: 1800 }]);
     expect(await rowsIn(bench, "NEEDS_REVIEW")).toEqual([]);
   });

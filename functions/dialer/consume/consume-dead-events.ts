@@ -14,7 +14,7 @@ import { withPortLimits } from "../runtime/time-limits.ts";
  *
  * @param deps without settings, signed callbacks are handed back or stored
  */
-export async function handleDeadEvents(
+export async function consumeDeadEvents(
   delivered: readonly Delivered[],
   deps: DialerDeps | Pick<DialerDeps, "deadLetters" | "log">,
 ): Promise<AckOrRetry[]> {
