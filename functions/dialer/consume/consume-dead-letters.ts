@@ -92,10 +92,14 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<void
   const changes = recent.flatMap((call) => {
     const state = at < expiryOf(call, settings.plan) ? "NEEDS_REVIEW" : "EXPIRED";
     const to = { state, reason: "dead_letter" } as const;
-    const next = applyDecision(undefined, toNewCall(call, deps), to, {
-      version: random.version(),
-      at,
-    });
+    const next = applyDecision(
+      undefined,
+      { newCall: toNewCall(call, deps), decision: to },
+      {
+        version: random.version(),
+        at,
+      },
+    );
     // An existing row is left to the sweeps.
     return next === undefined ? [] : { next, seen: null };
   });

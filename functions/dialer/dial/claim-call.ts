@@ -1,5 +1,5 @@
 import { backlogOf } from "../../../shared/calls/call-row.ts";
-import { claimAgeMsMax, claimed } from "../../../shared/calls/transitions.ts";
+import { applyClaim, claimAgeMsMax } from "../../../shared/calls/transitions.ts";
 import { expiryOf } from "../../../shared/dial-plan/dial-plan.ts";
 import { accountOf } from "../../../shared/dial-plan/routes.ts";
 import { errorForLog } from "../../../shared/lib/log.ts";
@@ -32,7 +32,10 @@ function checkTime(
   if (now + claimAgeMsMax + timeoutSeconds * 1000 + afterRequestMs > deadline) {
     return { state: "WAITING", reason: "no_capacity", dueAt: row?.dueAt ?? now };
   }
-  return decideByHours(settings.schedule.opening(call.request, route, now, expiresAt), now);
+  return decideByHours(
+    settings.schedule.opening(call.request, route, { from: now, until: expiresAt }),
+    now,
+  );
 }
 
 async function checkBreakers(
@@ -56,7 +59,8 @@ export async function claimCall(dial: Dial, delivery: Delivery): Promise<Claim |
   const { timeoutSeconds } = accountOf(route, settings.plan);
   const version = random.version();
   const at = Math.max(clock.now(), dial.dialAt); // a timer may fire a millisecond early
-  const next = claimed(row, toNewCall(call, deps), { route, timeoutSeconds }, { version, at });
+  const of = { newCall: toNewCall(call, deps), route, timeoutSeconds };
+  const next = applyClaim(row, of, { version, at });
   if (next === undefined) return { kind: "done" }; // the row is authoritative
   const toClaim = (): Claim => ({ dial, row: next, version, startedAt: clock.now() });
   try {

@@ -83,10 +83,14 @@ async function report(made: readonly ToWrite[], deps: DialerDeps): Promise<void>
 }
 
 function toChange({ call, row, decided: to }: ToWrite, at: number, deps: DialerDeps) {
-  const next = applyDecision(row, toNewCall(call, deps), to, {
-    version: deps.random.version(),
-    at,
-  });
+  const next = applyDecision(
+    row,
+    { newCall: toNewCall(call, deps), decision: to },
+    {
+      version: deps.random.version(),
+      at,
+    },
+  );
   return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
 }
 
@@ -106,7 +110,8 @@ function raiseRoutesGone(made: readonly ToWrite[], { log }: DialerDeps): void {
 export async function countStates(reached: readonly CallState[], deps: DialerDeps): Promise<void> {
   const { documents, clock, settings, log } = deps;
   const retentionMs = settings.plan.retentionDays * dayMs;
-  await addCounts(documents, reached, clock.now(), retentionMs).catch((error: unknown) => {
+  const hour = { at: clock.now(), retentionMs };
+  await addCounts(reached, hour, documents).catch((error: unknown) => {
     log("warning", "counts.update_failed", { count: reached.length, error: errorForLog(error) });
   });
 }

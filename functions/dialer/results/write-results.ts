@@ -8,7 +8,7 @@ import { changeRows } from "../record/change-rows.ts";
 import { findNextPollAt, isPolledLast } from "../record/poll-times.ts";
 import { dayMs, minuteMs } from "../../../shared/lib/units.ts";
 
-/** A placed call whose result is asked for. */
+/** A placed call that is polled for its result. */
 export type OpenRow = CallRow & { route: Route; claimedAt: number };
 
 /** Returns a row whose result may be written, or nothing. */
@@ -19,29 +19,29 @@ export function openRowOf(row: CallRow | undefined): OpenRow[] {
 }
 
 /**
- * Writes what records tell of calls. A row that has changed since it was read is left to its writer. A call whose
- * end is not told once the time for asking is over has the result `unknown`.
+ * Writes the results that records of calls contain. A row that has changed since it was read is left to its writer. A
+ * call whose end is not known once the time for polling is over has the result `unknown`.
  *
  * @param askedAt time before the provider was asked: an answer may be as old as that
  * @returns false if another writer has changed one of the rows
  */
 export async function writeResults(
-  told: readonly { row: OpenRow; result: CallResult | undefined }[],
+  found: readonly { row: OpenRow; result: CallResult | undefined }[],
   askedAt: number,
   deps: DialerDeps,
 ): Promise<boolean> {
   const { settings, log } = deps;
   const waitMinutes = settings.plan.results?.waitMinutes ?? 0;
-  const results = new Map(told.map(({ row, result }) => [row.id, result]));
+  const results = new Map(found.map(({ row, result }) => [row.id, result]));
   const { changed, conflicts } = await changeRows(
-    told.map(({ row }) => row),
+    found.map(({ row }) => row),
     (row, write) => {
       const result = results.get(row.id);
       const isOpen = result === undefined || result.status === "live";
       const isOver = isOpen && isPolledLast(row.claimedAt, askedAt, waitMinutes);
-      const known = isOver ? untold(result) : result && { ...result, readAt: askedAt };
+      const known = isOver ? toUnknown(result) : result && { ...result, readAt: askedAt };
       const pollAt = findNextPollAt(row, write.at, deps) ?? write.at;
-      return recordResult(row, known, pollAt, write);
+      return recordResult(row, { result: known, pollAt }, write);
     },
     deps,
   );
@@ -60,24 +60,24 @@ export async function writeResults(
   return conflicts === 0;
 }
 
-/** Time until a record is asked for again that could not be read. */
+/** Time until a call is polled again whose record could not be read. */
 const postponedMs = 5 * minuteMs;
-/** Time past the end of asking after which a record that can never be read is given up. */
+/** Time past the end of polling after which a record that can never be read is given up. */
 const lostMs = dayMs;
 
-/** Has a call asked about later, as its record could not be read. */
+/** Postpones the next poll of a call whose record could not be read. */
 export async function postpone(row: OpenRow, deps: DialerDeps): Promise<void> {
   const waitMinutes = deps.settings.plan.results?.waitMinutes ?? 0;
   const change = (one: OpenRow, write: Write) => {
     const isLost = isPolledLast(one.claimedAt, write.at - lostMs, waitMinutes);
-    const result = isLost ? untold(one.result ?? undefined) : undefined;
-    return recordResult(one, result, write.at + postponedMs, write);
+    const result = isLost ? toUnknown(one.result ?? undefined) : undefined;
+    return recordResult(one, { result, pollAt: write.at + postponedMs }, write);
   };
   await changeRows([row], change, deps);
 }
 
-/** Returns the result of a call whose end was not told in time. */
-function untold(result: CallResult | undefined): CallResult {
+/** Returns the result of a call whose end was not known in time. */
+function toUnknown(result: CallResult | undefined): CallResult {
   const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
   return { ...nothing, ...result, status: "unknown" };
 }
