@@ -173,7 +173,7 @@ describe("the documentation", () => {
       /^## Alarms\n(.*?)(?=^## )/ms.exec(textOf.get("docs/operators.md") ?? "") ?? [];
     const cells = [...section.matchAll(/^\| (`[^|]+) \|/gm)].map(([, cell = ""]) => cell);
     const explained = cells.flatMap((cell) =>
-      [...cell.matchAll(/`([\w.]+)`/g)].map(([, one]) => one),
+      [...cell.matchAll(/`([\w.]+)`/g)].map(([, one = ""]) => one),
     );
     const raised = new Set<string>();
     for await (const path of glob("{functions,shared}/**/*.ts")) {
