@@ -127,8 +127,8 @@ export const waitingMutants: readonly Mutant[] = [
       ],
       [
         "a claim past its time becomes an unknown outcome",
-        "(row, write) => expireClaim(row, unknownDueAt(row, write.at, deps), write),",
-        "() => undefined,",
+        "return expireClaim(row, unknownDueAt(row, at, deps), write);",
+        "void at;\n        return undefined;",
       ],
       [
         "an unknown outcome that is due is dispatched",

@@ -23,7 +23,8 @@ export async function settleUnsent(
   // A resend stays UNKNOWN, and its next look-up or review is not delayed.
   if (row.resent) {
     settlement.state = "UNKNOWN";
-    settlement.dueAt = unknownDueAt(row, at, deps);
+    const fraction = deps.random.fraction();
+    settlement.dueAt = unknownDueAt(row, { now: at, fraction }, deps);
   }
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
   return report(settlement, { claim, settling, fields: {} }, delivery);

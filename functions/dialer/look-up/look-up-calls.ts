@@ -125,7 +125,7 @@ async function writeLookupMiss({ row, orReview }: LookUp, deps: DialerDeps): Pro
   const change = (one: CallRow, write: Write) =>
     orReview
       ? requireReview(one, reviewAfterSeconds, write)
-      : recordLookupMiss(one, unknownDueAt(one, write.at, deps), write);
+      : recordLookupMiss(one, unknownDueAt(one, { now: write.at, fraction: 0 }, deps), write);
   await changeRows([row], change, deps);
 }
 

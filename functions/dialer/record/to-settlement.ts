@@ -15,6 +15,7 @@ export function toSettlement(
   deps: DialerDeps,
 ): Settlement {
   const now = deps.clock.now();
+  const fraction = deps.random.fraction();
   const base = { id: row.id, claim, at: now };
   const expiresAt = expiryOf(call, deps.settings.plan);
   const waiting = (reason: string, dueAt: number): Settlement => ({
@@ -33,7 +34,12 @@ export function toSettlement(
     return { ...base, state: "PLACED", reason: "placed", ...known };
   }
   if (outcome.kind === "unknown" || row.resent) {
-    return { ...base, state: "UNKNOWN", reason: outcome.code, dueAt: unknownDueAt(row, now, deps) };
+    return {
+      ...base,
+      state: "UNKNOWN",
+      reason: outcome.code,
+      dueAt: unknownDueAt(row, { now, fraction }, deps),
+    };
   }
   switch (outcome.kind) {
     case "rejected":
@@ -49,7 +55,7 @@ export function toSettlement(
       // Otherwise the breaker of the backlog waits for as long as the provider asks.
       const askedMs =
         blamesNumber === true ? Math.min(retryAfterSeconds * 1000, retryAfterMsMax) : 0;
-      const waitMs = Math.max(askedMs, comeBackMs(row.attempt)) + deps.random.fraction() * 1000;
+      const waitMs = Math.max(askedMs, comeBackMs(row.attempt)) + fraction * 1000;
       return waiting(outcome.code, now + waitMs);
     }
   }
@@ -70,11 +76,13 @@ const lookUpsDoubled = 6;
 /**
  * Returns the time of the next action on a call of unknown outcome: a look-up where its provider has one, a resend, or
  * the review. Times are milliseconds since the epoch.
+ *
+ * @param fraction random, 0 ≤ fraction < 1
  */
 export function unknownDueAt(
   row: Pick<CallRow, "route" | "attempt" | "misses" | "unknownSince">,
-  now: number,
-  { settings, random }: Pick<DialerDeps, "settings" | "random">,
+  { now, fraction }: { now: number; fraction: number },
+  { settings }: Pick<DialerDeps, "settings">,
 ): number {
   const { route, attempt, misses, unknownSince } = row;
   const reviewAt = (unknownSince ?? now) + settings.plan.reviewAfterSeconds * 1000;
@@ -82,7 +90,7 @@ export function unknownDueAt(
     return Math.min(now + firstLookUpMs * 2 ** Math.min(misses, lookUpsDoubled), reviewAt);
   }
   if (!isIdempotent(route)) return reviewAt;
-  return Math.min(Math.round(now + backoffMs(attempt, random.fraction())), reviewAt);
+  return Math.min(Math.round(now + backoffMs(attempt, fraction)), reviewAt);
 }
 
 /** Exponential backoff from 5 s to 15 min with full jitter, at least one second; in milliseconds. */

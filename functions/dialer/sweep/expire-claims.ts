@@ -9,7 +9,7 @@ const pageRows = 500;
 
 /** Turns calls UNKNOWN whose claims are past their time. Resolves to true once all of them were looked at. */
 export async function expireClaims(deps: DialerDeps): Promise<boolean> {
-  const { ledger, clock, log } = deps;
+  const { ledger, clock, random, log } = deps;
   const calls = await ledger.dialing(dialingMax);
   const late = calls.filter(({ dueAt }) => dueAt <= clock.now());
   for (let start = 0; start < late.length; start += pageRows) {
@@ -18,7 +18,10 @@ export async function expireClaims(deps: DialerDeps): Promise<boolean> {
     for (const id of unreadable) log("alarm", "row.unreadable", { call_id: id });
     await changeRows(
       [...rows.values()],
-      (row, write) => expireClaim(row, unknownDueAt(row, write.at, deps), write),
+      (row, write) => {
+        const at = { now: write.at, fraction: random.fraction() };
+        return expireClaim(row, unknownDueAt(row, at, deps), write);
+      },
       deps,
     );
   }
