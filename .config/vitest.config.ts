@@ -97,6 +97,7 @@ export default defineConfig({
         test: {
           name,
           include,
+          setupFiles: ["test/support/short-connections.ts"],
           testTimeout: 300_000,
           hookTimeout: 120_000,
           maxWorkers,
