@@ -54,7 +54,7 @@ interface Controls {
   breakers: ReadonlyMap<string, BreakerDocument>;
   /** Keys of the pauses. */
   pauses: ReadonlySet<string>;
-  /** Those of accounts, of paces, and of the sweep. */
+  /** Documents of accounts and paces, and the sweep's. */
   state: ControlDocuments;
 }
 

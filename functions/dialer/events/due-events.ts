@@ -87,7 +87,7 @@ function isDue({ tries = 0, dueAt = Infinity }: DeliveryState, now: number): boo
 
 /** Result of writing the deliveries of some calls or requests. */
 interface Written {
-  /** Those with an event that is due again within seconds. */
+  /** Ids of the calls or requests with an event that is due again within seconds. */
   pending: string[];
   /** Number of events whose tries are exhausted now. */
   exhausted: number;
